@@ -1,0 +1,3 @@
+//! The pure core of Portion: what an upstream said is captured once and rendered many times,
+//! each time under a token budget.
+pub mod tokens;

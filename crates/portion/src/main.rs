@@ -1,0 +1,2 @@
+//! `portion`: puts MCP and JSON API results on a token diet.
+fn main() {}
