@@ -1,0 +1,46 @@
+//! What an upstream said, before anything is made of it.
+
+/// One result of an upstream: its content-bearing parts, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Payload {
+    /// The parts, in the order the upstream gave them; `structuredContent` last.
+    pub blocks: Vec<Block>,
+    /// How often bytes that are no text were replaced by U+FFFD on the way here.
+    pub replaced: usize,
+}
+
+/// One part of a result.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Where in the result it stands, a JSON Pointer: `/content/0/text`.
+    pub address: String,
+    /// What it holds.
+    pub content: Content,
+}
+
+/// What one part of a result holds.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Text, out of its JSON escapes. It may turn out to be JSON.
+    Text(String),
+    /// A JSON value as the upstream wrote it, which a program reads beside the text: `structuredContent`.
+    Structured(String),
+    /// Something passed on whole or not at all: an image, a link, a block of a kind not known.
+    Atomic {
+        /// The block as the upstream wrote it, JSON.
+        json: String,
+        /// Its media type and size, where it is an image, audio, or a blob.
+        media: Option<Media>,
+    },
+}
+
+/// What is known of binary content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Media {
+    /// Its MIME type, or what stands for it.
+    pub mime: String,
+    /// Where in the block its base64 text stands, a JSON Pointer: `/data`.
+    pub data: &'static str,
+    /// Length of that base64 text, in bytes.
+    pub encoded_bytes: usize,
+}

@@ -1,0 +1,135 @@
+//! An endpoint's limits: what an operator decides, validated once.
+
+use thiserror::Error;
+
+/// The least budget that holds a notice and something besides, in tokens.
+pub const LEAST_BUDGET: usize = 300;
+/// The least byte limit that holds a notice and something besides.
+pub const LEAST_BYTES: usize = 4096;
+
+/// The limits that replies of an endpoint obey. Tokens are by the configured counter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// What a reply may cost that nobody asked to be larger, in tokens.
+    pub token_budget_threshold: usize,
+    /// What such a reply aims at when the payload is oversized, in tokens.
+    pub reply_target: usize,
+    /// What an explicit request may cost, in tokens.
+    pub hard_cap: usize,
+    /// Wire bytes of a reply, whatever its tokens.
+    pub hard_byte_limit: usize,
+    /// Wire bytes of a reply when counting tokens failed.
+    pub fallback_byte_limit: usize,
+    /// Bytes of an image or audio block up to which it passes.
+    pub media_byte_limit: usize,
+    /// Tokens an image or audio block counts as.
+    pub media_tokens: usize,
+    /// Tokens up to which a payload passes whole, whatever it is.
+    pub full_below: usize,
+    /// Items of a page.
+    pub default_page_size: usize,
+    /// The most items of a page that can be asked for.
+    pub max_page_size: usize,
+    /// Tokens above which a single object is summarized.
+    pub summarize_above: usize,
+    /// Tokens above which text is chunked.
+    pub chunk_above: usize,
+    /// Tokens of a chunk.
+    pub chunk_size: usize,
+    /// Lines of a chunk.
+    pub chunk_lines: usize,
+    /// Share of the budget from which a reply names a narrower call.
+    pub warn_at: f64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            token_budget_threshold: 4_000,
+            reply_target: 4_000,
+            hard_cap: 12_000,
+            hard_byte_limit: 65_536,
+            fallback_byte_limit: 10_240,
+            media_byte_limit: 5 << 20,
+            media_tokens: 1_600,
+            full_below: 500,
+            default_page_size: 50,
+            max_page_size: 200,
+            summarize_above: 2_000,
+            chunk_above: 2_000,
+            chunk_size: 2_000,
+            chunk_lines: 200,
+            warn_at: 0.8,
+        }
+    }
+}
+
+/// A limit that cannot be.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum PolicyError {
+    /// Below what a reply needs.
+    #[error("{key} is {given}, but a reply needs at least {least}")]
+    TooSmall {
+        /// The configuration key.
+        key: &'static str,
+        /// What was given.
+        given: usize,
+        /// The least that works.
+        least: usize,
+    },
+    /// Two limits contradict each other.
+    #[error("{lower} is {low}, above {upper}, which is {high}; raise {upper} or lower {lower}")]
+    Crossed {
+        /// The key that should be the lower.
+        lower: &'static str,
+        /// Its value.
+        low: usize,
+        /// The key that should be the higher.
+        upper: &'static str,
+        /// Its value.
+        high: usize,
+    },
+    /// Not a share.
+    #[error("warnAt is {0}, but it is a share of the budget, above 0 and up to 1")]
+    NotAShare(f64),
+}
+
+impl Policy {
+    /// The profile `lean`: replies to oversized payloads aim lower.
+    #[must_use]
+    pub fn lean(self) -> Self {
+        Self { reply_target: 1_200, hard_cap: self.token_budget_threshold.max(4_000), ..self }
+    }
+
+    /// Checks that the limits can be obeyed together.
+    ///
+    /// # Errors
+    /// The first limit that cannot be.
+    pub fn validate(&self) -> Result<(), PolicyError> {
+        let least = [
+            ("tokenBudgetThreshold", self.token_budget_threshold, LEAST_BUDGET),
+            ("replyTarget", self.reply_target, LEAST_BUDGET),
+            ("hardByteLimit", self.hard_byte_limit, LEAST_BYTES),
+            ("fallbackByteLimit", self.fallback_byte_limit, LEAST_BYTES),
+            ("defaultPageSize", self.default_page_size, 1),
+            ("chunkSize", self.chunk_size, 100),
+            ("chunkLines", self.chunk_lines, 1),
+        ];
+        if let Some(&(key, given, least)) = least.iter().find(|(_, given, least)| given < least) {
+            return Err(PolicyError::TooSmall { key, given, least });
+        }
+        let ordered = [
+            ("replyTarget", self.reply_target, "tokenBudgetThreshold", self.token_budget_threshold),
+            ("tokenBudgetThreshold", self.token_budget_threshold, "hardCap", self.hard_cap),
+            ("fallbackByteLimit", self.fallback_byte_limit, "hardByteLimit", self.hard_byte_limit),
+            ("defaultPageSize", self.default_page_size, "maxPageSize", self.max_page_size),
+        ];
+        if let Some(&(lower, low, upper, high)) = ordered.iter().find(|(_, low, _, high)| low > high) {
+            return Err(PolicyError::Crossed { lower, low, upper, high });
+        }
+        if !(self.warn_at > 0.0 && self.warn_at <= 1.0) {
+            return Err(PolicyError::NotAShare(self.warn_at));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,45 @@
+//! JSON without the space between its tokens. Every token keeps its bytes.
+
+use super::string::special;
+
+/// Appends valid JSON without insignificant white space.
+pub fn minify(json: &str, out: &mut String) {
+    let bytes = json.as_bytes();
+    let mut done = 0;
+    let mut i = 0;
+    while i < bytes.len() {
+        match bytes[i] {
+            b'"' => i = after_string(bytes, i),
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                out.push_str(&json[done..i]);
+                while i < bytes.len() && matches!(bytes[i], b' ' | b'\n' | b'\r' | b'\t') {
+                    i += 1;
+                }
+                done = i;
+            }
+            _ => i += 1,
+        }
+    }
+    out.push_str(&json[done..]);
+}
+
+/// The offset after the string that begins at `start`, in valid JSON.
+pub(crate) fn after_string(bytes: &[u8], start: usize) -> usize {
+    let mut i = start + 1;
+    while i < bytes.len() {
+        if let Some(block) = bytes.get(i..i + 8) {
+            let hits = special(block);
+            if hits == 0 {
+                i += 8;
+                continue;
+            }
+            i += hits.trailing_zeros() as usize / 8;
+        }
+        match bytes[i] {
+            b'"' => return i + 1,
+            b'\\' => i += 2,
+            _ => i += 1,
+        }
+    }
+    bytes.len()
+}

@@ -1,0 +1,24 @@
+//! Reading JSON where it lies: validate, find, never rebuild.
+//!
+//! Payloads are shown to a model as the upstream wrote them, so nothing here turns JSON into values.
+//! A [`Reader`] walks the text and hands out [`Span`](crate::span::Span)s; numbers, key order,
+//! duplicate keys and escapes keep their bytes. Nesting is an explicit bit-stack: a million levels
+//! cost 125 KB and no recursion.
+//!
+//! This module is the whole interface to the scanner. A faster one may replace the inside of
+//! `reader` and `string`; nothing outside depends on how they find a byte.
+
+mod equal;
+mod minify;
+mod nesting;
+mod offsets;
+mod reader;
+mod string;
+
+pub use equal::same_json;
+pub use minify::minify;
+pub use offsets::Offsets;
+pub use reader::{Kind, Reader, ScanError};
+pub use string::{decode, decoded, escape, escaped_len, quote};
+
+pub(crate) use string::special;
