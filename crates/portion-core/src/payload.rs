@@ -5,8 +5,12 @@
 pub struct Payload {
     /// The parts, in the order the upstream gave them; `structuredContent` last.
     pub blocks: Vec<Block>,
-    /// How often bytes that are no text were replaced by U+FFFD on the way here.
-    pub replaced: usize,
+    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD on the way here. They are
+    /// told of even in a reply that is otherwise untouched.
+    pub invalid_utf8: usize,
+    /// How many lone surrogates, which JSON can hold and text cannot, were replaced by U+FFFD in the texts
+    /// of the blocks.
+    pub lone_surrogates: usize,
 }
 
 /// One part of a result.

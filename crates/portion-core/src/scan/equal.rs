@@ -49,7 +49,8 @@ impl<'a> Iterator for Tokens<'a> {
             b'"' => after_string(bytes, start),
             b'{' | b'}' | b'[' | b']' | b',' | b':' => start + 1,
             _ => {
-                let scalar = |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
+                let scalar =
+                    |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
                 start + bytes[start..].iter().take_while(|b| scalar(b)).count().max(1)
             }
         };

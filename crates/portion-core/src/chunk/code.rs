@@ -1,0 +1,116 @@
+//! Source code and what is shaped like it: a unit is what stands between blank lines at the left
+//! margin, or between the ends of two blocks there.
+
+use super::{Chunker, Mark, Sample, Window, indent};
+
+/// Shares of lines in percent: see [`Code::claims`].
+const MOST: usize = 60;
+const MANY: usize = 35;
+const SOME: usize = 8;
+/// Beginnings of lines that are seldom anything else.
+const BEGINNINGS: &[&str] = &[
+    "//",
+    "/*",
+    "import ",
+    "from ",
+    "def ",
+    "class ",
+    "fn ",
+    "pub ",
+    "let ",
+    "const ",
+    "var ",
+    "return",
+    "func ",
+    "function ",
+    "package ",
+    "use ",
+    "mod ",
+    "public ",
+    "private ",
+    "protected ",
+    "static ",
+    "export ",
+    "async ",
+    "if (",
+    "for (",
+    "while (",
+    "} ",
+    "impl ",
+    "struct ",
+    "enum ",
+    "type ",
+    "interface ",
+    "namespace ",
+    "using ",
+    "</",
+    "<?",
+    "self.",
+    "this.",
+    "raise ",
+    "@",
+    "'''",
+    "\"\"\"",
+];
+/// Ends of lines that are seldom anything else.
+const ENDS: &[&str] =
+    &["{", "}", ";", "};", "})", "(", "[", "],", "},", "=>", "):", ") {", "*/", "/>", "&&", "||"];
+
+/// Chunks of whole functions and declarations.
+#[derive(Debug)]
+pub(super) struct Code;
+
+impl Chunker for Code {
+    fn name(&self) -> &'static str {
+        "code"
+    }
+
+    /// Most lines look like code, or many do and some of them like nothing else; comments, which may
+    /// say anything, say nothing. Code in a fence or beside links and headings is part of a document.
+    fn claims(&self, sample: &Sample) -> bool {
+        let (mut lines, mut code, mut telling) = (0, 0, 0);
+        let (mut fences, mut headings, mut linked) = (0, 0, 0);
+        for line in sample.lines() {
+            let said = line.trimmed();
+            fences += usize::from(line.text.starts_with("```"));
+            headings += usize::from(line.text.starts_with("## "));
+            linked += usize::from(said.contains("]("));
+            if !said.starts_with(['#', '*']) {
+                let begins = BEGINNINGS.iter().any(|beginning| said.starts_with(beginning));
+                lines += 1;
+                telling += usize::from(begins);
+                code += usize::from(begins || looks_like_code(said));
+            }
+        }
+        let is_document = fences > 1 || headings > 0 && linked > 1;
+        let is_code =
+            code * 100 >= lines * MOST || code * 100 >= lines * MANY && telling * 100 >= lines * SOME;
+        lines >= 3 && is_code && !is_document
+    }
+
+    fn marks(&self, window: &Window) -> Vec<Mark> {
+        indent::mark(window.lines(), |place| {
+            let ended = place.after_gap || place.above.indent() > 0 || is_end(place.above.text);
+            place.line.indent() == 0 && ended && !indent::closes(place)
+        })
+    }
+}
+
+fn is_end(line: &str) -> bool {
+    line.starts_with(['}', ')', ']']) || line.starts_with("end")
+}
+
+fn looks_like_code(line: &str) -> bool {
+    ENDS.iter().any(|end| line.ends_with(end))
+        || [" = ", " == ", " := ", " += ", " != ", "();"].iter().any(|mark| line.contains(mark))
+        || line.starts_with('<') && line.ends_with('>')
+        || calls(line)
+}
+
+/// `name(…)`, `name(…),`: a call or a declaration, and nothing else on the line.
+fn calls(line: &str) -> bool {
+    let opened = line
+        .find('(')
+        .is_some_and(|at| line[..at].ends_with(char::is_alphanumeric) && !line[..at].contains(' '));
+    opened && line.trim_end_matches([',', ':']).ends_with(')')
+}

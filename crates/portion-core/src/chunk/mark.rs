@@ -1,0 +1,83 @@
+//! Marks: where something begins in a text, and how coarse it is.
+
+use super::line::Line;
+
+/// How coarse the thing is that begins at a mark, the coarsest first.
+///
+/// What begins at a mark ends at the next mark that is as coarse or coarser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// A heading with all that belongs to it; the level of the heading, 1 the highest.
+    Section(u8),
+    /// What is to stay whole: a log entry, a paragraph, a list item, a fence, a function.
+    Unit,
+    /// A part of a unit too large for one chunk; how deep it sits, 0 to [`Rank::DEEPEST`].
+    Part(u8),
+    /// A sentence.
+    Sentence,
+    /// A line. Not marked by chunkers: any line feed ends one.
+    Line,
+}
+
+impl Rank {
+    /// The depth of the finest part; deeper ones count as this deep.
+    pub const DEEPEST: u8 = 15;
+
+    /// A part at this depth, or at the deepest.
+    pub fn part(depth: usize) -> Self {
+        Self::Part(depth.min(Self::DEEPEST as usize) as u8)
+    }
+}
+
+/// A place where something begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    /// Byte offset in the text.
+    pub at: usize,
+    /// What begins there.
+    pub rank: Rank,
+}
+
+/// Marks in the making, line by line, with the blank lines between them.
+///
+/// Blank lines belong to what stands before them, but where there are too many of them for one
+/// chunk they are no reason to split it: so what follows a gap is marked at both of its ends.
+#[derive(Debug, Default)]
+pub(super) struct Marker {
+    marks: Vec<Mark>,
+    gap: Option<usize>,
+}
+
+impl Marker {
+    /// Notes a line without content.
+    pub(super) fn blank(&mut self, line: &Line) {
+        self.gap.get_or_insert(line.start);
+    }
+
+    /// Whether there are blank lines since the last line of content.
+    pub(super) fn after_gap(&self) -> bool {
+        self.gap.is_some()
+    }
+
+    /// Notes a line of content that begins something.
+    pub(super) fn begin(&mut self, line: &Line, rank: Rank) {
+        self.begin_at(line.start, rank);
+    }
+
+    /// The same with a place that need not be the beginning of a line.
+    pub(super) fn begin_at(&mut self, at: usize, rank: Rank) {
+        if let Some(gap) = self.gap.take() {
+            self.marks.push(Mark { at: gap, rank });
+        }
+        self.marks.push(Mark { at, rank });
+    }
+
+    /// Notes a line of content that goes on with what is there.
+    pub(super) fn go_on(&mut self) {
+        self.gap = None;
+    }
+
+    pub(super) fn finish(self) -> Vec<Mark> {
+        self.marks
+    }
+}

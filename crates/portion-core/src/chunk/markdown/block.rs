@@ -1,0 +1,162 @@
+//! What each line of a markdown text is, read one after the other.
+
+/// What a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Blank,
+    /// `# …`, with its level.
+    Heading(u8),
+    /// `===` or `---`: makes a paragraph of one line above it a heading of this level.
+    Underline(u8),
+    /// The first line of a code fence.
+    FenceOpen,
+    /// A line inside a fence, blank ones included.
+    Fenced,
+    /// The last line of a fence.
+    FenceEnd,
+    /// The first line of a list item.
+    Item,
+    /// A row of a table.
+    Row,
+    /// The line between the head and the body of a table.
+    Delimiter,
+    Quote,
+    /// Front matter, or the inside of a comment.
+    Hidden,
+    Text,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Front {
+    Ahead,
+    Open,
+    Past,
+}
+
+/// Bytes within which front matter must end; else its first line is a thematic break.
+const FRONT: usize = 8 * 1024;
+
+/// The blocks that are open after the lines read so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Blocks {
+    /// The sign and the length of the open fence.
+    pub(super) fence: Option<(u8, usize)>,
+    comment: bool,
+    front: Front,
+}
+
+impl Blocks {
+    /// At the beginning of a text.
+    pub(super) fn at_start(text: &str) -> Self {
+        Self {
+            fence: None,
+            comment: false,
+            front: if has_front_matter(text) { Front::Ahead } else { Front::Past },
+        }
+    }
+
+    /// Somewhere in a text, in this fence if in any.
+    pub(super) fn amid(fence: Option<(u8, usize)>) -> Self {
+        Self { fence, comment: false, front: Front::Past }
+    }
+
+    /// Whether the next line is inside a fence, or ends one.
+    pub(super) fn in_fence(&self) -> bool {
+        self.fence.is_some()
+    }
+
+    /// What the next line is.
+    pub(super) fn kind(&mut self, line: &str) -> Kind {
+        let said = line.trim();
+        match self.front {
+            Front::Past => {}
+            Front::Ahead => {
+                self.front = Front::Open;
+                return Kind::Hidden;
+            }
+            Front::Open => {
+                self.front = if is_front_end(said) { Front::Past } else { Front::Open };
+                return Kind::Hidden;
+            }
+        }
+        if let Some((sign, length)) = self.fence {
+            let closed =
+                fence(line).is_some_and(|found| found.0 == sign && found.1 >= length && found.2.is_empty());
+            self.fence = self.fence.filter(|_| !closed);
+            return if closed { Kind::FenceEnd } else { Kind::Fenced };
+        }
+        if self.comment {
+            self.comment = !line.contains("-->");
+            return Kind::Hidden;
+        }
+        if let Some((sign, length, _)) = fence(line) {
+            self.fence = Some((sign, length));
+            return Kind::FenceOpen;
+        }
+        self.comment = line.rfind("<!--").is_some_and(|open| !line[open..].contains("-->"));
+        plain(line, said)
+    }
+}
+
+/// Whether a text begins with a block between `---` and `---`, its first line not blank.
+fn has_front_matter(text: &str) -> bool {
+    let mut lines = text[..text.floor_char_boundary(FRONT)].lines().map(str::trim_end);
+    lines.next() == Some("---")
+        && lines.next().is_some_and(|first| !first.is_empty())
+        && lines.any(is_front_end)
+}
+
+fn is_front_end(said: &str) -> bool {
+    matches!(said, "---" | "...")
+}
+
+/// What a line is outside of fences, comments and front matter.
+fn plain(line: &str, said: &str) -> Kind {
+    let indented = line.starts_with("    ") || line.starts_with('\t');
+    let all = |sign: char| !said.is_empty() && said.chars().all(|c| c == sign);
+    match said.as_bytes() {
+        [] | [b'>'] => Kind::Blank,
+        [b'#', ..] if !indented => heading_level(said).map_or(Kind::Text, Kind::Heading),
+        [b'=', ..] if !indented && all('=') => Kind::Underline(1),
+        [b'-', ..] if !indented && all('-') && said.len() > 1 => Kind::Underline(2),
+        [b'>', ..] => Kind::Quote,
+        [b'|', ..] | [b':' | b'-', b'-', ..] if is_delimiter(said) => Kind::Delimiter,
+        [b'|', ..] => Kind::Row,
+        _ if is_item(said) => Kind::Item,
+        _ => Kind::Text,
+    }
+}
+
+/// 1 to 6 for `# ` to `###### `, or the same with nothing after it.
+fn heading_level(said: &str) -> Option<u8> {
+    let text = said.trim_start_matches('#');
+    let level = said.len() - text.len();
+    (level <= 6 && (text.is_empty() || text.starts_with([' ', '\t']))).then_some(level as u8)
+}
+
+/// Sign, length and info string of a line that opens or closes a fence, be it in a quote, an item or neither.
+pub(super) fn fence(line: &str) -> Option<(u8, usize, &str)> {
+    let said = line.trim_start_matches([' ', '\t', '>']);
+    let said = said.strip_prefix("- ").unwrap_or(said);
+    let sign = *said.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
+    let length = said.bytes().take_while(|b| *b == sign).count();
+    let info = said[length..].trim();
+    (length >= 3 && !(sign == b'`' && info.contains('`'))).then_some((sign, length, info))
+}
+
+/// `- `, `* `, `+ `, `1. `, `1) `.
+fn is_item(said: &str) -> bool {
+    let digits = said.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match said.as_bytes().get(digits) {
+        Some(b'-' | b'*' | b'+') if digits == 0 => &said[1..],
+        Some(b'.' | b')') if (1..=9).contains(&digits) => &said[digits + 1..],
+        _ => return false,
+    };
+    rest.is_empty() || rest.starts_with([' ', '\t'])
+}
+
+fn is_delimiter(said: &str) -> bool {
+    said.contains('-')
+        && said.contains('|')
+        && said.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
+}

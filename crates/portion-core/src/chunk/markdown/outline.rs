@@ -1,0 +1,69 @@
+//! The headings of a markdown text and the sections that they head.
+
+use super::super::line::{Line, lines};
+use super::block::{Blocks, Kind};
+
+/// A heading, and where its section is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading<'a> {
+    /// 1 the highest, 6 the lowest.
+    pub level: u8,
+    /// What it says, without the signs that make it a heading.
+    pub title: &'a str,
+    /// Byte offset of the beginning of its line.
+    pub start: usize,
+    /// Byte offset of the section's end: the next heading of the same or a higher level, or the
+    /// end of the text.
+    pub end: usize,
+}
+
+/// All headings, in order: `# …` and underlined ones, but none inside fences, comments or front matter.
+///
+/// One pass over the text.
+pub fn headings(text: &str) -> Vec<Heading<'_>> {
+    let mut blocks = Blocks::at_start(text);
+    let mut found: Vec<Heading> = Vec::new();
+    // Headings whose sections are not yet ended, their levels ascending.
+    let mut open: Vec<usize> = Vec::new();
+    let mut above: [Option<(Kind, Line)>; 2] = [None, None];
+    for line in lines(text, 0..text.len()) {
+        let kind = blocks.kind(line.text);
+        if let Some((level, title, start)) = heading(kind, &line, above) {
+            while let Some(last) = open.pop_if(|last| found[*last].level >= level) {
+                found[last].end = start;
+            }
+            open.push(found.len());
+            found.push(Heading { level, title, start, end: text.len() });
+        }
+        above = [above[1], Some((kind, line))];
+    }
+    found
+}
+
+/// Level, title and beginning of the heading that ends with this line.
+fn heading<'a>(
+    kind: Kind,
+    line: &Line<'a>,
+    above: [Option<(Kind, Line<'a>)>; 2],
+) -> Option<(u8, &'a str, usize)> {
+    match (kind, above) {
+        (Kind::Heading(level), _) => Some((level, title(line.trimmed()), line.start)),
+        (Kind::Underline(level), [before, Some((Kind::Text, text))]) if !continues(before) => {
+            Some((level, text.trimmed(), text.start))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a line after this one goes on with a paragraph, an item, a quote or a table.
+fn continues(before: Option<(Kind, Line)>) -> bool {
+    before.is_some_and(|(kind, _)| {
+        matches!(kind, Kind::Text | Kind::Item | Kind::Quote | Kind::Row | Kind::Delimiter)
+    })
+}
+
+fn title(said: &str) -> &str {
+    let title = said.trim_start_matches('#').trim();
+    let open = title.trim_end_matches('#');
+    if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { title }
+}

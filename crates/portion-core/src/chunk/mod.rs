@@ -1,0 +1,88 @@
+//! Where a chunk of text ends.
+//!
+//! Text that is too long for one reply is served in chunks, and a reader who gets half a stack
+//! trace or half a sentence has been told less than the chunk cost. So a chunk ends where the text
+//! itself ends something: a section, an entry, a paragraph, an item, a sentence, a line.
+//!
+//! Each kind of text has a [`Chunker`], which only *marks* the places where something begins and
+//! says how coarse that something is ([`Rank`]). One function, [`cut`], knows the limits and
+//! chooses among the marks; it is the same for all kinds. A chunker is one file and one line in
+//! [`CHUNKERS`].
+//!
+//! A cut is a pure function of the text, the place where the chunk begins and the limits, and its
+//! work is in proportion to the chunk: a chunker sees a [`Window`] of at most two chunks and looks
+//! back over a bounded distance.
+
+use std::ops::Range;
+
+mod code;
+mod cut;
+mod indent;
+mod limits;
+mod line;
+mod lines;
+mod log;
+mod mark;
+mod markdown;
+mod prose;
+mod sample;
+mod sentence;
+mod stamp;
+
+pub use cut::cut;
+pub use limits::Limits;
+pub use mark::{Mark, Rank};
+pub use markdown::outline;
+pub use sample::Sample;
+
+/// One kind of text.
+pub trait Chunker: Send + Sync {
+    /// What the kind is called in notices and explanations, e.g. `log`.
+    fn name(&self) -> &'static str;
+
+    /// Whether a text that begins like this is of this kind.
+    fn claims(&self, sample: &Sample) -> bool;
+
+    /// The places in the window where something begins, in any order.
+    ///
+    /// Marks at or before the window's start, or after its end, are ignored.
+    fn marks(&self, window: &Window) -> Vec<Mark>;
+}
+
+/// The kinds of text, the more telling first: a text is of the first kind that claims it, and the
+/// last one claims all.
+pub const CHUNKERS: &[&dyn Chunker] =
+    &[&log::Log, &code::Code, &markdown::Markdown, &prose::Prose, &lines::Lines];
+
+/// The chunker for this text, judged by at most 64 KiB of it.
+pub fn chunker_for(text: &str) -> &'static dyn Chunker {
+    let sample = Sample::of(text);
+    CHUNKERS.iter().copied().find(|chunker| chunker.claims(&sample)).unwrap_or(&lines::Lines)
+}
+
+/// The stretch of text that one cut is concerned with: the chunk, and as much again.
+#[derive(Debug, Clone, Copy)]
+pub struct Window<'a> {
+    /// The whole text, for the look back.
+    pub text: &'a str,
+    /// Where the chunk begins, in bytes.
+    pub from: usize,
+    /// Where the window ends, in bytes.
+    pub to: usize,
+}
+
+impl<'a> Window<'a> {
+    /// The lines of the window; the first and the last may be parts of lines.
+    fn lines(&self) -> impl Iterator<Item = line::Line<'a>> + use<'a> {
+        line::lines(self.text, self.range())
+    }
+
+    /// Whether the window begins at the beginning of a line.
+    fn begins_line(&self) -> bool {
+        self.from == 0 || self.text.as_bytes()[self.from - 1] == b'\n'
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.from..self.to
+    }
+}

@@ -1,0 +1,43 @@
+//! What a chunker sees of a text to judge its kind.
+
+use super::line::{Line, lines};
+
+/// Bytes of the beginning, and of the middle, that are looked at: a banner or a preamble must not
+/// decide for the rest, and a long text must not cost more than a short one.
+const HEAD: usize = 48 * 1024;
+const MIDDLE: usize = 16 * 1024;
+
+/// Lines of the beginning and of the middle of a text.
+#[derive(Debug)]
+pub struct Sample<'a> {
+    text: &'a str,
+    lines: Vec<Line<'a>>,
+}
+
+impl<'a> Sample<'a> {
+    /// Takes a sample of at most 64 KiB.
+    pub fn of(text: &'a str) -> Self {
+        let head = text.floor_char_boundary(HEAD);
+        let middle = text.ceil_char_boundary(head.max(text.len() / 2));
+        let last = text.floor_char_boundary(middle.saturating_add(MIDDLE)).max(middle);
+        let mut sampled: Vec<_> = lines(text, 0..head).collect();
+        // The first line of the middle is most likely the rest of a line.
+        sampled.extend(lines(text, middle..last).skip(1));
+        Self { text, lines: sampled }
+    }
+
+    /// The text of which this is a sample.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The lines that are not blank.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &Line<'a>> {
+        self.lines.iter().filter(|line| !line.is_blank())
+    }
+
+    /// All lines.
+    pub(super) fn all(&self) -> &[Line<'a>] {
+        &self.lines
+    }
+}

@@ -1,0 +1,151 @@
+//! Where sentences begin, in any script, told from their punctuation alone.
+
+use std::ops::Range;
+
+use super::line::Line;
+use super::{Mark, Rank};
+
+/// Abbreviations after which an upper-case word does not begin a sentence (English, German, French,
+/// Spanish; lower case, without the last full stop).
+const ABBREVIATIONS: &[&str] = &[
+    "al", "approx", "art", "bzw", "ca", "capt", "cf", "col", "dr", "e.g", "eq", "fig", "figs", "gen", "gov",
+    "hon", "i.e", "inc", "jr", "lib", "lt", "mme", "mr", "mrs", "ms", "mt", "no", "nos", "nr", "pp", "prof",
+    "rep", "rev", "sec", "sen", "sgt", "sr", "sra", "st", "u.a", "usw", "viz", "vol", "vs", "z.b", "d.h",
+];
+/// Bytes before a full stop that can be an abbreviation.
+const LONGEST: usize = 24;
+/// Bytes from which on a line is taken for running text where lines are the rule.
+const LONG_LINE: usize = 400;
+
+/// Marks the beginnings of the sentences in a range, the first one excepted.
+pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+    let mut at = range.start;
+    while let Some(c) = text[at..range.end].chars().next() {
+        let stop = at;
+        at += c.len_utf8();
+        if !is_narrow_stop(c) && !is_wide_stop(c) {
+            continue;
+        }
+        let rest = &text[at..range.end];
+        let stops = rest.len() - rest.trim_start_matches(|c| is_narrow_stop(c) || is_wide_stop(c)).len();
+        let rest = &rest[stops..];
+        let closers = rest.len() - rest.trim_start_matches(is_closer).len();
+        let rest = &rest[closers..];
+        let gap = rest.len() - rest.trim_start().len();
+        let Some(next) = rest[gap..].chars().next() else { return };
+        let only_dot = c == '.' && stops == 0;
+        let ends = if gap == 0 {
+            is_wide_stop(c) && (closers == 0 || is_opener(next))
+        } else {
+            let single = only_dot && closers == 0;
+            !(next.is_lowercase() || single && is_abbreviation(&text[range.start..stop]))
+        };
+        at += stops + closers + gap;
+        if ends {
+            // The indentation of the next line belongs to that line.
+            let indent = rest[..gap].rfind('\n').map_or(0, |feed| gap - feed - 1);
+            marks.push(Mark { at: at - indent, rank: Rank::Sentence });
+        }
+    }
+}
+
+/// Marks the sentences inside each line that is too long to be anything but running text.
+pub(super) fn mark_long_lines<'a>(lines: impl Iterator<Item = Line<'a>>, text: &str, marks: &mut Vec<Mark>) {
+    for line in lines.filter(|line| line.text.len() >= LONG_LINE) {
+        mark(text, line.start..line.start + line.text.len(), marks);
+    }
+}
+
+/// Whether sentences end in a line, or with it.
+pub(super) fn ends_in(line: &Line) -> bool {
+    let mut marks = Vec::new();
+    mark(line.text, 0..line.text.len(), &mut marks);
+    is_complete(line.text) || !marks.is_empty()
+}
+
+/// Whether a paragraph that ends so is complete.
+pub(super) fn is_complete(paragraph: &str) -> bool {
+    let said = paragraph.trim_end().trim_end_matches(is_closer);
+    said.ends_with(|c| is_narrow_stop(c) || is_wide_stop(c) || matches!(c, ':' | '：'))
+}
+
+/// Stops that end a sentence where white space follows.
+fn is_narrow_stop(c: char) -> bool {
+    matches!(
+        c,
+        '.' | '!'
+            | '?'
+            | '…'
+            | '؟'
+            | '۔'
+            | '।'
+            | '॥'
+            | '։'
+            | '።'
+            | '។'
+            | '။'
+            | '‼'
+            | '⁇'
+            | '⁉'
+            | '⁈'
+    )
+}
+
+/// Stops of the scripts that put no space between sentences.
+fn is_wide_stop(c: char) -> bool {
+    matches!(c, '。' | '！' | '？' | '．' | '｡')
+}
+
+fn is_closer(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\''
+            | ')'
+            | ']'
+            | '}'
+            | '*'
+            | '_'
+            | '`'
+            | '”'
+            | '’'
+            | '»'
+            | '›'
+            | '」'
+            | '』'
+            | '）'
+            | '】'
+            | '》'
+    )
+}
+
+fn is_opener(c: char) -> bool {
+    matches!(c, '「' | '『' | '“' | '（' | '【' | '《')
+}
+
+/// Whether the full stop after this text belongs to its last word: `Dr`, an initial, the number of
+/// a list item.
+fn is_abbreviation(before: &str) -> bool {
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(LONGEST))..];
+    let word = &near[near
+        .rfind(|c: char| !c.is_alphanumeric() && c != '.')
+        .map_or(0, |at| near.ceil_char_boundary(at + 1))..];
+    let mut chars = word.chars();
+    match (chars.next(), chars.next()) {
+        (None, _) => false,
+        (Some(initial), None) if initial.is_alphabetic() => initial.is_uppercase() && initial != 'I',
+        _ if word.bytes().all(|b| b.is_ascii_digit()) => {
+            let ahead = near[..near.len() - word.len()].trim_end_matches([' ', '\t', '>', '#']);
+            ahead.ends_with('\n') || ahead.is_empty() && near.len() == before.len()
+        }
+        _ => {
+            let lower = word.to_lowercase();
+            ABBREVIATIONS.contains(&lower.as_str()) || is_initials(word)
+        }
+    }
+}
+
+/// `U.S`, `J.R.R`.
+fn is_initials(word: &str) -> bool {
+    word.contains('.')
+        && word.split('.').all(|part| part.chars().count() == 1 && part.starts_with(char::is_alphabetic))
+}

@@ -1,0 +1,222 @@
+//! How a log entry begins, and how it goes on.
+
+/// What a stamped line begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stamp {
+    /// A date, a time of day, an epoch, seconds since boot.
+    Time,
+    /// A level: `INFO`, `[error]`, `level=warn`.
+    Level,
+    /// An address and a time in brackets: an access log.
+    Address,
+    /// A time after a word or three: a host, a file, a container.
+    Inner,
+    /// A whole JSON object on one line.
+    Json,
+}
+
+/// Times that begin a line. `d` is a digit, `-` any of `-/.`, `_` any of ` T_-:`, `m` the short name of a
+/// month, `w` that of a weekday; all else stands for itself.
+const TIMES: &[&str] = &[
+    "dddd-dd-dd",
+    "dddd-d-d",
+    "dd-dd-dddd",
+    "d-d-dddd",
+    "dd-dd-dd_dd:dd",
+    "dd-dd_dd:dd",
+    "dd-dd dd:dd",
+    "dddddddd_dd:dd",
+    "dddddddd_dddddd",
+    "dddddddd_d:d",
+    "dddddd dddddd ",
+    "dddddd dd:dd:dd",
+    "dddddd  d:dd:dd",
+    "dd:dd:dd",
+    "d:dd:dd",
+    "dd:dd ",
+    "dd:dd]",
+    "m dd dd:dd",
+    "m  d dd:dd",
+    "m d dd:dd",
+    "m dd, dddd",
+    "m d, dddd",
+    "m dd dddd",
+    "w m ",
+    "w, d",
+    "dd/m/dddd",
+    "dd m dddd",
+    "d m dddd",
+    "dd-m-dddd",
+    "dddddddddd ",
+    "dddddddddd.d",
+    "dddddddddd]",
+    "ddddddddddddd ",
+    "Idddd dd:dd:",
+    "Wdddd dd:dd:",
+    "Edddd dd:dd:",
+    "Fdddd dd:dd:",
+];
+/// Times that are sure enough to be believed after other words.
+const INNER_TIMES: &[&str] = &[
+    "dddd-dd-dd",
+    "dd:dd:dd",
+    "dddddddddd ",
+    "dddddddddd.d",
+    "dd/m/dddd",
+    "dd-dd_dd:dd:dd",
+    "m dd dd:dd:dd",
+    "m  d dd:dd:dd",
+];
+/// Words before an inner time.
+const WORDS_BEFORE: usize = 3;
+const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const WEEKDAYS: &[&str] = &["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const LEVELS: &[&str] = &[
+    "TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "CRITICAL", "CRIT", "FATAL",
+    "SEVERE", "ALERT", "EMERG", "PANIC", "VERBOSE", "FINE", "FINER", "FINEST",
+];
+const KEYS: &[&str] = &["level=", "time=", "ts=", "lvl=", "severity=", "timestamp=", "date=", "t="];
+/// Beginnings of lines in the midst of an entry, unindented ones.
+const GOING_ON: &[&str] = &[
+    "at ",
+    "Caused by",
+    "Suppressed: ",
+    "... ",
+    "[stacktrace]",
+    "[previous exception]",
+    "Stack trace:",
+    "Traceback (",
+    "During handling of",
+    "The above exception",
+    "--- End of",
+    "goroutine ",
+    "}",
+    "]",
+    ")",
+];
+
+/// The stamp of a line, if it has one.
+pub(super) fn stamp(line: &str) -> Option<Stamp> {
+    let line = without_colour(line.trim_start_matches('\u{feff}'));
+    let bare = line.trim_start_matches(['[', '(', '<', '"']);
+    if line.starts_with(char::is_whitespace) || bare.is_empty() || line.contains("-->") {
+        None
+    } else if line.starts_with("{\"") || line.starts_with("{ \"") {
+        line.trim_end().ends_with('}').then_some(Stamp::Json)
+    } else if begins_with_any(bare, TIMES) || line.starts_with('[') && is_uptime(bare) {
+        Some(Stamp::Time)
+    } else if is_level(bare) {
+        Some(Stamp::Level)
+    } else if is_access(line) {
+        Some(Stamp::Address)
+    } else {
+        has_inner_time(line).then_some(Stamp::Inner)
+    }
+}
+
+/// Whether a line, stamps apart, goes on with the entry above it.
+pub(super) fn goes_on(line: &str) -> bool {
+    line.starts_with(char::is_whitespace)
+        || GOING_ON.iter().any(|beginning| line.starts_with(beginning))
+        || line.strip_prefix('#').is_some_and(|frame| frame.starts_with(|c: char| c.is_ascii_digit()))
+        || is_thrown(line)
+}
+
+/// `java.net.SocketException: …`, `ValueError`: what was thrown, on a line of its own.
+fn is_thrown(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default().trim_end();
+    name.len() <= 200
+        && ["Error", "Exception", "Throwable", "Warning"]
+            .iter()
+            .any(|end| name.len() > end.len() && name.ends_with(end))
+        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$' | '\\'))
+}
+
+/// The line after colour codes (`ESC [ … m`) at its beginning.
+fn without_colour(mut line: &str) -> &str {
+    while let Some(code) = line.strip_prefix("\u{1b}[") {
+        let rest = code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        let Some(rest) = rest.strip_prefix('m') else { break };
+        line = rest;
+    }
+    line
+}
+
+fn begins_with_any(text: &str, patterns: &[&str]) -> bool {
+    patterns.iter().any(|pattern| begins_with(text.as_bytes(), pattern))
+}
+
+fn begins_with(text: &[u8], pattern: &str) -> bool {
+    let mut at = 0;
+    for sign in pattern.bytes() {
+        let names = match sign {
+            b'm' => MONTHS,
+            b'w' => WEEKDAYS,
+            _ => &[],
+        };
+        let rest = text.get(at..).unwrap_or_default();
+        let fits = match (sign, rest.first()) {
+            (_, None) => false,
+            (b'd', Some(b)) => b.is_ascii_digit(),
+            (b'-', Some(b)) => matches!(b, b'-' | b'/' | b'.'),
+            (b'_', Some(b)) => matches!(b, b' ' | b'T' | b'_' | b'-' | b':'),
+            (b'm' | b'w', Some(_)) => names.iter().any(|name| rest.starts_with(name.as_bytes())),
+            (_, Some(b)) => *b == sign,
+        };
+        if !fits {
+            return false;
+        }
+        at += if names.is_empty() { 1 } else { 3 };
+    }
+    true
+}
+
+/// `12.345678]` after its bracket: seconds since boot.
+fn is_uptime(bare: &str) -> bool {
+    let rest = bare.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    let tail = rest.strip_prefix('.').unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
+    rest.len() > tail.len() + 1 && tail.starts_with(']')
+}
+
+/// Upper-case levels stand alone; others need the company of punctuation.
+fn is_level(bare: &str) -> bool {
+    let word = &bare[..bare.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(bare.len())];
+    let next = bare[word.len()..].chars().next();
+    let known = LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word));
+    let upper = word.bytes().all(|b| b.is_ascii_uppercase());
+    let tied = matches!(next, Some(']' | ':' | '=' | '|' | '>'));
+    let apart = matches!(next, Some(' ' | '\t' | ')' | '/' | ',' | '-' | '\u{1b}'));
+    let letter = matches!(
+        bare.as_bytes(),
+        [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', b'A'..=b'Z' | b'a'..=b'z', ..]
+    );
+    known && (tied || upper && apart) || letter || KEYS.iter().any(|key| bare.starts_with(key))
+}
+
+/// An IPv4 address and then something else, or a time in brackets after a name.
+fn is_access(line: &str) -> bool {
+    let address = &line[..line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len())];
+    let is_ip = address.split('.').count() == 4 && address.split('.').all(|part| matches!(part.len(), 1..=3));
+    let head = &line[..line.floor_char_boundary(160)];
+    let dated = || head.find(" [").is_some_and(|at| begins_with(&head.as_bytes()[at + 2..], "dd/m/dddd:"));
+    is_ip && line[address.len()..].starts_with([' ', '\t', ':', ',']) || dated()
+}
+
+fn has_inner_time(line: &str) -> bool {
+    let head = &line[..line.floor_char_boundary(200)];
+    let first = head.split_whitespace().next().unwrap_or_default();
+    let is_epoch_only = first == "-";
+    if first.ends_with(':') || matches!(first, "*" | "+" | ">" | "|" | "--") || first.starts_with('#') {
+        return false;
+    }
+    let mut rest = head;
+    for _ in 0..WORDS_BEFORE {
+        let Some(space) = rest.find(char::is_whitespace) else { return false };
+        rest = rest[space..].trim_start();
+        let bare = rest.trim_start_matches(['[', '(', '"']);
+        if begins_with_any(bare, if is_epoch_only { &["dddddddddd "] } else { INNER_TIMES }) {
+            return true;
+        }
+    }
+    false
+}

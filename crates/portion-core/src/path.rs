@@ -1,0 +1,254 @@
+//! Paths into a payload: JSON Pointers (RFC 6901) and the dotted form people type.
+
+use crate::scan::{Kind, Reader, decoded};
+use crate::snapshot::{Form, Layout, Subject};
+use crate::span::Span;
+use crate::view::nearest;
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// The value.
+    pub value: Span,
+    /// The path as a JSON Pointer.
+    pub pointer: String,
+}
+
+/// How far a path leads that leads nowhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Astray {
+    /// The pointer up to the last value there is.
+    pub reached: String,
+    /// The step that is not there.
+    pub missing: String,
+    /// The most similar step that is.
+    pub nearest: Option<String>,
+    /// The steps that are there, the first hundred.
+    pub available: Vec<String>,
+}
+
+/// A quoted key as a step of a JSON Pointer.
+pub(crate) fn step(quoted: &str) -> String {
+    escape_step(&decoded(quoted))
+}
+
+/// A key as a step of a JSON Pointer.
+pub(crate) fn escape_step(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Follows a path from the root of a subject.
+///
+/// `/a/0/b` is a JSON Pointer; `a.0.b` and `a[0].b` are the dotted form, in which a key that holds dots
+/// itself is found too. The first of duplicate keys is meant.
+///
+/// # Errors
+/// [`Astray`] where the path leads nowhere.
+pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
+    let text: &str = &subject.text;
+    let mut at = first_value(text);
+    let mut pointer = String::new();
+    let mut rest = Steps::of(path.trim());
+    if let Form::List(list) = &subject.form
+        && let Some(index) = rest.index_after(&list.pointer)
+        && !matches!(list.layout, Layout::Map)
+    {
+        // The list's index leads straight to an item, however long the list.
+        let Some(item) = list.iter_from(text, index.value).next() else {
+            return Err(Astray {
+                reached: root_name(&list.pointer),
+                missing: index.value.to_string(),
+                nearest: list.len().checked_sub(1).map(|last| last.to_string()),
+                available: Vec::new(),
+            });
+        };
+        at = item.value;
+        pointer = list.pointer_to(text, &item);
+        rest = index.rest;
+    }
+    while !rest.is_empty() {
+        let Some((value, taken)) = child(text, at, rest) else {
+            return Err(astray(text, at, pointer, rest));
+        };
+        pointer.push('/');
+        pointer.push_str(&escape_step(&taken.name));
+        at = value;
+        rest = taken.rest;
+    }
+    Ok(Reached { value: at, pointer })
+}
+
+/// What is left of a path.
+#[derive(Clone, Copy)]
+enum Steps<'a> {
+    /// `a/0/b`, each step escaped.
+    Pointer(Option<&'a str>),
+    /// `a.0.b`
+    Dotted(&'a str),
+}
+
+/// A step that was taken.
+struct Taken<'a> {
+    name: String,
+    rest: Steps<'a>,
+}
+
+/// A number in a path.
+struct Index<'a> {
+    value: usize,
+    rest: Steps<'a>,
+}
+
+impl<'a> Steps<'a> {
+    fn of(path: &'a str) -> Self {
+        match path.strip_prefix('/') {
+            Some(steps) => Self::Pointer(Some(steps)),
+            None if path.is_empty() || path == "$" => Self::Pointer(None),
+            None => Self::Dotted(path.strip_prefix("$.").unwrap_or(path)),
+        }
+    }
+
+    fn is_empty(self) -> bool {
+        matches!(self, Self::Pointer(None) | Self::Dotted(""))
+    }
+
+    /// The ways to read the next step, the longest name first.
+    fn next(self) -> Vec<Taken<'a>> {
+        match self {
+            Self::Pointer(None) => Vec::new(),
+            Self::Pointer(Some(steps)) => {
+                let (head, rest) = steps.split_once('/').map_or((steps, None), |(h, r)| (h, Some(r)));
+                let name = head.replace("~1", "/").replace("~0", "~");
+                vec![Taken { name, rest: Self::Pointer(rest) }]
+            }
+            Self::Dotted(steps) => {
+                // `[3]` is a step of its own; a dot may be part of a key.
+                if let Some((index, rest)) = steps.strip_prefix('[').and_then(|s| s.split_once(']')) {
+                    let name = index.trim_matches(['"', '\'']).to_owned();
+                    return vec![Taken { name, rest: Self::Dotted(rest.strip_prefix('.').unwrap_or(rest)) }];
+                }
+                let ends = steps.char_indices().filter(|(i, c)| *i > 0 && matches!(c, '.' | '['));
+                let mut ends: Vec<usize> = ends.map(|(i, _)| i).take(64).collect();
+                ends.push(steps.len());
+                let take = |end: usize| Taken {
+                    name: steps[..end].to_owned(),
+                    rest: Self::Dotted(steps[end..].strip_prefix('.').unwrap_or(&steps[end..])),
+                };
+                ends.into_iter().rev().map(take).collect()
+            }
+        }
+    }
+
+    /// The number that follows a pointer in this path, where it does.
+    fn index_after(self, pointer: &str) -> Option<Index<'a>> {
+        let mut rest = self;
+        for wanted in pointer.split('/').skip(1) {
+            let taken = rest.next().into_iter().find(|taken| escape_step(&taken.name) == wanted)?;
+            rest = taken.rest;
+        }
+        let number = |taken: Taken<'a>| Some(Index { value: taken.name.parse().ok()?, rest: taken.rest });
+        rest.next().into_iter().find_map(number)
+    }
+}
+
+fn root_name(pointer: &str) -> String {
+    if pointer.is_empty() { "the root".to_owned() } else { pointer.to_owned() }
+}
+
+/// The span of a text without the space around it.
+fn first_value(text: &str) -> Span {
+    let lead = text.len() - text.trim_start().len();
+    Span::new(lead, text.trim_end().len().max(lead))
+}
+
+/// The value one step below the value at a span.
+fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)> {
+    let mut reader = Reader::resume(text, at.start as usize);
+    match reader.peek().ok()? {
+        Kind::Object => {
+            let mut ways = steps.next();
+            let mut best: Option<(Span, usize)> = None;
+            reader.enter_object().ok()?;
+            while let Some(key) = reader.next_key().ok()? {
+                let value = reader.skip().ok()?;
+                let longer = best.map_or(ways.len(), |(_, way)| way);
+                let found =
+                    ways[..longer].iter().position(|way| crate::snapshot::is_key(text, key, &way.name));
+                if let Some(way) = found {
+                    best = Some((value, way));
+                    if way == 0 {
+                        break;
+                    }
+                }
+            }
+            best.map(|(value, way)| (value, ways.swap_remove(way)))
+        }
+        Kind::Array => {
+            let (index, taken) = steps
+                .next()
+                .into_iter()
+                .find_map(|taken| Some((taken.name.parse::<usize>().ok()?, taken)))?;
+            reader.enter_array().ok()?;
+            for i in 0..=index {
+                if !reader.next_item().ok()? {
+                    return None;
+                }
+                let value = reader.skip().ok()?;
+                if i == index {
+                    return Some((value, taken));
+                }
+            }
+            None
+        }
+        _ => None,
+    }
+}
+
+fn astray(text: &str, at: Span, pointer: String, rest: Steps<'_>) -> Astray {
+    let missing = rest.next().pop().map_or_else(String::new, |taken| taken.name);
+    let available = steps_below(text, at);
+    let nearest = nearest(&missing, available.iter().map(String::as_str));
+    Astray { reached: root_name(&pointer), missing, nearest, available }
+}
+
+/// What can be stepped to from a value: the first hundred keys, or the range of indices.
+fn steps_below(text: &str, at: Span) -> Vec<String> {
+    let mut reader = Reader::resume(text, at.start as usize);
+    let mut steps = Vec::new();
+    match reader.peek() {
+        Ok(Kind::Object) if reader.enter_object().is_ok() => {
+            while steps.len() < 100
+                && let Ok(Some(key)) = reader.next_key()
+            {
+                steps.push(decoded(reader.text(key)));
+                if reader.skip().is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(Kind::Array) if reader.enter_array().is_ok() => {
+            let mut len = 0usize;
+            while reader.next_item() == Ok(true) && reader.skip().is_ok() {
+                len += 1;
+            }
+            match len {
+                0 => {}
+                1 => steps.push("0".into()),
+                _ => steps.push(format!("0 to {}", len - 1)),
+            }
+        }
+        _ => {}
+    }
+    steps
+}
+
+/// The value at a dotted path inside a record, in JSON that is known to be valid.
+pub(crate) fn value_at(text: &str, record: Span, dotted: &str) -> Option<Span> {
+    let mut at = record;
+    let mut rest = Steps::Dotted(dotted);
+    while !rest.is_empty() {
+        let (value, taken) = child(text, at, rest)?;
+        (at, rest) = (value, taken.rest);
+    }
+    Some(at)
+}

@@ -1,0 +1,178 @@
+//! Field projection: some fields of a record, each as the upstream wrote it.
+
+use std::collections::BTreeSet;
+
+use crate::scan::{Kind, Reader, decode, minify};
+
+/// Which fields of a record are wanted, by dotted paths. A path wants all that is below it.
+///
+/// A key that holds dots itself is found by its full name. Arrays are passed through: `lines.price` is the
+/// price of every line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    paths: Vec<String>,
+}
+
+/// Levels a path can lead down, which bounds the work on any input.
+const DEPTH: usize = 32;
+
+/// What a projection left out, as dotted paths.
+pub type LeftOut = BTreeSet<String>;
+
+impl Fields {
+    /// The fields named in a list separated by commas.
+    pub fn parse(list: &str) -> Self {
+        list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(pointer_to_dotted).collect()
+    }
+
+    /// The paths, sorted.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// Whether a path is wanted as a whole.
+    pub fn wants(&self, path: &str) -> bool {
+        self.paths.binary_search_by(|own| own.as_str().cmp(path)).is_ok()
+    }
+
+    /// Whether something below a path is wanted.
+    pub fn wants_below(&self, path: &str) -> bool {
+        let below = |own: &str| own.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
+        let from = self.paths.partition_point(|own| own.as_str() < path);
+        // `a-b` sorts between `a` and `a.b`, so the first few are looked at, not just the first.
+        self.paths[from..].iter().take_while(|own| own.starts_with(path)).any(|own| below(own))
+    }
+
+    /// Appends the record with the wanted fields only, minified. What is no object is appended whole.
+    pub fn project(&self, record: &str, out: &mut String, left_out: &mut LeftOut) {
+        let mut reader = Reader::new(record);
+        if reader.peek() == Ok(Kind::Object) {
+            let mut path = String::new();
+            self.object(&mut reader, &mut path, DEPTH, out, left_out);
+        } else {
+            minify(record, out);
+        }
+    }
+
+    /// Bounded by `depth`, not by the input. Returns whether anything was wanted.
+    fn object(
+        &self,
+        reader: &mut Reader<'_>,
+        path: &mut String,
+        depth: usize,
+        out: &mut String,
+        left_out: &mut LeftOut,
+    ) -> bool {
+        let mut any = false;
+        if reader.enter_object().is_err() {
+            return false;
+        }
+        out.push('{');
+        while let Ok(Some(key)) = reader.next_key() {
+            let (path_before, out_before) = (path.len(), out.len());
+            if path_before > 0 {
+                path.push('.');
+            }
+            decode(reader.text(key), path);
+            if any {
+                out.push(',');
+            }
+            out.push_str(reader.text(key));
+            out.push(':');
+            let kept = self.member(reader, path, depth, out, left_out);
+            if !kept {
+                out.truncate(out_before);
+            }
+            any |= kept;
+            path.truncate(path_before);
+        }
+        out.push('}');
+        any
+    }
+
+    fn member(
+        &self,
+        reader: &mut Reader<'_>,
+        path: &mut String,
+        depth: usize,
+        out: &mut String,
+        left_out: &mut LeftOut,
+    ) -> bool {
+        if self.wants(path) {
+            return reader.skip().is_ok_and(|value| {
+                minify(reader.text(value), out);
+                true
+            });
+        }
+        let kind = reader.peek().unwrap_or(Kind::Null);
+        if kind.is_container() && depth > 1 && self.wants_below(path) {
+            let mut inside = reader.clone();
+            let whole = reader.skip().is_ok();
+            return whole
+                && match kind {
+                    Kind::Object => self.object(&mut inside, path, depth - 1, out, left_out),
+                    _ => self.array(&mut inside, path, depth - 1, out, left_out),
+                };
+        }
+        if reader.skip().is_ok() && !left_out.contains(path.as_str()) {
+            left_out.insert(path.clone());
+        }
+        false
+    }
+
+    fn array(
+        &self,
+        reader: &mut Reader<'_>,
+        path: &mut String,
+        depth: usize,
+        out: &mut String,
+        left_out: &mut LeftOut,
+    ) -> bool {
+        let mut any = false;
+        if reader.enter_array().is_err() {
+            return false;
+        }
+        out.push('[');
+        let mut first = true;
+        while reader.next_item() == Ok(true) {
+            if !first {
+                out.push(',');
+            }
+            first = false;
+            let mut inside = reader.clone();
+            let Ok(kind) = reader.peek() else { break };
+            let Ok(value) = reader.skip() else { break };
+            // Items that are no records keep their place, so that indices stay true.
+            any |= match kind {
+                Kind::Object if depth > 1 => self.object(&mut inside, path, depth - 1, out, left_out),
+                _ => {
+                    minify(reader.text(value), out);
+                    true
+                }
+            };
+        }
+        out.push(']');
+        any
+    }
+}
+
+impl FromIterator<String> for Fields {
+    fn from_iter<I: IntoIterator<Item = String>>(paths: I) -> Self {
+        let mut paths: Vec<String> = paths.into_iter().collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Self { paths }
+    }
+}
+
+/// `/a/b` as `a.b`: both spellings name a field.
+fn pointer_to_dotted(name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(steps) => {
+            let steps: Vec<String> =
+                steps.split('/').map(|s| s.replace("~1", "/").replace("~0", "~")).collect();
+            steps.join(".")
+        }
+        None => name.to_owned(),
+    }
+}

@@ -1,0 +1,109 @@
+//! One part of a reply, drawn: its text, where it goes on, and what is to be said of it.
+
+use serde_json::{Map, Value};
+
+use super::room::Room;
+use crate::cursor::Place;
+use crate::policy::Policy;
+use crate::snapshot::Subject;
+use crate::view::View;
+
+/// What is to be drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Spot<'a> {
+    /// The text or JSON.
+    pub subject: &'a Subject,
+    /// Where it stands, as a caller would write it: empty for the main part.
+    pub pointer: &'a str,
+    /// How it is wanted.
+    pub view: &'a View,
+    /// Whether it was singled out by a path or section.
+    pub singled_out: bool,
+    /// Where to begin.
+    pub place: Place,
+    /// How many portions came before.
+    pub ordinal: u16,
+    /// Items wanted, where not as many as in every page.
+    pub count: Option<u32>,
+    /// The limits.
+    pub policy: &'a Policy,
+    /// The tool that reads on.
+    pub read_tool: &'a str,
+}
+
+impl Spot<'_> {
+    /// Whether this is the first reply of its walk.
+    pub fn is_first(&self) -> bool {
+        let start = self.view.window.map_or(0, |window| window.span.start);
+        self.place.is_start() || self.place == Place::Byte(start)
+    }
+}
+
+/// A part, drawn within a room.
+pub(super) struct Drawn {
+    /// Its text.
+    pub body: String,
+    /// Whether that is JSON which can stand where the whole stood.
+    pub json: bool,
+    /// Where it goes on.
+    pub next: Option<Place>,
+    /// The kind of portion.
+    pub kind: &'static str,
+    /// How many items there are in all, of a list.
+    pub total: Option<usize>,
+    /// What must be said of it.
+    pub meta: Map<String, Value>,
+    /// What should be said of it where there is room, the most useful first.
+    pub extras: Vec<(&'static str, Value)>,
+    /// Set on a summary: the names of its sections and their sizes.
+    pub sections: Option<Map<String, Value>>,
+}
+
+impl Drawn {
+    pub fn new(kind: &'static str, body: String) -> Self {
+        let (meta, extras) = (Map::new(), Vec::new());
+        Self { body, json: false, next: None, kind, total: None, meta, extras, sections: None }
+    }
+
+    /// A part as the upstream wrote it.
+    pub fn whole(subject: &Subject) -> Self {
+        let mut drawn = Self::new("whole", subject.text.to_string());
+        drawn.json = subject.is_json();
+        if let crate::snapshot::Form::List(list) = &subject.form {
+            drawn.kind = "page";
+            drawn.total = Some(list.len());
+            drawn.say("served", list.len());
+            drawn.say("hasMore", false);
+        }
+        drawn
+    }
+
+    pub fn say(&mut self, key: &str, value: impl Into<Value>) {
+        self.meta.insert(key.to_owned(), value.into());
+    }
+}
+
+/// Names as a JSON array of at most so many characters, the last entry saying how many are missing.
+pub(super) fn names(all: impl IntoIterator<Item = String>, characters: usize) -> Value {
+    let mut left = characters;
+    let mut shown: Vec<Value> = Vec::new();
+    let mut missing = 0;
+    for name in all {
+        let cost = name.len() + 3;
+        if missing == 0 && cost <= left {
+            left -= cost;
+            shown.push(name.into());
+        } else {
+            missing += 1;
+        }
+    }
+    if missing > 0 {
+        shown.push(format!("+{missing} more").into());
+    }
+    shown.into()
+}
+
+/// Characters that lists of names in a notice may take: about a tenth of the budget.
+pub(super) fn characters_for_names(room: &Room<'_>) -> usize {
+    room.tokens / 3
+}

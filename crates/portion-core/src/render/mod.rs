@@ -1,0 +1,189 @@
+//! The one place where a portion is made.
+//!
+//! A reply is a pure function of a snapshot, a view, a place and a budget. It is drawn into a room that
+//! leaves space for the notice, then counted as it will be sent; where it turns out too dear, it is
+//! drawn again into a smaller room with a shorter notice.
+
+mod chunk;
+mod drawn;
+mod notice;
+mod page;
+mod portion;
+mod raw;
+mod room;
+mod shell;
+mod structured;
+mod summary;
+mod walk;
+mod whole;
+
+pub use portion::{Body, Piece, Portion};
+
+use crate::cursor::{CursorToken, Position};
+use crate::policy::Policy;
+use crate::snapshot::{STRUCTURED, Snapshot};
+use crate::tokens::TokenCounter;
+use crate::view::Asked;
+use notice::{Detail, Notice};
+use room::Room;
+use walk::{Channel, Walk};
+
+/// What a reply is rendered with.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The limits.
+    pub policy: &'a Policy,
+    /// What counts the tokens.
+    pub counter: &'a dyn TokenCounter,
+    /// Makes a cursor to a place in the view; `None` where the snapshot could not be stored.
+    pub mint: &'a dyn Fn(Position) -> Option<CursorToken>,
+    /// The name of the tool that reads on.
+    pub read_tool: &'a str,
+}
+
+/// The first reply to a call.
+#[derive(Clone, Debug)]
+pub enum First {
+    /// The payload is small and nothing was asked of us: pass it on as it came.
+    Untouched,
+    /// Show this instead.
+    Portion(Portion),
+}
+
+/// The first reply: as it came where the payload is small and nothing was asked, else a portion in
+/// every form that the payload has.
+pub fn first(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> First {
+    if whole::passes(snapshot, asked, cx) {
+        return First::Untouched;
+    }
+    First::Portion(compose(snapshot, asked, cx, true))
+}
+
+/// A reply to a request with a cursor: text only.
+pub fn follow(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Portion {
+    compose(snapshot, asked, cx, false)
+}
+
+/// Wire bytes of the envelope around a reply, beside its texts and notices.
+const ENVELOPE: usize = 512;
+
+/// What a reply may take in each of its forms.
+#[derive(Clone, Copy)]
+struct Limits {
+    tokens: usize,
+    bytes: usize,
+}
+
+impl Limits {
+    fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Self {
+        let bytes = cx.policy.hard_byte_limit.saturating_sub(ENVELOPE);
+        let twice = fresh && snapshot.parts().iter().any(|part| part.address == STRUCTURED);
+        if twice {
+            return Self { tokens: asked.tokens.min(cx.policy.hard_cap / 2), bytes: bytes / 2 };
+        }
+        Self { tokens: asked.tokens.min(cx.policy.hard_cap), bytes }
+    }
+}
+
+fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
+    let limits = Limits::of(snapshot, asked, cx, fresh);
+    let walk = Walk { snapshot, asked, cx };
+    // What the notice is likely to take: a fixed part, and lists of names that grow with the budget.
+    let mut reserve = Limits { tokens: 190 + limits.tokens / 12, bytes: (limits.bytes / 6).min(6_000) };
+    let attempts =
+        [Detail::Full, Detail::Full, Detail::Plain, Detail::Plain, Detail::Bare, Detail::Bare, Detail::Bare];
+    for detail in attempts {
+        let room = Room {
+            counter: cx.counter,
+            tokens: limits.tokens.saturating_sub(reserve.tokens).max(1),
+            bytes: limits.bytes.saturating_sub(reserve.bytes).max(1),
+        };
+        let draft = Draft::draw(&walk, room, limits, fresh, detail);
+        let over = draft.over(limits);
+        if over.tokens == 0 && over.bytes == 0 {
+            return draft.portion;
+        }
+        reserve.tokens += over.tokens + usize::from(over.tokens > 0) * 8;
+        reserve.bytes += over.bytes + usize::from(over.bytes > 0) * 64;
+    }
+    // Only limits below what a notice takes lead here; the policy's least budget forbids them.
+    Draft::draw(&walk, Room { counter: cx.counter, tokens: 1, bytes: 1 }, limits, fresh, Detail::Bare).portion
+}
+
+/// A reply with its measurements.
+struct Draft {
+    portion: Portion,
+    /// Tokens of the dearest form.
+    tokens: usize,
+    /// Wire bytes of the text form and of the structured form.
+    bytes: usize,
+}
+
+impl Draft {
+    fn draw(walk: &Walk<'_>, room: Room<'_>, limits: Limits, fresh: bool, detail: Detail) -> Self {
+        let text = walk.text(room);
+        let structured = if fresh { walk.structured(room, &text) } else { None };
+        let budget = limits.tokens;
+        let said = walk.notice(&text, budget);
+        let counter = walk.cx.counter;
+        let body: usize = text.pieces.iter().map(|piece| walk.cost(piece)).sum();
+        let (notice, text_tokens) = settled(&said, detail, |notice| body + counter.count(notice));
+        let mut tokens = text_tokens;
+        let mut bytes = text.pieces.iter().map(wire_bytes).sum::<usize>() + 3 * notice.len();
+        let structured = structured.map(|channel| {
+            let said = match &channel {
+                structured::Form::Twin { .. } => walk.notice(&text, budget),
+                structured::Form::Own(own) => walk.notice(own, budget),
+            };
+            let mut rendered = String::new();
+            let (_, cost) = settled(&said, detail, |notice| {
+                rendered = structured::merge(walk, &channel, &text, notice);
+                counter.count(&rendered)
+            });
+            tokens = tokens.max(cost);
+            bytes += rendered.len();
+            rendered
+        });
+        let kind = text.shaped.as_ref().map_or("whole", |shaped| shaped.drawn.kind);
+        Self { portion: Portion { pieces: text.pieces, structured, notice, tokens, kind }, tokens, bytes }
+    }
+
+    fn over(&self, limits: Limits) -> Limits {
+        let bytes = if self.portion.structured.is_some() { 2 * limits.bytes } else { limits.bytes };
+        Limits { tokens: self.tokens.saturating_sub(limits.tokens), bytes: self.bytes.saturating_sub(bytes) }
+    }
+}
+
+/// The notice that tells the cost of the reply it is part of, and that cost.
+///
+/// The cost depends on the digits of the cost, so it is counted, written and counted again; a third round
+/// would only change a digit, and the larger figure is told.
+fn settled(said: &Notice<'_>, detail: Detail, mut cost: impl FnMut(&str) -> usize) -> (String, usize) {
+    let mut told = said.budget;
+    let mut text = String::new();
+    for _ in 0..3 {
+        text = serde_json::Value::Object(said.object(told, detail)).to_string();
+        let real = cost(&text);
+        if real == told {
+            break;
+        }
+        told = real;
+    }
+    let real = cost(&text);
+    (text, real.max(told))
+}
+
+fn wire_bytes(piece: &Piece) -> usize {
+    match &piece.body {
+        Body::Text(text) => crate::scan::escaped_len(text) + 64,
+        // Media has a limit of its own.
+        Body::Block(json) if walk::is_media(json) => 0,
+        Body::Block(json) => json.len() + 2,
+    }
+}
+
+impl Channel<'_> {
+    fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+}

@@ -1,0 +1,147 @@
+//! What Portion says of a reply: how much there is, what is missing, and the exact next call.
+
+use serde_json::{Map, Value, json};
+
+use super::drawn::Drawn;
+use crate::cursor::CursorToken;
+
+/// Everything a notice is made from.
+pub(super) struct Notice<'a> {
+    /// What was drawn.
+    pub drawn: &'a Drawn,
+    /// Where the reply began.
+    pub handle: Option<CursorToken>,
+    /// Where it goes on.
+    pub next: Option<CursorToken>,
+    /// Whether it goes on, even where no cursor can be had.
+    pub goes_on: bool,
+    /// The tool that reads on.
+    pub read_tool: &'a str,
+    /// Parts of the payload that are not in the reply, and where they are.
+    pub missing_parts: &'a [(String, usize)],
+    /// How often something that is no text was replaced.
+    pub replaced: usize,
+    /// The part that the notice is about, where there are several.
+    pub part: Option<&'a str>,
+    /// Tokens the reply may cost.
+    pub budget: usize,
+    /// Share of the budget from which a warning is due.
+    pub warn_at: f64,
+}
+
+/// How much is said: everything, only what must be, or next to nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    Full,
+    Plain,
+    Bare,
+}
+
+impl Notice<'_> {
+    /// The notice of a reply that costs so many tokens, as a JSON object.
+    pub(super) fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+        let mut notice = Map::new();
+        if let Some(next) = &self.next {
+            notice.insert("nextCursor".into(), next.as_str().into());
+        }
+        if let Some(total) = self.drawn.total {
+            notice.insert("totalCount".into(), total.into());
+        }
+        notice.insert("meta".into(), self.meta(tokens, detail).into());
+        notice
+    }
+
+    fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+        let mut meta = Map::new();
+        let mut say = |key: &str, value: Value| {
+            meta.insert(key.to_owned(), value);
+        };
+        say("kind", self.drawn.kind.into());
+        if let Some(handle) = &self.handle {
+            say("cursor", handle.as_str().into());
+        }
+        if let Some(part) = self.part {
+            say("part", part.into());
+        }
+        for (key, value) in &self.drawn.meta {
+            let dropped =
+                detail == Detail::Bare && matches!(key.as_str(), "condensed" | "omitted" | "totalTokens");
+            match (dropped, value) {
+                (false, value) => say(key, value.clone()),
+                (true, Value::Array(names)) => say(key, names.len().into()),
+                (true, Value::Object(paths)) => say(key, paths.len().into()),
+                (true, _) => {}
+            }
+        }
+        if detail == Detail::Full {
+            self.drawn.extras.iter().for_each(|(key, value)| say(key, value.clone()));
+        }
+        if let (Some(sections), Some(handle)) = (&self.drawn.sections, &self.handle) {
+            let mut arguments = Map::new();
+            arguments.insert("cursor".into(), handle.as_str().into());
+            arguments.insert("section".into(), sections.keys().next().map_or("…", String::as_str).into());
+            let mut details = Map::new();
+            details.insert("tool".into(), self.read_tool.into());
+            details.insert("arguments".into(), arguments.into());
+            if detail < Detail::Bare {
+                details.insert("sections".into(), sections.clone().into());
+            }
+            say("detailsAvailable", details.into());
+        }
+        if !self.missing_parts.is_empty() {
+            let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
+            let most = if detail == Detail::Bare { 2 } else { 12 };
+            let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
+            if self.missing_parts.len() > most {
+                parts.insert("more".into(), (self.missing_parts.len() - most).into());
+            }
+            say("partsNotShown", parts.into());
+        }
+        if self.replaced > 0 {
+            say("replaced", format!("{} that are no valid text are shown as U+FFFD", self.replaced).into());
+        }
+        if self.goes_on && self.next.is_none() {
+            say(
+                "store_unavailable",
+                "this part could not be kept, so there is no cursor for the rest".into(),
+            );
+        }
+        say("estimatedTokens", tokens.into());
+        let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
+        say("budgetUsed", ((used * 100.0).round() / 100.0).into());
+        say("budgetRemaining", self.budget.saturating_sub(tokens).into());
+        if detail == Detail::Full
+            && used >= self.warn_at
+            && let Some(narrower) = self.narrower()
+        {
+            say("warning", narrower.into());
+        }
+        if let Some(call) = self.next_call() {
+            say("next", call.into());
+        }
+        meta
+    }
+
+    fn next_call(&self) -> Option<String> {
+        let tool = self.read_tool;
+        match (&self.next, &self.drawn.sections) {
+            (Some(_), _) => Some(format!("{tool}(cursor=nextCursor)")),
+            (None, Some(_)) if self.handle.is_some() => Some(format!("{tool}(cursor, section)")),
+            _ => None,
+        }
+    }
+
+    fn narrower(&self) -> Option<String> {
+        self.handle.as_ref()?;
+        let tool = self.read_tool;
+        match self.drawn.kind {
+            "page" => {
+                Some(format!("near the budget: {tool}(cursor, fields=…) or a smaller limit costs less"))
+            }
+            "range" | "chunk" => {
+                Some(format!("near the budget: {tool}(cursor, startLine, endLine) costs less"))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! A page of a list.
+
+use serde_json::{Map, Value};
+
+use super::drawn::{Drawn, Spot, characters_for_names, names};
+use super::room::Room;
+use super::shell::{self, Shell};
+use super::{raw, summary};
+use crate::cursor::Place;
+use crate::projection::LeftOut;
+use crate::scan::minify;
+use crate::snapshot::{Item, Layout, List, Rows, cells};
+use crate::stage::{Case, How, STAGES, elide};
+use crate::view::{Wanted, list_field_names};
+
+/// Draws the page that begins at the spot.
+pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
+    let order = spot.view.order.as_ref().map(|order| &order.ranks);
+    let rows = Rows { text: &spot.subject.text, list, order };
+    let from = match spot.place {
+        Place::Item(at) => at as usize,
+        Place::Byte(byte) => return inside_item(spot, rows, byte as usize, room),
+    };
+    let size = spot.view.limit.map_or(spot.policy.default_page_size, |limit| limit as usize);
+    let wanted = spot.count.map_or(size, |count| count as usize).min(list.len().saturating_sub(from));
+    let page = Page { spot, rows, from, wanted };
+    let mut how = page.as_asked();
+    let mut filled = page.fill(&how, room);
+    let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
+    let case = Case {
+        rows,
+        items: wanted,
+        tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
+        counter: room.counter,
+        may_condense: spot.view.wanted == Wanted::Best,
+        may_elide: spot.view.wanted != Wanted::All,
+    };
+    for stage in STAGES {
+        while !filled.complete && stage.tighten(&mut how, &case) {
+            if how.stages.last() != Some(&stage.name()) {
+                how.stages.push(stage.name());
+            }
+            filled = page.fill(&how, room);
+        }
+    }
+    if filled.served == 0 && wanted > 0 {
+        return match page.single(room) {
+            Some(drawn) => drawn,
+            None => inside_item(spot, rows, page.first_byte(), room),
+        };
+    }
+    page.finish(filled, &how, size, room)
+}
+
+/// A page to be drawn.
+struct Page<'a> {
+    spot: &'a Spot<'a>,
+    rows: Rows<'a>,
+    from: usize,
+    wanted: usize,
+}
+
+/// Items, written one way.
+struct Filled {
+    shell: Shell,
+    items: String,
+    served: usize,
+    complete: bool,
+    left_out: LeftOut,
+    elided: usize,
+}
+
+impl Page<'_> {
+    fn as_asked(&self) -> How {
+        let keep = match &self.spot.view.wanted {
+            Wanted::Some(fields) => Some(fields.clone()),
+            Wanted::Best | Wanted::All => None,
+        };
+        How { minified: keep.is_some(), keep, ..How::default() }
+    }
+
+    /// Writes items until one does not fit.
+    fn fill(&self, how: &How, room: &Room<'_>) -> Filled {
+        let shell = shell::draw(self.rows, how.keep.as_ref(), room);
+        let mut left = *room;
+        let mut filled = Filled {
+            items: String::new(),
+            served: 0,
+            complete: false,
+            left_out: LeftOut::new(),
+            elided: 0,
+            shell,
+        };
+        if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {
+            return filled;
+        }
+        let columns = shell::header_columns(self.rows, how.keep.as_ref());
+        let mut text = String::new();
+        for item in self.rows.iter_from(self.from).take(self.wanted) {
+            text.clear();
+            if filled.served > 0 {
+                text.push(if self.rows.list.layout == Layout::Lines { '\n' } else { ',' });
+            }
+            // Nothing is made shorter than its bytes by minifying alone: do not copy what cannot fit.
+            let hopeless =
+                how.keep.is_none() && how.elide_above.is_none() && item.value.len() / 4 > left.bytes;
+            let elided = if hopeless {
+                0
+            } else {
+                self.write(&item, how, columns.as_deref(), &mut text, &mut filled.left_out)
+            };
+            if hopeless || !left.take(&text) {
+                return filled;
+            }
+            filled.items.push_str(&text);
+            filled.served += 1;
+            filled.elided += elided;
+        }
+        filled.complete = true;
+        filled
+    }
+
+    /// Writes one item, and returns how many strings were shortened in it.
+    fn write(
+        &self,
+        item: &Item,
+        how: &How,
+        columns: Option<&[usize]>,
+        out: &mut String,
+        left_out: &mut LeftOut,
+    ) -> usize {
+        let value = item.value.of(self.rows.text);
+        if let Some(key) = item.key {
+            out.push_str(key.of(self.rows.text));
+            out.push(':');
+        }
+        let pointer = || format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, item));
+        if let (Some(columns), Some(_)) = (columns, &how.keep) {
+            return write_row(value, columns, how, &pointer(), out);
+        }
+        let mut written = String::new();
+        match &how.keep {
+            Some(fields) => fields.project(value, &mut written, left_out),
+            None if how.minified => minify(value, &mut written),
+            None => written.push_str(value),
+        }
+        match how.elide_above {
+            Some(above) if written.len() > above => elide(&written, above, &pointer(), out),
+            _ => {
+                out.push_str(&written);
+                0
+            }
+        }
+    }
+
+    /// One item that is too large for a page of its own, summarized.
+    fn single(&self, room: &Room<'_>) -> Option<Drawn> {
+        if self.spot.view.wanted != Wanted::Best {
+            return None;
+        }
+        let item = self.rows.iter_from(self.from).next()?;
+        let value = item.value.of(self.rows.text);
+        let shell = shell::draw(self.rows, None, &room.at_most(room.tokens / 2));
+        let mut left = *room;
+        if !left.take(&shell.before) || !left.take(&shell.after) {
+            return None;
+        }
+        let pointer = format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, &item));
+        let (written, left_out) = summary::record(value, &pointer, left.tokens, &left)?;
+        let key = item.key.map_or_else(String::new, |key| format!("{}:", key.of(self.rows.text)));
+        let items = format!("{key}{written}");
+        if !left.fits(&items) {
+            return None;
+        }
+        let filled = Filled { shell, items, served: 1, complete: false, left_out, elided: 0 };
+        let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
+        Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
+    }
+
+    fn first_byte(&self) -> usize {
+        self.rows.iter_from(self.from).next().map_or(0, |item| item.value.start as usize)
+    }
+
+    fn finish(&self, filled: Filled, how: &How, size: usize, room: &Room<'_>) -> Drawn {
+        let Filled { shell, items, served, left_out, elided, .. } = filled;
+        let total = self.rows.list.len();
+        let next = self.from.saturating_add(served);
+        let mut drawn = Drawn::new("page", format!("{}{items}{}", shell.before, shell.after));
+        drawn.json = self.rows.list.layout != Layout::Lines;
+        drawn.total = Some(total);
+        drawn.next = (next < total).then(|| Place::Item(next as u32));
+        drawn.say("pageSize", size);
+        drawn.say("served", served);
+        drawn.say("hasMore", next < total);
+        drawn.say("offset", self.from);
+        if self.from >= total && total > 0 {
+            drawn.say("pastEnd", true);
+        }
+        if elided > 0 {
+            drawn.say("elided", elided);
+        }
+        if !shell.omitted.is_empty() {
+            let sizes: Map<String, Value> = shell
+                .omitted
+                .iter()
+                .take(12)
+                .map(|(path, bytes)| (path.clone(), format!("{bytes} bytes").into()))
+                .collect();
+            drawn.say("omitted", sizes);
+        }
+        let characters = characters_for_names(room);
+        let available = list_field_names(self.rows.list);
+        if how.condensed {
+            let out = condensed(self.rows, how, left_out);
+            let shown =
+                if self.spot.is_first() && !available.is_empty() { characters / 3 } else { characters };
+            drawn.say("condensed", names(out, shown));
+        }
+        if self.spot.is_first() && !available.is_empty() && self.spot.view.wanted != Wanted::All {
+            drawn.extras.push(("fieldsAvailable", names(available, characters)));
+        }
+        drawn
+    }
+}
+
+/// The names of what condensing left out.
+fn condensed(rows: Rows<'_>, how: &How, left_out: LeftOut) -> Vec<String> {
+    match (&rows.list.layout, &how.keep) {
+        (Layout::Table { columns, .. }, Some(keep)) => {
+            columns.iter().filter(|name| !keep.wants(name)).cloned().collect()
+        }
+        _ => left_out.into_iter().collect(),
+    }
+}
+
+/// Some cells of a row.
+fn write_row(row: &str, columns: &[usize], how: &How, pointer: &str, out: &mut String) -> usize {
+    let all = cells(row);
+    let mut elided = 0;
+    out.push('[');
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        let Some(cell) = all.get(*column) else { continue };
+        let mut written = String::new();
+        minify(cell.of(row), &mut written);
+        match how.elide_above {
+            Some(above) => elided += elide(&written, above, &format!("{pointer}/{column}"), out),
+            None => out.push_str(&written),
+        }
+    }
+    out.push(']');
+    elided
+}
+
+/// An item that no page can hold, as raw chunks; after its last the list goes on.
+fn inside_item(spot: &Spot<'_>, rows: Rows<'_>, byte: usize, room: &Room<'_>) -> Drawn {
+    let Some(item) = rows.list.item_at(rows.text, byte) else {
+        return raw::draw(rows.text, spot.subject.span(), byte, room);
+    };
+    let mut drawn = raw::draw(rows.text, item.value, byte.max(item.value.start as usize), room);
+    if drawn.next.is_none() {
+        let next = rows.rank(&item) + 1;
+        drawn.next = (next < rows.list.len()).then(|| Place::Item(next as u32));
+    }
+    drawn.total = Some(rows.list.len());
+    drawn.say("path", format!("{}{}", spot.pointer, rows.list.pointer_to(rows.text, &item)));
+    drawn.say("offset", rows.rank(&item));
+    drawn
+}

@@ -1,0 +1,57 @@
+//! What is served.
+
+/// A rendering of a view that fits its budget. Only [`render`](super::render) makes one, so nothing
+/// else can be put on a wire in its place.
+#[derive(Clone, Debug)]
+pub struct Portion {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) structured: Option<String>,
+    pub(super) notice: String,
+    pub(super) tokens: usize,
+    pub(super) kind: &'static str,
+}
+
+/// One part of a portion, in the order of the payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The address of the part it is from: `/content/0/text`.
+    pub address: String,
+    /// What to show there.
+    pub body: Body,
+}
+
+/// What stands in a part's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// This text.
+    Text(String),
+    /// A block as the upstream wrote it, JSON.
+    Block(String),
+}
+
+impl Portion {
+    /// The parts to show, at most one an address. Parts that are missing are not shown in this reply.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The whole `structuredContent` of this reply, notice merged in, where the payload had one.
+    pub fn structured(&self) -> Option<&str> {
+        self.structured.as_deref()
+    }
+
+    /// The notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`.
+    pub fn notice(&self) -> &str {
+        &self.notice
+    }
+
+    /// What it costs in the dearest of its forms, notice included, by the counter it was rendered with.
+    pub fn tokens(&self) -> usize {
+        self.tokens
+    }
+
+    /// `page`, `summary`, `chunk`, `range`, `raw`, or `whole`.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+}

@@ -1,0 +1,40 @@
+//! Bytes as the upstream wrote them, from one byte to another.
+
+use super::drawn::Drawn;
+use super::room::Room;
+use crate::cursor::Place;
+use crate::span::Span;
+
+/// Draws as much of a stretch of text as fits, from `from` on. The stretch is measured from its own start.
+pub(super) fn draw(text: &str, stretch: Span, from: usize, room: &Room<'_>) -> Drawn {
+    let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
+    let from = text.floor_char_boundary(from.clamp(start.min(end), end));
+    let to = edge(text, from, end, room);
+    let mut drawn = Drawn::new("raw", text[from..to].to_owned());
+    drawn.next = (to < end).then(|| Place::Byte(to as u32));
+    drawn.say("startByte", from - start);
+    drawn.say("endByte", to - start);
+    drawn.say("totalBytes", end - start);
+    drawn
+}
+
+/// Where the room ends: at least one character on.
+fn edge(text: &str, from: usize, end: usize, room: &Room<'_>) -> usize {
+    // No text takes fewer wire bytes than it has.
+    let window = text.floor_char_boundary((from + room.bytes).min(end)).max(from);
+    let window = &text[from..window];
+    let mut to = room.counter.prefix_within(window, room.tokens).min(window.len());
+    let mut bytes = 0;
+    for (i, c) in window[..to].char_indices() {
+        bytes += match c {
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            '\0'..='\u{1f}' => 6,
+            _ => c.len_utf8(),
+        };
+        if bytes > room.bytes {
+            to = i;
+            break;
+        }
+    }
+    if to > 0 || from >= end { from + to } else { text.ceil_char_boundary(from + 1).min(end) }
+}

@@ -1,0 +1,129 @@
+//! What stands around a list: the objects that wrap it, with their other members as far as they are small.
+
+use super::room::Room;
+use crate::path::step;
+use crate::projection::Fields;
+use crate::scan::minify;
+use crate::snapshot::{Layout, Member, Rows, cells};
+
+/// The text before and after the items of a page.
+#[derive(Default)]
+pub(super) struct Shell {
+    /// Up to the first item.
+    pub before: String,
+    /// From the last item on.
+    pub after: String,
+    /// Members left out for their size: pointer and bytes.
+    pub omitted: Vec<(String, usize)>,
+}
+
+/// Draws the shell of a list. Its members take at most a quarter of the room; the columns of a table
+/// always stay, for without them rows tell nothing.
+pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Shell {
+    let mut shell = Shell::default();
+    let small = small_members(rows, &room.at_most(room.tokens / 4));
+    let mut pointer = String::new();
+    let innermost = rows.list.levels.len().wrapping_sub(1);
+    for (depth, level) in rows.list.levels.iter().enumerate() {
+        let (mut before, mut after) = (String::from("{"), String::new());
+        for (at, member) in level.members.iter().enumerate() {
+            let side = if at <= level.inner { &mut before } else { &mut after };
+            let key = member.key.of(rows.text);
+            if at == level.inner {
+                separate(side);
+                side.push_str(key);
+                side.push(':');
+                continue;
+            }
+            let header = header_columns(rows, keep).filter(|_| depth == innermost && is_header(rows, at));
+            if header.is_none() && !small.contains(&(depth, at)) {
+                shell.omitted.push((format!("{pointer}/{}", step(key)), member.value.len()));
+                continue;
+            }
+            if at < level.inner {
+                separate(side);
+            } else {
+                side.push(',');
+            }
+            side.push_str(key);
+            side.push(':');
+            match header {
+                Some(columns) => write_header(rows, member, &columns, side),
+                None => minify(member.value.of(rows.text), side),
+            }
+        }
+        pointer = format!("{pointer}/{}", step(level.members[level.inner].key.of(rows.text)));
+        shell.before.push_str(&before);
+        after.push('}');
+        shell.after.insert_str(0, &after);
+    }
+    let (open, close) = match rows.list.layout {
+        Layout::Array | Layout::Table { .. } => ("[", "]"),
+        Layout::Map => ("{", "}"),
+        Layout::Lines => ("", ""),
+    };
+    shell.before.push_str(open);
+    shell.after.insert_str(0, close);
+    shell
+}
+
+fn separate(side: &mut String) {
+    if !side.ends_with('{') {
+        side.push(',');
+    }
+}
+
+/// The members that fit the room, the smallest first, by level and index.
+fn small_members(rows: Rows<'_>, room: &Room<'_>) -> Vec<(usize, usize)> {
+    let levels = rows.list.levels.iter().enumerate();
+    let mut members: Vec<(usize, usize, &Member)> = levels
+        .flat_map(|(depth, level)| {
+            let others = level.members.iter().enumerate().filter(move |(at, _)| *at != level.inner);
+            others.map(move |(at, member)| (depth, at, member))
+        })
+        .collect();
+    members.sort_by_key(|(depth, at, member)| (member.value.len(), *depth, *at));
+    let mut room = *room;
+    let mut text = String::new();
+    let mut small = Vec::new();
+    for (depth, at, member) in members {
+        text.clear();
+        text.push_str(member.key.of(rows.text));
+        if member.value.len() > 4 * room.bytes {
+            break;
+        }
+        minify(member.value.of(rows.text), &mut text);
+        text.push(',');
+        if !room.take(&text) {
+            break;
+        }
+        small.push((depth, at));
+    }
+    small
+}
+
+fn is_header(rows: Rows<'_>, at: usize) -> bool {
+    matches!(rows.list.layout, Layout::Table { header, .. } if header == at)
+}
+
+/// The indices of the columns that are kept; `None` where the list is no table.
+pub(super) fn header_columns(rows: Rows<'_>, keep: Option<&Fields>) -> Option<Vec<usize>> {
+    let Layout::Table { columns, .. } = &rows.list.layout else { return None };
+    let kept = |name: &String| keep.is_none_or(|fields| fields.wants(name));
+    Some(columns.iter().enumerate().filter(|(_, name)| kept(name)).map(|(i, _)| i).collect())
+}
+
+fn write_header(rows: Rows<'_>, member: &Member, columns: &[usize], out: &mut String) {
+    let header = member.value.of(rows.text);
+    let names = cells(header);
+    out.push('[');
+    for (i, column) in columns.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        if let Some(name) = names.get(*column) {
+            minify(name.of(header), out);
+        }
+    }
+    out.push(']');
+}

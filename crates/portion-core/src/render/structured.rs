@@ -1,0 +1,70 @@
+//! The same view for programs, and for the clients that show a model nothing else: `structuredContent`.
+
+use super::walk::{Channel, Walk};
+use crate::scan::{Kind, quote};
+use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
+
+/// What `structuredContent` is made from.
+pub(super) enum Form<'a> {
+    /// What the text shows. `under_result` is `None` where that is not the whole in its own shape.
+    Twin {
+        /// Whether it stands under the sole key `result`.
+        under_result: Option<bool>,
+    },
+    /// A part of its own.
+    Own(Channel<'a>),
+}
+
+/// Keys a notice is merged under.
+const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
+
+/// The whole `structuredContent` of a reply, the notice merged in: always a JSON object.
+pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice: &str) -> String {
+    let (channel, under_result) = match form {
+        Form::Own(own) => (own, Some(false)),
+        Form::Twin { under_result } => (text, *under_result),
+    };
+    let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);
+    let taken = part.and_then(|part| part.subject()).is_some_and(takes_our_keys);
+    let Some(shaped) = &channel.shaped else { return with_notice("{}", notice, taken) };
+    let drawn = &shaped.drawn;
+    let value = if drawn.json { drawn.body.clone() } else { quote(&drawn.body) };
+    let in_shape = drawn.kind != "raw";
+    match under_result {
+        Some(true) if in_shape => with_notice(&format!("{{\"result\":{value}}}"), notice, taken),
+        Some(false) if in_shape && drawn.json => match Kind::of(&value) {
+            Kind::Object => with_notice(value.trim(), notice, taken),
+            _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),
+        },
+        // A part of a value cannot stand where the value stood: it is told of beside it.
+        _ => {
+            let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, false);
+            format!("{{\"portion\":{inner}}}")
+        }
+    }
+}
+
+/// An object with the notice's members after its own; all under one key where any of them is taken.
+fn with_notice(object: &str, notice: &str, taken: bool) -> String {
+    let open = object.strip_suffix('}').unwrap_or("{").trim_end();
+    let comma = if open.ends_with('{') { "" } else { "," };
+    if taken {
+        return format!("{open}{comma}\"portion\":{notice}}}");
+    }
+    let members = notice.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    format!("{open}{comma}{members}}}")
+}
+
+/// Whether an object has a key that the notice needs.
+fn takes_our_keys(subject: &Subject) -> bool {
+    let text: &str = &subject.text;
+    let taken = |key| KEYS.iter().any(|name| is_key(text, key, name));
+    match &subject.form {
+        SubjectForm::Object(members) => members.list.iter().any(|member| taken(member.key)),
+        SubjectForm::List(list) => match list.levels.first() {
+            Some(level) => level.members.iter().any(|member| taken(member.key)),
+            None => list.iter_from(text, 0).filter_map(|item| item.key).any(taken),
+        },
+        SubjectForm::Text(_) => false,
+    }
+}

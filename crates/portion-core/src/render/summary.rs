@@ -1,0 +1,215 @@
+//! A single object that is too large to be shown: what tells most of it, and how to get the rest.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::drawn::{Drawn, Spot, characters_for_names, names};
+use super::raw;
+use super::room::Room;
+use crate::cursor::Place;
+use crate::projection::{Fields, LeftOut};
+use crate::scan::{Kind, minify};
+use crate::snapshot::{Field, Members, Profile, Rank, leaves};
+use crate::stage::elide;
+use crate::tokens::approximate;
+use crate::view::{Wanted, core, sections};
+
+/// Characters kept of long strings, from the first attempt to the last.
+const ELISIONS: [usize; 3] = [240, 100, 40];
+/// What a shortened string is reckoned at, in tokens.
+const ELIDED: usize = 80;
+/// What a list or object inside may cost to be shown whole, in tokens.
+const SMALL_CONTAINER: usize = 120;
+
+/// Draws an object: whole where it was singled out and fits, else the fields asked for, else a summary.
+pub(super) fn draw(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn {
+    let text: &str = &spot.subject.text;
+    if let Place::Byte(at) = spot.place {
+        return raw::draw(text, spot.subject.span(), at as usize, room);
+    }
+    match &spot.view.wanted {
+        Wanted::All if room.fits(text) => Drawn::whole(spot.subject),
+        Wanted::All => raw::draw(text, spot.subject.span(), 0, room),
+        Wanted::Some(fields) => projected(spot, members, fields, room),
+        Wanted::Best if spot.singled_out && room.fits(text) => Drawn::whole(spot.subject),
+        Wanted::Best => summarized(spot, members, room),
+    }
+}
+
+/// The fields asked for; raw where they alone are too large.
+fn projected(spot: &Spot<'_>, members: &Members, fields: &Fields, room: &Room<'_>) -> Drawn {
+    let text: &str = &spot.subject.text;
+    let mut written = String::new();
+    fields.project(text, &mut written, &mut LeftOut::new());
+    let Some((body, elided)) = fitted(&written, spot.pointer, room) else {
+        return raw::draw(text, spot.subject.span(), 0, room);
+    };
+    let mut drawn = Drawn::new("summary", body);
+    drawn.json = true;
+    drawn.say("totalFields", members.len());
+    drawn.say("projectedFields", fields.paths().len());
+    if elided > 0 {
+        drawn.say("elided", elided);
+    }
+    drawn
+}
+
+fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn {
+    let text: &str = &spot.subject.text;
+    // A summary is worth its name at half of what would have been shown whole.
+    let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
+    let Some((body, left_out)) = record(text, spot.pointer, aim, room) else {
+        return raw::draw(text, spot.subject.span(), 0, room);
+    };
+    let (_, core) = core(text, members);
+    let mut drawn = Drawn::new("summary", body);
+    drawn.json = true;
+    let whole_out =
+        core.list.iter().filter(|member| left_out.contains(&crate::scan::decoded(member.key.of(text))));
+    drawn.say("totalFields", core.len());
+    drawn.say("projectedFields", core.len() - whole_out.count().min(core.len()));
+    drawn.sections = Some(section_sizes(spot, &left_out, room));
+    if !left_out.is_empty() {
+        drawn.extras.push(("condensed", names(left_out, characters_for_names(room))));
+    }
+    drawn
+}
+
+/// The sections that are not shown whole, with their sizes.
+fn section_sizes(spot: &Spot<'_>, left_out: &LeftOut, room: &Room<'_>) -> Map<String, Value> {
+    let text: &str = &spot.subject.text;
+    let is_out = |name: &str| left_out.iter().any(|path| path == name || is_on_way(path, name));
+    let mut found: Vec<_> = sections(spot.subject)
+        .into_iter()
+        .filter(|section| {
+            let large = section.kind.is_some_and(Kind::is_container) && section.span.len() > 2;
+            large && is_out(&section.name) || section.kind == Some(Kind::String) && section.span.len() > 300
+        })
+        .collect();
+    let mut characters = 2 * characters_for_names(room);
+    // Where not all can be named, the largest are.
+    found.sort_by_key(|section| std::cmp::Reverse(section.span.len()));
+    let kept = found.iter().take_while(|section| {
+        let cost = section.name.len() + 24;
+        let fits = cost <= characters;
+        characters = characters.saturating_sub(cost);
+        fits
+    });
+    let mut kept: Vec<_> = kept.collect();
+    kept.sort_by_key(|section| section.span.start);
+    kept.into_iter().map(|section| (section.name.clone(), size(section.span.of(text), room).into())).collect()
+}
+
+/// Whether a dotted path leads through a member of that name, at any depth.
+fn is_on_way(path: &str, name: &str) -> bool {
+    path.split('.').any(|step| step == name)
+}
+
+fn size(json: &str, room: &Room<'_>) -> String {
+    let size = approximate(room.counter, json);
+    let mark = if size.counted { "" } else { "≈" };
+    let items = match Kind::of(json) {
+        Kind::Array => format!("{} items, ", crate::snapshot::cells(json).len()),
+        _ => String::new(),
+    };
+    format!("{items}{mark}{} tokens", size.tokens)
+}
+
+/// A record within `aim` tokens: the fields that tell most, long strings shortened. Also says what is left out.
+///
+/// `None` where it is no object or not even its essentials fit the room.
+pub(super) fn record(text: &str, pointer: &str, aim: usize, room: &Room<'_>) -> Option<(String, LeftOut)> {
+    if Kind::of(text) != Kind::Object {
+        let mut written = String::new();
+        minify(text, &mut written);
+        return fitted(&written, pointer, room).map(|(body, _)| (body, LeftOut::new()));
+    }
+    let candidates = candidates(text);
+    let costs = costs(text, room);
+    let mut spend = aim;
+    loop {
+        let keep = choose(&candidates, &costs, spend);
+        let (mut written, mut left_out) = (String::new(), LeftOut::new());
+        keep.project(text, &mut written, &mut left_out);
+        if let Some((body, _)) = fitted(&written, pointer, &room.at_most(aim.max(spend))) {
+            return Some((body, left_out));
+        }
+        if spend == 0 {
+            return None;
+        }
+        spend = if spend < 40 { 0 } else { spend * 2 / 3 };
+    }
+}
+
+/// Text with strings shortened until it fits, and how many were.
+fn fitted(json: &str, pointer: &str, room: &Room<'_>) -> Option<(String, usize)> {
+    let mut shortened = None;
+    for above in ELISIONS {
+        let mut out = String::new();
+        let elided = elide(json, above, pointer, &mut out);
+        if room.fits(&out) {
+            // A text that fits as it is loses nothing.
+            let whole = elided > 0 && above == ELISIONS[0] && json.len() < 4_000 && room.fits(json);
+            shortened = Some(if whole { (json.to_owned(), 0) } else { (out, elided) });
+            break;
+        }
+    }
+    shortened
+}
+
+/// The fields of a record by what they tell, seen from its root.
+fn candidates(text: &str) -> Vec<Field> {
+    let mut fields = Profile::of_record(text);
+    // Inside wrappers the record's own fields count as if they stood at the top.
+    if let Ok(members) = Members::read(&mut crate::scan::Reader::new(text)) {
+        let (pointer, inner) = core(text, &members);
+        if !pointer.is_empty() {
+            let prefix =
+                pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+            let own = Profile::of_record(inner.span.of(text));
+            let inside = |path: &str| path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
+            fields.retain(|field| !inside(&field.path) && field.path != prefix);
+            fields.extend(
+                own.into_iter().map(|field| Field { path: format!("{prefix}.{}", field.path), ..field }),
+            );
+            fields.sort_by_key(|field| field.rank);
+        }
+    }
+    fields
+}
+
+fn choose(candidates: &[Field], costs: &HashMap<String, usize>, spend: usize) -> Fields {
+    let mut left = spend.saturating_sub(10);
+    let mut kept = Vec::new();
+    for field in candidates {
+        let cost = costs.get(&field.path).copied().unwrap_or(ELIDED);
+        let always = field.rank <= Rank::Status && spend > 0;
+        let fitting = cost <= left && (field.rank != Rank::Container || cost <= SMALL_CONTAINER);
+        if always || fitting {
+            left = left.saturating_sub(cost);
+            kept.push(field.path.clone());
+        }
+    }
+    kept.into_iter().collect()
+}
+
+/// What each field costs to show, long strings shortened.
+fn costs(text: &str, room: &Room<'_>) -> HashMap<String, usize> {
+    let mut costs = HashMap::new();
+    let mut add = |path: String, json: &str| {
+        let most = if Kind::of(json) == Kind::String { ELIDED } else { SMALL_CONTAINER + 1 };
+        let cost = room.counter.count_within(json, most).unwrap_or(most);
+        costs.insert(path.clone(), cost + 2 + path.len() / 4);
+    };
+    leaves(text, &mut |path, _, value| add(path.to_owned(), value.of(text)));
+    if let Ok(members) = Members::read(&mut crate::scan::Reader::new(text)) {
+        let (pointer, inner) = core(text, &members);
+        let prefix = pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
+        if !prefix.is_empty() {
+            let own = inner.span.of(text);
+            leaves(own, &mut |path, _, value| add(format!("{prefix}.{path}"), value.of(own)));
+        }
+    }
+    costs
+}

@@ -1,0 +1,428 @@
+//! A walk through the parts of a payload: small ones whole, the rest filling the room in order, one
+//! cursor across them.
+
+use super::chunk;
+use super::drawn::{Drawn, Spot};
+use super::notice::Notice;
+use super::portion::{Body, Piece};
+use super::room::Room;
+use super::structured::Form as StructuredForm;
+use super::{Context, page, raw, summary};
+use crate::cursor::{Place, Position};
+use crate::payload::Media;
+use crate::snapshot::{Form, PartBody, STRUCTURED, Snapshot, Subject};
+use crate::span::Span;
+use crate::view::{Asked, Node, Target, Wanted};
+
+/// What is walked.
+pub(super) struct Walk<'a> {
+    pub snapshot: &'a Snapshot,
+    pub asked: &'a Asked,
+    pub cx: &'a Context<'a>,
+}
+
+/// The parts of a reply in one of its forms.
+pub(super) struct Channel<'a> {
+    /// What is shown, in order.
+    pub pieces: Vec<Piece>,
+    /// The part that the notice is about: the last that is not whole, else the last.
+    pub shaped: Option<Shaped>,
+    /// Where the reply goes on.
+    pub next: Option<Position>,
+    /// Parts that this reply does not reach, with their bytes.
+    pub unreached: Vec<(String, usize)>,
+    /// The address of the part the notice is about, where there are several.
+    pub about: Option<&'a str>,
+}
+
+/// A part that was drawn.
+pub(super) struct Shaped {
+    pub part: usize,
+    pub drawn: Drawn,
+}
+
+impl<'a> Walk<'a> {
+    /// The reply as text blocks.
+    pub(super) fn text(&self, room: Room<'_>) -> Channel<'a> {
+        match &self.asked.view.target {
+            Target::Node(node) => self.node(node, room),
+            Target::Everything => self.everything(room),
+        }
+    }
+
+    /// The reply as `structuredContent`, where the payload has that.
+    pub(super) fn structured(&self, room: Room<'_>, text: &Channel<'a>) -> Option<StructuredForm<'a>> {
+        let (at, part) =
+            self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
+        if let Target::Node(node) = &self.asked.view.target {
+            let whole =
+                node.pointer.is_empty() && part.twin.is_some_and(|twin| twin.of == usize::from(node.part));
+            let twin = part.twin.filter(|_| whole);
+            return Some(StructuredForm::Twin { under_result: twin.map(|twin| twin.under_result) });
+        }
+        match part.twin {
+            Some(twin) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == twin.of) => {
+                Some(StructuredForm::Twin { under_result: Some(twin.under_result) })
+            }
+            _ => {
+                let subject = part.subject()?;
+                let own =
+                    self.parts(&[at], Position { part: at as u16, ..Position::default() }, room, subject);
+                Some(StructuredForm::Own(own))
+            }
+        }
+    }
+
+    fn node(&self, node: &Node, room: Room<'_>) -> Channel<'a> {
+        let part = usize::from(node.part);
+        let drawn = self.draw_node(node, room);
+        let address = self.snapshot.parts().get(part).map_or("", |part| part.address.as_str());
+        let next = drawn.next.map(|place| self.after(part, place));
+        let piece = Piece { address: address.to_owned(), body: Body::Text(drawn.body.clone()) };
+        let shaped = Some(Shaped { part, drawn });
+        Channel { pieces: vec![piece], shaped, next, unreached: Vec::new(), about: None }
+    }
+
+    fn draw_node(&self, node: &Node, room: Room<'_>) -> Drawn {
+        let base = self.base(usize::from(node.part));
+        let pointer = format!("{base}{}", node.pointer);
+        if self.asked.view.raw {
+            let byte = match self.asked.from.place {
+                Place::Byte(at) => at as usize,
+                Place::Item(_) => 0,
+            };
+            let mut drawn = raw::draw(&node.source, Span::new(0, node.source.len()), byte, &room);
+            drawn.say("path", pointer);
+            return drawn;
+        }
+        let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), self.asked.from.place);
+        draw(&spot, &room)
+    }
+
+    fn spot<'b>(
+        &'b self,
+        subject: &'b Subject,
+        pointer: &'b str,
+        singled_out: bool,
+        place: Place,
+    ) -> Spot<'b> {
+        Spot {
+            subject,
+            pointer,
+            view: &self.asked.view,
+            singled_out,
+            place,
+            ordinal: self.asked.from.ordinal,
+            count: self.asked.count,
+            policy: self.cx.policy,
+            read_tool: self.cx.read_tool,
+        }
+    }
+
+    /// How pointers into a part begin: its address, but for the main part, which is meant without one.
+    fn base(&self, part: usize) -> &'a str {
+        if self.snapshot.main_part() == Some(part) {
+            return "";
+        }
+        self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
+    }
+
+    fn everything(&self, room: Room<'_>) -> Channel<'a> {
+        let parts = self.snapshot.parts();
+        let walked: Vec<usize> = (0..parts.len()).filter(|i| parts[*i].twin.is_none()).collect();
+        let from = self.asked.from;
+        if self.asked.view.raw {
+            return self.raw(&walked, room);
+        }
+        let companions = self.companions(&walked);
+        let is_start = from.part == 0 && from.ordinal == 0 && from.place.is_start();
+        let mut room = room;
+        let mut pieces: Vec<(usize, Piece)> = Vec::new();
+        let mut lost = Vec::new();
+        if is_start {
+            for at in &companions {
+                let text = parts[*at].text();
+                let body = match &parts[*at].body {
+                    PartBody::Readable(_) => Body::Text(text.to_owned()),
+                    PartBody::Atomic { .. } => Body::Block(text.to_owned()),
+                };
+                if room.take(text) {
+                    pieces.push((*at, Piece { address: parts[*at].address.clone(), body }));
+                } else {
+                    lost.push((parts[*at].address.clone(), text.len()));
+                }
+            }
+        }
+        let rest: Vec<usize> = walked.into_iter().filter(|at| !companions.contains(at)).collect();
+        let Some(main) = rest.first().and_then(|at| parts[*at].subject()).or_else(|| self.any_subject())
+        else {
+            let mut channel = self.blocks_only(&rest, room);
+            channel.pieces.splice(0..0, pieces.into_iter().map(|(_, piece)| piece));
+            return channel;
+        };
+        let mut channel = self.parts(&rest, from, room, main);
+        let mut all: Vec<(usize, Piece)> = pieces;
+        for piece in channel.pieces {
+            let at = parts.iter().position(|part| part.address == piece.address).unwrap_or_default();
+            all.push((at, piece));
+        }
+        all.sort_by_key(|(at, _)| *at);
+        channel.pieces = all.into_iter().map(|(_, piece)| piece).collect();
+        channel.unreached.extend(lost);
+        channel
+    }
+
+    fn any_subject(&self) -> Option<&'a Subject> {
+        self.snapshot.parts().iter().find_map(|part| part.subject())
+    }
+
+    fn blocks_only(&self, rest: &[usize], room: Room<'_>) -> Channel<'a> {
+        let placeholder =
+            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
+        self.fill(rest, self.asked.from, room, placeholder)
+    }
+
+    fn parts(&self, walked: &[usize], from: Position, room: Room<'_>, _main: &Subject) -> Channel<'a> {
+        let channel =
+            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
+        self.fill(walked, from, room, channel)
+    }
+
+    /// Draws parts in order from a position on, until the room is used up.
+    fn fill(
+        &self,
+        walked: &[usize],
+        from: Position,
+        mut room: Room<'_>,
+        mut channel: Channel<'a>,
+    ) -> Channel<'a> {
+        let parts = self.snapshot.parts();
+        let enough = room.tokens / 10;
+        let first = usize::from(from.part);
+        for at in walked.iter().copied().filter(|at| *at >= first) {
+            let part = &parts[at];
+            let resumed = at == first;
+            let place = if resumed { from.place } else { Place::default() };
+            let used = !channel.is_empty();
+            if channel.next.is_some() {
+                channel.unreached.push((part.address.clone(), part.text().len()));
+                continue;
+            }
+            if used && room.tokens < enough {
+                channel.next = Some(self.after(at, Place::default()));
+                channel.unreached.push((part.address.clone(), part.text().len()));
+                continue;
+            }
+            match &part.body {
+                PartBody::Atomic { json, media } => {
+                    let Some((body, cost)) = self.block(json, media.as_ref(), &part.address, room) else {
+                        // It fits a reply of its own, or nothing does and it is described there.
+                        channel.next = Some(self.after(at, Place::default()));
+                        channel.unreached.push((part.address.clone(), json.len()));
+                        continue;
+                    };
+                    room.tokens = room.tokens.saturating_sub(cost);
+                    channel.pieces.push(Piece { address: part.address.clone(), body });
+                }
+                PartBody::Readable(subject) => {
+                    let pointer = self.base(at);
+                    let spot = Spot {
+                        ordinal: if resumed { from.ordinal } else { 0 },
+                        ..self.spot(subject, pointer, false, place)
+                    };
+                    let whole = self.whole(&spot, room);
+                    let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
+                    room.take(&drawn.body);
+                    channel.next = drawn.next.map(|place| self.after_in(at, place, from));
+                    let piece = Piece { address: part.address.clone(), body: Body::Text(drawn.body.clone()) };
+                    channel.pieces.push(piece);
+                    let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
+                    if keep || drawn.kind != "whole" {
+                        channel.about = (parts.len() > 1).then_some(part.address.as_str());
+                        channel.shaped = Some(Shaped { part: at, drawn });
+                    }
+                }
+            }
+        }
+        channel
+    }
+
+    /// A part below the thresholds of its kind, whole.
+    fn whole(&self, spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
+        let view = spot.view;
+        let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || !spot.is_first();
+        if asked || spot.count.is_some() {
+            return None;
+        }
+        let policy = spot.policy;
+        let threshold = match &spot.subject.form {
+            Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
+            Form::List(_) => policy.token_budget_threshold,
+            Form::Object(_) => policy.summarize_above,
+            Form::Text(_) => policy.chunk_above,
+        };
+        room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot.subject))
+    }
+
+    /// A block that is passed whole: within the room, else on its own in the next reply, else described.
+    fn block(
+        &self,
+        json: &str,
+        media: Option<&Media>,
+        address: &str,
+        room: Room<'_>,
+    ) -> Option<(Body, usize)> {
+        let policy = self.cx.policy;
+        let fresh = self.asked.tokens.min(policy.hard_cap) / 2;
+        let cost = match media {
+            Some(media) if media.encoded_bytes / 4 * 3 <= policy.media_byte_limit => policy.media_tokens,
+            Some(_) => usize::MAX,
+            None if room.fits(json) => self.cx.counter.count(json),
+            None => {
+                self.cx.counter.count_within(json, fresh).map_or(usize::MAX, |cost| cost.max(room.tokens + 1))
+            }
+        };
+        if cost <= room.tokens {
+            return Some((Body::Block(json.to_owned()), cost));
+        }
+        if cost <= fresh {
+            return None;
+        }
+        let described = match media {
+            Some(media) => format!(
+                "[{}, {} bytes as base64, not shown: {}(cursor, path=\"{}{}\", raw=true) reads it]",
+                media.mime,
+                media.encoded_bytes,
+                self.cx.read_tool,
+                block_address(address),
+                media.data
+            ),
+            None => format!(
+                "[a block of {} bytes, not shown: {}(cursor, path=\"{}\", raw=true) reads it]",
+                json.len(),
+                self.cx.read_tool,
+                block_address(address)
+            ),
+        };
+        let cost = self.cx.counter.count(&described);
+        (cost <= room.tokens || room.tokens > 1).then_some((Body::Text(described), cost))
+    }
+
+    /// All parts as they came, one after the other.
+    fn raw(&self, walked: &[usize], room: Room<'_>) -> Channel<'a> {
+        let parts = self.snapshot.parts();
+        let first = usize::from(self.asked.from.part);
+        let mut channel =
+            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
+        let mut left = walked.iter().copied().filter(|at| *at >= first);
+        let Some(at) = left.next() else { return channel };
+        let text = parts[at].text();
+        let byte = match self.asked.from.place {
+            Place::Byte(byte) if at == first => byte as usize,
+            _ => 0,
+        };
+        let mut drawn = raw::draw(text, Span::new(0, text.len()), byte, &room);
+        drawn.say("path", parts[at].address.clone());
+        let after = drawn.next.map(|place| self.after(at, place));
+        channel.next = after.or_else(|| left.next().map(|next| self.after(next, Place::Byte(0))));
+        channel
+            .pieces
+            .push(Piece { address: parts[at].address.clone(), body: Body::Text(drawn.body.clone()) });
+        channel.shaped = Some(Shaped { part: at, drawn });
+        channel
+    }
+
+    /// The parts so small, and together so small, that they pass whole beside whatever else there is.
+    ///
+    /// Depends on nothing but the snapshot and the policy, so that later replies know what the first showed.
+    fn companions(&self, walked: &[usize]) -> Vec<usize> {
+        if walked.len() < 2 {
+            return Vec::new();
+        }
+        let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
+        let mut left = policy.token_budget_threshold / 4;
+        let mut companions = Vec::new();
+        for at in walked {
+            let is_media = matches!(&parts[*at].body, PartBody::Atomic { media: Some(_), .. });
+            let text = parts[*at].text();
+            if is_media || text.len() > policy.hard_byte_limit / 8 {
+                continue;
+            }
+            if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
+                let Some(rest) = left.checked_sub(cost) else { return Vec::new() };
+                left = rest;
+                companions.push(*at);
+            }
+        }
+        // Someone must be left to be accompanied.
+        if companions.len() == walked.len() { Vec::new() } else { companions }
+    }
+
+    fn after(&self, part: usize, place: Place) -> Position {
+        self.after_in(part, place, self.asked.from)
+    }
+
+    fn after_in(&self, part: usize, place: Place, from: Position) -> Position {
+        let same = part == usize::from(from.part);
+        let ordinal = if same {
+            from.ordinal.saturating_add(1)
+        } else if place.is_start() {
+            0
+        } else {
+            1
+        };
+        Position { part: part as u16, ordinal, place }
+    }
+
+    /// What is said of a reply.
+    pub(super) fn notice<'b>(&'b self, channel: &'b Channel<'a>, budget: usize) -> Notice<'b> {
+        let mint = self.cx.mint;
+        let nothing = &*NOTHING;
+        Notice {
+            drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
+            handle: mint(self.asked.from),
+            next: channel.next.and_then(mint),
+            goes_on: channel.next.is_some(),
+            read_tool: self.cx.read_tool,
+            missing_parts: &channel.unreached,
+            replaced: self.snapshot.replaced(),
+            part: channel.about,
+            budget,
+            warn_at: self.cx.policy.warn_at,
+        }
+    }
+
+    /// What a piece costs.
+    pub(super) fn cost(&self, piece: &Piece) -> usize {
+        match &piece.body {
+            Body::Text(text) => self.cx.counter.count(text),
+            Body::Block(json) if is_media(json) => self.cx.policy.media_tokens,
+            Body::Block(json) => self.cx.counter.count(json),
+        }
+    }
+}
+
+/// Said of a reply in which nothing was drawn.
+static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
+
+/// Draws a subject as its form wants.
+fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
+    match &spot.subject.form {
+        Form::List(list) => page::draw(spot, list, room),
+        Form::Object(members) => summary::draw(spot, members, room),
+        Form::Text(text) => chunk::draw(spot, text, room),
+    }
+}
+
+/// The address of the block that a part's address leads into.
+fn block_address(address: &str) -> &str {
+    address.strip_suffix("/text").unwrap_or(address)
+}
+
+/// Whether a block is an image or audio.
+pub(super) fn is_media(json: &str) -> bool {
+    let Ok(members) = crate::snapshot::Members::read(&mut crate::scan::Reader::new(json)) else {
+        return false;
+    };
+    members.get(json, "data").is_some() || members.get(json, "blob").is_some()
+}

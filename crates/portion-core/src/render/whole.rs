@@ -1,0 +1,74 @@
+//! Which payloads pass as they came.
+
+use super::Context;
+use crate::payload::Media;
+use crate::scan::escaped_len;
+use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot};
+use crate::view::Asked;
+
+/// Whether a payload is passed on untouched: nothing was asked, every part is below the thresholds of its kind, and all
+/// together below those of a reply.
+pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bool {
+    if !asked.plain || snapshot.invalid_utf8() > 0 {
+        return false;
+    }
+    let policy = cx.policy;
+    let mut bytes = 0;
+    for part in snapshot.parts() {
+        bytes += wire_bytes(part);
+        if bytes > policy.hard_byte_limit {
+            return false;
+        }
+    }
+    let (structured, content): (Vec<&Part>, Vec<&Part>) =
+        snapshot.parts().iter().partition(|part| part.address == STRUCTURED);
+    let threshold = policy.token_budget_threshold;
+    let twice = !structured.is_empty();
+    let most = if twice { threshold.min(policy.hard_cap / 2) } else { threshold };
+    [content, structured].into_iter().all(|form| form_passes(&form, most, cx))
+}
+
+fn form_passes(parts: &[&Part], most: usize, cx: &Context<'_>) -> bool {
+    let mut left = most;
+    let mut below_all = true;
+    for part in parts {
+        let Some(cost) = cost_within(part, left, cx) else { return false };
+        left -= cost;
+        below_all &= below_its_threshold(part, cost, cx);
+    }
+    below_all || most - left <= cx.policy.full_below
+}
+
+fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
+    match &part.body {
+        PartBody::Atomic { media: Some(media), .. } => {
+            let passes = passes_media(media, cx.policy.media_byte_limit);
+            (passes && cx.policy.media_tokens <= left).then_some(cx.policy.media_tokens)
+        }
+        _ => cx.counter.count_within(part.text(), left),
+    }
+}
+
+fn passes_media(media: &Media, limit: usize) -> bool {
+    media.encoded_bytes / 4 * 3 <= limit
+}
+
+fn below_its_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
+    let policy = cx.policy;
+    let Some(subject) = part.subject() else { return true };
+    match &subject.form {
+        Form::List(list) => list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold,
+        Form::Object(_) => cost <= policy.summarize_above,
+        Form::Text(_) => cost <= policy.chunk_above,
+    }
+}
+
+/// Wire bytes of a part. Media has a limit of its own.
+fn wire_bytes(part: &Part) -> usize {
+    match &part.body {
+        PartBody::Atomic { media: Some(_), .. } => 0,
+        PartBody::Atomic { json, .. } => json.len(),
+        PartBody::Readable(subject) if part.address == STRUCTURED => subject.text.len(),
+        PartBody::Readable(subject) => escaped_len(&subject.text),
+    }
+}

@@ -1,0 +1,69 @@
+//! Text by lines.
+
+use std::fmt;
+
+use crate::chunk::{self, Chunker};
+use crate::scan::Offsets;
+
+/// An index of a text's lines, and the chunker that knows its kind.
+#[derive(Clone)]
+pub struct Text {
+    /// Where each line begins.
+    lines: Offsets,
+    /// What finds the ends of its chunks.
+    pub chunker: &'static dyn Chunker,
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Text({}, {} lines)", self.chunker.name(), self.lines.len())
+    }
+}
+
+impl Text {
+    /// Indexes a text.
+    pub fn index(text: &str) -> Self {
+        let mut lines = Offsets::default();
+        if !text.is_empty() {
+            lines.push(0);
+        }
+        for at in memchr::memchr_iter(b'\n', text.as_bytes()) {
+            if at + 1 < text.len() {
+                lines.push(at + 1);
+            }
+        }
+        lines.shrink();
+        Self { lines, chunker: chunk::chunker_for(text) }
+    }
+
+    /// How many lines there are; a trailing newline begins none.
+    pub fn line_count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// The byte where line `line` begins, from 0; the text's end for a line past the last.
+    pub fn line_start(&self, text: &str, line: usize) -> usize {
+        if line >= self.lines.len() {
+            return text.len();
+        }
+        let Some((near, at)) = self.lines.before(line) else { return text.len() };
+        let mut newlines = memchr::memchr_iter(b'\n', text.as_bytes().get(at..).unwrap_or_default());
+        match (line - near).checked_sub(1) {
+            None => at,
+            Some(more) => newlines.nth(more).map_or(text.len(), |n| at + n + 1),
+        }
+    }
+
+    /// The line, from 0, that holds a byte.
+    pub fn line_at(&self, text: &str, byte: usize) -> usize {
+        let Some((near, at)) = self.lines.at_byte(byte) else { return 0 };
+        let between = text.as_bytes().get(at..byte).unwrap_or_default();
+        let line = near + memchr::memchr_iter(b'\n', between).count();
+        line.min(self.lines.len().saturating_sub(1))
+    }
+
+    /// Heap bytes held.
+    pub fn heap_bytes(&self) -> usize {
+        self.lines.heap_bytes()
+    }
+}

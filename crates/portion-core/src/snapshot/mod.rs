@@ -1,0 +1,184 @@
+//! A payload, captured once: its bytes and an index of what is in them.
+//!
+//! Everything served is a rendering of a snapshot; nothing that follows asks the upstream again. A snapshot
+//! never changes and holds no time: how long it is kept is the store's affair.
+
+mod form;
+mod lines;
+mod list;
+mod object;
+mod profile;
+mod shape;
+mod slice;
+
+pub use form::{Form, Subject};
+pub use lines::Text;
+pub(crate) use list::cells;
+pub use list::{Item, Layout, Level, List, Rows};
+pub(crate) use object::is_key;
+pub use object::{Member, Members};
+pub use profile::{Field, Profile, Rank, leaves};
+pub use slice::Slice;
+
+use crate::payload::{Content, Media, Payload};
+use crate::scan::{Reader, same_json};
+
+/// An immutable payload with its index.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    parts: Vec<Part>,
+    invalid_utf8: usize,
+    lone_surrogates: usize,
+}
+
+/// One part of a payload.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// Where it stood in the result, a JSON Pointer: `/content/0/text`.
+    pub address: String,
+    /// What it is.
+    pub body: PartBody,
+    /// Set on `structuredContent` that says the same as another part.
+    pub twin: Option<Twin>,
+}
+
+/// What a part is.
+#[derive(Clone, Debug)]
+pub enum PartBody {
+    /// Text or JSON, indexed.
+    Readable(Subject),
+    /// A block that is passed whole or described.
+    Atomic {
+        /// The block, JSON.
+        json: Slice,
+        /// Set for images, audio and blobs.
+        media: Option<Media>,
+    },
+}
+
+/// How `structuredContent` repeats a text part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Twin {
+    /// The index of the part that it repeats.
+    pub of: usize,
+    /// Whether it does so under its sole key `result`, as Python servers write it.
+    pub under_result: bool,
+}
+
+/// Captures a payload: takes its bytes over and indexes them.
+///
+/// Total: whatever is no JSON is text.
+pub fn capture(payload: Payload) -> Snapshot {
+    let mut parts: Vec<Part> = Vec::with_capacity(payload.blocks.len());
+    for block in payload.blocks {
+        let body = match block.content {
+            Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
+            Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
+            Content::Atomic { json, media } => PartBody::Atomic { json: Slice::new(json), media },
+        };
+        parts.push(Part { address: block.address, body, twin: None });
+    }
+    let structured = parts.iter().position(|part| part.address == STRUCTURED);
+    if let Some(at) = structured {
+        parts[at].twin = find_twin(&parts, at);
+    }
+    Snapshot { parts, invalid_utf8: payload.invalid_utf8, lone_surrogates: payload.lone_surrogates }
+}
+
+/// The address of the part that programs read beside the text.
+pub const STRUCTURED: &str = "/structuredContent";
+
+impl Snapshot {
+    /// Its parts, in order.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.
+    pub fn invalid_utf8(&self) -> usize {
+        self.invalid_utf8
+    }
+
+    /// How often anything that is no text was replaced by U+FFFD.
+    pub fn replaced(&self) -> usize {
+        self.invalid_utf8 + self.lone_surrogates
+    }
+
+    /// Heap bytes held, index included.
+    pub fn heap_bytes(&self) -> usize {
+        let parts = self.parts.iter().map(|part| {
+            size_of::<Part>()
+                + part.address.capacity()
+                + match &part.body {
+                    PartBody::Readable(subject) => subject.heap_bytes(),
+                    PartBody::Atomic { json, .. } => json.heap_bytes(),
+                }
+        });
+        parts.sum()
+    }
+
+    /// Bytes of the payload as it came, both of a pair of twins counted.
+    pub fn payload_bytes(&self) -> usize {
+        self.parts.iter().map(|part| part.text().len()).sum()
+    }
+
+    /// The index of the part that a request without a path is about: the largest that can be read,
+    /// `structuredContent` only where it stands alone.
+    pub fn main_part(&self) -> Option<usize> {
+        let readable = |part: &Part| matches!(part.body, PartBody::Readable(_));
+        let of = |structured: bool| {
+            let parts = self.parts.iter().enumerate();
+            let fitting = parts.filter(|(_, p)| readable(p) && (p.address == STRUCTURED) == structured);
+            fitting.rev().max_by_key(|(_, part)| part.text().len()).map(|(i, _)| i)
+        };
+        of(false).or_else(|| of(true))
+    }
+}
+
+impl Part {
+    /// Its bytes.
+    pub fn text(&self) -> &str {
+        match &self.body {
+            PartBody::Readable(subject) => &subject.text,
+            PartBody::Atomic { json, .. } => json,
+        }
+    }
+
+    /// Its index, where it has one.
+    pub fn subject(&self) -> Option<&Subject> {
+        match &self.body {
+            PartBody::Readable(subject) => Some(subject),
+            PartBody::Atomic { .. } => None,
+        }
+    }
+}
+
+/// The text part that `structuredContent` repeats, if one does.
+fn find_twin(parts: &[Part], structured: usize) -> Option<Twin> {
+    let whole = parts[structured].text();
+    let result = sole_result(whole);
+    parts.iter().enumerate().filter(|(i, _)| *i != structured).find_map(|(of, part)| {
+        let subject = part.subject()?;
+        let text: &str = &subject.text;
+        if matches!(subject.form, Form::Text(_)) {
+            // Text that is no JSON can only be the string under `result`.
+            let string = result.filter(|json| json.starts_with('"'))?;
+            let alike = string.len() >= text.len() + 2 && crate::scan::decoded(string) == text;
+            return alike.then_some(Twin { of, under_result: true });
+        }
+        if same_json(text, whole) {
+            return Some(Twin { of, under_result: false });
+        }
+        result.filter(|json| same_json(text, json)).map(|_| Twin { of, under_result: true })
+    })
+}
+
+/// The value of an object's only key, where that is `result`.
+fn sole_result(json: &str) -> Option<&str> {
+    let mut reader = Reader::new(json);
+    reader.enter_object().ok()?;
+    let key = reader.next_key().ok()??;
+    let value = reader.skip().ok()?;
+    let sole = reader.text(key) == "\"result\"" && reader.next_key().ok()?.is_none();
+    sole.then(|| reader.text(value))
+}

@@ -1,0 +1,45 @@
+//! Shared text: many views of one payload, one copy of its bytes.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::span::Span;
+
+/// A part of a text that is held once, however many point into it.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    whole: Arc<String>,
+    span: Span,
+}
+
+impl Slice {
+    /// All of a text.
+    pub fn new(text: String) -> Self {
+        let span = Span::new(0, text.len());
+        Self { whole: Arc::new(text), span }
+    }
+
+    /// A part of this slice, the span being relative to it.
+    #[must_use]
+    pub fn part(&self, span: Span) -> Self {
+        Self { whole: Arc::clone(&self.whole), span: span.shifted(self.span.start as usize) }
+    }
+
+    /// Where it begins in the text that is held.
+    pub fn start(&self) -> usize {
+        self.span.start as usize
+    }
+
+    /// Heap bytes of the text behind it.
+    pub fn heap_bytes(&self) -> usize {
+        self.whole.capacity()
+    }
+}
+
+impl Deref for Slice {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.span.of(&self.whole)
+    }
+}

@@ -1,0 +1,140 @@
+//! Long strings are shortened to their first sentences, with a mark that says how much is missing and where
+//! to get it. Strings stay strings.
+
+use super::{Case, How, Stage};
+use crate::path::step;
+use crate::scan::{decoded, quote};
+use crate::span::Span;
+
+pub(super) struct Elide;
+
+/// Characters kept of long strings, from the first attempt to the last.
+const STEPS: [usize; 3] = [240, 100, 40];
+
+impl Stage for Elide {
+    fn name(&self) -> &'static str {
+        "elide"
+    }
+
+    fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool {
+        if !case.may_elide {
+            return false;
+        }
+        let current = how.elide_above.unwrap_or(usize::MAX);
+        let next = STEPS.into_iter().find(|step| *step < current);
+        how.elide_above = next.or(how.elide_above);
+        next.is_some()
+    }
+}
+
+/// What encloses the place that the walk is at.
+enum Frame {
+    Array { index: usize },
+    Object { key: Span },
+}
+
+/// Appends valid JSON with strings above `above` characters shortened, and returns how many were.
+/// `pointer` is where the value stands, for the marks. White space between tokens stays.
+pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -> usize {
+    let bytes = json.as_bytes();
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut elided = 0;
+    let mut done = 0;
+    let mut at = 0;
+    let mut expects_key = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => {
+                let end = crate::scan::after_string(bytes, at);
+                let span = Span::new(at, end);
+                if expects_key {
+                    if let Some(Frame::Object { key }) = frames.last_mut() {
+                        *key = span;
+                    }
+                    expects_key = false;
+                } else if end - at > above + 2 {
+                    // Bytes are at least as many as characters: only now is counting worth while.
+                    let place = || place(json, pointer, &frames);
+                    if let Some(short) = elide_string(&decoded(span.of(json)), above, place) {
+                        out.push_str(&json[done..at]);
+                        out.push_str(&quote(&short));
+                        done = end;
+                        elided += 1;
+                    }
+                }
+                at = end;
+                continue;
+            }
+            b'{' => {
+                frames.push(Frame::Object { key: Span::default() });
+                expects_key = true;
+            }
+            b'[' => {
+                frames.push(Frame::Array { index: 0 });
+                expects_key = false;
+            }
+            b'}' | b']' => {
+                frames.pop();
+                expects_key = false;
+            }
+            b',' => match frames.last_mut() {
+                Some(Frame::Array { index }) => *index += 1,
+                Some(Frame::Object { .. }) => expects_key = true,
+                None => {}
+            },
+            _ => {}
+        }
+        at += 1;
+    }
+    out.push_str(&json[done..]);
+    elided
+}
+
+/// The pointer of the value that the walk is at, at most some 200 characters of it.
+fn place(json: &str, pointer: &str, frames: &[Frame]) -> String {
+    let mut place = pointer.to_owned();
+    for frame in frames {
+        place.push('/');
+        match frame {
+            Frame::Array { index } => place.push_str(&index.to_string()),
+            Frame::Object { key } => place.push_str(&step(key.of(json))),
+        }
+    }
+    place
+}
+
+/// A text of more than `above` characters, shortened and marked; `None` where it is short enough, or where the
+/// mark would cost more than what it stands for.
+pub(crate) fn elide_string(text: &str, above: usize, place: impl Fn() -> String) -> Option<String> {
+    let (limit, _) = text.char_indices().nth(above)?;
+    let encoded = is_encoded(text);
+    let kept = if encoded { text.floor_char_boundary(limit.min(16)) } else { first_sentences(text, limit) };
+    let missing = text[kept..].chars().count();
+    let what = if encoded { "base64 chars" } else { "chars" };
+    let short = format!("{} … [+{missing} {what}, path={}]", text[..kept].trim_end(), place());
+    (short.len() < text.len()).then_some(short)
+}
+
+/// Where the last sentence ends within `limit` bytes; else the last word.
+fn first_sentences(text: &str, limit: usize) -> usize {
+    let head = &text[..limit];
+    let ends = |(i, c): (usize, char)| {
+        let end = i + c.len_utf8();
+        let next = text[end..].chars().next();
+        let full = matches!(c, '。' | '！' | '？' | '\n');
+        let stop = matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace);
+        (full || stop).then_some(end)
+    };
+    let sentence = head.char_indices().filter_map(ends).last().filter(|end| *end * 3 >= limit);
+    let word = || head.char_indices().rev().find(|(_, c)| c.is_whitespace()).map(|(i, _)| i);
+    sentence.or_else(|| word().filter(|end| *end * 2 >= limit)).unwrap_or(limit)
+}
+
+/// Whether a text looks like base64 or hexadecimal data.
+fn is_encoded(text: &str) -> bool {
+    let head = &text.as_bytes()[..text.len().min(512)];
+    let alphabet =
+        |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'\n' | b'\r');
+    let body = text.strip_prefix("data:").and_then(|rest| rest.split_once("base64,"));
+    body.is_some() || (head.len() >= 64 && head.iter().all(alphabet) && head.iter().any(u8::is_ascii_digit))
+}

@@ -1,0 +1,62 @@
+//! The ladder of a page: what is given up, and in which order, until the items asked for fit.
+//!
+//! A stage changes [`How`] items are written; the page is drawn anew and, where it still does not fit, the same
+//! stage may go further or the next one begins. What the last stage does always fits.
+
+mod condense;
+mod elide;
+mod fewer;
+mod minify;
+
+pub(crate) use elide::elide;
+
+use crate::projection::Fields;
+use crate::snapshot::Rows;
+use crate::tokens::TokenCounter;
+
+/// The stages, the gentlest first.
+pub(crate) const STAGES: [&dyn Stage; 4] =
+    [&minify::Minify, &condense::Condense, &elide::Elide, &fewer::Fewer];
+
+/// One way to make a page smaller.
+pub(crate) trait Stage: Sync {
+    /// Its name in explanations.
+    fn name(&self) -> &'static str;
+
+    /// Goes a step further. Returns whether there was one.
+    fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool;
+}
+
+/// How items are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct How {
+    /// Without white space between tokens.
+    pub minified: bool,
+    /// With these fields only.
+    pub keep: Option<Fields>,
+    /// Whether `keep` was chosen here, rather than asked for.
+    pub condensed: bool,
+    /// With strings above so many characters shortened.
+    pub elide_above: Option<usize>,
+    /// As many as fit, rather than all that were asked for.
+    pub fewer: bool,
+    /// The stages that were needed.
+    pub stages: Vec<&'static str>,
+}
+
+/// What a stage decides by. Nothing in it depends on the place in the list, so every page of a walk is condensed to
+/// the same fields.
+pub(crate) struct Case<'a> {
+    /// The list.
+    pub rows: Rows<'a>,
+    /// Items asked for.
+    pub items: usize,
+    /// Tokens the items may cost together.
+    pub tokens: usize,
+    /// What counts them.
+    pub counter: &'a dyn TokenCounter,
+    /// Whether fields may be given up.
+    pub may_condense: bool,
+    /// Whether strings may be shortened.
+    pub may_elide: bool,
+}

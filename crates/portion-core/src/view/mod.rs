@@ -1,0 +1,142 @@
+//! What part of a snapshot is looked at, and how.
+//!
+//! A [`Request`] is what a caller wrote; [`resolve`] holds it against a snapshot and makes it a
+//! [`View`], in which everything is known to exist. A view carries no budget and no place: the same view serves
+//! every page of a walk.
+
+mod error;
+mod order;
+mod request;
+mod resolve;
+mod section;
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+pub use error::ViewError;
+pub(crate) use error::nearest;
+pub use request::{CONTROLS, Request};
+pub(crate) use resolve::list_field_names;
+pub use resolve::{Asked, resolve};
+pub(crate) use section::{core, sections};
+
+use crate::cursor::ViewId;
+use crate::projection::Fields;
+use crate::snapshot::{Slice, Subject};
+use crate::span::Span;
+
+/// A part of a snapshot, and how it is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    id: ViewId,
+    pub(crate) target: Target,
+    pub(crate) wanted: Wanted,
+    pub(crate) limit: Option<u32>,
+    pub(crate) order: Option<Order>,
+    pub(crate) raw: bool,
+    pub(crate) window: Option<Window>,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Target {
+    /// All parts of the payload, in order.
+    #[default]
+    Everything,
+    /// One value in one part.
+    Node(Arc<Node>),
+}
+
+/// A value in a part.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The index of the part.
+    pub part: u16,
+    /// Where the value stands in it, a JSON Pointer; empty for all of it.
+    pub pointer: String,
+    /// The value.
+    pub subject: Subject,
+    /// Its bytes as the upstream wrote them.
+    pub source: Slice,
+    /// What it holds beyond what the snapshot holds already, in bytes.
+    pub own_bytes: usize,
+}
+
+/// Which fields of records are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// What fits best.
+    #[default]
+    Best,
+    /// Every one.
+    All,
+    /// These.
+    Some(Fields),
+}
+
+/// An order of a list's items.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// As asked for, in canonical spelling.
+    pub spec: String,
+    /// Indices of items.
+    pub ranks: Arc<[u32]>,
+}
+
+/// A stretch of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Its bytes.
+    pub span: Span,
+    /// Whether it was asked for by line numbers, and so is a range, served as wide as it can be.
+    pub lines: bool,
+}
+
+impl View {
+    /// The view of everything, as best fits.
+    pub fn root() -> Self {
+        Self::default().named()
+    }
+
+    /// Its name: a hash of its canonical form.
+    pub fn id(&self) -> ViewId {
+        self.id
+    }
+
+    /// Heap bytes it holds beside the snapshot's.
+    pub fn heap_bytes(&self) -> usize {
+        let node = match &self.target {
+            Target::Everything => 0,
+            Target::Node(node) => node.own_bytes + node.pointer.len(),
+        };
+        let order = self.order.as_ref().map_or(0, |order| order.ranks.len() * size_of::<u32>());
+        size_of::<Self>() + node + order
+    }
+
+    /// Whether it was asked for so explicitly that it may cost up to the hard cap.
+    pub(crate) fn is_explicit(&self) -> bool {
+        self.limit.is_some() || self.wanted == Wanted::All || self.window.is_some_and(|window| window.lines)
+    }
+
+    /// The view under the name of its canonical form.
+    fn named(mut self) -> Self {
+        let digest = Sha256::digest(self.canonical().as_bytes());
+        self.id.copy_from_slice(&digest[..size_of::<ViewId>()]);
+        self
+    }
+
+    fn canonical(&self) -> String {
+        let target = match &self.target {
+            Target::Everything => String::new(),
+            Target::Node(node) => format!("{}:{}", node.part, node.pointer),
+        };
+        let fields = match &self.wanted {
+            Wanted::Best => String::new(),
+            Wanted::All => "all".into(),
+            Wanted::Some(fields) => fields.paths().join(","),
+        };
+        let sort = self.order.as_ref().map_or("", |order| &order.spec);
+        format!("{target}\n{fields}\n{:?}\n{sort}\n{}\n{:?}", self.limit, self.raw, self.window)
+    }
+}

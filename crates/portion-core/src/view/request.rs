@@ -1,0 +1,255 @@
+//! What a caller asks for, checked as far as it can be without the payload.
+
+use super::error::ViewError;
+use crate::policy::{LEAST_BUDGET, Policy};
+use crate::scan::{Kind, Reader, decoded};
+
+/// The controls of one call, each as given. Validated, but not yet held against a payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// A cursor of an earlier reply.
+    pub cursor: Option<String>,
+    /// How many items, rows, matches or lines.
+    pub limit: Option<u32>,
+    /// The first page asked for, from 1.
+    pub page: Option<u32>,
+    /// How many pages at once, from `pages=1-3`.
+    pub page_count: Option<u32>,
+    /// How many items, rows or lines to pass over.
+    pub offset: Option<u32>,
+    /// Which fields: comma-separated paths, or `all`.
+    pub fields: Option<String>,
+    /// A heading, or a name from `detailsAvailable`.
+    pub section: Option<String>,
+    /// A JSON Pointer or a dotted path.
+    pub path: Option<String>,
+    /// The first line wanted, from 1; negative from the end.
+    pub start_line: Option<i64>,
+    /// The last line wanted, inclusive; negative from the end.
+    pub end_line: Option<i64>,
+    /// A field, and `desc` where the largest comes first.
+    pub sort: Option<String>,
+    /// Bytes as the upstream wrote them.
+    pub raw: bool,
+    /// Tokens this reply may cost.
+    pub max_tokens: Option<usize>,
+}
+
+/// Every control, by the name a caller uses.
+pub const CONTROLS: [&str; 13] = [
+    "cursor",
+    "limit",
+    "page",
+    "pages",
+    "offset",
+    "fields",
+    "section",
+    "path",
+    "startLine",
+    "endLine",
+    "sort",
+    "raw",
+    "maxTokens",
+];
+
+impl Request {
+    /// Takes one control, given as a JSON value (MCP arguments) or as a JSON string (a query string's).
+    /// Numbers may come as strings, for models write them so. `null` is as if not given.
+    ///
+    /// Returns whether the name is a control at all.
+    ///
+    /// # Errors
+    /// Where the value is not what the control takes, or beyond the policy's limits.
+    pub fn take(&mut self, name: &str, json: &str, policy: &Policy) -> Result<bool, ViewError> {
+        if !CONTROLS.contains(&name) {
+            return Ok(false);
+        }
+        let value = Given { name, json };
+        if Kind::of(json) == Kind::Null {
+            return Ok(true);
+        }
+        match name {
+            "cursor" => self.cursor = Some(value.text()?),
+            "limit" => self.limit = Some(limit(&value, policy)?),
+            "page" => self.page = Some(value.whole(1, ViewError::page)?),
+            "pages" => (self.page, self.page_count) = pages(&value)?,
+            "offset" => self.offset = Some(value.whole(0, ViewError::offset)?),
+            "fields" => self.fields = Some(value.list()?),
+            "section" => self.section = Some(value.text()?),
+            "path" => self.path = Some(value.text()?),
+            "startLine" => self.start_line = Some(value.line()?),
+            "endLine" => self.end_line = Some(value.line()?),
+            "sort" => self.sort = Some(value.text()?),
+            "raw" => self.raw = value.truth()?,
+            _ => self.max_tokens = Some(max_tokens(&value, policy)?),
+        }
+        Ok(true)
+    }
+
+    /// Checks that the controls go together.
+    ///
+    /// # Errors
+    /// [`ViewError::Conflict`] that names the two which do not.
+    pub fn check(&self) -> Result<(), ViewError> {
+        let range = self.start_line.is_some() || self.end_line.is_some();
+        let conflicts = [
+            (self.page.is_some() && self.offset.is_some(), "page", "offset"),
+            (range && self.page.is_some(), "startLine/endLine", "page"),
+            (range && self.offset.is_some(), "startLine/endLine", "offset"),
+            (range && self.fields.is_some(), "startLine/endLine", "fields"),
+            (range && self.sort.is_some(), "startLine/endLine", "sort"),
+            (range && self.raw, "startLine/endLine", "raw"),
+            (self.raw && self.fields.is_some(), "raw", "fields"),
+            (self.raw && self.sort.is_some(), "raw", "sort"),
+            (self.raw && self.limit.is_some(), "raw", "limit"),
+            (self.raw && self.page.is_some(), "raw", "page"),
+            (self.section.is_some() && self.path.is_some(), "section", "path"),
+        ];
+        match conflicts.iter().find(|(both, ..)| *both) {
+            Some(&(_, one, other)) => Err(ViewError::Conflict { one, other }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether nothing is asked but the payload itself.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether a place beyond the start is asked for, which an earlier snapshot can answer.
+    pub fn goes_on(&self) -> bool {
+        self.page.is_some_and(|n| n > 1)
+            || self.offset.is_some_and(|n| n > 0)
+            || self.start_line.is_some()
+            || self.end_line.is_some()
+    }
+
+    /// Whether a part of the payload is asked for, which an earlier snapshot can answer.
+    pub fn selects(&self) -> bool {
+        self.fields.is_some() || self.path.is_some() || self.section.is_some()
+    }
+}
+
+/// One control as it came.
+struct Given<'a> {
+    name: &'a str,
+    json: &'a str,
+}
+
+impl Given<'_> {
+    /// The value as text, whether it came as a string or as a bare scalar.
+    fn plain(&self) -> String {
+        if Kind::of(self.json) == Kind::String { decoded(self.json) } else { self.json.trim().to_owned() }
+    }
+
+    fn shown(&self) -> String {
+        let mut plain = self.plain();
+        if let Some((cut, _)) = plain.char_indices().nth(40) {
+            plain.truncate(cut);
+            plain.push('…');
+        }
+        plain
+    }
+
+    fn wrong(&self, wants: &'static str) -> ViewError {
+        ViewError::malformed(self.name, self.shown(), wants)
+    }
+
+    fn text(&self) -> Result<String, ViewError> {
+        match Kind::of(self.json) {
+            Kind::String | Kind::Number => Ok(self.plain()),
+            _ => Err(self.wrong("a string")),
+        }
+    }
+
+    fn integer(&self) -> Option<i64> {
+        let plain = self.plain();
+        let plain = plain.trim();
+        plain.parse().ok().or_else(|| {
+            let float: f64 = plain.parse().ok()?;
+            (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64)
+        })
+    }
+
+    fn whole(&self, least: i64, error: fn(String) -> ViewError) -> Result<u32, ViewError> {
+        let number = self.integer().filter(|n| *n >= least);
+        number.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| error(self.shown()))
+    }
+
+    fn line(&self) -> Result<i64, ViewError> {
+        self.integer().filter(|n| *n != 0).ok_or_else(|| {
+            ViewError::Range(format!(
+                "{} is {}, but lines are whole numbers from 1, or negative from the end",
+                self.name,
+                self.shown()
+            ))
+        })
+    }
+
+    fn truth(&self) -> Result<bool, ViewError> {
+        match self.plain().to_ascii_lowercase().as_str() {
+            "true" | "1" => Ok(true),
+            "false" | "0" => Ok(false),
+            _ => Err(self.wrong("true or false")),
+        }
+    }
+
+    /// A comma-separated list, or an array of strings.
+    fn list(&self) -> Result<String, ViewError> {
+        const WANTS: &str = "names separated by commas, like `id,status,price.total`, or `all`";
+        let joined = match Kind::of(self.json) {
+            Kind::String => self.plain(),
+            Kind::Array => strings(self.json).ok_or_else(|| self.wrong(WANTS))?.join(","),
+            _ => return Err(self.wrong(WANTS)),
+        };
+        if joined.split(',').all(|name| name.trim().is_empty()) {
+            return Err(self.wrong(WANTS));
+        }
+        Ok(joined)
+    }
+}
+
+fn strings(json: &str) -> Option<Vec<String>> {
+    let mut reader = Reader::new(json);
+    reader.enter_array().ok()?;
+    let mut all = Vec::new();
+    while reader.next_item().ok()? {
+        let span = reader.skip_string().ok()?;
+        all.push(decoded(reader.text(span)));
+    }
+    Some(all)
+}
+
+fn limit(value: &Given<'_>, policy: &Policy) -> Result<u32, ViewError> {
+    match value.integer() {
+        Some(n) if n > policy.max_page_size as i64 => {
+            Err(ViewError::LimitTooLarge { given: n, max: policy.max_page_size })
+        }
+        Some(n) if n > 0 => Ok(n as u32),
+        _ => Err(ViewError::Limit { given: value.shown(), max: policy.max_page_size }),
+    }
+}
+
+fn pages(value: &Given<'_>) -> Result<(Option<u32>, Option<u32>), ViewError> {
+    let wrong = || ViewError::page(value.shown());
+    let plain = value.plain();
+    let (first, last) = plain.split_once('-').unwrap_or((&plain, &plain));
+    let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);
+    let (first, last) = (number(first)?, number(last)?);
+    if last < first {
+        return Err(wrong());
+    }
+    Ok((Some(first), Some(last - first + 1)))
+}
+
+fn max_tokens(value: &Given<'_>, policy: &Policy) -> Result<usize, ViewError> {
+    value
+        .integer()
+        .and_then(|n| usize::try_from(n).ok())
+        .filter(|n| (LEAST_BUDGET..=policy.hard_cap).contains(n))
+        .ok_or_else(|| ViewError::MaxTokens {
+            given: value.shown(),
+            least: LEAST_BUDGET,
+            most: policy.hard_cap,
+        })
+}

@@ -1,0 +1,365 @@
+//! From a request to a view of one snapshot.
+
+use std::sync::Arc;
+
+use super::section::{self, SectionPlace};
+use super::{Node, Request, Target, View, ViewError, Wanted, Window, nearest, order};
+use crate::cursor::{Place, Position};
+use crate::path::{Astray, follow};
+use crate::policy::Policy;
+use crate::projection::{Fields, LeftOut};
+use crate::snapshot::{Form, Layout, List, Snapshot, Subject};
+use crate::span::Span;
+
+/// A request held against a snapshot: everything it names exists.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What is looked at.
+    pub view: View,
+    /// Where the reply begins.
+    pub from: Position,
+    /// Tokens the reply may cost.
+    pub tokens: usize,
+    /// Items wanted in this reply, where not as many as in every page.
+    pub(crate) count: Option<u32>,
+    /// Whether nothing was asked but the payload.
+    pub(crate) plain: bool,
+}
+
+impl Asked {
+    /// What a plain call asks for: the payload, as best fits.
+    pub fn plain(policy: &Policy) -> Self {
+        let (view, from) = (View::root(), Position::default());
+        Self { view, from, tokens: policy.reply_target, count: None, plain: true }
+    }
+}
+
+/// Holds a request against a snapshot. `base` is the view and place of the request's cursor.
+///
+/// With a cursor, a new path, section, order, range or `raw` starts at its beginning; `limit` and `fields` go on
+/// where the cursor is.
+///
+/// # Errors
+/// [`ViewError`] where the request names something that is not there.
+pub fn resolve(
+    snapshot: &Snapshot,
+    base: Option<(&View, Position)>,
+    request: &Request,
+    policy: &Policy,
+) -> Result<Asked, ViewError> {
+    request.check()?;
+    if base.is_none() && request.is_plain() {
+        return Ok(Asked::plain(policy));
+    }
+    let (mut view, mut from) = match base {
+        Some((view, from)) => (view.clone(), from),
+        None => (View::root(), Position::default()),
+    };
+    if let Some(limit) = request.limit {
+        view.limit = Some(limit);
+    }
+    if let Some(path) = &request.path {
+        view = View { limit: request.limit, target: at_path(snapshot, &view, path)?, ..View::default() };
+        from = start(&view);
+    }
+    if let Some(name) = &request.section {
+        view = at_section(snapshot, &view, name, request.limit)?;
+        from = start(&view);
+    }
+    if request.raw {
+        view = View { raw: true, target: view.target, ..View::default() };
+        from = Position { place: Place::Byte(0), ..start(&view) };
+    }
+    if let Some(spec) = &request.sort {
+        let node = focus(snapshot, &view)?;
+        view.order = Some(order::order(&node.subject, spec)?);
+        view.target = Target::Node(node);
+        from = start(&view);
+    }
+    if let Some(names) = &request.fields {
+        if view.raw || view.window.is_some() {
+            view = View { target: view.target, limit: view.limit, ..View::default() };
+            from = start(&view);
+        }
+        view.wanted = wanted(snapshot, &view, names)?;
+    }
+    if request.start_line.is_some() || request.end_line.is_some() {
+        view = at_lines(snapshot, &view, request)?;
+        from = start(&view);
+    }
+    let mut count = None;
+    if request.page.is_some() || request.offset.is_some() {
+        let size = view.limit.unwrap_or(policy.default_page_size as u32);
+        let to = Jump {
+            page: request.page,
+            offset: request.offset,
+            size: Some(size).filter(|_| view.limit.is_some()),
+        };
+        from = jump(snapshot, &mut view, from, &to, policy)?;
+        count = request.page_count.map(|pages| size.saturating_mul(pages));
+    }
+    let view = view.named();
+    let tokens = match request.max_tokens {
+        Some(tokens) => tokens,
+        None if view.is_explicit() || count.is_some() => policy.hard_cap,
+        None if matches!(view.target, Target::Node(_)) || view.wanted != Wanted::Best => {
+            policy.token_budget_threshold
+        }
+        None => policy.reply_target,
+    };
+    Ok(Asked { view, from, tokens, count, plain: false })
+}
+
+/// The beginning of a view.
+fn start(view: &View) -> Position {
+    let part = match &view.target {
+        Target::Everything => 0,
+        Target::Node(node) => node.part,
+    };
+    let place = view.window.map_or(Place::default(), |window| Place::Byte(window.span.start));
+    Position { part, ordinal: 0, place }
+}
+
+/// The one value that a view is about: its node, or the main part.
+fn focus(snapshot: &Snapshot, view: &View) -> Result<Arc<Node>, ViewError> {
+    if let Target::Node(node) = &view.target {
+        return Ok(Arc::clone(node));
+    }
+    let part = snapshot.main_part().ok_or(ViewError::FieldNone("there is no text or JSON in this result"))?;
+    Ok(Arc::new(whole_part(snapshot, part).ok_or(ViewError::FieldNone("that part holds no text"))?))
+}
+
+fn whole_part(snapshot: &Snapshot, part: usize) -> Option<Node> {
+    let subject = snapshot.parts().get(part)?.subject()?.clone();
+    let source = subject.text.clone();
+    Some(Node { part: part as u16, pointer: String::new(), subject, source, own_bytes: 0 })
+}
+
+/// The value at a path: from the root of the result where it begins with a part's address, else
+/// from the root of the main part.
+fn at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
+    let main = match &view.target {
+        Target::Node(node) => Some(usize::from(node.part)),
+        Target::Everything => snapshot.main_part(),
+    };
+    let addressed = snapshot.parts().iter().enumerate().find_map(|(i, part)| {
+        let rest = path.strip_prefix(part.address.as_str())?;
+        (rest.is_empty() || rest.starts_with('/')).then_some((i, rest))
+    });
+    // A payload may hold keys that look like an address: what the main part knows comes first.
+    let inside = main.and_then(|part| Some((part, snapshot.parts()[part].subject()?)));
+    let found = inside.map(|(part, subject)| (part, follow(subject, path)));
+    match (found, addressed) {
+        (Some((part, Ok(reached))), _) => Ok(node(snapshot, part, &reached.pointer, reached.value)),
+        (_, Some((part, rest))) => {
+            let body = &snapshot.parts()[part];
+            match body.subject() {
+                Some(subject) => {
+                    let reached = follow(subject, rest).map_err(|astray| no_path(path, astray))?;
+                    Ok(node(snapshot, part, &reached.pointer, reached.value))
+                }
+                None => at_block(body, part, rest).ok_or_else(|| no_path(path, Astray::default())),
+            }
+        }
+        (Some((_, Err(astray))), None) => Err(no_path(path, astray)),
+        (None, None) => Err(no_path(path, Astray::default())),
+    }
+}
+
+fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span) -> Target {
+    let whole = snapshot.parts().get(part).and_then(|part| part.subject());
+    let Some(whole) = whole else { return Target::Everything };
+    if pointer.is_empty()
+        && let Some(node) = whole_part(snapshot, part)
+    {
+        return Target::Node(Arc::new(node));
+    }
+    let source = whole.text.part(value);
+    let subject = Subject::of_value(&source);
+    let own_bytes =
+        subject.heap_bytes().saturating_sub(if subject.is_json() { source.heap_bytes() } else { 0 });
+    Target::Node(Arc::new(Node {
+        part: part as u16,
+        pointer: pointer.to_owned(),
+        subject,
+        source,
+        own_bytes,
+    }))
+}
+
+/// A value inside a block that is not text: the base64 text of an image, say.
+fn at_block(part: &crate::snapshot::Part, index: usize, rest: &str) -> Option<Target> {
+    let crate::snapshot::PartBody::Atomic { json, .. } = &part.body else { return None };
+    let block = Subject::of_payload(json.clone());
+    let reached = follow(&block, rest).ok()?;
+    let source = json.part(reached.value);
+    let subject = Subject::of_value(&source);
+    let own_bytes = source.len();
+    Some(Target::Node(Arc::new(Node {
+        part: index as u16,
+        pointer: reached.pointer,
+        subject,
+        source,
+        own_bytes,
+    })))
+}
+
+fn no_path(given: &str, astray: Astray) -> ViewError {
+    let Astray { reached, missing, nearest, available } = astray;
+    ViewError::Path { given: given.to_owned(), reached, missing, nearest, available }
+}
+
+fn at_section(snapshot: &Snapshot, view: &View, name: &str, limit: Option<u32>) -> Result<View, ViewError> {
+    let focus = focus(snapshot, view)?;
+    let section = section::find(&focus.subject, name)?;
+    Ok(match section.place {
+        SectionPlace::Value(pointer) => {
+            let reached = follow(&focus.subject, &pointer).map_err(|astray| no_path(&pointer, astray))?;
+            // Only JSON has sections that are values, and it shares the part's bytes.
+            let value = reached.value.shifted(focus.source.start());
+            let pointer = format!("{}{}", focus.pointer, reached.pointer);
+            let target = node(snapshot, usize::from(focus.part), &pointer, value);
+            View { target, limit, ..View::default() }
+        }
+        SectionPlace::Text => {
+            let window = Some(Window { span: section.span, lines: false });
+            View { target: Target::Node(focus), window, limit, ..View::default() }
+        }
+    })
+}
+
+fn at_lines(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View, ViewError> {
+    let mut node = focus(snapshot, view)?;
+    if node.subject.is_json() {
+        // The lines of JSON are the lines of its text as the upstream wrote it.
+        let subject = Subject::of_text(node.source.clone());
+        let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
+        let (part, pointer) = (node.part, node.pointer.clone());
+        node = Arc::new(Node { part, pointer, subject, source: node.source.clone(), own_bytes });
+    }
+    let Form::Text(text) = &node.subject.form else {
+        return Err(ViewError::Range("line ranges are for text".into()));
+    };
+    let total = text.line_count() as i64;
+    let from_end = |line: i64| if line < 0 { (total + line + 1).max(1) } else { line };
+    let (first, last) = (from_end(request.start_line.unwrap_or(1)), from_end(request.end_line.unwrap_or(-1)));
+    if first > total || first > last {
+        let (start, end) = (request.start_line.unwrap_or(1), request.end_line.unwrap_or(-1));
+        let why = if first > total {
+            format!("the text has {total} lines")
+        } else {
+            "it ends before it begins".into()
+        };
+        return Err(ViewError::Range(format!("lines {start} to {end} are no range: {why}")));
+    }
+    let at = |line: i64| text.line_start(&node.subject.text, usize::try_from(line).unwrap_or_default());
+    let window = Some(Window { span: Span::new(at(first - 1), at(last)), lines: true });
+    Ok(View { target: Target::Node(node), window, limit: request.limit, ..View::default() })
+}
+
+/// A place asked for by number.
+struct Jump {
+    page: Option<u32>,
+    offset: Option<u32>,
+    /// The page size, where one was asked for.
+    size: Option<u32>,
+}
+
+fn jump(
+    snapshot: &Snapshot,
+    view: &mut View,
+    from: Position,
+    to: &Jump,
+    policy: &Policy,
+) -> Result<Position, ViewError> {
+    if view.raw {
+        let byte = to.offset.unwrap_or(0);
+        return Ok(Position { place: Place::Byte(byte), ordinal: 0, ..from });
+    }
+    let node = focus(snapshot, view)?;
+    let at = |size: usize| match (to.page, to.offset) {
+        (Some(page), _) => (page - 1).saturating_mul(to.size.unwrap_or(size as u32)),
+        (None, offset) => offset.unwrap_or(0),
+    };
+    let place = match &node.subject.form {
+        Form::List(_) => Place::Item(at(policy.default_page_size)),
+        Form::Text(text) => {
+            let line = at(policy.chunk_lines) as usize;
+            Place::Byte(text.line_start(&node.subject.text, line) as u32)
+        }
+        Form::Object(_) if at(1) == 0 => Place::Item(0),
+        Form::Object(_) => return Err(ViewError::NoPages),
+    };
+    let part = node.part;
+    view.target = Target::Node(node);
+    Ok(Position {
+        part,
+        ordinal: to.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16),
+        place,
+    })
+}
+
+fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wanted, ViewError> {
+    let fields = Fields::parse(names);
+    if matches!(names.trim(), "all" | "*") {
+        return Ok(Wanted::All);
+    }
+    let subjects: Vec<&Subject> = match &view.target {
+        Target::Node(node) => vec![&node.subject],
+        Target::Everything => snapshot.parts().iter().filter_map(|part| part.subject()).collect(),
+    };
+    let json: Vec<&Subject> = subjects.into_iter().filter(|subject| subject.is_json()).collect();
+    if json.is_empty() {
+        return Err(ViewError::FieldNone("this is text, without fields"));
+    }
+    for name in fields.paths() {
+        if !json.iter().any(|subject| knows(subject, name)) {
+            let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
+            let nearest = nearest(name, available.iter().map(String::as_str));
+            return Err(ViewError::Field { given: name.clone(), nearest, available });
+        }
+    }
+    Ok(Wanted::Some(fields))
+}
+
+/// Whether any record of a subject has a field.
+fn knows(subject: &Subject, name: &str) -> bool {
+    let text: &str = &subject.text;
+    let one: Fields = std::iter::once(name.to_owned()).collect();
+    let has = |record: &str| {
+        let mut out = String::new();
+        one.project(record, &mut out, &mut LeftOut::new());
+        out.len() > 2 && record.trim_start().starts_with('{')
+    };
+    match &subject.form {
+        Form::Object(_) => has(text),
+        Form::Text(_) => false,
+        Form::List(list) => match &list.layout {
+            Layout::Table { columns, .. } => columns.iter().any(|column| column == name),
+            _ => {
+                list.profile.fields.iter().any(|field| field.path == name)
+                    || list.iter_from(text, 0).any(|item| has(item.value.of(text)))
+            }
+        },
+    }
+}
+
+/// The names of a subject's fields, the most telling first.
+pub(crate) fn field_names(subject: &Subject) -> Vec<String> {
+    match &subject.form {
+        Form::List(list) => list_field_names(list),
+        Form::Object(_) => {
+            let fields = crate::snapshot::Profile::of_record(&subject.text);
+            fields.into_iter().map(|field| field.path).collect()
+        }
+        Form::Text(_) => Vec::new(),
+    }
+}
+
+/// The names of the fields of a list's items, the most telling first; of a table, its columns.
+pub(crate) fn list_field_names(list: &List) -> Vec<String> {
+    match &list.layout {
+        Layout::Table { columns, .. } => columns.clone(),
+        _ => list.profile.fields.iter().map(|field| field.path.clone()).collect(),
+    }
+}

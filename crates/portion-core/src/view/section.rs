@@ -1,0 +1,108 @@
+//! Named sections: of an object its larger members, of a document its headings.
+
+use super::{ViewError, nearest};
+use crate::chunk::outline::headings;
+use crate::path::step;
+use crate::scan::{Kind, Reader, decoded};
+use crate::snapshot::{Form, Member, Members, Subject};
+use crate::span::Span;
+
+/// One section of a subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Section {
+    /// What it is asked for by.
+    pub name: String,
+    /// Where it is: a pointer to a value, or a stretch of text.
+    pub place: SectionPlace,
+    /// Its bytes in the subject.
+    pub span: Span,
+    /// What it is, where it is a value.
+    pub kind: Option<Kind>,
+}
+
+/// Where a section is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SectionPlace {
+    /// A value, by JSON Pointer.
+    Value(String),
+    /// A heading and what is under it.
+    Text,
+}
+
+/// The sections of a subject, in order.
+pub(crate) fn sections(subject: &Subject) -> Vec<Section> {
+    let text: &str = &subject.text;
+    match &subject.form {
+        Form::Object(members) => {
+            let (pointer, core) = core(text, members);
+            of_members(text, &pointer, &core.list)
+        }
+        Form::List(list) => {
+            let mut pointer = String::new();
+            let mut found = Vec::new();
+            for level in &list.levels {
+                found.extend(of_members(text, &pointer, &level.members));
+                pointer = format!("{pointer}/{}", step(level.members[level.inner].key.of(text)));
+            }
+            found
+        }
+        Form::Text(_) => headings(text)
+            .into_iter()
+            .map(|heading| Section {
+                name: heading.title.to_owned(),
+                place: SectionPlace::Text,
+                span: Span::new(heading.start, heading.end),
+                kind: None,
+            })
+            .collect(),
+    }
+}
+
+fn of_members(text: &str, pointer: &str, members: &[Member]) -> Vec<Section> {
+    members
+        .iter()
+        .map(|member| Section {
+            name: decoded(member.key.of(text)),
+            place: SectionPlace::Value(format!("{pointer}/{}", step(member.key.of(text)))),
+            span: member.value,
+            kind: Some(member.kind),
+        })
+        .collect()
+}
+
+/// The object that an object is about: inside `{"status":"ok","result":{…}}` it is the result.
+pub(crate) fn core(text: &str, members: &Members) -> (String, Members) {
+    let mut pointer = String::new();
+    let mut core = members.clone();
+    for _ in 0..3 {
+        let largest = core.list.iter().max_by_key(|member| member.value.len());
+        let Some(member) = largest.filter(|member| {
+            let rest = core.span.len() - member.value.len();
+            member.kind == Kind::Object && core.len() <= 8 && rest * 4 <= core.span.len()
+        }) else {
+            break;
+        };
+        let Ok(inner) = Members::read(&mut Reader::resume(text, member.value.start as usize)) else { break };
+        pointer = format!("{pointer}/{}", step(member.key.of(text)));
+        core = inner;
+    }
+    (pointer, core)
+}
+
+/// The section of that name: as written, else ignoring case, else the only one that begins so.
+pub(super) fn find(subject: &Subject, name: &str) -> Result<Section, ViewError> {
+    let all = sections(subject);
+    let wanted = name.trim().trim_start_matches('#').trim().to_lowercase();
+    let lower = |section: &&Section| section.name.trim().to_lowercase();
+    let exact = all.iter().find(|section| section.name == name);
+    let same = || all.iter().find(|section| lower(section) == wanted);
+    let only = || {
+        let mut begin = all.iter().filter(|section| lower(section).starts_with(&wanted));
+        begin.next().filter(|_| !wanted.is_empty() && begin.next().is_none())
+    };
+    exact.or_else(same).or_else(only).cloned().ok_or_else(|| ViewError::Section {
+        given: name.to_owned(),
+        nearest: nearest(name, all.iter().map(|section| section.name.as_str())),
+        available: all.into_iter().map(|section| section.name).collect(),
+    })
+}

@@ -1,0 +1,72 @@
+//! What holds for every counter and every text.
+
+use portion_core::tokens::{BYTES, TokenCounter, Tokenizer};
+use proptest::prelude::*;
+
+use crate::texts::text;
+
+/// Characters by which a prefix may fall short of the longest one that fits: those of the longest token.
+const SLACK: usize = 128;
+
+fn counters() -> impl Iterator<Item = &'static dyn TokenCounter> {
+    Tokenizer::ALL.into_iter().map(Tokenizer::counter).chain([BYTES])
+}
+
+/// The text's characters beyond `at`, as the byte lengths of ever longer prefixes.
+fn longer(text: &str, at: usize) -> impl Iterator<Item = usize> + '_ {
+    text[at..].char_indices().map(move |(offset, c)| at + offset + c.len_utf8())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn the_exact_counters_are_exact(text in text()) {
+        for (tokenizer, encoding) in [(Tokenizer::O200k, "o200k_base"), (Tokenizer::Cl100k, "cl100k_base")] {
+            let whole = tiktoken::get_encoding(encoding).expect("built in").count(&text);
+            let counted = tokenizer.counter().count(&text);
+            // Only where a text has no seam for 4,096 bytes may the count be above, by tearing it.
+            let torn = text.len() / 4_000;
+            prop_assert!(whole <= counted && counted <= whole + 4 * torn, "{tokenizer}: {counted}, whole {whole}");
+        }
+    }
+
+    #[test]
+    fn auto_is_the_costlier_one(text in text()) {
+        let count = |tokenizer: Tokenizer| tokenizer.counter().count(&text);
+        prop_assert_eq!(count(Tokenizer::Auto), count(Tokenizer::O200k).max(count(Tokenizer::Claude)));
+    }
+
+    #[test]
+    fn early_exits_agree_with_the_count(text in text(), near in -3_isize..=3, share in 0.0..1.5) {
+        for counter in counters() {
+            let count = counter.count(&text);
+
+            for limit in [count.saturating_add_signed(near), (count as f64 * share) as usize, text.len()] {
+                let within = (count <= limit).then_some(count);
+                prop_assert_eq!(counter.count_within(&text, limit), within, "{} within {}", counter.name(), limit);
+                prop_assert_eq!(counter.fits(&text, limit), within.is_some());
+            }
+        }
+    }
+
+    #[test]
+    fn a_prefix_fits_and_could_hardly_be_longer(text in text(), share in 0.0..1.2, more in 0_usize..50) {
+        for counter in counters() {
+            let limit = (counter.count(&text) as f64 * share) as usize;
+            let end = counter.prefix_within(&text, limit);
+            prop_assert!(counter.count(&text[..end]) <= limit, "{} within {}", counter.name(), limit);
+            prop_assert_eq!(counter.prefix_within(&text[..end], limit), end);
+            let further = counter.prefix_within(&text, limit + more);
+            let short = text.get(further..end).map_or(0, |missing| missing.chars().count());
+            prop_assert!(short <= SLACK, "{}: {} within {} more", counter.name(), further, more);
+            let mut longer = longer(&text, end);
+            if let Some(next) = longer.next() {
+                prop_assert!(counter.count(&text[..next]) > limit, "{} within {}", counter.name(), limit);
+            }
+            for end in longer.skip(SLACK).step_by(17).take(8) {
+                prop_assert!(counter.count(&text[..end]) > limit, "{} within {}", counter.name(), limit);
+            }
+        }
+    }
+}
