@@ -1,2 +1,36 @@
 //! `portion`: puts MCP and JSON API results on a token diet.
-fn main() {}
+//!
+//! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
+mod args;
+mod command;
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Demo(demo) => command::demo::run(&demo),
+        Command::DemoServer => command::demo_server::run(),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("portion: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether the reader of our output has gone, as in `portion demo | head`: not a failure of ours.
+///
+/// Only an error of our own output comes here bare; those of other connections are in an error
+/// that names them.
+fn is_closed_pipe(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
+}

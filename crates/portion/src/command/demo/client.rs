@@ -1,0 +1,190 @@
+//! A small MCP client over stdio: starts a server, shakes hands, calls tools, keeps the time.
+//!
+//! The demo measures with it what a model's host would receive, so it reads the wire itself.
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+/// The revision asked for: the newest that begins with `initialize`.
+const REVISION: &str = "2025-11-25";
+/// How long to wait for any one answer.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a server may take to end once its stdin has.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A running server and the connection to it; dropping it ends both.
+#[derive(Debug)]
+pub(crate) struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<io::Result<String>>,
+    last_id: u64,
+}
+
+/// What a tool answered.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The text blocks, in order.
+    pub(crate) texts: Vec<String>,
+    /// Bytes of the whole message on the wire, its newline included.
+    pub(crate) bytes: usize,
+    /// From the request's first byte written to the answer's last byte read.
+    pub(crate) elapsed: Duration,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(crate) enum ClientError {
+    #[error("cannot start the server {program}: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("the connection to the server broke: {0}")]
+    Broken(#[from] io::Error),
+    #[error("the server ended before it answered {0}")]
+    Ended(String),
+    #[error("no answer to {0} within {seconds} s", seconds = PATIENCE.as_secs())]
+    Silent(String),
+    #[error("the answer to {call} cannot be read: {source}")]
+    Unreadable { call: String, source: serde_json::Error },
+    #[error("{call} was refused: {message}")]
+    Refused { call: String, message: String },
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    #[serde(default)]
+    id: Value,
+    method: Option<String>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult {
+    content: Vec<Block>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    text: Option<String>,
+}
+
+impl Client {
+    /// Starts a server and shakes hands with it.
+    pub(crate) fn start(command: &mut Command) -> Result<Self, ClientError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|source| ClientError::Start { program, source })?;
+        let stdin = child.stdin.take();
+        let (sender, lines) = channel();
+        if let Some(stdout) = child.stdout.take() {
+            // A thread of its own, so that waiting for a line can end.
+            thread::spawn(move || {
+                for line in BufReader::new(stdout).lines() {
+                    if sender.send(line).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        let mut client = Self { child, stdin, lines, last_id: 0 };
+        client.request(
+            "initialize",
+            "initialize",
+            &json!({
+                "protocolVersion": REVISION,
+                "capabilities": {},
+                "clientInfo": {"name": "portion-demo", "version": env!("CARGO_PKG_VERSION")},
+            }),
+        )?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        client.request("tools/list", "tools/list", &json!({}))?;
+        Ok(client)
+    }
+
+    /// Calls a tool; an answer that is an error is `ClientError::Refused`.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, ClientError> {
+        let since = Instant::now();
+        let line = self.request(tool, "tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        let elapsed = since.elapsed();
+        let unreadable = |source| ClientError::Unreadable { call: tool.into(), source };
+        let message: Message = serde_json::from_str(&line).map_err(unreadable)?;
+        let result: ToolResult =
+            serde_json::from_str(message.result.map_or("null", RawValue::get)).map_err(unreadable)?;
+        let texts: Vec<String> = result.content.into_iter().filter_map(|block| block.text).collect();
+        if result.is_error {
+            return Err(ClientError::Refused { call: tool.into(), message: texts.join("\n") });
+        }
+        Ok(Answer { texts, bytes: line.len() + 1, elapsed })
+    }
+
+    /// Sends a request and returns the line that answers it; `call` names it in errors.
+    fn request(&mut self, call: &str, method: &str, params: &Value) -> Result<String, ClientError> {
+        self.last_id += 1;
+        let id = json!(self.last_id);
+        match self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})) {
+            // It may have said why before it ended: read on.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            sent => sent?,
+        }
+        loop {
+            let line = match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => line?,
+                Err(RecvTimeoutError::Timeout) => return Err(ClientError::Silent(call.into())),
+                Err(RecvTimeoutError::Disconnected) => return Err(ClientError::Ended(call.into())),
+            };
+            let message: Message = serde_json::from_str(&line)
+                .map_err(|source| ClientError::Unreadable { call: call.into(), source })?;
+            match (message.method, message.error) {
+                (Some(method), _) => self.oblige(&message.id, &method)?,
+                (None, Some(error)) if message.id == id => {
+                    return Err(ClientError::Refused { call: call.into(), message: error.to_string() });
+                }
+                (None, None) if message.id == id => return Ok(line),
+                (None, _) => {}
+            }
+        }
+    }
+
+    /// Answers what the server asks of us: a ping, and nothing else.
+    fn oblige(&mut self, id: &Value, method: &str) -> io::Result<()> {
+        match method {
+            _ if id.is_null() => Ok(()),
+            "ping" => self.send(&json!({"jsonrpc": "2.0", "id": id, "result": {}})),
+            _ => self.send(&json!({
+                "jsonrpc": "2.0", "id": id,
+                "error": {"code": -32601, "message": format!("unknown method: {method}")},
+            })),
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        stdin.write_all(format!("{message}\n").as_bytes())?;
+        stdin.flush()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.stdin = None;
+        let until = Instant::now() + FAREWELL;
+        while self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
+        // Harmless where it has ended; needed where closing its stdin did not end it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,41 @@
+//! `portion demo`: shows on real data what Portion does, needing nothing but this binary.
+//!
+//! `material` holds the data, `server` and `client` are the two ends, `tour` makes the calls and
+//! `proof` follows every cursor to the end; `report` is what they found, `show` prints it.
+mod client;
+mod excerpt;
+pub(crate) mod material;
+mod proof;
+mod report;
+pub(crate) mod server;
+mod show;
+mod table;
+mod tour;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Outcome;
+
+/// Options of `portion demo`.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    /// Print one JSON object with all the figures
+    #[arg(long)]
+    json: bool,
+}
+
+/// Makes the tour and prints it; fails where the portions joined are not the original.
+pub(crate) fn run(options: &Options) -> Outcome {
+    let report = tour::take()?;
+    let mut out = anstream::stdout().lock();
+    if options.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        show::write(&report, &mut out)?;
+    }
+    out.flush()?;
+    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,180 @@
+//! The tour: the calls that the demo makes, in order, and their figures.
+use std::path::Path;
+use std::process::Command;
+use std::{env, io};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use super::client::{Answer, Client, ClientError};
+use super::proof;
+use super::report::{Comparison, Cost, Report, Step, milliseconds};
+
+/// A school that everybody knows, for the drill-down.
+const BERKELEY: &str = r#"{"unitid":110635,"#;
+/// An entry of many lines, somewhere in the log.
+const DEADLOCK: &str = "ERROR:  deadlock detected";
+
+/// Why the tour could not be finished.
+#[derive(Debug, Error)]
+pub(crate) enum TourError {
+    #[error("cannot find this program to start it again: {0}")]
+    Myself(io::Error),
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error("the answer to {call} has no {missing}")]
+    Missing { call: String, missing: &'static str },
+    #[error("the answer to {call} is not a page of schools: {source}")]
+    NotAPage { call: String, source: serde_json::Error },
+}
+
+/// Both ways to the same server.
+pub(super) struct Ways {
+    direct: Client,
+    portioned: Client,
+}
+
+/// The demo's list as it is on the wire, its records untouched.
+#[derive(Deserialize)]
+pub(super) struct Schools<'a> {
+    #[serde(borrow)]
+    pub(super) schools: Vec<&'a RawValue>,
+}
+
+/// Runs all of it.
+pub(crate) fn take() -> Result<Report, TourError> {
+    let myself = env::current_exe().map_err(TourError::Myself)?;
+    let mut ways = Ways {
+        direct: Client::start(Command::new(&myself).arg("demo-server"))?,
+        portioned: Client::start(&mut through_portion(&myself))?,
+    };
+    Ok(Report { tokenizer: "o200k", list: list(&mut ways)?, log: log(&mut ways)? })
+}
+
+/// The same server with `portion wrap` in front.
+fn through_portion(myself: &Path) -> Command {
+    let mut command = Command::new(myself);
+    command.args(["wrap", "--"]).arg(myself).arg("demo-server");
+    command
+}
+
+fn list(ways: &mut Ways) -> Result<Comparison, TourError> {
+    let tool = "search_schools";
+    let original = ways.direct.call(tool, &json!({}))?;
+    let (first, notice) = ways.step("The first page, as the model sees it", tool, &json!({}))?;
+    let here = notice.cursor()?;
+
+    let text = original.texts.first().map_or("", String::as_str);
+    let schools = Schools::read(tool, text)?.schools;
+    let berkeley = schools.iter().position(|school| school.get().starts_with(BERKELEY)).unwrap_or_default();
+    let (fewer, _) = ways.read(
+        "Only the fields that matter",
+        &json!({"cursor": here, "fields": "name,city,location.latitude"}),
+    )?;
+    let (one, _) =
+        ways.read("One school, whole", &json!({"cursor": here, "path": format!("/schools/{berkeley}")}))?;
+    let (next, _) = ways.read("The next page", &json!({"cursor": notice.next()?}))?;
+    let proof = proof::of_list(&mut ways.portioned, &here, &schools)?;
+    Ok(Comparison { tool, directly: cost(&original), first, next: vec![fewer, one, next], proof })
+}
+
+fn log(ways: &mut Ways) -> Result<Comparison, TourError> {
+    let tool = "read_log";
+    let original = ways.direct.call(tool, &json!({}))?;
+    let (first, notice) = ways.step("The first chunk, as the model sees it", tool, &json!({}))?;
+    let here = notice.cursor()?;
+    let (next, _) = ways.read("The next chunk", &json!({"cursor": notice.next()?}))?;
+    let text = original.texts.first().map_or("", String::as_str);
+    let line = 1 + text.lines().position(|line| line.contains(DEADLOCK)).unwrap_or_default();
+    let (lines, _) =
+        ways.read("Any lines: a deadlock", &json!({"cursor": here, "startLine": line, "endLine": line + 7}))?;
+    let (tail, _) = ways.read("How it ended", &json!({"cursor": here, "startLine": -4}))?;
+    let proof = proof::of_log(&mut ways.portioned, &here, text)?;
+    Ok(Comparison { tool, directly: cost(&original), first, next: vec![next, lines, tail], proof })
+}
+
+impl Ways {
+    fn read(&mut self, title: &'static str, arguments: &Value) -> Result<(Step, Notice), TourError> {
+        self.step(title, "portion_read", arguments)
+    }
+
+    /// Calls a tool through Portion and keeps what came of it.
+    fn step(
+        &mut self,
+        title: &'static str,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<(Step, Notice), TourError> {
+        let answer = self.portioned.call(tool, arguments)?;
+        let call = written(tool, arguments);
+        let (texts, said) = split(&answer);
+        let step = Step { title, cost: cost(&answer), text: texts.concat(), notice: said.into(), call };
+        let notice = Notice::of(&step.call, &answer);
+        Ok((step, notice))
+    }
+}
+
+impl<'a> Schools<'a> {
+    pub(super) fn read(call: &str, text: &'a str) -> Result<Self, TourError> {
+        serde_json::from_str(text).map_err(|source| TourError::NotAPage { call: call.into(), source })
+    }
+}
+
+/// What Portion adds to a shaped answer: the last text block.
+pub(super) struct Notice {
+    call: String,
+    fields: Map<String, Value>,
+}
+
+impl Notice {
+    pub(super) fn of(call: &str, answer: &Answer) -> Self {
+        Self { call: call.into(), fields: serde_json::from_str(split(answer).1).unwrap_or_default() }
+    }
+
+    /// The place where the answer began.
+    pub(super) fn cursor(&self) -> Result<String, TourError> {
+        let cursor = self.fields.get("meta").and_then(|meta| meta.get("cursor")).and_then(Value::as_str);
+        self.found(cursor, "meta.cursor")
+    }
+
+    /// The place where the next one begins.
+    pub(super) fn next(&self) -> Result<String, TourError> {
+        self.found(self.fields.get("nextCursor").and_then(Value::as_str), "nextCursor")
+    }
+
+    fn found(&self, text: Option<&str>, missing: &'static str) -> Result<String, TourError> {
+        text.map(str::to_owned).ok_or_else(|| TourError::Missing { call: self.call.clone(), missing })
+    }
+}
+
+/// The texts of the payload, and the notice after them; no notice where the payload passed whole.
+pub(super) fn split(answer: &Answer) -> (&[String], &str) {
+    match answer.texts.as_slice() {
+        [texts @ .., notice] if !texts.is_empty() => (texts, notice),
+        texts => (texts, ""),
+    }
+}
+
+/// What a model would be charged for an answer, and what it took.
+pub(super) fn cost(answer: &Answer) -> Cost {
+    let tokens = answer.texts.iter().map(|text| tokens(text)).sum();
+    Cost { tokens, bytes: answer.bytes, milliseconds: milliseconds(answer.elapsed) }
+}
+
+/// Tokens of a text by o200k.
+fn tokens(text: &str) -> usize {
+    tiktoken::get_encoding("o200k_base").map_or(0, |encoding| encoding.count(text))
+}
+
+/// A call as one would write it down, with the cursor by its name.
+fn written(tool: &str, arguments: &Value) -> String {
+    let arguments: Vec<String> = arguments
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| if key == "cursor" { key.clone() } else { format!("{key}={value}") })
+        .collect();
+    format!("{tool}({})", arguments.join(", "))
+}

@@ -1,0 +1,9 @@
+//! The commands: a file each, with its options and what it does.
+pub(crate) mod demo;
+pub(crate) mod demo_server;
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// How a command ends: an exit code, or an error that `main` prints.
+pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
