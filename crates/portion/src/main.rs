@@ -3,6 +3,7 @@
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
 mod args;
 mod command;
+mod limits;
 
 use std::error::Error;
 use std::io;
@@ -15,6 +16,7 @@ use crate::args::{Args, Command};
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Demo(demo) => command::demo::run(&demo),
+        Command::Shape(shape) => command::shape::run(&shape),
         Command::DemoServer => command::demo_server::run(),
     };
     match outcome {

@@ -27,13 +27,11 @@ pub(super) struct Spot<'a> {
     pub count: Option<u32>,
     /// The limits.
     pub policy: &'a Policy,
-    /// The tool that reads on.
-    pub read_tool: &'a str,
 }
 
 impl Spot<'_> {
     /// Whether this is the first reply of its walk.
-    pub fn is_first(&self) -> bool {
+    pub(super) fn is_first(&self) -> bool {
         let start = self.view.window.map_or(0, |window| window.span.start);
         self.place.is_start() || self.place == Place::Byte(start)
     }
@@ -57,16 +55,28 @@ pub(super) struct Drawn {
     pub extras: Vec<(&'static str, Value)>,
     /// Set on a summary: the names of its sections and their sizes.
     pub sections: Option<Map<String, Value>>,
+    /// The stages that were needed.
+    pub stages: Vec<&'static str>,
 }
 
 impl Drawn {
-    pub fn new(kind: &'static str, body: String) -> Self {
+    pub(super) fn new(kind: &'static str, body: String) -> Self {
         let (meta, extras) = (Map::new(), Vec::new());
-        Self { body, json: false, next: None, kind, total: None, meta, extras, sections: None }
+        Self {
+            body,
+            json: false,
+            next: None,
+            kind,
+            total: None,
+            meta,
+            extras,
+            sections: None,
+            stages: Vec::new(),
+        }
     }
 
     /// A part as the upstream wrote it.
-    pub fn whole(subject: &Subject) -> Self {
+    pub(super) fn whole(subject: &Subject) -> Self {
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.json = subject.is_json();
         if let crate::snapshot::Form::List(list) = &subject.form {
@@ -78,7 +88,7 @@ impl Drawn {
         drawn
     }
 
-    pub fn say(&mut self, key: &str, value: impl Into<Value>) {
+    pub(super) fn say(&mut self, key: &str, value: impl Into<Value>) {
         self.meta.insert(key.to_owned(), value.into());
     }
 }

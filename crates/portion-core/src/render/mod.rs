@@ -145,7 +145,12 @@ impl Draft {
             rendered
         });
         let kind = text.shaped.as_ref().map_or("whole", |shaped| shaped.drawn.kind);
-        Self { portion: Portion { pieces: text.pieces, structured, notice, tokens, kind }, tokens, bytes }
+        let stages = text.shaped.map_or_else(Vec::new, |shaped| shaped.drawn.stages);
+        Self {
+            portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages },
+            tokens,
+            bytes,
+        }
     }
 
     fn over(&self, limits: Limits) -> Limits {

@@ -188,6 +188,7 @@ impl Page<'_> {
         let mut drawn = Drawn::new("page", format!("{}{items}{}", shell.before, shell.after));
         drawn.json = self.rows.list.layout != Layout::Lines;
         drawn.total = Some(total);
+        drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then(|| Place::Item(next as u32));
         drawn.say("pageSize", size);
         drawn.say("served", served);

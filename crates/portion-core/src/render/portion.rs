@@ -9,6 +9,7 @@ pub struct Portion {
     pub(super) notice: String,
     pub(super) tokens: usize,
     pub(super) kind: &'static str,
+    pub(super) stages: Vec<&'static str>,
 }
 
 /// One part of a portion, in the order of the payload.
@@ -48,6 +49,11 @@ impl Portion {
     /// What it costs in the dearest of its forms, notice included, by the counter it was rendered with.
     pub fn tokens(&self) -> usize {
         self.tokens
+    }
+
+    /// The stages that were needed to make the items fit, the gentlest first (a page's; else empty).
+    pub fn stages(&self) -> &[&'static str] {
+        &self.stages
     }
 
     /// `page`, `summary`, `chunk`, `range`, `raw`, or `whole`.

@@ -16,14 +16,14 @@ pub(crate) struct Room<'a> {
 
 impl Room<'_> {
     /// Whether a text still fits.
-    pub fn fits(&self, text: &str) -> bool {
+    pub(crate) fn fits(&self, text: &str) -> bool {
         text.len() <= self.bytes
             && escaped_len(text) <= self.bytes
             && self.counter.count_within(text, self.tokens).is_some()
     }
 
     /// Spends what a text costs; `false`, spending nothing, where it does not fit.
-    pub fn take(&mut self, text: &str) -> bool {
+    pub(crate) fn take(&mut self, text: &str) -> bool {
         if text.len() > self.bytes {
             return false;
         }
@@ -39,7 +39,7 @@ impl Room<'_> {
 
     /// The same with only so many tokens.
     #[must_use]
-    pub fn at_most(self, tokens: usize) -> Self {
+    pub(crate) fn at_most(self, tokens: usize) -> Self {
         Self { tokens: self.tokens.min(tokens), ..self }
     }
 }

@@ -115,7 +115,6 @@ impl<'a> Walk<'a> {
             ordinal: self.asked.from.ordinal,
             count: self.asked.count,
             policy: self.cx.policy,
-            read_tool: self.cx.read_tool,
         }
     }
 

@@ -4,7 +4,7 @@
 //! nearly always: a fence with an info string opens, one after a line of text and before a blank
 //! line closes.
 
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 use super::super::Window;
 use super::super::line::{Line, lines};
@@ -18,6 +18,11 @@ pub(super) fn at(window: &Window) -> Blocks {
     let start = beginning(window);
     if start == 0 {
         return after(window, 0, Blocks::at_start(window.text));
+    }
+    let around = &window.text.as_bytes()[start..window.to];
+    let opens = |sign: &str| memmem::find(around, sign.as_bytes()).is_some();
+    if !["```", "~~~", "<!--"].into_iter().any(opens) {
+        return Blocks::amid(None);
     }
     let near: Vec<_> = lines(window.text, start..window.to).collect();
     let first = near.iter().find_map(|line| fence(line.text));

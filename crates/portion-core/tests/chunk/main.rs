@@ -1,0 +1,43 @@
+//! Where chunks end: rules by example, laws on anything.
+
+use portion_core::chunk::{Limits, chunker_for, cut};
+use portion_core::tokens::TokenCounter;
+
+mod kinds;
+mod laws;
+mod outline;
+mod rules;
+
+/// A token per so many characters, begun ones included: limits that a reader of a test can count.
+struct Chars(usize);
+
+impl TokenCounter for Chars {
+    fn name(&self) -> &'static str {
+        "chars"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.chars().count().div_ceil(self.0)
+    }
+
+    fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
+        (self.prefix_within(text, limit) == text.len()).then(|| self.count(text))
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        text.char_indices().nth(limit.saturating_mul(self.0)).map_or(text.len(), |(at, _)| at)
+    }
+}
+
+/// All chunks of a text.
+fn chunks<'a>(text: &'a str, limits: &Limits) -> Vec<&'a str> {
+    let chunker = chunker_for(text);
+    let mut from = 0;
+    let mut chunks = Vec::new();
+    while from < text.len() {
+        let end = cut(text, from, text.len(), chunker, limits);
+        chunks.push(&text[from..end]);
+        from = end;
+    }
+    chunks
+}

@@ -1,0 +1,220 @@
+//! `portion shape`: what a model would see of a file, and why.
+
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{self, Body, Context, First, Portion};
+use portion_core::scan::quote;
+use portion_core::snapshot::{Form, Layout, Snapshot, capture};
+use portion_core::tokens::{TokenCounter, approximate};
+use portion_core::view::{Request, ViewError, resolve};
+use thiserror::Error;
+
+use super::Outcome;
+use crate::limits::Limits;
+
+/// Options of `portion shape`.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// The file, `-` for stdin
+    file: PathBuf,
+    /// Say on stderr what the file is taken for, and why it is shown as it is
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    controls: Controls,
+    #[command(flatten)]
+    limits: Limits,
+}
+
+/// What a caller can ask for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Controls")]
+struct Controls {
+    /// How many items, rows or lines
+    #[arg(long, allow_hyphen_values = true)]
+    limit: Option<String>,
+    /// The page, from 1
+    #[arg(long, allow_hyphen_values = true)]
+    page: Option<String>,
+    /// A range of pages: 1-3
+    #[arg(long)]
+    pages: Option<String>,
+    /// How many items, rows or lines to pass over
+    #[arg(long, allow_hyphen_values = true)]
+    offset: Option<String>,
+    /// The fields wanted: id,price.total or all
+    #[arg(long)]
+    fields: Option<String>,
+    /// A heading, or a name from detailsAvailable
+    #[arg(long)]
+    section: Option<String>,
+    /// A JSON Pointer or dotted path
+    #[arg(long)]
+    path: Option<String>,
+    /// The first line, from 1; negative from the end
+    #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
+    start_line: Option<String>,
+    /// The last line, inclusive
+    #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
+    end_line: Option<String>,
+    /// A field to sort by, ` desc` after it for the largest first
+    #[arg(long)]
+    sort: Option<String>,
+    /// The bytes as they are
+    #[arg(long)]
+    raw: bool,
+    /// Tokens the reply may cost
+    #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+    max_tokens: Option<String>,
+}
+
+/// Why nothing can be shown.
+#[derive(Debug, Error)]
+enum ShapeError {
+    #[error("cannot read {file}: {why}")]
+    Unreadable { file: String, why: std::io::Error },
+    #[error("{}: {source}; {}", .source.code(), .source.advice())]
+    Request { source: ViewError },
+}
+
+impl From<ViewError> for ShapeError {
+    fn from(source: ViewError) -> Self {
+        Self::Request { source }
+    }
+}
+
+/// Prints what a model would see of the file.
+pub(crate) fn run(options: &Options) -> Outcome {
+    let policy = options.limits.policy()?;
+    let counter = options.limits.tokenizer.counter();
+    let bytes = read(options)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
+        text.matches(char::REPLACEMENT_CHARACTER).count()
+    } else {
+        0
+    };
+    let content = Content::Text(text.into_owned());
+    let block = Block { address: "/content/0/text".into(), content };
+    let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, lone_surrogates: 0 });
+    let request = options.controls.request(&policy)?;
+    let asked = resolve(&snapshot, None, &request, &policy).map_err(ShapeError::from)?;
+    // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
+    let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::of("shape"));
+    let mint = |position: Position| {
+        Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
+    };
+    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read" };
+    let reply = render::first(&snapshot, &asked, &cx);
+    if options.explain {
+        explain(&snapshot, &reply, &policy, counter, asked.tokens);
+    }
+    print(&snapshot, &reply)
+}
+
+fn read(options: &Options) -> Result<Vec<u8>, ShapeError> {
+    let mut bytes = Vec::new();
+    let read = if options.file.as_os_str() == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    } else {
+        std::fs::read(&options.file).map(|read| bytes = read)
+    };
+    match read {
+        Ok(()) => Ok(bytes),
+        Err(why) => Err(ShapeError::Unreadable { file: options.file.display().to_string(), why }),
+    }
+}
+
+fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
+    let mut out = std::io::stdout().lock();
+    match reply {
+        First::Untouched => out.write_all(snapshot.parts()[0].text().as_bytes())?,
+        First::Portion(portion) => {
+            for piece in portion.pieces() {
+                let (Body::Text(text) | Body::Block(text)) = &piece.body;
+                writeln!(out, "{text}")?;
+            }
+            writeln!(out, "{}", portion.notice())?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(snapshot: &Snapshot, reply: &First, policy: &Policy, counter: &dyn TokenCounter, budget: usize) {
+    let part = &snapshot.parts()[0];
+    let size = approximate(counter, part.text());
+    anstream::eprintln!("taken for   {}", taken_for(snapshot));
+    anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
+    match reply {
+        First::Untouched => anstream::eprintln!("shown       as it is: below every threshold of its kind"),
+        First::Portion(portion) => explain_portion(portion, policy, budget),
+    }
+}
+
+fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
+    anstream::eprintln!(
+        "shown       a {} of {} tokens, of {budget} it may cost",
+        portion.kind(),
+        portion.tokens()
+    );
+    if !portion.stages().is_empty() {
+        anstream::eprintln!("to fit      {}", portion.stages().join(", then "));
+    }
+    anstream::eprintln!(
+        "thresholds  lists {} items or {} tokens, objects {}, text {}, anything {}",
+        policy.default_page_size,
+        policy.token_budget_threshold,
+        policy.summarize_above,
+        policy.chunk_above,
+        policy.full_below
+    );
+}
+
+fn taken_for(snapshot: &Snapshot) -> String {
+    let Some(subject) = snapshot.parts()[0].subject() else { return "a block".into() };
+    match &subject.form {
+        Form::List(list) => {
+            let layout = match &list.layout {
+                Layout::Array => "an array",
+                Layout::Map => "a map of like objects",
+                Layout::Table { .. } => "rows under columns",
+                Layout::Lines => "one JSON value a line",
+            };
+            let place = if list.pointer.is_empty() { "its root" } else { &list.pointer };
+            format!("a list of {} items at {place}, written as {layout}", list.len())
+        }
+        Form::Object(members) => format!("an object of {} members", members.len()),
+        Form::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
+    }
+}
+
+impl Controls {
+    fn request(&self, policy: &Policy) -> Result<Request, ShapeError> {
+        let given = [
+            ("limit", &self.limit),
+            ("page", &self.page),
+            ("pages", &self.pages),
+            ("offset", &self.offset),
+            ("fields", &self.fields),
+            ("section", &self.section),
+            ("path", &self.path),
+            ("startLine", &self.start_line),
+            ("endLine", &self.end_line),
+            ("sort", &self.sort),
+            ("maxTokens", &self.max_tokens),
+        ];
+        let mut request = Request { raw: self.raw, ..Request::default() };
+        for (name, value) in given {
+            if let Some(value) = value {
+                request.take(name, &quote(value), policy)?;
+            }
+        }
+        Ok(request)
+    }
+}

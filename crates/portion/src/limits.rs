@@ -1,0 +1,118 @@
+//! The limits as options and environment variables, the same for every command that shapes.
+
+use std::time::Duration;
+
+use clap::Args;
+use portion_core::policy::{Policy, PolicyError};
+use portion_core::tokens::Tokenizer;
+
+/// Limits that replies obey; the defaults are in brackets.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct Limits {
+    /// Tokens a reply may cost that was not asked to be larger [4000]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_TOKEN_BUDGET_THRESHOLD", hide_env_values = true)]
+    token_budget_threshold: Option<usize>,
+    /// Tokens such a reply aims at when the payload is oversized [the threshold]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_REPLY_TARGET", hide_env_values = true)]
+    reply_target: Option<usize>,
+    /// Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost [12000]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_HARD_CAP", hide_env_values = true)]
+    hard_cap: Option<usize>,
+    /// Wire bytes of a reply, whatever its tokens [65536]
+    #[arg(long, value_name = "BYTES", env = "PORTION_HARD_BYTE_LIMIT", hide_env_values = true)]
+    hard_byte_limit: Option<usize>,
+    /// Wire bytes of a reply when counting tokens fails [10240]
+    #[arg(long, value_name = "BYTES", env = "PORTION_FALLBACK_BYTE_LIMIT", hide_env_values = true)]
+    fallback_byte_limit: Option<usize>,
+    /// Bytes up to which an image or audio block passes untouched [5MiB]
+    #[arg(long, value_name = "SIZE", env = "PORTION_MEDIA_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
+    media_byte_limit: Option<u64>,
+    /// Tokens up to which a payload passes whole, whatever it is [500]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_FULL_BELOW", hide_env_values = true)]
+    full_below: Option<usize>,
+    /// Items of a page [50]
+    #[arg(long, value_name = "ITEMS", env = "PORTION_DEFAULT_PAGE_SIZE", hide_env_values = true)]
+    default_page_size: Option<usize>,
+    /// The most items of a page that can be asked for [200]
+    #[arg(long, value_name = "ITEMS", env = "PORTION_MAX_PAGE_SIZE", hide_env_values = true)]
+    max_page_size: Option<usize>,
+    /// Tokens above which a single object is summarized [2000]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_SUMMARIZE_ABOVE", hide_env_values = true)]
+    summarize_above: Option<usize>,
+    /// Tokens above which text is chunked [2000]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_ABOVE", hide_env_values = true)]
+    chunk_above: Option<usize>,
+    /// Tokens of a chunk [2000]
+    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_SIZE", hide_env_values = true)]
+    chunk_size: Option<usize>,
+    /// Lines of a chunk [200]
+    #[arg(long, value_name = "LINES", env = "PORTION_CHUNK_LINES", hide_env_values = true)]
+    chunk_lines: Option<usize>,
+    /// Share of the budget from which a reply names a narrower call [0.8]
+    #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", hide_env_values = true)]
+    warn_at: Option<f64>,
+    /// Aim at smaller replies: replyTarget 1200, hardCap 4000
+    #[arg(long)]
+    lean: bool,
+    /// What counts tokens: auto, o200k, cl100k, claude, chars4 or len4
+    #[arg(long, value_name = "NAME", env = "PORTION_TOKENIZER", default_value_t = Tokenizer::Auto, hide_env_values = true)]
+    pub(crate) tokenizer: Tokenizer,
+}
+
+/// How long, and how much, payloads are kept for follow-ups.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct Keeping {
+    /// How long a payload is kept after the last cursor to it
+    #[arg(long, value_name = "TIME", env = "PORTION_SNAPSHOT_TTL", default_value = "10m", value_parser = humantime::parse_duration, hide_env_values = true)]
+    pub(crate) snapshot_ttl: Duration,
+    /// Memory for payloads that are kept
+    #[arg(long, value_name = "SIZE", env = "PORTION_SNAPSHOT_MEMORY", default_value = "512MiB", value_parser = size, hide_env_values = true)]
+    pub(crate) snapshot_memory: u64,
+    /// The largest message that is taken
+    #[arg(long, value_name = "SIZE", env = "PORTION_UPSTREAM_MESSAGE_LIMIT", default_value = "256MiB", value_parser = size, hide_env_values = true)]
+    pub(crate) upstream_message_limit: u64,
+}
+
+impl Limits {
+    /// The policy, every limit that was not given being the profile's.
+    ///
+    /// # Errors
+    /// Where the limits cannot be obeyed together.
+    pub(crate) fn policy(&self) -> Result<Policy, PolicyError> {
+        let base = Policy::default();
+        let threshold = self.token_budget_threshold.unwrap_or(base.token_budget_threshold);
+        // What was not given follows what was, so that one option is enough to move a limit.
+        let hard_cap = base.hard_cap.max(threshold);
+        let policy = Policy { token_budget_threshold: threshold, reply_target: threshold, hard_cap, ..base };
+        let policy = if self.lean { policy.lean() } else { policy };
+        let page = self.default_page_size.unwrap_or(policy.default_page_size);
+        let policy = Policy {
+            reply_target: self.reply_target.unwrap_or(policy.reply_target.min(threshold)),
+            hard_cap: self.hard_cap.unwrap_or(policy.hard_cap),
+            hard_byte_limit: self.hard_byte_limit.unwrap_or(policy.hard_byte_limit),
+            fallback_byte_limit: self
+                .fallback_byte_limit
+                .unwrap_or(policy.fallback_byte_limit.min(self.hard_byte_limit.unwrap_or(usize::MAX))),
+            media_byte_limit: self.media_byte_limit.map_or(policy.media_byte_limit, |size| size as usize),
+            full_below: self.full_below.unwrap_or(policy.full_below),
+            default_page_size: page,
+            max_page_size: self.max_page_size.unwrap_or(policy.max_page_size.max(page)),
+            summarize_above: self.summarize_above.unwrap_or(policy.summarize_above),
+            chunk_above: self.chunk_above.unwrap_or(policy.chunk_above),
+            chunk_size: self.chunk_size.unwrap_or(policy.chunk_size),
+            chunk_lines: self.chunk_lines.unwrap_or(policy.chunk_lines),
+            warn_at: self.warn_at.unwrap_or(policy.warn_at),
+            ..policy
+        };
+        policy.validate()?;
+        Ok(policy)
+    }
+}
+
+/// A size in bytes: `65536`, `64KiB`, `5MiB`.
+fn size(text: &str) -> Result<u64, String> {
+    let parsed: bytesize::ByteSize = text.parse()?;
+    Ok(parsed.as_u64())
+}
