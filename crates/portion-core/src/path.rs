@@ -68,7 +68,7 @@ pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
     }
     while !rest.is_empty() {
         let Some((value, taken)) = child(text, at, rest) else {
-            return Err(astray(text, at, pointer, rest));
+            return Err(astray(text, at, &pointer, rest));
         };
         pointer.push('/');
         pointer.push_str(&escape_step(&taken.name));
@@ -204,11 +204,11 @@ fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)
     }
 }
 
-fn astray(text: &str, at: Span, pointer: String, rest: Steps<'_>) -> Astray {
+fn astray(text: &str, at: Span, pointer: &str, rest: Steps<'_>) -> Astray {
     let missing = rest.next().pop().map_or_else(String::new, |taken| taken.name);
     let available = steps_below(text, at);
     let nearest = nearest(&missing, available.iter().map(String::as_str));
-    Astray { reached: root_name(&pointer), missing, nearest, available }
+    Astray { reached: root_name(pointer), missing, nearest, available }
 }
 
 /// What can be stepped to from a value: the first hundred keys, or the range of indices.

@@ -30,7 +30,7 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
     };
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
     let mut drawn = Drawn::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
-    drawn.next = (end < to).then(|| Place::Byte(end as u32));
+    drawn.next = (end < to).then_some(Place::Byte(end as u32));
     if !range {
         drawn.say("chunkIndex", spot.ordinal);
         drawn.say("totalChunks", total_chunks(spot, &limits, start, end, to));
@@ -55,6 +55,9 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
     drawn
 }
 
+/// Bytes up to which a text is walked to count its chunks.
+const WALKED: usize = 128 << 10;
+
 /// How many chunks there are: known at the end and where a chunk holds nearly as many lines as it may, else
 /// reckoned from how far the chunks so far have come, and marked so.
 fn total_chunks(spot: &Spot<'_>, limits: &Limits<'_>, start: usize, end: usize, to: usize) -> Value {
@@ -64,7 +67,6 @@ fn total_chunks(spot: &Spot<'_>, limits: &Limits<'_>, start: usize, end: usize, 
     }
     let text: &str = &spot.subject.text;
     // Short texts are walked: exact, and cheaper than a reader's wrong guess.
-    const WALKED: usize = 128 << 10;
     if to - start <= WALKED && spot.is_first() {
         let (mut at, mut chunks) = (end, so_far);
         let crate::snapshot::Form::Text(index) = &spot.subject.form else { return so_far.into() };

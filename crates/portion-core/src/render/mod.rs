@@ -26,7 +26,7 @@ use crate::tokens::TokenCounter;
 use crate::view::Asked;
 use notice::{Detail, Notice};
 use room::Room;
-use walk::{Channel, Walk};
+use walk::Walk;
 
 /// What a reply is rendered with.
 #[derive(Clone, Copy)]
@@ -184,11 +184,5 @@ fn wire_bytes(piece: &Piece) -> usize {
         // Media has a limit of its own.
         Body::Block(json) if walk::is_media(json) => 0,
         Body::Block(json) => json.len() + 2,
-    }
-}
-
-impl Channel<'_> {
-    fn is_empty(&self) -> bool {
-        self.pieces.is_empty()
     }
 }

@@ -189,7 +189,7 @@ impl Page<'_> {
         drawn.json = self.rows.list.layout != Layout::Lines;
         drawn.total = Some(total);
         drawn.stages.clone_from(&how.stages);
-        drawn.next = (next < total).then(|| Place::Item(next as u32));
+        drawn.next = (next < total).then_some(Place::Item(next as u32));
         drawn.say("pageSize", size);
         drawn.say("served", served);
         drawn.say("hasMore", next < total);
@@ -263,7 +263,7 @@ fn inside_item(spot: &Spot<'_>, rows: Rows<'_>, byte: usize, room: &Room<'_>) ->
     let mut drawn = raw::draw(rows.text, item.value, byte.max(item.value.start as usize), room);
     if drawn.next.is_none() {
         let next = rows.rank(&item) + 1;
-        drawn.next = (next < rows.list.len()).then(|| Place::Item(next as u32));
+        drawn.next = (next < rows.list.len()).then_some(Place::Item(next as u32));
     }
     drawn.total = Some(rows.list.len());
     drawn.say("path", format!("{}{}", spot.pointer, rows.list.pointer_to(rows.text, &item)));

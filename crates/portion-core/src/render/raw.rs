@@ -11,7 +11,7 @@ pub(super) fn draw(text: &str, stretch: Span, from: usize, room: &Room<'_>) -> D
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
     let to = edge(text, from, end, room);
     let mut drawn = Drawn::new("raw", text[from..to].to_owned());
-    drawn.next = (to < end).then(|| Place::Byte(to as u32));
+    drawn.next = (to < end).then_some(Place::Byte(to as u32));
     drawn.say("startByte", from - start);
     drawn.say("endByte", to - start);
     drawn.say("totalBytes", end - start);

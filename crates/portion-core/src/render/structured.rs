@@ -12,7 +12,7 @@ pub(super) enum Form<'a> {
         under_result: Option<bool>,
     },
     /// A part of its own.
-    Own(Channel<'a>),
+    Own(Box<Channel<'a>>),
 }
 
 /// Keys a notice is merged under.
@@ -21,7 +21,7 @@ const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 /// The whole `structuredContent` of a reply, the notice merged in: always a JSON object.
 pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice: &str) -> String {
     let (channel, under_result) = match form {
-        Form::Own(own) => (own, Some(false)),
+        Form::Own(own) => (&**own, Some(false)),
         Form::Twin { under_result } => (text, *under_result),
     };
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);

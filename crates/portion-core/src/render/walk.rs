@@ -22,6 +22,7 @@ pub(super) struct Walk<'a> {
 }
 
 /// The parts of a reply in one of its forms.
+#[derive(Default)]
 pub(super) struct Channel<'a> {
     /// What is shown, in order.
     pub pieces: Vec<Piece>,
@@ -65,10 +66,8 @@ impl<'a> Walk<'a> {
                 Some(StructuredForm::Twin { under_result: Some(twin.under_result) })
             }
             _ => {
-                let subject = part.subject()?;
-                let own =
-                    self.parts(&[at], Position { part: at as u16, ..Position::default() }, room, subject);
-                Some(StructuredForm::Own(own))
+                let from = Position { part: at as u16, ..Position::default() };
+                Some(StructuredForm::Own(Box::new(self.fill(&[at], from, room))))
             }
         }
     }
@@ -136,7 +135,7 @@ impl<'a> Walk<'a> {
         let companions = self.companions(&walked);
         let is_start = from.part == 0 && from.ordinal == 0 && from.place.is_start();
         let mut room = room;
-        let mut pieces: Vec<(usize, Piece)> = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
         let mut lost = Vec::new();
         if is_start {
             for at in &companions {
@@ -146,55 +145,24 @@ impl<'a> Walk<'a> {
                     PartBody::Atomic { .. } => Body::Block(text.to_owned()),
                 };
                 if room.take(text) {
-                    pieces.push((*at, Piece { address: parts[*at].address.clone(), body }));
+                    pieces.push(Piece { address: parts[*at].address.clone(), body });
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
                 }
             }
         }
         let rest: Vec<usize> = walked.into_iter().filter(|at| !companions.contains(at)).collect();
-        let Some(main) = rest.first().and_then(|at| parts[*at].subject()).or_else(|| self.any_subject())
-        else {
-            let mut channel = self.blocks_only(&rest, room);
-            channel.pieces.splice(0..0, pieces.into_iter().map(|(_, piece)| piece));
-            return channel;
-        };
-        let mut channel = self.parts(&rest, from, room, main);
-        let mut all: Vec<(usize, Piece)> = pieces;
-        for piece in channel.pieces {
-            let at = parts.iter().position(|part| part.address == piece.address).unwrap_or_default();
-            all.push((at, piece));
-        }
-        all.sort_by_key(|(at, _)| *at);
-        channel.pieces = all.into_iter().map(|(_, piece)| piece).collect();
+        let mut channel = self.fill(&rest, from, room);
+        let order = |piece: &Piece| parts.iter().position(|part| part.address == piece.address);
+        channel.pieces.extend(pieces);
+        channel.pieces.sort_by_key(order);
         channel.unreached.extend(lost);
         channel
     }
 
-    fn any_subject(&self) -> Option<&'a Subject> {
-        self.snapshot.parts().iter().find_map(|part| part.subject())
-    }
-
-    fn blocks_only(&self, rest: &[usize], room: Room<'_>) -> Channel<'a> {
-        let placeholder =
-            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
-        self.fill(rest, self.asked.from, room, placeholder)
-    }
-
-    fn parts(&self, walked: &[usize], from: Position, room: Room<'_>, _main: &Subject) -> Channel<'a> {
-        let channel =
-            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
-        self.fill(walked, from, room, channel)
-    }
-
     /// Draws parts in order from a position on, until the room is used up.
-    fn fill(
-        &self,
-        walked: &[usize],
-        from: Position,
-        mut room: Room<'_>,
-        mut channel: Channel<'a>,
-    ) -> Channel<'a> {
+    fn fill(&self, walked: &[usize], from: Position, mut room: Room<'_>) -> Channel<'a> {
+        let mut channel = Channel::default();
         let parts = self.snapshot.parts();
         let enough = room.tokens / 10;
         let first = usize::from(from.part);
@@ -202,7 +170,7 @@ impl<'a> Walk<'a> {
             let part = &parts[at];
             let resumed = at == first;
             let place = if resumed { from.place } else { Place::default() };
-            let used = !channel.is_empty();
+            let used = !channel.pieces.is_empty();
             if channel.next.is_some() {
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
@@ -229,10 +197,10 @@ impl<'a> Walk<'a> {
                         ordinal: if resumed { from.ordinal } else { 0 },
                         ..self.spot(subject, pointer, false, place)
                     };
-                    let whole = self.whole(&spot, room);
+                    let whole = whole(&spot, room);
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
-                    channel.next = drawn.next.map(|place| self.after_in(at, place, from));
+                    channel.next = drawn.next.map(|place| self.after(at, place));
                     let piece = Piece { address: part.address.clone(), body: Body::Text(drawn.body.clone()) };
                     channel.pieces.push(piece);
                     let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
@@ -244,23 +212,6 @@ impl<'a> Walk<'a> {
             }
         }
         channel
-    }
-
-    /// A part below the thresholds of its kind, whole.
-    fn whole(&self, spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
-        let view = spot.view;
-        let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || !spot.is_first();
-        if asked || spot.count.is_some() {
-            return None;
-        }
-        let policy = spot.policy;
-        let threshold = match &spot.subject.form {
-            Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
-            Form::List(_) => policy.token_budget_threshold,
-            Form::Object(_) => policy.summarize_above,
-            Form::Text(_) => policy.chunk_above,
-        };
-        room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot.subject))
     }
 
     /// A block that is passed whole: within the room, else on its own in the next reply, else described.
@@ -311,8 +262,7 @@ impl<'a> Walk<'a> {
     fn raw(&self, walked: &[usize], room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
         let first = usize::from(self.asked.from.part);
-        let mut channel =
-            Channel { pieces: Vec::new(), shaped: None, next: None, unreached: Vec::new(), about: None };
+        let mut channel = Channel::default();
         let mut left = walked.iter().copied().filter(|at| *at >= first);
         let Some(at) = left.next() else { return channel };
         let text = parts[at].text();
@@ -357,19 +307,11 @@ impl<'a> Walk<'a> {
         if companions.len() == walked.len() { Vec::new() } else { companions }
     }
 
+    /// A place further on, and how many portions of that part lead there.
     fn after(&self, part: usize, place: Place) -> Position {
-        self.after_in(part, place, self.asked.from)
-    }
-
-    fn after_in(&self, part: usize, place: Place, from: Position) -> Position {
+        let from = self.asked.from;
         let same = part == usize::from(from.part);
-        let ordinal = if same {
-            from.ordinal.saturating_add(1)
-        } else if place.is_start() {
-            0
-        } else {
-            1
-        };
+        let ordinal = if same { from.ordinal.saturating_add(1) } else { u16::from(!place.is_start()) };
         Position { part: part as u16, ordinal, place }
     }
 
@@ -403,6 +345,23 @@ impl<'a> Walk<'a> {
 
 /// Said of a reply in which nothing was drawn.
 static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
+
+/// A part below the thresholds of its kind, whole.
+fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
+    let view = spot.view;
+    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || !spot.is_first();
+    if asked || spot.count.is_some() {
+        return None;
+    }
+    let policy = spot.policy;
+    let threshold = match &spot.subject.form {
+        Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
+        Form::List(_) => policy.token_budget_threshold,
+        Form::Object(_) => policy.summarize_above,
+        Form::Text(_) => policy.chunk_above,
+    };
+    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot.subject))
+}
 
 /// Draws a subject as its form wants.
 fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {

@@ -74,7 +74,7 @@ impl Profile {
         let mut seen = Seen::default();
         for span in &samples {
             let item = span.of(text);
-            leaves(item, &mut |path, key, value| seen.add(path, key.is_empty(), value.of(item)));
+            leaves(item, &mut |path, _, value| seen.add(path, value.of(item)));
         }
         Self { fields: seen.ranked(samples.len()), samples }
     }
@@ -82,7 +82,7 @@ impl Profile {
     /// The profile of a single record.
     pub fn of_record(record: &str) -> Vec<Field> {
         let mut seen = Seen::default();
-        leaves(record, &mut |path, key, value| seen.add(path, key.is_empty(), value.of(record)));
+        leaves(record, &mut |path, _, value| seen.add(path, value.of(record)));
         seen.ranked(1)
     }
 
@@ -105,24 +105,30 @@ struct Sight {
     times: usize,
     values: HashSet<String>,
     longest: usize,
+    kinds: Kinds,
+}
+
+/// What the values of a field are.
+struct Kinds {
+    /// Some are objects or arrays.
     container: bool,
-    empty: bool,
-    address: bool,
+    /// Some are strings.
     text: bool,
+    /// None holds anything.
+    empty: bool,
+    /// All that hold anything are web addresses.
+    address: bool,
 }
 
 impl Seen {
-    fn add(&mut self, path: &str, _root: bool, value: &str) {
+    fn add(&mut self, path: &str, value: &str) {
         let at = *self.index.entry(path.to_owned()).or_insert_with(|| {
             self.order.push(Sight {
                 path: path.to_owned(),
                 times: 0,
                 values: HashSet::new(),
                 longest: 0,
-                container: false,
-                empty: true,
-                address: true,
-                text: false,
+                kinds: Kinds { container: false, text: false, empty: true, address: true },
             });
             self.order.len() - 1
         });
@@ -130,11 +136,11 @@ impl Seen {
         let kind = Kind::of(value);
         sight.times += 1;
         sight.longest = sight.longest.max(value.len());
-        sight.container |= kind.is_container();
-        sight.text |= kind == Kind::String;
+        sight.kinds.container |= kind.is_container();
+        sight.kinds.text |= kind == Kind::String;
         let empty = matches!(value, "null" | "\"\"" | "[]" | "{}");
-        sight.empty &= empty;
-        sight.address &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
+        sight.kinds.empty &= empty;
+        sight.kinds.address &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
         if value.len() <= 200 {
             sight.values.insert(value.to_owned());
         }
@@ -188,13 +194,13 @@ impl Sight {
         let depth = self.path.matches('.').count();
         let name = last_step(&self.path).to_ascii_lowercase();
         let ends = |words: &[&str]| words.iter().any(|word| name.ends_with(word));
-        if self.empty
-            || self.address
+        if self.kinds.empty
+            || self.kinds.address
             || ends(&["_url", "_links", "href", "node_id", "etag", "debug", "trace"])
         {
             return Rank::Noise;
         }
-        if self.container {
+        if self.kinds.container {
             return Rank::Container;
         }
         if self.longest > LONG {
@@ -205,7 +211,7 @@ impl Sight {
             if unique && (weight(&self.path) < 2 && !ends(&NAMES) && !ends(&STATES) || ends(&IDENTITIES)) {
                 return Rank::Identity;
             }
-            if self.text && ends(&NAMES) {
+            if self.kinds.text && ends(&NAMES) {
                 return Rank::Name;
             }
             if ends(&STATES) {

@@ -99,10 +99,10 @@ fn costs(rows: Rows<'_>, counter: &dyn TokenCounter) -> Costs {
     let samples = &rows.list.profile.samples;
     let step = samples.len().div_ceil(COUNTED).max(1);
     let mut costs = Costs::new();
-    let mut counted = 0.0;
+    let mut records = 0.0;
     let mut text = String::new();
     for span in samples.iter().step_by(step) {
-        counted += 1.0;
+        records += 1.0;
         let item = span.of(rows.text);
         let mut add = |path: &str, written: &str| {
             text.clear();
@@ -121,7 +121,7 @@ fn costs(rows: Rows<'_>, counter: &dyn TokenCounter) -> Costs {
             }),
         }
     }
-    costs.values_mut().for_each(|cost| *cost /= f64::max(counted, 1.0));
+    costs.values_mut().for_each(|cost| *cost /= f64::max(records, 1.0));
     costs
 }
 

@@ -125,7 +125,7 @@ fn first_sentences(text: &str, limit: usize) -> usize {
         let stop = matches!(c, '.' | '!' | '?') && next.is_none_or(char::is_whitespace);
         (full || stop).then_some(end)
     };
-    let sentence = head.char_indices().filter_map(ends).last().filter(|end| *end * 3 >= limit);
+    let sentence = head.char_indices().filter_map(ends).next_back().filter(|end| *end * 3 >= limit);
     let word = || head.char_indices().rev().find(|(_, c)| c.is_whitespace()).map(|(i, _)| i);
     sentence.or_else(|| word().filter(|end| *end * 2 >= limit)).unwrap_or(limit)
 }

@@ -1,5 +1,7 @@
 //! What is wrong with a request, in words that name the next move.
 
+use std::fmt::Write as _;
+
 use thiserror::Error;
 
 /// A request that cannot be served as it stands.
@@ -192,7 +194,7 @@ fn listed(before: &str, names: &[String], otherwise: &str) -> String {
     let mut text = before.to_owned();
     for (i, name) in names.iter().enumerate() {
         if text.len() + name.len() > 600 {
-            text.push_str(&format!(" … and {} more", names.len() - i));
+            let _ = write!(text, " … and {} more", names.len() - i);
             break;
         }
         if i > 0 {
