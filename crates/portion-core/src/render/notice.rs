@@ -126,7 +126,12 @@ impl Notice<'_> {
         let tool = self.read_tool;
         match (&self.next, &self.drawn.sections) {
             (Some(_), _) => Some(format!("{tool}(cursor=nextCursor)")),
-            (None, Some(_)) if self.handle.is_some() => Some(format!("{tool}(cursor, section)")),
+            (None, _) if self.handle.is_none() => None,
+            (None, Some(_)) => Some(format!("{tool}(cursor, section)")),
+            (None, None) if self.drawn.meta.contains_key("condensed") => {
+                Some(format!("{tool}(cursor, fields=all)"))
+            }
+            (None, None) if self.drawn.meta.contains_key("elided") => Some(format!("{tool}(cursor, path)")),
             _ => None,
         }
     }

@@ -49,8 +49,8 @@ pub enum Rank {
 
 /// Levels of objects that are looked into for fields.
 const DEPTH: usize = 3;
-/// Bytes up to which an object inside is looked into. A larger one is a field of its own.
-const DESCENDED: usize = 16 << 10;
+/// Fields of a record from which objects inside are fields as they are, so that a map in a record is no flood.
+const MANY: usize = 1_000;
 /// Items looked at, half from the start, half spread over the rest.
 const SAMPLES: usize = 24;
 /// Bytes of items looked at.
@@ -164,7 +164,8 @@ impl Seen {
         // A list without a named identity is told apart by whatever differs in every record.
         if records > 2 && !fields.iter().any(|field| field.rank == Rank::Identity) {
             let unique = self.order.iter().position(|sight| {
-                sight.values.len() == records && sight.times == records && sight.longest <= 64
+                let fraction = sight.values.iter().any(|value| !sight.kinds.text && value.contains('.'));
+                sight.values.len() == records && sight.times == records && sight.longest <= 64 && !fraction
             });
             if let Some(i) = unique {
                 fields[i].rank = Rank::Identity;
@@ -207,8 +208,10 @@ impl Sight {
             return Rank::Long;
         }
         let unique = self.values.len() == records;
-        if depth == 0 {
-            if unique && (weight(&self.path) < 2 && !ends(&NAMES) && !ends(&STATES) || ends(&IDENTITIES)) {
+        // `metadata.name` is as good as `name` where there is none; which ones are kept is settled later.
+        if depth <= 1 {
+            let named = weight(&self.path) < 2 && !ends(&NAMES) && !ends(&STATES);
+            if unique && (named || depth == 0 && ends(&IDENTITIES)) {
                 return Rank::Identity;
             }
             if self.kinds.text && ends(&NAMES) {
@@ -281,31 +284,41 @@ const SALIENT: [&str; 44] = [
 pub fn leaves(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = Reader::new(record);
     if reader.peek() == Ok(Kind::Object) {
-        let mut path = String::new();
-        walk(&mut reader, &mut path, DEPTH, visit);
+        let mut walk = Walk { path: String::new(), seen: 0, visit };
+        walk.object(&mut reader, DEPTH);
     }
 }
 
-/// Bounded by `depth`, not by the input.
-fn walk(reader: &mut Reader<'_>, path: &mut String, depth: usize, visit: &mut dyn FnMut(&str, Span, Span)) {
-    if reader.enter_object().is_err() {
-        return;
-    }
-    while let Ok(Some(key)) = reader.next_key() {
-        let before = path.len();
-        if before > 0 {
-            path.push('.');
+/// A walk over the fields of a record.
+struct Walk<'a> {
+    path: String,
+    seen: usize,
+    visit: &'a mut dyn FnMut(&str, Span, Span),
+}
+
+impl Walk<'_> {
+    /// Bounded by `depth`, not by the input.
+    fn object(&mut self, reader: &mut Reader<'_>, depth: usize) {
+        if reader.enter_object().is_err() {
+            return;
         }
-        crate::scan::decode(reader.text(key), path);
-        let Ok(kind) = reader.peek() else { return };
-        let mut inside = reader.clone();
-        let Ok(value) = reader.skip() else { return };
-        let empty = reader.text(value).len() == 2;
-        if kind == Kind::Object && depth > 1 && !empty && value.len() <= DESCENDED {
-            walk(&mut inside, path, depth - 1, visit);
-        } else {
-            visit(path, key, value);
+        while let Ok(Some(key)) = reader.next_key() {
+            let before = self.path.len();
+            if before > 0 {
+                self.path.push('.');
+            }
+            crate::scan::decode(reader.text(key), &mut self.path);
+            let Ok(kind) = reader.peek() else { return };
+            let mut inside = reader.clone();
+            let Ok(value) = reader.skip() else { return };
+            let empty = reader.text(value).len() == 2;
+            if kind == Kind::Object && depth > 1 && !empty && self.seen < MANY {
+                self.object(&mut inside, depth - 1);
+            } else {
+                self.seen += 1;
+                (self.visit)(&self.path, key, value);
+            }
+            self.path.truncate(before);
         }
-        path.truncate(before);
     }
 }
