@@ -87,7 +87,7 @@ impl Limits {
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx, fresh);
-    let walk = Walk { snapshot, asked, cx };
+    let walk = Walk { snapshot, asked, cx, fresh };
     // What the notice is likely to take: a fixed part, and lists of names that grow with the budget.
     let mut reserve = Limits { tokens: 190 + limits.tokens / 12, bytes: (limits.bytes / 6).min(6_000) };
     let attempts =
@@ -98,7 +98,7 @@ fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) ->
             tokens: limits.tokens.saturating_sub(reserve.tokens).max(1),
             bytes: limits.bytes.saturating_sub(reserve.bytes).max(1),
         };
-        let draft = Draft::draw(&walk, room, limits, fresh, detail);
+        let draft = Draft::draw(&walk, room, limits, detail);
         let over = draft.over(limits);
         if over.tokens == 0 && over.bytes == 0 {
             return draft.portion;
@@ -107,7 +107,7 @@ fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) ->
         reserve.bytes += over.bytes + usize::from(over.bytes > 0) * 64;
     }
     // Only limits below what a notice takes lead here; the policy's least budget forbids them.
-    Draft::draw(&walk, Room { counter: cx.counter, tokens: 1, bytes: 1 }, limits, fresh, Detail::Bare).portion
+    Draft::draw(&walk, Room { counter: cx.counter, tokens: 1, bytes: 1 }, limits, Detail::Bare).portion
 }
 
 /// A reply with its measurements.
@@ -120,32 +120,33 @@ struct Draft {
 }
 
 impl Draft {
-    fn draw(walk: &Walk<'_>, room: Room<'_>, limits: Limits, fresh: bool, detail: Detail) -> Self {
-        let text = walk.text(room);
-        let structured = if fresh { walk.structured(room, &text) } else { None };
-        let budget = limits.tokens;
-        let said = walk.notice(&text, budget);
+    fn draw(walk: &Walk<'_>, room: Room<'_>, limits: Limits, detail: Detail) -> Self {
         let counter = walk.cx.counter;
+        let mut text = walk.text(room);
+        let structured = if walk.fresh { walk.structured(room, &text) } else { None };
+        // Once the text is told, the walk goes on in what only programs were shown.
+        let own = structured.as_ref().and_then(structured::Form::own);
+        text.next = text.next.or(own.and_then(|own| own.next));
+        let about = own.filter(|_| text.shaped.is_none()).unwrap_or(&text);
+        let said = walk.notice(about, limits.tokens);
         let body: usize = text.pieces.iter().map(|piece| walk.cost(piece)).sum();
-        let (notice, text_tokens) = settled(&said, detail, |notice| body + counter.count(notice));
-        let mut tokens = text_tokens;
+        let (notice, mut tokens) = settled(&said, detail, |notice| body + counter.count(notice));
         let mut bytes = text.pieces.iter().map(wire_bytes).sum::<usize>() + 3 * notice.len();
-        let structured = structured.map(|channel| {
-            let said = match &channel {
-                structured::Form::Twin { .. } => walk.notice(&text, budget),
-                structured::Form::Own(own) => walk.notice(own, budget),
-            };
+        let structured = structured.as_ref().map(|form| {
+            let said = walk.notice(form.own().unwrap_or(&text), limits.tokens);
             let mut rendered = String::new();
             let (_, cost) = settled(&said, detail, |notice| {
-                rendered = structured::merge(walk, &channel, &text, notice);
+                rendered = structured::merge(walk, form, &text, notice);
                 counter.count(&rendered)
             });
             tokens = tokens.max(cost);
             bytes += rendered.len();
             rendered
         });
-        let kind = text.shaped.as_ref().map_or("whole", |shaped| shaped.drawn.kind);
-        let stages = text.shaped.map_or_else(Vec::new, |shaped| shaped.drawn.stages);
+        let (kind, stages) = match &about.shaped {
+            Some(shaped) => (shaped.drawn.kind, shaped.drawn.stages.clone()),
+            None => ("whole", Vec::new()),
+        };
         Self {
             portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages },
             tokens,

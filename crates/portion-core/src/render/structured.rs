@@ -15,6 +15,16 @@ pub(super) enum Form<'a> {
     Own(Box<Channel<'a>>),
 }
 
+impl<'a> Form<'a> {
+    /// What is shown as `structuredContent` alone.
+    pub(super) fn own(&self) -> Option<&Channel<'a>> {
+        match self {
+            Self::Own(own) => Some(own),
+            Self::Twin { .. } => None,
+        }
+    }
+}
+
 /// Keys a notice is merged under.
 const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 

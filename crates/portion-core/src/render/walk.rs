@@ -10,7 +10,7 @@ use super::structured::Form as StructuredForm;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::payload::Media;
-use crate::snapshot::{Form, PartBody, STRUCTURED, Snapshot, Subject};
+use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, cells};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -19,6 +19,8 @@ pub(super) struct Walk<'a> {
     pub snapshot: &'a Snapshot,
     pub asked: &'a Asked,
     pub cx: &'a Context<'a>,
+    /// Whether this is the first reply, in which `structuredContent` has a form of its own.
+    pub fresh: bool,
 }
 
 /// The parts of a reply in one of its forms.
@@ -56,10 +58,11 @@ impl<'a> Walk<'a> {
         let (at, part) =
             self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
         if let Target::Node(node) = &self.asked.view.target {
-            let whole =
-                node.pointer.is_empty() && part.twin.is_some_and(|twin| twin.of == usize::from(node.part));
-            let twin = part.twin.filter(|_| whole);
-            return Some(StructuredForm::Twin { under_result: twin.map(|twin| twin.under_result) });
+            let shown = usize::from(node.part);
+            let itself = (shown == at).then_some(false);
+            let twin = part.twin.filter(|twin| twin.of == shown).map(|twin| twin.under_result);
+            let under_result = itself.or(twin).filter(|_| node.pointer.is_empty());
+            return Some(StructuredForm::Twin { under_result });
         }
         match part.twin {
             Some(twin) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == twin.of) => {
@@ -75,11 +78,15 @@ impl<'a> Walk<'a> {
     fn node(&self, node: &Node, room: Room<'_>) -> Channel<'a> {
         let part = usize::from(node.part);
         let drawn = self.draw_node(node, room);
-        let address = self.snapshot.parts().get(part).map_or("", |part| part.address.as_str());
         let next = drawn.next.map(|place| self.after(part, place));
-        let piece = Piece { address: address.to_owned(), body: Body::Text(drawn.body.clone()) };
-        let shaped = Some(Shaped { part, drawn });
-        Channel { pieces: vec![piece], shaped, next, unreached: Vec::new(), about: None }
+        let pieces = match self.snapshot.parts().get(part) {
+            Some(whole) if node.pointer.is_empty() => pieces(whole, &drawn),
+            Some(whole) => {
+                vec![Piece { address: whole.address.clone(), body: Body::Text(drawn.body.clone()) }]
+            }
+            None => Vec::new(),
+        };
+        Channel { pieces, shaped: Some(Shaped { part, drawn }), next, unreached: Vec::new(), about: None }
     }
 
     fn draw_node(&self, node: &Node, room: Room<'_>) -> Drawn {
@@ -127,7 +134,9 @@ impl<'a> Walk<'a> {
 
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
-        let walked: Vec<usize> = (0..parts.len()).filter(|i| parts[*i].twin.is_none()).collect();
+        let apart = |i: usize| self.fresh && parts[i].address == STRUCTURED;
+        let walked: Vec<usize> =
+            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
         let from = self.asked.from;
         if self.asked.view.raw {
             return self.raw(&walked, room);
@@ -201,8 +210,7 @@ impl<'a> Walk<'a> {
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
                     channel.next = drawn.next.map(|place| self.after(at, place));
-                    let piece = Piece { address: part.address.clone(), body: Body::Text(drawn.body.clone()) };
-                    channel.pieces.push(piece);
+                    channel.pieces.extend(pieces(part, &drawn));
                     let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
                     if keep || drawn.kind != "whole" {
                         channel.about = (parts.len() > 1).then_some(part.address.as_str());
@@ -341,6 +349,19 @@ impl<'a> Walk<'a> {
             Body::Block(json) => self.cx.counter.count(json),
         }
     }
+}
+
+/// A part as it was drawn: one piece, or a piece an item where the upstream gave each a block of its own.
+fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
+    if part.item_blocks && drawn.kind == "page" {
+        let item = |(i, item): (usize, &str)| Piece {
+            address: format!("{}/{i}/text", part.address),
+            body: Body::Text(item.to_owned()),
+        };
+        return cells(&drawn.body).iter().map(|cell| cell.of(&drawn.body)).enumerate().map(item).collect();
+    }
+    let address = if part.item_blocks { format!("{}/0/text", part.address) } else { part.address.clone() };
+    vec![Piece { address, body: Body::Text(drawn.body.clone()) }]
 }
 
 /// Said of a reply in which nothing was drawn.

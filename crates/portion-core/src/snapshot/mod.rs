@@ -10,6 +10,7 @@ mod object;
 mod profile;
 mod shape;
 mod slice;
+mod twins;
 
 pub use form::{Form, Subject};
 pub use lines::Text;
@@ -21,7 +22,6 @@ pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 
 use crate::payload::{Content, Media, Payload};
-use crate::scan::{Reader, same_json};
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Part {
     pub body: PartBody,
     /// Set on `structuredContent` that says the same as another part.
     pub twin: Option<Twin>,
+    /// Whether the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text` on.
+    pub item_blocks: bool,
 }
 
 /// What a part is.
@@ -76,11 +78,13 @@ pub fn capture(payload: Payload) -> Snapshot {
             Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
             Content::Atomic { json, media } => PartBody::Atomic { json: Slice::new(json), media },
         };
-        parts.push(Part { address: block.address, body, twin: None });
+        parts.push(Part { address: block.address, body, twin: None, item_blocks: false });
     }
-    let structured = parts.iter().position(|part| part.address == STRUCTURED);
-    if let Some(at) = structured {
-        parts[at].twin = find_twin(&parts, at);
+    if let Some(at) = parts.iter().position(|part| part.address == STRUCTURED) {
+        parts[at].twin = twins::find(&parts, at);
+        if parts[at].twin.is_none() {
+            twins::gather_items(&mut parts, at);
+        }
     }
     Snapshot { parts, invalid_utf8: payload.invalid_utf8, lone_surrogates: payload.lone_surrogates }
 }
@@ -151,34 +155,4 @@ impl Part {
             PartBody::Atomic { .. } => None,
         }
     }
-}
-
-/// The text part that `structuredContent` repeats, if one does.
-fn find_twin(parts: &[Part], structured: usize) -> Option<Twin> {
-    let whole = parts[structured].text();
-    let result = sole_result(whole);
-    parts.iter().enumerate().filter(|(i, _)| *i != structured).find_map(|(of, part)| {
-        let subject = part.subject()?;
-        let text: &str = &subject.text;
-        if matches!(subject.form, Form::Text(_)) {
-            // Text that is no JSON can only be the string under `result`.
-            let string = result.filter(|json| json.starts_with('"'))?;
-            let alike = string.len() >= text.len() + 2 && crate::scan::decoded(string) == text;
-            return alike.then_some(Twin { of, under_result: true });
-        }
-        if same_json(text, whole) {
-            return Some(Twin { of, under_result: false });
-        }
-        result.filter(|json| same_json(text, json)).map(|_| Twin { of, under_result: true })
-    })
-}
-
-/// The value of an object's only key, where that is `result`.
-fn sole_result(json: &str) -> Option<&str> {
-    let mut reader = Reader::new(json);
-    reader.enter_object().ok()?;
-    let key = reader.next_key().ok()??;
-    let value = reader.skip().ok()?;
-    let sole = reader.text(key) == "\"result\"" && reader.next_key().ok()?.is_none();
-    sole.then(|| reader.text(value))
 }
