@@ -2,7 +2,7 @@
 //!
 //! Each direction is one thread that reads a message, asks the lane what to make of it and writes the
 //! outcome itself: nobody else has to wake up for a message, and a pipe that is full stops only its own
-//! direction. What happens when one of them leaves is in [`session`].
+//! direction. What happens when one of them leaves is in `session`.
 //!
 //! Must be absent here: any idea of what a message means. That is the lane's.
 
