@@ -1,0 +1,125 @@
+//! A relay whose lane changes nothing: `pass_through [--limit BYTES] CMD ARGS…`.
+//!
+//! It shows all that a lane has to do, and is what the tests and the benchmark of the relay run.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portion_gateway::frame::Frame;
+use portion_gateway::front::stdio::Front;
+use portion_gateway::relay::{Lane, Outgoing, relay};
+use portion_gateway::upstream::stdio::{Child, Ended};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+fn main() -> ExitCode {
+    run(std::env::args_os().skip(1).collect())
+}
+
+pub(crate) fn run(mut args: Vec<OsString>) -> ExitCode {
+    let mut limit = 256 << 20;
+    if args.first().is_some_and(|first| first == "--limit") && args.len() > 1 {
+        limit = args[1].to_str().and_then(|text| text.parse().ok()).unwrap_or(limit);
+        args.drain(..2);
+    }
+    let Some((program, args)) = args.split_first() else {
+        eprintln!("usage: pass_through [--limit BYTES] CMD ARGS…");
+        return ExitCode::from(2);
+    };
+    let session = async {
+        let front = Front::open(limit).map_err(|error| error.to_string())?;
+        let child = Child::spawn(program, args, limit).map_err(|error| error.to_string())?;
+        Ok::<_, String>(relay(Arc::new(PassThrough::default()), child, front).await)
+    };
+    match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map(|runtime| runtime.block_on(session))
+    {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(error)) => complain(&error),
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+fn complain(error: &str) -> ExitCode {
+    eprintln!("pass_through: {error}");
+    ExitCode::from(127)
+}
+
+/// The raw ids of the requests under way.
+#[derive(Default)]
+struct PassThrough(Mutex<HashSet<Box<str>>>);
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<&'a RawValue>,
+}
+
+impl PassThrough {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, HashSet<Box<str>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lane for PassThrough {
+    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(message) => {
+                if let Ok(Some(Envelope { id: Some(id), method: Some(_) })) = envelope(&message) {
+                    self.waiting().insert(id.get().into());
+                }
+                vec![Outgoing::ToServer(message)]
+            }
+            Frame::TooLarge { id: Some(id), has_method: true, bytes } => {
+                vec![Outgoing::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
+            }
+            Frame::TooLarge { .. } => Vec::new(),
+        }
+    }
+
+    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(message) => match envelope(&message) {
+                Ok(envelope) => {
+                    if let Some(Envelope { id: Some(id), method: None }) = envelope {
+                        self.waiting().remove(id.get());
+                    }
+                    vec![Outgoing::ToClient(message)]
+                }
+                Err(error) => {
+                    eprintln!("pass_through: the server said something that is not JSON: {error}");
+                    Vec::new()
+                }
+            },
+            Frame::TooLarge { id: Some(id), has_method: false, bytes } if self.waiting().remove(&id) => {
+                vec![Outgoing::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
+            }
+            Frame::TooLarge { .. } => Vec::new(),
+        }
+    }
+
+    fn server_gone(&self, how: &Ended) -> Vec<Outgoing> {
+        let waiting = std::mem::take(&mut *self.waiting());
+        waiting.iter().map(|id| Outgoing::ToClient(fault(id, &how.to_string()))).collect()
+    }
+
+    fn pending(&self) -> usize {
+        self.waiting().len()
+    }
+}
+
+/// None for a batch, or whatever else is JSON but no object: serde would take an array for a struct.
+fn envelope(message: &[u8]) -> serde_json::Result<Option<Envelope<'_>>> {
+    let json: &RawValue = serde_json::from_slice(message)?;
+    json.get().starts_with('{').then(|| serde_json::from_str(json.get())).transpose()
+}
+
+fn fault(id: &str, message: &str) -> Vec<u8> {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"{message}"}}}}"#).into_bytes()
+}

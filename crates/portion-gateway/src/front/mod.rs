@@ -1,0 +1,4 @@
+//! Who calls us.
+
+pub mod signals;
+pub mod stdio;

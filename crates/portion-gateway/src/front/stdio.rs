@@ -1,0 +1,109 @@
+//! A client on our own stdin and stdout.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use super::signals::Signals;
+use crate::frame::Frames;
+
+/// The one who started us: what it says, what it hears, and how it tells us to leave.
+pub struct Front {
+    /// Its messages.
+    pub input: Frames<Box<dyn Read + Send>>,
+    /// Takes ours; nothing else may ever write there.
+    pub output: Box<dyn Write + Send>,
+    /// Its wish to end this.
+    pub signals: Signals,
+}
+
+impl Front {
+    /// Takes our stdin, stdout and signals. Call it within a runtime, and before a child is started, so that
+    /// no signal can leave that alone. Its messages may have `message_limit` bytes each.
+    ///
+    /// # Errors
+    /// When stdin or stdout is closed, or the system refuses a signal handler.
+    pub fn open(message_limit: usize) -> io::Result<Self> {
+        let signals = Signals::listen()?;
+        let input: Box<dyn Read + Send> = Box::new(Patient(file(&io::stdin())?));
+        let output = Box::new(Patient(file(&io::stdout())?));
+        Ok(Self { input: Frames::new(input, message_limit), output, signals })
+    }
+}
+
+/// Unbuffered: std's own `Stdout` looks for line ends and copies.
+#[cfg(unix)]
+fn file(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
+    Ok(stream.as_fd().try_clone_to_owned()?.into())
+}
+
+/// Unbuffered: std's own `Stdout` looks for line ends and copies.
+#[cfg(windows)]
+fn file(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
+    Ok(stream.as_handle().try_clone_to_owned()?.into())
+}
+
+/// A file that waits where it should block. Whoever shares our end of a socket or terminal may have made it
+/// non-blocking, for that is a property of the file and not of a process.
+struct Patient(File);
+
+impl Read for Patient {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buf) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait::readable(&self.0)?,
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Write for Patient {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(buf) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => wait::writable(&self.0)?,
+                done => return done,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+mod wait {
+    use std::fs::File;
+    use std::io;
+
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    pub(super) fn readable(file: &File) -> io::Result<()> {
+        ready(file, PollFlags::IN)
+    }
+
+    pub(super) fn writable(file: &File) -> io::Result<()> {
+        ready(file, PollFlags::OUT)
+    }
+
+    fn ready(file: &File, flags: PollFlags) -> io::Result<()> {
+        match poll(&mut [PollFd::new(file, flags)], None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod wait {
+    use std::fs::File;
+    use std::{io, thread, time::Duration};
+
+    pub(super) fn readable(_: &File) -> io::Result<()> {
+        thread::sleep(Duration::from_millis(5));
+        Ok(())
+    }
+
+    pub(super) use readable as writable;
+}

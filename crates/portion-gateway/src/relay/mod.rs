@@ -1,0 +1,75 @@
+//! The loop between a client on our stdio and a server that is our child.
+//!
+//! Each direction is one thread that reads a message, asks the lane what to make of it and writes the
+//! outcome itself: nobody else has to wake up for a message, and a pipe that is full stops only its own
+//! direction. What happens when one of them leaves is in `session`.
+//!
+//! Must be absent here: any idea of what a message means. That is the lane's.
+
+mod gate;
+mod latch;
+mod outlet;
+mod pump;
+mod session;
+
+use std::future::Future;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use crate::frame::Frame;
+use crate::front::stdio::Front;
+use crate::upstream::stdio::{Child, Ended};
+
+/// What is made of each message.
+///
+/// A direction calls for one message at a time, in order, and writes what it got before it calls again;
+/// the two directions call at the same time. A pause in a call is a pause of its direction.
+#[allow(clippy::wrong_self_convention, reason = "from whom a message comes, not a conversion")]
+pub trait Lane: Send + Sync {
+    /// A message from the client. Returns what to send, in order.
+    fn from_client(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
+
+    /// A message from the server. Returns what to send, in order.
+    fn from_server(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
+
+    /// The server is gone: one answer for every pending request. Called once, and last.
+    fn server_gone(&self, how: &Ended) -> Vec<Outgoing>;
+
+    /// How many of the client's requests still wait for the server.
+    fn pending(&self) -> usize;
+
+    /// Whether a message of the client is held back until the server has said something: then the
+    /// server's input stays open after the client's has ended.
+    fn holds_back(&self) -> bool {
+        false
+    }
+}
+
+/// A message to send, without its newline.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Outgoing {
+    /// To the one who calls us.
+    ToClient(Vec<u8>),
+    /// To the one whom we call.
+    ToServer(Vec<u8>),
+}
+
+/// The code to leave with: the server's own (128 + n if a signal ended it), 0 if it had to be ended after the
+/// client had left, 128 + n after our own signal n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exit(pub u8);
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.0)
+    }
+}
+
+/// Relays until the client, the server or a signal ends it. Nothing of the child's group is left then; a
+/// thread may be, asleep in a `read` of our stdin, so leave `main` soon.
+///
+/// # Panics
+/// Outside of a tokio runtime with IO and time enabled (`enable_all`), and where the system has no more threads.
+pub async fn relay<L: Lane + 'static>(lane: Arc<L>, child: Child, front: Front) -> Exit {
+    session::run(lane, child, front).await
+}

@@ -1,0 +1,4 @@
+//! Whom we call.
+
+mod group;
+pub mod stdio;

@@ -1,0 +1,281 @@
+//! An MCP server as a child process.
+//!
+//! [`Child`] owns the process and everything that it started: whichever way it goes out of scope,
+//! nobody of its group is left behind, and nobody of it can hold our pipes open for long.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::group::{self, Push};
+use crate::frame::Frames;
+
+/// Linux lets anybody have this much (`/proc/sys/fs/pipe-max-size`); with it a pipe carries 2.1–3.6 GB/s,
+/// with the default 64 KiB 1.2–2.7.
+const PIPE_BYTES: usize = 1 << 20;
+
+/// How long a killed process may take to die: only the kernel can hold it up.
+const KILL_GRACE: Duration = Duration::from_secs(1);
+
+/// A running server.
+pub struct Child {
+    process: std::process::Child,
+    stdin: Option<ChildStdin>,
+    output: Option<Frames<Output>>,
+    #[cfg(unix)]
+    exited: tokio::sync::watch::Receiver<bool>,
+    buried: Arc<AtomicBool>,
+    ended: Option<Ended>,
+}
+
+/// How a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Ended {
+    /// It left by itself, with this code.
+    #[error("the server exited with code {0}")]
+    Exited(i32),
+    /// It was ended by this signal, ours or another's.
+    #[error("the server was ended by signal {0}")]
+    Signalled(i32),
+}
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// A bare name that no directory of PATH has.
+    #[error("cannot start `{0}`: not found on PATH; install it, or give its full path")]
+    NotOnPath(String),
+    /// A path at which there is nothing.
+    #[error("cannot start `{0}`: no such file; check the path")]
+    NoSuchFile(String),
+    /// The file is there, what its first line (`#!`) names is not.
+    #[error("cannot start `{0}`: its interpreter is missing; check its first line")]
+    NoInterpreter(String),
+    /// It may not be executed.
+    #[error("cannot start `{0}`: not executable; check its permissions (chmod +x)")]
+    NotExecutable(String),
+    /// Whatever else the system says.
+    #[error("cannot start `{0}`: {1}")]
+    Other(String, #[source] io::Error),
+}
+
+impl Child {
+    /// Starts `program` as the leader of a group of its own, its stdin and stdout piped, its stderr ours.
+    /// Its messages may have `message_limit` bytes each.
+    ///
+    /// # Errors
+    /// [`SpawnError`] says what to mend.
+    pub fn spawn(program: &OsStr, args: &[OsString], message_limit: usize) -> Result<Self, SpawnError> {
+        let mut command = Command::new(program);
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        group::lead_group(&mut command);
+        let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
+        let buried = Arc::new(AtomicBool::new(false));
+        let stdin = process.stdin.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
+        let stdout = process.stdout.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
+        let output = stdout.map(|pipe| {
+            Frames::new(Output { pipe, buried: Arc::clone(&buried), rest: PIPE_BYTES }, message_limit)
+        });
+        Ok(Self {
+            #[cfg(unix)]
+            exited: watch_exit(process.id()),
+            process,
+            stdin,
+            output,
+            buried,
+            ended: None,
+        })
+    }
+
+    /// The process id, which is its group's as well.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// What the server reads, once: dropping it is its end of input.
+    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// What the server says, once.
+    pub fn take_output(&mut self) -> Option<Frames<Output>> {
+        self.output.take()
+    }
+
+    /// Waits until the process has ended; those that it started may still run.
+    #[cfg(unix)]
+    pub async fn exited(&mut self) {
+        // An error means that the thread that waits for it is gone, and it only goes with the process.
+        let _ = self.exited.wait_for(|exited| *exited).await;
+    }
+
+    /// Waits until the process has ended; those that it started may still run.
+    #[cfg(not(unix))]
+    pub async fn exited(&mut self) {
+        while let Ok(None) = self.process.try_wait() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Asks the whole group to end (SIGTERM).
+    pub fn ask_to_end(&mut self) {
+        self.push(Push::Gentle);
+    }
+
+    /// SIGTERM to the group, and after `grace` SIGKILL.
+    pub async fn stop(&mut self, grace: Duration) {
+        self.ask_to_end();
+        if tokio::time::timeout(grace, self.exited()).await.is_err() {
+            self.push(Push::Hard);
+            let _ = tokio::time::timeout(KILL_GRACE, self.exited()).await;
+        }
+    }
+
+    /// Kills who is left of the group and reaps the process. From here on its output ends with what
+    /// the pipe can hold, even if somebody who left the group goes on writing.
+    pub fn bury(&mut self) -> Ended {
+        if let Some(ended) = self.ended {
+            return ended;
+        }
+        self.push(Push::Hard);
+        self.buried.store(true, Ordering::Release);
+        // Not `wait`: a process that the kernel holds up must not hold us up as well.
+        let status = self.process.try_wait().ok().flatten();
+        let ended = status.map_or(Ended::Signalled(9), Ended::from);
+        self.ended = Some(ended);
+        ended
+    }
+
+    /// Closes its stdin if that is still here, waits `grace` for it to leave, asks it to (SIGTERM), waits
+    /// `grace` again, and kills it.
+    pub async fn shutdown(&mut self, grace: Duration) -> Ended {
+        self.stdin = None;
+        if tokio::time::timeout(grace, self.exited()).await.is_err() {
+            self.stop(grace).await;
+        }
+        self.bury()
+    }
+
+    fn push(&mut self, push: Push) {
+        // A reaped leader's number may already be somebody else's.
+        if self.ended.is_none() {
+            group::push(&mut self.process, push);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.bury();
+    }
+}
+
+impl Ended {
+    /// What a shell would report: the code itself, or 128 and the signal's number.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Exited(code) => u8::try_from(code).unwrap_or(1),
+            Self::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
+        }
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Self::Signalled(signal);
+        }
+        Self::Exited(status.code().unwrap_or(1))
+    }
+}
+
+impl SpawnError {
+    fn new(program: &OsStr, error: io::Error) -> Self {
+        let path = Path::new(program);
+        let name = program.to_string_lossy().into_owned();
+        match error.kind() {
+            io::ErrorKind::NotFound if path.components().count() == 1 => Self::NotOnPath(name),
+            io::ErrorKind::NotFound if path.exists() => Self::NoInterpreter(name),
+            io::ErrorKind::NotFound => Self::NoSuchFile(name),
+            io::ErrorKind::PermissionDenied => Self::NotExecutable(name),
+            _ => Self::Other(name, error),
+        }
+    }
+}
+
+/// The server's stdout. It ends when nobody holds its other end, or when the server is buried and
+/// everything that it can have written has been read.
+pub struct Output {
+    pipe: ChildStdout,
+    buried: Arc<AtomicBool>,
+    rest: usize,
+}
+
+impl Read for Output {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if !self.buried.load(Ordering::Acquire) {
+            return self.pipe.read(buf);
+        }
+        let room = self.rest.min(buf.len());
+        let read = self.pipe.read(&mut buf[..room])?;
+        self.rest -= read;
+        Ok(read)
+    }
+}
+
+#[cfg(unix)]
+fn watch_exit(process: u32) -> tokio::sync::watch::Receiver<bool> {
+    let (say, exited) = tokio::sync::watch::channel(false);
+    std::thread::spawn(move || {
+        group::wait_unreaped(process);
+        let _ = say.send(true);
+    });
+    exited
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    const GRACE: Duration = Duration::from_secs(1);
+
+    fn shutdown(script: &str) -> Ended {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut child =
+                Child::spawn(OsStr::new("sh"), &["-c".into(), script.into()], 1024).expect("starts");
+            // It is ready once it has spoken.
+            child.take_output().expect("once").next().expect("a message").expect("no error");
+            child.shutdown(GRACE).await
+        })
+    }
+
+    #[test]
+    fn shutdown_asks_before_it_kills() {
+        assert_eq!(shutdown("echo 1; cat; exit 3"), Ended::Exited(3));
+        assert_eq!(shutdown("echo 1; exec sleep 100"), Ended::Signalled(15));
+        assert_eq!(shutdown("trap '' TERM; echo 1; while :; do sleep 100; done"), Ended::Signalled(9));
+    }
+
+    #[test]
+    fn codes_are_those_of_a_shell() {
+        let codes = [Ended::Exited(0), Ended::Exited(255), Ended::Signalled(15), Ended::Exited(-1)];
+        assert_eq!(codes.map(Ended::code), [0, 255, 143, 1]);
+    }
+
+    #[test]
+    fn a_script_without_interpreter_is_told_from_a_missing_one() {
+        let script = std::env::temp_dir().join(format!("portion-no-interpreter-{}", std::process::id()));
+        std::fs::write(&script, "#!/no/such/interpreter\n").expect("a file");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&script, mode).expect("ours");
+        let error = Child::spawn(script.as_os_str(), &[], 1024).err();
+        std::fs::remove_file(&script).expect("ours");
+        assert!(matches!(error, Some(SpawnError::NoInterpreter(_))), "{error:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! What the relay promises to a lane that does more than pass messages through.
+#![cfg(target_os = "linux")]
+
+use std::ffi::OsStr;
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use portion_gateway::frame::{Frame, Frames};
+use portion_gateway::front::signals::Signals;
+use portion_gateway::front::stdio::Front;
+use portion_gateway::relay::{Exit, Lane, Outgoing, relay};
+use portion_gateway::upstream::stdio::{Child, Ended};
+
+const LIMIT: usize = 1 << 20;
+
+/// Runs `python3 -c SCRIPT` behind the lane; the client says what `client` does, then ends.
+fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWriter)) -> (String, Exit) {
+    let (said, input) = pipe_pair();
+    let (heard, output) = pipe_pair();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    client(input);
+    let listener = std::thread::spawn(move || {
+        let mut all = String::new();
+        { heard }.read_to_string(&mut all).expect("UTF-8");
+        all
+    });
+    let exit = runtime.block_on(async {
+        let said: Box<dyn Read + Send> = Box::new(said);
+        let front = Front {
+            input: Frames::new(said, LIMIT),
+            output: Box::new(output),
+            signals: Signals::listen().expect("handlers"),
+        };
+        let args = ["-c".into(), script.into()];
+        let child = Child::spawn(OsStr::new("python3"), &args, LIMIT).expect("starts");
+        relay(lane, child, front).await
+    });
+    (listener.join().expect("no panic"), exit)
+}
+
+fn pipe_pair() -> (PipeReader, PipeWriter) {
+    pipe().expect("a pipe")
+}
+
+/// Answers each message of the server, to the server.
+struct Retort;
+
+impl Lane for Retort {
+    async fn from_client(&self, _: Frame) -> Vec<Outgoing> {
+        Vec::new()
+    }
+
+    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(message) if message.starts_with(b"done") => vec![Outgoing::ToClient(message)],
+            Frame::Message(message) => vec![Outgoing::ToServer(message)],
+            Frame::TooLarge { .. } => Vec::new(),
+        }
+    }
+
+    fn server_gone(&self, _: &Ended) -> Vec<Outgoing> {
+        Vec::new()
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn a_server_that_does_not_read_while_it_writes_is_still_heard() {
+    let mut held = None;
+    let script = r"
+import sys
+for n in range(400): print('x' * 20000)
+sys.stdout.flush()
+print('done', sum(len(sys.stdin.readline()) for n in range(400)))
+";
+    // The client says nothing and stays until the server leaves.
+    let (heard, exit) = run(Arc::new(Retort), script, |input| held = Some(input));
+    assert_eq!((heard.as_str(), exit), ("done 8000400\n", Exit(0)));
+}
+
+/// Holds the client's messages back until the server has said something.
+#[derive(Default)]
+struct Patience {
+    met: AtomicBool,
+    held: Mutex<Vec<Vec<u8>>>,
+    pending: AtomicUsize,
+}
+
+impl Lane for Patience {
+    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+        let Frame::Message(message) = frame else { return Vec::new() };
+        self.pending.fetch_add(1, Ordering::SeqCst);
+        let mut held = self.held.lock().expect("no panic");
+        if self.met.load(Ordering::SeqCst) {
+            return vec![Outgoing::ToServer(message)];
+        }
+        held.push(message);
+        Vec::new()
+    }
+
+    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+        let Frame::Message(message) = frame else { return Vec::new() };
+        let mut held = self.held.lock().expect("no panic");
+        if !self.met.swap(true, Ordering::SeqCst) {
+            return held.drain(..).map(Outgoing::ToServer).collect();
+        }
+        self.pending.fetch_sub(1, Ordering::SeqCst);
+        vec![Outgoing::ToClient(message)]
+    }
+
+    fn server_gone(&self, how: &Ended) -> Vec<Outgoing> {
+        let left = self.pending.swap(0, Ordering::SeqCst);
+        (0..left).map(|_| Outgoing::ToClient(how.to_string().into_bytes())).collect()
+    }
+
+    fn pending(&self) -> usize {
+        self.pending.load(Ordering::SeqCst)
+    }
+
+    fn holds_back(&self) -> bool {
+        !self.held.lock().expect("no panic").is_empty()
+    }
+}
+
+#[test]
+fn what_is_held_back_reaches_the_server_although_the_client_has_left() {
+    let script = r"
+import sys, time
+time.sleep(0.3)
+print('hello', flush=True)
+for line in sys.stdin: print('got', line.strip(), flush=True)
+sys.exit(9)
+";
+    let (heard, exit) = run(Arc::new(Patience::default()), script, |mut input| {
+        input.write_all(b"one\ntwo\n").expect("a pipe holds that");
+    });
+    assert_eq!((heard.as_str(), exit), ("got one\ngot two\n", Exit(9)));
+}
+
+#[test]
+fn what_is_held_back_is_answered_when_the_server_never_speaks() {
+    let (heard, exit) = run(Arc::new(Patience::default()), "raise SystemExit(2)", |mut input| {
+        input.write_all(b"one\n").expect("a pipe holds that");
+    });
+    assert_eq!((heard.as_str(), exit), ("the server exited with code 2\n", Exit(2)));
+}
+
+/// Loses its head at the first message of the server.
+struct Panics;
+
+impl Lane for Panics {
+    async fn from_client(&self, _: Frame) -> Vec<Outgoing> {
+        Vec::new()
+    }
+
+    async fn from_server(&self, _: Frame) -> Vec<Outgoing> {
+        panic!("a test of what follows");
+    }
+
+    fn server_gone(&self, _: &Ended) -> Vec<Outgoing> {
+        vec![Outgoing::ToClient(b"gone".to_vec())]
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn a_lane_that_panics_ends_the_session_instead_of_hanging_it() {
+    let mut held = None;
+    let script = "print('x', flush=True); input()";
+    let (heard, _) = run(Arc::new(Panics), script, |input| held = Some(input));
+    assert_eq!(heard, "gone\n");
+}
