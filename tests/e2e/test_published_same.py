@@ -66,7 +66,7 @@ def test_small_results_are_the_same_bytes(server, tmp_path):
         request(f"call-{n}", "tools/call", {"name": tool, "arguments": arguments})
         for n, (tool, arguments) in enumerate(server.calls(home))
     ]
-    lines += [request(7, "resources/list", {}), request(2**40, "prompts/list", {}), request("ü/\"", "x/unknown", {})]
+    lines += [request(7, "resources/list", {}), request(2**40, "prompts/list", {}), request('ü/"', "x/unknown", {})]
 
     def look(command):
         server.fresh(home)

@@ -41,8 +41,11 @@ def write_files(home):
 
 def make_repository(home):
     stamp = "2026-03-01T12:00:00+0000"
-    author = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in
-              (("NAME", "Ana Sousa"), ("EMAIL", "ana@example.org"), ("DATE", stamp))}
+    author = {
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ana Sousa"), ("EMAIL", "ana@example.org"), ("DATE", stamp))
+    }
     env = os.environ | author | {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
     def git(*arguments):
@@ -60,17 +63,16 @@ EVERYTHING = Published(
     "everything",
     lambda home: node("server-everything", "stdio"),
     lambda home: [
-        ("echo", {"message": "héllo \u2028 {\"a\": 1.10}"}),
+        ("echo", {"message": 'héllo \u2028 {"a": 1.10}'}),
         ("get-sum", {"a": 1, "b": 2.5}),
         ("get-sum", {"a": "one", "b": 2}),
         ("get-annotated-message", {"messageType": "error", "includeImage": True}),
         ("get-resource-links", {"count": 3}),
-        ("get-resource-reference", {"resourceType": "Blob", "resourceId": 2}),
         ("get-structured-content", {"location": "New York"}),
         ("get-tiny-image", {}),
         ("no-such-tool", {}),
     ],
-    reads=["demo://resource/static/document/features.md", "demo://resource/nowhere"],
+    reads=["demo://resource/static/document/how-it-works.md", "demo://resource/nowhere"],
     prompts=[("simple-prompt", {}), ("args-prompt", {"city": "Lisboa"}), ("no-such-prompt", {})],
 )
 
@@ -100,10 +102,15 @@ MEMORY = Published(
     lambda home: node("server-memory"),
     lambda home: [
         ("read_graph", {}),
-        ("create_entities", {"entities": [
-            {"name": "Ana", "entityType": "guest", "observations": ["likes the sea"]},
-            {"name": "House 7", "entityType": "property", "observations": []},
-        ]}),
+        (
+            "create_entities",
+            {
+                "entities": [
+                    {"name": "Ana", "entityType": "guest", "observations": ["likes the sea"]},
+                    {"name": "House 7", "entityType": "property", "observations": []},
+                ]
+            },
+        ),
         ("create_relations", {"relations": [{"from": "Ana", "to": "House 7", "relationType": "booked"}]}),
         ("add_observations", {"observations": [{"entityName": "Ana", "contents": ["arrives late"]}]}),
         ("add_observations", {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}),
@@ -144,7 +151,6 @@ SQLITE = Published(
         ("append_insight", {"insight": "Bo has not paid"}),
     ],
     reads=["memo://insights"],
-    prompts=[("mcp-demo", {"topic": "guests"})],
 )
 
 ALL = [EVERYTHING, FILESYSTEM, MEMORY, GIT, SQLITE]

@@ -68,6 +68,8 @@ def lawful(result, budget=BUDGET):
     """The reply in `result`, found to be shaped and to keep the laws."""
     reply = Reply(result)
     assert reply.notice, f"not shaped: {json.dumps(result)[:400]}"
+    if reply.structured is not None:
+        budget = min(budget, HARD_CAP // 2)
     cost = sum(map(tokens.count, reply.all_texts))
     assert cost <= budget, f"text costs {cost} of {budget} tokens"
     if reply.structured is not None:

@@ -1,5 +1,6 @@
 """A client that sees bytes: one line out, the lines that came back, nothing parsed that need not be."""
 
+import contextlib
 import json
 import queue
 import signal
@@ -7,6 +8,8 @@ import subprocess
 import threading
 
 from mcp.client.stdio import get_default_environment
+
+from .command import wrapped
 
 SECONDS = 60
 
@@ -85,10 +88,8 @@ class Wire:
         return self.ask(request(number, "tools/call", {"name": tool, "arguments": arguments}))
 
     def close(self):
-        try:
+        with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
-        except BrokenPipeError:
-            pass
 
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
@@ -107,6 +108,17 @@ class Wire:
     def _read_stderr(self):
         for line in self.process.stderr:
             self._stderr.append(line)
+
+
+def same_line(command, tool, **arguments):
+    """Whether a call is answered in the same bytes with and without Portion."""
+    lines = []
+    for each in (command, wrapped(command)):
+        with Wire(each) as wire:
+            wire.open()
+            lines.append(wire.call(1, tool, **arguments))
+    direct, through = lines
+    return through == direct
 
 
 def request(number, method, parameters):
