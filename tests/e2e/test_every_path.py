@@ -93,9 +93,7 @@ def test_many_sqlite_rows_are_served_in_portions(tmp_path):
     SQLITE.fresh(home)
     fill = "CREATE TABLE nights AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<3000) "
     with Peer(wrapped(SQLITE.command(home))) as peer:
-        peer.call(
-            "create_table", query=fill + "SELECT i AS night, 'House ' || (i % 40) AS house, i * 1.5 AS price FROM n"
-        )
+        peer.call("create_table", query=fill + "SELECT i night, 'House ' || (i % 40) house, i * 1.5 price FROM n")
         first = lawful(peer.call("read_query", query="SELECT * FROM nights"))
         rows = ast.literal_eval(raw_joined(peer, first))
     assert len(rows) == 3000 and rows[-1] == {"night": 3000, "house": "House 0", "price": 4500.0}

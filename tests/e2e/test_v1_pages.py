@@ -32,15 +32,9 @@ def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(fixture)
     first = lawful(fixture.call("list_bookings"))
     assert ids(first) == IDS[:50]
     assert first.next and first.notice["totalCount"] == 500
-    meta = first.meta
-    assert (meta["kind"], meta["pageSize"], meta["served"], meta["offset"], meta["hasMore"]) == (
-        "page",
-        50,
-        50,
-        0,
-        True,
-    )
-    assert {"id", "status", "guest"} <= {name.split(".")[0] for name in meta["fieldsAvailable"]}
+    expected = {"kind": "page", "pageSize": 50, "served": 50, "offset": 0, "hasMore": True}
+    assert expected.items() <= first.meta.items()
+    assert {"id", "status", "guest"} <= {name.split(".")[0] for name in first.meta["fieldsAvailable"]}
 
 
 def test_v1_1_what_a_condensed_page_left_out_is_named(fixture):

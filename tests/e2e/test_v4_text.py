@@ -13,7 +13,7 @@ CHUNK_LINES = 200
 
 
 def check_chunks(peer, name, text, may_follow):
-    """The chunks of `text`, within their limits, joined the text; each but the first begins where `may_follow` allows."""
+    """The chunks of `text`, within their limits, joined the text; each begins where `may_follow` allows."""
     chunks = list(walk(peer, lawful(peer.call("read_text", name=name))))
     assert "".join(chunk.text for chunk in chunks) == text
     at = 0

@@ -35,9 +35,8 @@ def test_v6_1_a_cursor_whose_data_are_gone_advises_to_ask_anew():
     with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
         gone = lawful(peer.call("list_bookings"))
         crowd_out(peer)
-        check_refused(
-            peer.call("portion_read", cursor=gone.next), "cursor_expired", "list_bookings", "without a cursor"
-        )
+        result = peer.call("portion_read", cursor=gone.next)
+        check_refused(result, "cursor_expired", "list_bookings", "without a cursor")
 
 
 def test_v6_1_nobody_is_told_to_repeat_a_call_that_may_have_acted():
@@ -84,16 +83,17 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("controls", "code", "says"), REFUSALS, ids=lambda value: value if isinstance(value, str) else ""
-)
+def named(value):
+    """In a test's name: the code alone."""
+    return value if isinstance(value, str) else ""
+
+
+@pytest.mark.parametrize(("controls", "code", "says"), REFUSALS, ids=named)
 def test_v6_2_malformed_controls_are_refused_with_what_is_allowed(fixture, first, controls, code, says):
     check_refused(fixture.call("portion_read", cursor=first.meta["cursor"], **controls), code, *says)
 
 
-@pytest.mark.parametrize(
-    ("controls", "code", "says"), REFUSALS[:6], ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("controls", "code", "says"), REFUSALS[:6], ids=named)
 def test_v6_2_the_upstream_is_not_called_with_them(fixture, controls, code, says):
     before = fixture.call("count_calls", tool="list_bookings")
     check_refused(fixture.call("list_bookings", **controls), code, *says)
