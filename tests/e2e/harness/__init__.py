@@ -1,0 +1,1 @@
+"""What the end-to-end suites stand on: processes, clients, replies, tokens."""

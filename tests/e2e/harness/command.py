@@ -1,0 +1,18 @@
+"""How a server is started: as it is, or with Portion in front."""
+
+import os
+from pathlib import Path
+
+E2E = Path(__file__).resolve().parents[1]
+REPOSITORY = E2E.parents[1]
+PORTION = str(Path(os.environ.get("PORTION_BIN") or REPOSITORY / "target/release/portion").absolute())
+
+CLIENT_BIN = E2E / ".venv/client/bin"
+LEGACY_BIN = E2E / ".venv/legacy/bin"
+NODE_SERVERS = E2E / "node_modules/@modelcontextprotocol"
+
+FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/server.py")]
+
+
+def wrapped(command):
+    return [PORTION, "wrap", "--", *command]

@@ -1,0 +1,71 @@
+"""The official Python SDK client on one server process, for tests that are plain functions.
+
+Results come back as the JSON that was on the wire, so that two of them can be compared.
+"""
+
+import tempfile
+from contextlib import ExitStack
+
+from anyio.from_thread import start_blocking_portal
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+SECONDS = 60
+
+
+class Peer:
+    def __init__(self, command, *, env=None, cwd=None, mode="auto", **callbacks):
+        self._parameters = StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=cwd)
+        self._options = {"mode": mode, "cache": None, "read_timeout_seconds": SECONDS, **callbacks}
+
+    def __enter__(self):
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            self._stderr = stack.enter_context(tempfile.TemporaryFile("w+"))
+            transport = stdio_client(self._parameters, errlog=self._stderr)
+            client = Client(transport, **self._options)
+            self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *failure):
+        return self._stack.__exit__(*failure)
+
+    def handshake(self):
+        session = self._client.session
+        return _wire(session.discover_result or session.initialize_result)
+
+    def tools(self):
+        return self._listed("tools")
+
+    def resources(self):
+        return self._listed("resources")
+
+    def resource_templates(self):
+        return self._listed("resource_templates")
+
+    def prompts(self):
+        return self._listed("prompts")
+
+    def call(self, tool, /, progress=None, **arguments):
+        """A tool's result; the SDK checks it against the listed `outputSchema` and raises if it does not fit."""
+        return self._ask(self._client.call_tool, tool, arguments, None, progress)
+
+    def read(self, uri):
+        return self._ask(self._client.read_resource, uri)
+
+    def prompt(self, name, **arguments):
+        return self._ask(self._client.get_prompt, name, arguments)
+
+    def _listed(self, kind):
+        return self._ask(getattr(self._client, f"list_{kind}"))
+
+    def _ask(self, method, *arguments):
+        try:
+            return _wire(self._portal.call(method, *arguments))
+        except MCPError as refusal:
+            return {"error": _wire(refusal.error)}
+
+
+def _wire(model):
+    return model.model_dump(mode="json", by_alias=True, exclude_unset=True)

@@ -1,0 +1,165 @@
+"""What is no payload is relayed as it came; the process in between dies, drains and refuses as it should."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.command import FIXTURE, wrapped
+from harness.wire import Wire, request
+
+
+def through(*options, env=None):
+    return Wire(wrapped([*FIXTURE, *options]), env=env)
+
+
+def result(line):
+    return json.loads(line)["result"]
+
+
+def error(line):
+    """Portion's own error in a tool's result."""
+    assert result(line)["isError"] is True
+    return json.loads(result(line)["content"][0]["text"])["error"]
+
+
+def child_of(wire):
+    children = Path(f"/proc/{wire.process.pid}/task/{wire.process.pid}/children").read_text().split()
+    every = [task.read_text().split() for task in Path(f"/proc/{wire.process.pid}/task").glob("*/children")]
+    return int((children or [pid for pids in every for pid in pids])[0])
+
+
+def peak_kibibytes(wire):
+    status = Path(f"/proc/{wire.process.pid}/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+def gone(pid):
+    stat = Path(f"/proc/{pid}/stat")
+    return not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":"a\\u0062/1","method":"x-fixture/echo","params":{"n":1.50,"big":12345678901234567890}}',
+        b'{"id":0,"params":{"deep":[[[{"k":"\\ud800"}]]]},"method":"x-fixture/echo","jsonrpc":"2.0","extra":true}',
+        b' { "jsonrpc" : "2.0" , "id" : -7 , "method" : "x-fixture/unknown" } ',
+        b'{"jsonrpc":"2.0","id":3,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"no_such_tool","arguments":{"limit":5}}}',
+    ],
+)
+def test_unknown_methods_fields_and_ids_come_back_in_the_same_bytes(line):
+    answers = []
+    for command in (FIXTURE, wrapped(FIXTURE)):
+        with Wire(command) as wire:
+            answers.append((wire.open("2099-01-01"), wire.ask(line)))
+    direct, by_portion = answers
+    assert by_portion == direct
+
+
+def test_progress_and_cancellation_pass():
+    with through() as wire:
+        wire.open()
+        ask = {"name": "take_steps", "arguments": {}, "_meta": {"progressToken": "t-1"}}
+        wire.send(request(1, "tools/call", ask))
+        *steps, _ = wire.until(lambda message: message.get("id") == 1)
+        assert [json.loads(step)["params"]["progress"] for step in steps] == [1, 2, 3]
+        wire.send(request("held", "tools/call", {"name": "hold", "arguments": {}}))
+        wire.send(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"held"}}')
+        *_, told = wire.until(lambda message: message.get("method") == "notifications/message")
+        assert json.loads(told)["params"]["data"] == "cancelled held"
+
+
+def test_a_server_without_tools_gains_ours():
+    with through("--without-tools") as wire:
+        capabilities = result(wire.open())["capabilities"]
+        assert "tools" in capabilities and {"resources", "prompts", "logging"} <= set(capabilities)
+        tools = result(wire.ask(request(1, "tools/list", {})))["tools"]
+        assert [tool["name"] for tool in tools] == ["portion_read"]
+
+
+def test_our_tool_is_on_the_last_page_of_the_list_only():
+    with through("--tools-per-page", "5") as wire:
+        wire.open()
+        pages, cursor = [], {}
+        while True:
+            page = result(wire.ask(request(len(pages) + 1, "tools/list", cursor)))
+            pages.append([tool["name"] for tool in page["tools"]])
+            if "nextCursor" not in page:
+                break
+            cursor = {"cursor": page["nextCursor"]}
+    assert len(pages) > 2 and pages[-1][-1] == "portion_read"
+    assert sum(page.count("portion_read") for page in pages) == 1
+
+
+def test_the_schema_is_looked_up_before_controls_are_taken_from_a_call():
+    """A client that never listed the tools gets them stripped all the same; the strict server does not see them."""
+    with through() as wire:
+        wire.open()
+        listed = result(wire.call(1, "list_bookings", count=100, limit=5))
+        assert not listed.get("isError") and len(json.loads(listed["content"][0]["text"])) == 5
+
+
+def test_the_end_of_input_ends_the_server_and_passes_its_exit_code():
+    with through("--exit-code", "7") as wire:
+        wire.open()
+        child = child_of(wire)
+        wire.close()
+        assert wire.exit_code() == 7
+        assert wire.line() == b"" and gone(child)
+
+
+def test_sigterm_leaves_no_orphan():
+    with through() as wire:
+        wire.open()
+        child = child_of(wire)
+        wire.terminate()
+        wire.exit_code()
+        assert wire.line() == b"" and gone(child)
+
+
+def test_every_pending_request_is_answered_once_when_the_server_dies():
+    with through() as wire:
+        wire.open()
+        for name in ("one", "two"):
+            wire.send(request(name, "tools/call", {"name": "hold", "arguments": {}}))
+        wire.send(request("three", "tools/call", {"name": "die", "arguments": {}}))
+        lines = list(iter(wire.line, b""))
+        assert sorted(json.loads(line)["id"] for line in lines) == ["one", "three", "two"]
+        assert all("error" in json.loads(line) or result(line)["isError"] for line in lines)
+        assert wire.exit_code() == 3
+
+
+def test_garbage_on_the_servers_stdout_is_survived_and_kept_from_ours():
+    with through() as wire:
+        wire.open()
+        wire.send(request(1, "tools/call", {"name": "garble", "arguments": {}}))
+        lines = wire.until(lambda message: message.get("id") == 1)
+        assert all(json.loads(line).get("jsonrpc") == "2.0" for line in lines)
+        assert result(wire.ask(request(2, "ping", {}))) == {}
+
+
+def test_the_servers_stderr_is_ours():
+    with through() as wire:
+        wire.open()
+        wire.close()
+        wire.exit_code()
+        while wire.line():
+            pass
+    assert "fixture: ready" in wire.stderr()
+
+
+def test_a_message_over_the_limit_gets_an_error_and_the_connection_lives_on():
+    with through(env={"PORTION_UPSTREAM_MESSAGE_LIMIT": "4MiB"}) as wire:
+        wire.open()
+        assert error(wire.call(1, "flood", mebibytes=512))["code"] == "message_too_large"
+        assert result(wire.call(2, "fail_briefly"))["isError"] is True
+        assert peak_kibibytes(wire) <= 128 * 1024
+
+
+def test_a_command_that_does_not_exist_is_named():
+    with Wire(wrapped(["no-such-command-at-all"])) as wire:
+        assert wire.exit_code() != 0
+        assert wire.line() == b""
+    assert "no-such-command-at-all" in wire.stderr()

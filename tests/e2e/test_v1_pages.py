@@ -1,0 +1,136 @@
+"""V1: lists are paged, and all pages together are the list."""
+
+import json
+
+from fixture import corpus
+from harness.command import FIXTURE
+from harness.reply import BUDGET, HARD_CAP, exact, items, lawful, pages_joined, raw_joined, walk
+from harness.wire import same_line
+
+IDS = [f"BK-{number:04}" for number in range(1, 501)]
+
+
+def ids(reply, *path):
+    return [item["id"] for item in items(reply, *path)]
+
+
+def check_list(peer, result, payload, *path):
+    """The first 50 of 500 at `path`, all of them in order on the pages, whole with `fields=all`, exact with `raw`."""
+    first = lawful(result)
+    assert first.meta["kind"] == "page" and first.notice["totalCount"] == 500
+    assert ids(first, *path) == IDS[:50]
+    walked = [name for page in walk(peer, first) for name in ids(page, *path)]
+    assert walked == IDS
+    whole = exact(payload)
+    for name in path:
+        whole = whole[name]
+    assert pages_joined(peer, first, *path) == whole
+    assert raw_joined(peer, first) == payload
+
+
+def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    assert ids(first) == IDS[:50]
+    assert first.next and first.notice["totalCount"] == 500
+    expected = {"kind": "page", "pageSize": 50, "served": 50, "offset": 0, "hasMore": True}
+    assert expected.items() <= first.meta.items()
+    assert {"id", "status", "guest"} <= {name.split(".")[0] for name in first.meta["fieldsAvailable"]}
+
+
+def test_v1_1_what_a_condensed_page_left_out_is_named(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    served, whole = items(first)[0], exact(corpus.bookings())[0]
+    gone = set(whole.names()) - set(served.names())
+    assert gone, "50 whole bookings do not fit in the budget"
+    assert gone <= {name.split(".")[0] for name in first.meta["condensed"]}
+    assert {"id", "status"} <= set(served.names())
+
+
+def test_v1_2_the_cursor_gives_the_next_batch_and_a_new_cursor(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    second = lawful(fixture.call("portion_read", cursor=first.next))
+    assert ids(second) == IDS[50 : 50 + len(ids(second))]
+    assert second.next and second.next != first.next
+
+
+def test_v1_2_the_same_cursor_gives_the_same_reply(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    assert fixture.call("portion_read", cursor=first.next) == fixture.call("portion_read", cursor=first.next)
+
+
+def test_v1_2_the_tool_itself_takes_the_cursor_and_is_not_called_again(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    before = fixture.call("count_calls", tool="list_bookings")
+    second = lawful(fixture.call("list_bookings", cursor=first.next))
+    assert ids(second)[0] == IDS[50]
+    assert fixture.call("count_calls", tool="list_bookings") == before
+
+
+def test_v1_2_a_page_by_number_comes_from_the_same_snapshot(fixture):
+    lawful(fixture.call("list_bookings"))
+    before = fixture.call("count_calls", tool="list_bookings")
+    third = lawful(fixture.call("list_bookings", page=3, limit=50), HARD_CAP)
+    assert ids(third) == IDS[100 : 100 + len(ids(third))]
+    assert third.meta["offset"] == 100
+    assert fixture.call("count_calls", tool="list_bookings") == before
+
+
+def test_v1_2_a_page_past_the_end_is_empty_and_says_so(fixture):
+    past = lawful(fixture.call("list_bookings", page=99, limit=50), HARD_CAP)
+    assert items(past) == [] and past.meta["hasMore"] is False and past.next is None
+    assert past.notice["totalCount"] == 500
+
+
+def test_v1_3_a_list_of_10_is_whole_and_untouched():
+    assert same_line(FIXTURE, "list_bookings", count=10)
+
+
+def test_v1_4_the_last_page_has_no_next_cursor(fixture):
+    *_, last = walk(fixture, lawful(fixture.call("list_bookings")))
+    assert last.next is None and "nextCursor" not in last.notice
+    assert last.meta["hasMore"] is False and last.meta["cursor"]
+    assert ids(last)[-1] == IDS[-1]
+
+
+def test_v1_an_array_is_paged_and_nothing_lost(fixture):
+    check_list(fixture, fixture.call("list_bookings"), corpus.bookings())
+
+
+def test_v1_a_nested_list_keeps_its_place_and_what_stands_around_it(fixture):
+    payload = f'{{"status":"ok","data":{{"items":{corpus.bookings()},"source":"fixture"}}}}'
+    result = fixture.call("search_bookings")
+    assert lawful(result).json["status"] == "ok"
+    check_list(fixture, result, payload, "data", "items")
+
+
+def test_v1_structured_content_is_the_same_view(fixture):
+    fixture.tools()
+    for tool, key in (("get_all_structured", "bookings"), ("get_all_result", "result")):
+        result = fixture.call(tool)
+        first = lawful(result)
+        assert [row["id"] for row in first.structured[key]] == IDS[:50]
+        assert first.structured["nextCursor"] == first.next and first.structured["meta"] == first.meta
+        check_list(fixture, result, f'{{"{key}":{corpus.bookings()}}}', key)
+
+
+def test_v1_fields_are_projected_and_go_on(fixture):
+    first = lawful(fixture.call("list_bookings", fields="id,price.total", limit=100), HARD_CAP)
+    rows = [row for page in walk(fixture, first, HARD_CAP) for row in items(page)]
+    assert [row["id"] for row in rows] == IDS
+    assert all(row.names() == ["id", "price"] and row["price"].names() == ["total"] for row in rows)
+    assert rows[1]["price"]["total"] == "315.50", "numbers keep their spelling"
+
+
+def test_v1_odd_numbers_escapes_and_duplicate_keys_keep_their_bytes(fixture):
+    payload = corpus.oddities()
+    first = lawful(fixture.call("read_text", name="oddities"))
+    assert first.meta["kind"] == "page" and first.notice["totalCount"] == 1200
+    assert pages_joined(fixture, first) == exact(payload)
+    assert raw_joined(fixture, first) == payload
+
+
+def test_v1_the_notice_is_compact_json_and_counts_itself(fixture):
+    first = lawful(fixture.call("list_bookings"))
+    last = first.all_texts[-1]
+    assert last == json.dumps(json.loads(last), ensure_ascii=False, separators=(",", ":"))
+    assert first.meta["estimatedTokens"] <= BUDGET

@@ -1,0 +1,160 @@
+"""V6: bad input gets an error that tells the way on; odd data get through; data that change do not mix."""
+
+import json
+
+import pytest
+
+from fixture import corpus
+from harness.command import FIXTURE, wrapped
+from harness.peer import Peer
+from harness.reply import HARD_CAP, WIRE_BYTES, Reply, items, lawful, raw_joined, walk
+from harness.wire import Wire
+
+
+@pytest.fixture(scope="module")
+def first(fixture):
+    return lawful(fixture.call("list_bookings"))
+
+
+def check_refused(result, code, *says):
+    """Portion's error `code`, whose message or advice says each of `says`."""
+    error = Reply(result).error
+    assert error["code"] == code, error
+    told = f"{error['message']} {error['advice']}"
+    assert all(word in told for word in says), error
+    assert "structuredContent" not in result
+
+
+def crowd_out(peer):
+    """Fills a store of 1 MiB with other snapshots, each of other bytes that no compression shortens by much."""
+    for _ in range(8):
+        lawful(peer.call("get_noise"))
+
+
+def test_v6_1_a_cursor_whose_data_are_gone_advises_to_ask_anew():
+    with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
+        gone = lawful(peer.call("list_bookings"))
+        crowd_out(peer)
+        result = peer.call("portion_read", cursor=gone.next)
+        check_refused(result, "cursor_expired", "list_bookings", "without a cursor")
+
+
+def test_v6_1_nobody_is_told_to_repeat_a_call_that_may_have_acted():
+    with Peer(wrapped(FIXTURE), env={"PORTION_SNAPSHOT_MEMORY": "1MiB"}) as peer:
+        gone = lawful(peer.call("import_bookings"))
+        crowd_out(peer)
+        result = peer.call("portion_read", cursor=gone.next)
+        check_refused(result, "cursor_expired")
+        assert "call import_bookings again" not in Reply(result).error["advice"]
+
+
+def test_v6_1_a_cursor_of_another_process_is_invalid(fixture, first):
+    with Peer(wrapped(FIXTURE)) as other:
+        check_refused(other.call("portion_read", cursor=first.next), "cursor_invalid")
+
+
+def test_v6_1_no_flipped_character_is_accepted(fixture, first):
+    good = first.next
+    for at, was in enumerate(good):
+        forged = good[:at] + ("A" if was != "A" else "B") + good[at + 1 :]
+        check_refused(fixture.call("portion_read", cursor=forged), "cursor_invalid")
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "A" * 48, "A" * 100_000, "é\u0000", "null"])
+def test_v6_1_what_is_no_cursor_is_invalid(fixture, cursor):
+    check_refused(fixture.call("portion_read", cursor=cursor), "cursor_invalid")
+
+
+REFUSALS = [
+    ({"limit": 500}, "limit_too_large", ["limit", "500", "maximum of 200"]),
+    ({"limit": 0}, "limit_invalid", ["limit", "0"]),
+    ({"limit": -3}, "limit_invalid", ["limit", "-3"]),
+    ({"limit": "many"}, "limit_invalid", ["limit", "many"]),
+    ({"page": 0}, "page_invalid", ["page", "0"]),
+    ({"offset": -1}, "offset_invalid", ["offset", "-1"]),
+    ({"fields": "id,statsu"}, "field_unknown", ["statsu", "status", "guest"]),
+    ({"path": "/nowhere"}, "path_unknown", ["/nowhere"]),
+    ({"section": "nowhere"}, "section_unknown", ["nowhere"]),
+    ({"startLine": 9, "endLine": 3}, "range_invalid", ["9", "3"]),
+    ({"sort": "id sideways"}, "sort_invalid", ["sideways"]),
+    ({"maxTokens": 299}, "max_tokens_invalid", ["maxTokens", "299", "300"]),
+    ({"maxTokens": 10**9}, "max_tokens_invalid", ["maxTokens", "12000"]),
+    ({"page": 2, "offset": 50}, "controls_conflict", ["page", "offset"]),
+]
+
+
+def named(value):
+    """In a test's name: the code alone."""
+    return value if isinstance(value, str) else ""
+
+
+@pytest.mark.parametrize(("controls", "code", "says"), REFUSALS, ids=named)
+def test_v6_2_malformed_controls_are_refused_with_what_is_allowed(fixture, first, controls, code, says):
+    check_refused(fixture.call("portion_read", cursor=first.meta["cursor"], **controls), code, *says)
+
+
+@pytest.mark.parametrize(("controls", "code", "says"), REFUSALS[:6], ids=named)
+def test_v6_2_the_upstream_is_not_called_with_them(fixture, controls, code, says):
+    before = fixture.call("count_calls", tool="list_bookings")
+    check_refused(fixture.call("list_bookings", **controls), code, *says)
+    assert fixture.call("count_calls", tool="list_bookings") == before
+
+
+def test_v6_2_a_late_error_keeps_the_snapshot(fixture):
+    """Which fields there are is known after the call only: the error carries the cursor, nobody calls twice."""
+    result = fixture.call("list_bookings", fields="statsu")
+    check_refused(result, "field_unknown", "status")
+    cursor = Reply(result).error.get("cursor") or Reply(result).meta["cursor"]
+    before = fixture.call("count_calls", tool="list_bookings")
+    again = lawful(fixture.call("portion_read", cursor=cursor, fields="status"), HARD_CAP)
+    assert items(again)[0].names() == ["status"]
+    assert fixture.call("count_calls", tool="list_bookings") == before
+
+
+@pytest.mark.parametrize("counter", ["auto", "o200k", "chars4"])
+def test_v6_3_the_byte_limit_holds_whatever_the_estimate(counter):
+    with Wire(wrapped(FIXTURE), env={"PORTION_TOKENIZER": counter}) as wire:
+        wire.open()
+        line = wire.call(1, "read_text", name="padding")
+        text = ""
+        for number in range(2, 1000):
+            assert len(line) <= WIRE_BYTES
+            reply = Reply(json.loads(line)["result"])
+            text += reply.text
+            if not reply.next:
+                break
+            line = wire.call(number, "portion_read", cursor=reply.next)
+    assert text == corpus.padding()
+
+
+def test_v6_4_deeply_nested_data_are_described_and_not_lost(fixture):
+    reply = lawful(fixture.call("read_text", name="deep"))
+    assert '"T-1"' in reply.text and '"tree"' in reply.text
+    assert raw_joined(fixture, reply) == corpus.deep()
+
+
+def test_v6_4_an_image_passes_untouched(fixture, bare_fixture):
+    assert fixture.call("get_image", kibibytes=100) == bare_fixture.call("get_image", kibibytes=100)
+
+
+def test_v6_4_an_image_over_the_limit_is_described(fixture):
+    reply = lawful(fixture.call("get_image", kibibytes=6 * 1024))
+    assert not any(block["type"] == "image" for block in reply.result["content"])
+    assert "image/png" in json.dumps(reply.result)
+
+
+def test_v6_4_base64_is_not_served_as_if_it_were_prose(fixture):
+    reply = lawful(fixture.call("read_text", name="photo"))
+    assert reply.json["name"] == "Terrace" and reply.json["mime"] == "image/png"
+    assert len(reply.json["bytes"]) < 2000
+
+
+def test_v6_5_pages_are_of_one_moment_while_the_data_change(fixture):
+    first = lawful(fixture.call("list_live"))
+    rows = []
+    for page in walk(fixture, first):
+        lawful(fixture.call("list_live"))
+        rows += [(row["id"], row["status"]) for row in items(page)]
+    assert len(rows) == 500
+    shifts = {(corpus.STATUSES.index(status) - int(name[3:])) % 5 for name, status in rows}
+    assert len(shifts) == 1, "every row is of the same revision"
