@@ -89,7 +89,7 @@ fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) ->
     let limits = Limits::of(snapshot, asked, cx, fresh);
     let walk = Walk { snapshot, asked, cx, fresh };
     // What the notice is likely to take: a fixed part, and lists of names that grow with the budget.
-    let mut reserve = Limits { tokens: 190 + limits.tokens / 12, bytes: (limits.bytes / 6).min(6_000) };
+    let mut reserve = Limits { tokens: 190 + limits.tokens / 10, bytes: (limits.bytes / 6).min(6_000) };
     let attempts =
         [Detail::Full, Detail::Full, Detail::Plain, Detail::Plain, Detail::Bare, Detail::Bare, Detail::Bare];
     for detail in attempts {

@@ -200,7 +200,8 @@ fn costs(text: &str, room: &Room<'_>) -> HashMap<String, usize> {
     let mut add = |path: String, json: &str| {
         let most = if Kind::of(json) == Kind::String { ELIDED } else { SMALL_CONTAINER + 1 };
         let cost = room.counter.count_within(json, most).unwrap_or(most);
-        costs.insert(path.clone(), cost + 2 + path.len() / 4);
+        let key = 2 + path.len() / 4;
+        *costs.entry(path).or_default() += cost + key;
     };
     leaves(text, &mut |path, _, value| add(path.to_owned(), value.of(text)));
     if let Ok(members) = Members::read(&mut crate::scan::Reader::new(text)) {

@@ -37,7 +37,9 @@ pub enum Rank {
     Salient,
     /// Any other short value.
     Plain,
-    /// A short value further inside.
+    /// What something inside is called, or the state it is in.
+    Inner,
+    /// Any other short value further inside.
     Nested,
     /// Text.
     Long,
@@ -209,7 +211,9 @@ impl Sight {
         }
         let unique = self.values.len() == records;
         // `metadata.name` is as good as `name` where there is none; which ones are kept is settled later.
-        if depth <= 1 {
+        // What an item has several of is no name of the item.
+        let repeated = self.times > records;
+        if depth <= 1 && !repeated {
             let named = weight(&self.path) < 2 && !ends(&NAMES) && !ends(&STATES);
             if unique && (named || depth == 0 && ends(&IDENTITIES)) {
                 return Rank::Identity;
@@ -222,8 +226,9 @@ impl Sight {
             }
         }
         match depth {
-            0 | 1 if ends(&SALIENT) || ends(&NAMES) || ends(&STATES) => Rank::Salient,
+            0 | 1 if !repeated && (ends(&SALIENT) || ends(&NAMES) || ends(&STATES)) => Rank::Salient,
             0 => Rank::Plain,
+            _ if ends(&IDENTITIES) || ends(&NAMES) || ends(&STATES) => Rank::Inner,
             _ => Rank::Nested,
         }
     }
@@ -279,8 +284,8 @@ const SALIENT: [&str; 44] = [
     "namespace",
 ];
 
-/// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects are
-/// looked into [`DEPTH`] levels deep; arrays are fields as they are.
+/// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and arrays of
+/// objects are looked into [`DEPTH`] levels deep; a field inside an array is visited once for every object there.
 pub fn leaves(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = Reader::new(record);
     if reader.peek() == Ok(Kind::Object) {
@@ -311,14 +316,37 @@ impl Walk<'_> {
             let Ok(kind) = reader.peek() else { return };
             let mut inside = reader.clone();
             let Ok(value) = reader.skip() else { return };
-            let empty = reader.text(value).len() == 2;
-            if kind == Kind::Object && depth > 1 && !empty && self.seen < MANY {
-                self.object(&mut inside, depth - 1);
-            } else {
-                self.seen += 1;
-                (self.visit)(&self.path, key, value);
+            let open = depth > 1 && self.seen < MANY && reader.text(value).len() > 2;
+            match kind {
+                Kind::Object if open => self.object(&mut inside, depth - 1),
+                Kind::Array if open && holds_records(&inside) => self.array(&mut inside, depth - 1),
+                _ => {
+                    self.seen += 1;
+                    (self.visit)(&self.path, key, value);
+                }
             }
             self.path.truncate(before);
         }
     }
+
+    fn array(&mut self, reader: &mut Reader<'_>, depth: usize) {
+        if reader.enter_array().is_err() {
+            return;
+        }
+        while reader.next_item() == Ok(true) {
+            let mut inside = reader.clone();
+            if reader.skip().is_err() {
+                return;
+            }
+            if inside.peek() == Ok(Kind::Object) && self.seen < MANY {
+                self.object(&mut inside, depth);
+            }
+        }
+    }
+}
+
+/// Whether the array that the reader is before begins with an object.
+fn holds_records(reader: &Reader<'_>) -> bool {
+    let mut reader = reader.clone();
+    reader.enter_array().is_ok() && reader.next_item() == Ok(true) && reader.peek() == Ok(Kind::Object)
 }
