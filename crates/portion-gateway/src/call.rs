@@ -1,0 +1,127 @@
+//! What passes the neck: a call with what its upstream said, and the reply to it.
+//!
+//! A raw payload goes in, and only a [`Portion`], a [`Fault`] or the word that nothing need change comes out.
+
+use portion_core::cursor::Scope;
+use portion_core::payload::Payload;
+use portion_core::render::Portion;
+use portion_core::view::Request;
+use sha2::{Digest as _, Sha256};
+
+pub use crate::fault::Fault;
+
+/// One content-bearing reply to be made.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Whom it is for.
+    pub scope: Scope,
+    /// What was called; `None` where one of our own tools was.
+    pub endpoint: Option<Endpoint>,
+    /// What is to be made.
+    pub intent: Intent,
+}
+
+/// What a call is about.
+#[derive(Clone, Debug)]
+pub enum Intent {
+    /// A payload just in from the upstream.
+    Fresh {
+        /// What the upstream said.
+        payload: Payload,
+        /// What the caller asked of us.
+        request: Request,
+        /// Set where a later call may be answered from this payload.
+        reuse: Option<ReuseKey>,
+    },
+    /// A request with a cursor. It never goes upstream.
+    Follow {
+        /// What the caller asked of us, cursor included.
+        request: Request,
+    },
+}
+
+/// What is sent back.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// What the upstream said, byte for byte.
+    Untouched,
+    /// A rendering that fits the budget.
+    Portion(Portion),
+    /// An error, with the way on.
+    Fault(Fault),
+}
+
+/// One named thing that can answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// A tool's or prompt's name, a resource's URI.
+    pub name: String,
+    /// What it is.
+    pub kind: EndpointKind,
+    /// It says of itself that it changes nothing.
+    pub read_only: bool,
+    /// It says of itself that a second equal call changes nothing more.
+    pub idempotent: bool,
+}
+
+/// What an endpoint is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointKind {
+    /// Called; may act.
+    Tool,
+    /// Read.
+    Resource,
+    /// Got.
+    Prompt,
+}
+
+/// Equal for calls that ask an endpoint for the same, our own controls aside.
+///
+/// It says nothing of the caller: a store keeps one index of them for each scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ReuseKey([u8; 16]);
+
+impl Endpoint {
+    /// Whether it may be asked the same once more without acting once more.
+    pub fn is_repeatable(&self) -> bool {
+        self.kind != EndpointKind::Tool || self.read_only || self.idempotent
+    }
+}
+
+impl ReuseKey {
+    /// The key of a call. `arguments` are canonical: keys sorted, minified, without our controls.
+    pub fn of(endpoint: &Endpoint, arguments: &str) -> Self {
+        let Endpoint { name, kind, .. } = endpoint;
+        let kind = match kind {
+            EndpointKind::Tool => 0,
+            EndpointKind::Resource => 1,
+            EndpointKind::Prompt => 2,
+        };
+        let mut hash = Sha256::new();
+        hash.update([kind]);
+        // The length keeps a name from running into the arguments.
+        hash.update((name.len() as u64).to_be_bytes());
+        hash.update(name);
+        hash.update(arguments);
+        let digest = hash.finalize();
+        Self(std::array::from_fn(|i| digest[i]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Endpoint, EndpointKind, ReuseKey};
+
+    #[test]
+    fn keys_tell_calls_apart() {
+        let key = |kind, name: &str, arguments: &str| {
+            let endpoint = Endpoint { name: name.into(), kind, read_only: true, idempotent: true };
+            ReuseKey::of(&endpoint, arguments)
+        };
+        let one = key(EndpointKind::Tool, "list", "{\"a\":1}");
+        assert_eq!(one, key(EndpointKind::Tool, "list", "{\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Resource, "list", "{\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Tool, "list{", "\"a\":1}"));
+        assert_ne!(one, key(EndpointKind::Tool, "list", "{\"a\":2}"));
+    }
+}

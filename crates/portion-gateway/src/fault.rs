@@ -1,0 +1,199 @@
+//! What is sent instead of a portion: an error that a program can act on and a model can read.
+//!
+//! A fault obeys the law like any reply: it fits a budget, and it names the way on. It says "call again" only
+//! of what says of itself that this does no harm; of anything else it says what is known.
+
+use portion_core::cursor::CursorToken;
+use portion_core::tokens::TokenCounter;
+use portion_core::view::ViewError;
+use serde::Serialize;
+
+use crate::call::{Endpoint, EndpointKind};
+
+/// Characters of an endpoint's name that a fault shows.
+const NAME_SHOWN: usize = 128;
+
+/// An error, with the way on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What a program can act on: one of the codes of the contract, or `internal`.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do next.
+    pub advice: String,
+    /// The handle of the snapshot, where there is one: nobody has to repeat a call that may have acted.
+    pub cursor: Option<CursorToken>,
+}
+
+impl From<ViewError> for Fault {
+    fn from(error: ViewError) -> Self {
+        Self { code: error.code(), message: error.to_string(), advice: error.advice(), cursor: None }
+    }
+}
+
+impl Fault {
+    /// A cursor that was not issued, or not to this caller, or not under this key.
+    pub fn cursor_invalid(message: impl Into<String>, endpoint: Option<&Endpoint>) -> Self {
+        let copy = "copy nextCursor or meta.cursor of an earlier reply to you whole and unaltered";
+        let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
+            Some(endpoint) => format!("{copy}, or {} without a cursor", anew(endpoint)),
+            None => copy.to_owned(),
+        };
+        Self::new("cursor_invalid", message.into(), advice)
+    }
+
+    /// A cursor whose snapshot has ended. `endpoint` is what the snapshot came from, where that is known.
+    pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
+        let (message, advice) = match endpoint {
+            Some(endpoint) if endpoint.is_repeatable() => (
+                format!("what {} returned is no longer kept", shown(endpoint)),
+                format!("{} without a cursor", anew(endpoint)),
+            ),
+            Some(endpoint) => (
+                format!("what {} returned is no longer kept", shown(endpoint)),
+                format!(
+                    "{} may act a second time if it is called anew; look for its outcome with a tool that only reads",
+                    shown(endpoint)
+                ),
+            ),
+            None => (
+                "what this cursor pointed to is no longer kept".into(),
+                "if the call that it came from only reads, make that call without a cursor".into(),
+            ),
+        };
+        Self::new("cursor_expired", message, advice)
+    }
+
+    /// A cursor whose snapshot is kept, but not the selection that it went through.
+    pub fn view_expired(root: CursorToken, read_tool: &str) -> Self {
+        let advice = format!(
+            "the reply itself is still kept: {read_tool} with the cursor given here, and with the same path, \
+             section, fields or sort as before"
+        );
+        let message = "the selection that this cursor went through is no longer kept".into();
+        Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
+    }
+
+    /// The store does not answer.
+    pub fn store_unavailable(endpoint: Option<&Endpoint>) -> Self {
+        let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
+            Some(endpoint) => format!("try once more in a moment, or {} without a cursor", anew(endpoint)),
+            None => "try once more in a moment".into(),
+        };
+        Self::new("store_unavailable", "the store of earlier replies cannot be reached".into(), advice)
+    }
+
+    /// A message of the upstream beyond `limit` bytes. It was not read, the call may have acted.
+    pub fn message_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
+        let name = endpoint.map_or("the upstream".into(), shown);
+        let message = format!("{name} answered with more than {limit} bytes, which was not read");
+        let advice = match endpoint {
+            Some(endpoint) if endpoint.is_repeatable() => {
+                format!(
+                    "{} with arguments that ask for less, or have upstreamMessageLimit raised",
+                    anew(endpoint)
+                )
+            }
+            Some(_) => "it may have acted; look for its outcome with a tool that only reads".into(),
+            None => "ask for less with the call's own arguments, or have upstreamMessageLimit raised".into(),
+        };
+        Self::new("message_too_large", message, advice)
+    }
+
+    /// A fault of ours after the upstream has answered. `beginning` is all that can be shown of `bytes`.
+    pub(crate) fn not_captured(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
+        let name = endpoint.map_or("the call".into(), shown);
+        let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
+            Some(endpoint) => format!("{} with arguments that ask for less", anew(endpoint)),
+            None => {
+                format!("{name} has been answered and may have acted; ask for its outcome in another way")
+            }
+        };
+        let message =
+            format!("{name} returned {bytes} bytes that could not be indexed; they begin:\n{beginning}");
+        Self::new("internal", message, advice)
+    }
+
+    /// A fault of ours with a snapshot that is kept.
+    pub(crate) fn not_rendered(cursor: Option<CursorToken>, read_tool: &str) -> Self {
+        let advice = if cursor.is_some() {
+            format!("{read_tool} with the cursor given here and raw=true, or with a path or a line range")
+        } else {
+            "ask for a path, a line range or fewer items".into()
+        };
+        Self {
+            cursor,
+            ..Self::new("internal", "this part of the reply could not be rendered".into(), advice)
+        }
+    }
+
+    fn new(code: &'static str, message: String, advice: String) -> Self {
+        Self { code, message, advice, cursor: None }
+    }
+
+    /// The same with the handle of a snapshot.
+    #[must_use]
+    pub fn with_cursor(self, cursor: Option<CursorToken>) -> Self {
+        Self { cursor, ..self }
+    }
+
+    /// The same within `budget` tokens and `bytes`: message and advice are shortened, the longer one first.
+    /// Code and cursor stay, whatever the budget.
+    #[must_use]
+    pub fn fit(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
+        loop {
+            let json = self.to_json();
+            if json.len() <= bytes && counter.fits(&json, budget) {
+                return self;
+            }
+            let longer =
+                if self.message.len() >= self.advice.len() { &mut self.message } else { &mut self.advice };
+            if longer.len() <= '…'.len_utf8() {
+                return self;
+            }
+            let kept = longer.floor_char_boundary((longer.len() - '…'.len_utf8()) * 3 / 4);
+            longer.truncate(kept);
+            longer.push('…');
+        }
+    }
+
+    /// `{"error":{"code":…,"message":…,"advice":…,"cursor":…}}`, compact.
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Outer<'a> {
+            error: Inner<'a>,
+        }
+        #[derive(Serialize)]
+        struct Inner<'a> {
+            code: &'a str,
+            message: &'a str,
+            advice: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            cursor: Option<&'a str>,
+        }
+        let cursor = self.cursor.as_ref().map(CursorToken::as_str);
+        let error = Inner { code: self.code, message: &self.message, advice: &self.advice, cursor };
+        // Strings alone cannot fail to serialize; the code would still tell what happened.
+        serde_json::to_string(&Outer { error })
+            .unwrap_or_else(|_| format!("{{\"error\":{{\"code\":\"{}\"}}}}", self.code))
+    }
+}
+
+/// A name for a sentence, of bounded length.
+fn shown(endpoint: &Endpoint) -> String {
+    match endpoint.name.char_indices().nth(NAME_SHOWN) {
+        Some((cut, _)) => format!("{}…", &endpoint.name[..cut]),
+        None => endpoint.name.clone(),
+    }
+}
+
+/// How to ask an endpoint once more.
+fn anew(endpoint: &Endpoint) -> String {
+    let name = shown(endpoint);
+    match endpoint.kind {
+        EndpointKind::Tool => format!("call {name} again"),
+        EndpointKind::Resource => format!("read resource {name} again"),
+        EndpointKind::Prompt => format!("get prompt {name} again"),
+    }
+}

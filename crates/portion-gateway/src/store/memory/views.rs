@@ -1,0 +1,87 @@
+//! The views kept with one snapshot: cursors name a view by a hash, so it must be there to follow them.
+//!
+//! The root view always is. Of the others the most recently used stay: a caller that asks for ever new
+//! selections loses its oldest ones, never another snapshot.
+
+use portion_core::cursor::ViewId;
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+
+/// Views besides the root.
+const MOST_VIEWS: usize = 32;
+/// Bytes that views may weigh whatever the snapshot weighs.
+const LEAST_ROOM: usize = 64 << 10;
+/// Bytes that a view costs besides what it holds.
+const OVERHEAD: usize = 128;
+
+#[derive(Debug)]
+pub(super) struct Views {
+    root: View,
+    /// The most recently used last.
+    others: Vec<Weighed>,
+    bytes: usize,
+    /// Together they weigh at most as much as the snapshot, or [`LEAST_ROOM`].
+    room: usize,
+}
+
+#[derive(Debug)]
+struct Weighed {
+    view: View,
+    bytes: usize,
+}
+
+/// What a view weighs.
+pub(super) fn weight(view: &View) -> usize {
+    view.heap_bytes() + OVERHEAD
+}
+
+impl Views {
+    pub(super) fn of(snapshot: &Snapshot) -> Self {
+        let root = View::root();
+        Self { root, others: Vec::new(), bytes: 0, room: snapshot.heap_bytes().max(LEAST_ROOM) }
+    }
+
+    pub(super) fn root(&self) -> &View {
+        &self.root
+    }
+
+    /// What those besides the root weigh together.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What they may weigh together.
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
+    /// The view of that name, used.
+    pub(super) fn get(&mut self, id: ViewId) -> Option<View> {
+        if self.root.id() == id {
+            return Some(self.root.clone());
+        }
+        let at = self.others.iter().position(|known| known.view.id() == id)?;
+        let known = self.others.remove(at);
+        let view = known.view.clone();
+        self.others.push(known);
+        Some(view)
+    }
+
+    /// Lets the least recently used go until one more of `bytes` has a place. Returns the bytes given back.
+    pub(super) fn make_room(&mut self, bytes: usize) -> usize {
+        let mut freed = 0;
+        while !self.others.is_empty()
+            && (self.others.len() >= MOST_VIEWS || self.bytes - freed + bytes > self.room)
+        {
+            freed += self.others.remove(0).bytes;
+        }
+        self.bytes -= freed;
+        freed
+    }
+
+    /// Keeps a view that is not kept yet and has a place.
+    pub(super) fn add(&mut self, view: View, bytes: usize) {
+        self.bytes += bytes;
+        self.others.push(Weighed { view, bytes });
+    }
+}

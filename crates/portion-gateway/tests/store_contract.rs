@@ -1,0 +1,187 @@
+//! What every snapshot store must do, whatever it keeps them in. A new backend is one more test at the end.
+
+mod samples;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{Scope, SnapshotId};
+use portion_core::snapshot::Snapshot;
+use portion_core::view::View;
+use portion_gateway::call::ReuseKey;
+use portion_gateway::store::{Deposit, Held, Limits, MemoryStore, Missing, Refused, SnapshotStore};
+use samples::{create_order, drawer, drawers, list_bookings};
+
+/// A store to be tried, empty, and the time that it lives in.
+struct Trial<'a> {
+    store: &'a dyn SnapshotStore,
+    ttl: Duration,
+    /// Lets time pass, and tells it.
+    pass: Box<dyn FnMut(Duration) -> Instant + 'a>,
+}
+
+impl Trial<'_> {
+    fn now(&mut self) -> Instant {
+        (self.pass)(Duration::ZERO)
+    }
+
+    async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
+        let deposit = Deposit {
+            id: named(id),
+            snapshot: Arc::clone(snapshot),
+            view,
+            endpoint: Some(Arc::new(list_bookings())),
+            reuse: Some(key("{}")),
+        };
+        let now = self.now();
+        self.store.put(scope, deposit, now).await.expect("there is room");
+    }
+
+    async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<Held, Missing> {
+        let now = self.now();
+        self.store.find(scope, named(id), view.id(), now).await
+    }
+
+    async fn recall(&mut self, scope: &Scope) -> Option<SnapshotId> {
+        let now = self.now();
+        self.store.recall(scope, key("{}"), now).await.map(|held| held.id)
+    }
+}
+
+fn named(id: u8) -> SnapshotId {
+    [id; 8]
+}
+
+fn key(arguments: &str) -> ReuseKey {
+    ReuseKey::of(&list_bookings(), arguments)
+}
+
+/// Runs the whole contract on one store.
+async fn contract(mut trial: Trial<'_>) {
+    what_was_put_is_found(&mut trial).await;
+    nobody_else_finds_it(&mut trial).await;
+    views_are_kept_with_it(&mut trial).await;
+    a_view_without_its_snapshot_is_refused(&mut trial).await;
+    the_latest_of_equal_calls_is_recalled(&mut trial).await;
+    every_use_starts_its_time_anew(&mut trial).await;
+    what_has_gone_is_told_from_what_never_was(&mut trial).await;
+}
+
+async fn what_was_put_is_found(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::of("found"), Arc::new(drawers(3)));
+    let (root, first) = (View::root(), drawer(&snapshot, 0));
+    trial.put(&scope, 1, &snapshot, first.clone()).await;
+    for view in [&root, &first] {
+        let held = trial.find(&scope, 1, view).await.expect("it was put");
+        assert_eq!(held.id, named(1));
+        assert_eq!(held.view.id(), view.id());
+        assert_eq!(held.snapshot.payload_bytes(), snapshot.payload_bytes());
+        assert_eq!(held.endpoint.as_deref(), Some(&list_bookings()));
+    }
+}
+
+async fn nobody_else_finds_it(trial: &mut Trial<'_>) {
+    let (ada, bob, snapshot) = (Scope::of("ada"), Scope::of("bob"), Arc::new(drawers(3)));
+    trial.put(&ada, 2, &snapshot, View::root()).await;
+    let found = trial.find(&bob, 2, &View::root()).await;
+    assert!(matches!(found, Err(Missing::Unknown)), "{found:?}");
+    assert_eq!(trial.recall(&bob).await, None);
+    let now = trial.now();
+    let kept = trial.store.keep_view(&bob, named(2), drawer(&snapshot, 0), now).await;
+    assert_eq!(kept, Err(Refused::Gone));
+    trial.store.forget(&bob, key("{}")).await;
+    assert_eq!(trial.recall(&ada).await, Some(named(2)));
+}
+
+async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::of("views"), Arc::new(drawers(500)));
+    let views: Vec<View> = (0..500).map(|n| drawer(&snapshot, n)).collect();
+    trial.put(&scope, 3, &snapshot, View::root()).await;
+    for view in &views {
+        let now = trial.now();
+        trial.store.keep_view(&scope, named(3), view.clone(), now).await.expect("it is small");
+        // One that is used again and again stays, and so does the root.
+        trial.find(&scope, 3, &views[0]).await.expect("it is in use");
+    }
+    trial.find(&scope, 3, &views[499]).await.expect("it is the latest");
+    trial.find(&scope, 3, &View::root()).await.expect("the root is always there");
+    let Err(Missing::View { root }) = trial.find(&scope, 3, &views[1]).await else {
+        panic!("the number of views is bounded, the least recently used goes");
+    };
+    assert_eq!(root.view.id(), View::root().id());
+    assert_eq!(root.id, named(3));
+}
+
+async fn a_view_without_its_snapshot_is_refused(trial: &mut Trial<'_>) {
+    let snapshot = drawers(3);
+    let now = trial.now();
+    let kept = trial.store.keep_view(&Scope::of("views"), named(99), drawer(&snapshot, 0), now).await;
+    assert_eq!(kept, Err(Refused::Gone));
+}
+
+async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::of("recalled"), Arc::new(drawers(3)));
+    assert_eq!(trial.recall(&scope).await, None);
+    for id in [4, 5] {
+        trial.put(&scope, id, &snapshot, View::root()).await;
+        assert_eq!(trial.recall(&scope).await, Some(named(id)));
+    }
+    let now = trial.now();
+    assert!(trial.store.recall(&scope, key("{\"a\":1}"), now).await.is_none());
+    trial.store.forget(&scope, key("{}")).await;
+    assert_eq!(trial.recall(&scope).await, None);
+    trial.find(&scope, 5, &View::root()).await.expect("a cursor still leads there");
+}
+
+async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::of("time"), Arc::new(drawers(3)));
+    let (root, most) = (View::root(), trial.ttl * 3 / 4);
+    trial.put(&scope, 6, &snapshot, root.clone()).await;
+    (trial.pass)(most);
+    trial.find(&scope, 6, &root).await.expect("its time is not over");
+    (trial.pass)(most);
+    let now = trial.now();
+    trial.store.keep_view(&scope, named(6), drawer(&snapshot, 0), now).await.expect("it was found since");
+    (trial.pass)(most);
+    assert_eq!(trial.recall(&scope).await, Some(named(6)));
+    (trial.pass)(most);
+    trial.find(&scope, 6, &root).await.expect("it was recalled since");
+    (trial.pass)(trial.ttl);
+    assert_eq!(trial.recall(&scope).await, None);
+    let found = trial.find(&scope, 6, &root).await;
+    assert!(matches!(found, Err(Missing::Gone { .. })), "{found:?}");
+}
+
+async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
+    let (scope, snapshot) = (Scope::of("gone"), Arc::new(drawers(3)));
+    let now = trial.now();
+    let deposit = Deposit {
+        id: named(7),
+        snapshot: Arc::clone(&snapshot),
+        view: View::root(),
+        endpoint: Some(Arc::new(create_order())),
+        reuse: None,
+    };
+    trial.store.put(&scope, deposit, now).await.expect("there is room");
+    (trial.pass)(trial.ttl);
+    match trial.find(&scope, 7, &View::root()).await {
+        Err(Missing::Gone { endpoint }) => assert_eq!(endpoint.as_deref(), Some(&create_order())),
+        found => panic!("{found:?}"),
+    }
+    for (scope, id) in [(scope, 98), (Scope::of("another"), 7)] {
+        let found = trial.find(&scope, id, &View::root()).await;
+        assert!(matches!(found, Err(Missing::Unknown)), "{found:?}");
+    }
+}
+
+#[tokio::test]
+async fn memory() {
+    let limits = Limits::default();
+    let store = MemoryStore::new(limits);
+    let mut now = Instant::now();
+    let pass = Box::new(move |by| {
+        now += by;
+        now
+    });
+    contract(Trial { store: &store, ttl: limits.ttl, pass }).await;
+}
