@@ -1,0 +1,55 @@
+//! What was decided about a reply, for the log: sizes and codes, never content.
+
+use portion_core::render::{Body, Portion};
+
+use crate::call::{Endpoint, Fault};
+
+/// A payload passes as it came.
+pub(crate) fn untouched(original_bytes: usize, endpoint: Option<&Endpoint>) {
+    tracing::info!(endpoint = name(endpoint), original_bytes, "passed untouched");
+}
+
+/// A portion is sent. The payload is as large as `original_bytes`.
+pub(crate) fn portion(original_bytes: usize, portion: &Portion, endpoint: Option<&Endpoint>) {
+    let pieces = portion.pieces().iter().map(|piece| match &piece.body {
+        Body::Text(text) | Body::Block(text) => text.len(),
+    });
+    let bytes = pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len();
+    tracing::info!(
+        endpoint = name(endpoint),
+        kind = portion.kind(),
+        original_bytes,
+        bytes,
+        reduction = %format_args!("{:.1} %", reduction(original_bytes, bytes)),
+        tokens = portion.tokens(),
+        stages = ?portion.stages(),
+        "served a portion"
+    );
+}
+
+/// A fault is sent.
+pub(crate) fn fault(fault: &Fault, endpoint: Option<&Endpoint>) {
+    tracing::info!(endpoint = name(endpoint), code = fault.code, "served a fault");
+}
+
+/// By how much a reply is smaller than its payload, in per cent; negative where the notice makes it larger.
+fn reduction(original: usize, served: usize) -> f64 {
+    if original == 0 { 0.0 } else { 100.0 - 100.0 * served as f64 / original as f64 }
+}
+
+fn name(endpoint: Option<&Endpoint>) -> &str {
+    endpoint.map_or("", |endpoint| &endpoint.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reduction;
+
+    #[test]
+    fn reductions_are_of_the_original() {
+        let cases = [(0, 0, "0.0"), (1000, 250, "75.0"), (1000, 1000, "0.0"), (100, 150, "-50.0")];
+        for (original, served, expect) in cases {
+            assert_eq!(format!("{:.1}", reduction(original, served)), expect);
+        }
+    }
+}

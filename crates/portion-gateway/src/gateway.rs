@@ -1,0 +1,223 @@
+//! The neck: every reply with content in it is made here, and nowhere else.
+//!
+//! A fresh payload is captured and rendered at once. Only if something of it is left out is it put into the
+//! store; a reply whose snapshot found no room is rendered anew, without cursors. Whatever fails on the way,
+//! the reply gets smaller or plainer, and the upstream is not asked again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use portion_core::cursor::{Keyring, Scope, SnapshotId};
+use portion_core::payload::Payload;
+use portion_core::policy::Policy;
+use portion_core::tokens::BYTES;
+use portion_core::view::{Request, View};
+
+use crate::aside::aside;
+use crate::call::{Call, Endpoint, Fault, Intent, Reply, ReuseKey};
+use crate::decision;
+use crate::renderer::{Form, Job, Rendered, Renderer, payload_bytes};
+use crate::settings::{Clock, Settings};
+use crate::store::{Deposit, Held, Missing, Refused, SnapshotStore};
+
+/// Makes replies.
+pub struct Gateway {
+    renderer: Arc<Renderer>,
+    store: Arc<dyn SnapshotStore>,
+    clock: Clock,
+}
+
+impl Gateway {
+    /// A gateway of these parts. The policy is taken to be valid.
+    pub fn new(settings: Settings) -> Self {
+        let Settings { policy, counter, secret, store, read_tool, clock } = settings;
+        let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
+        let keyring = Keyring::new(&secret);
+        let renderer = Arc::new(Renderer { policy, fallback, counter, keyring, read_tool });
+        Self { renderer, store, clock }
+    }
+
+    /// The limits that replies obey.
+    pub fn policy(&self) -> &Policy {
+        &self.renderer.policy
+    }
+
+    /// The reply to a call.
+    pub async fn answer(&self, call: Call) -> Reply {
+        let Call { scope, endpoint, intent } = call;
+        match intent {
+            Intent::Fresh { payload, request, reuse } => {
+                self.fresh(scope, endpoint.map(Arc::new), payload, request, reuse).await
+            }
+            Intent::Follow { request } => self.follow(scope, endpoint.as_ref(), request).await,
+        }
+    }
+
+    /// The reply to a call of an endpoint by what an equal call has brought earlier: `None` where that cannot
+    /// answer this request, or is no longer kept, and the upstream has to be asked.
+    ///
+    /// A place further on can be answered so always, another selection only where the endpoint changes nothing.
+    pub async fn recall(
+        &self,
+        scope: Scope,
+        endpoint: &Endpoint,
+        reuse: &ReuseKey,
+        request: &Request,
+    ) -> Option<Reply> {
+        let answerable = request.goes_on() || (endpoint.read_only && request.selects());
+        if !answerable || request.cursor.is_some() {
+            return None;
+        }
+        let held = self.store.recall(&scope, *reuse, (self.clock)()).await?;
+        let Held { id, snapshot, .. } = held;
+        let job = Job { scope, id, snapshot, base: None, request: request.clone(), form: Form::Again };
+        Some(self.serve(job, Some(endpoint)).await)
+    }
+
+    /// A fault as a reply: within the budget of the request that it answers.
+    pub fn refuse(&self, fault: Fault, request: &Request, endpoint: Option<&Endpoint>) -> Reply {
+        let Renderer { policy, counter, .. } = &*self.renderer;
+        let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
+        let fitted =
+            catch_unwind(AssertUnwindSafe(|| fault.clone().fit(*counter, budget, policy.hard_byte_limit)));
+        let fault = fitted.unwrap_or_else(|_| fault.fit(BYTES, budget, policy.fallback_byte_limit));
+        decision::fault(&fault, endpoint);
+        Reply::Fault(fault)
+    }
+
+    async fn fresh(
+        &self,
+        scope: Scope,
+        endpoint: Option<Arc<Endpoint>>,
+        payload: Payload,
+        request: Request,
+        reuse: Option<ReuseKey>,
+    ) -> Reply {
+        let capturing = Arc::clone(&self.renderer);
+        let captured = aside(payload_bytes(&payload), move || capturing.capture(payload)).await;
+        let snapshot = match captured {
+            Ok(snapshot) => Arc::new(snapshot),
+            Err(lost) => {
+                let fault = Fault::not_captured(lost.bytes, &lost.beginning, endpoint.as_deref());
+                return self.refuse(fault, &request, endpoint.as_deref());
+            }
+        };
+        let id = random_id();
+        let job = Job { scope, id: id.unwrap_or_default(), snapshot, base: None, request, form: Form::Fresh };
+        let job = Arc::new(job);
+        let rendered = self.render(&job, id.is_some()).await;
+        let view = match &rendered {
+            Rendered::Untouched => None,
+            Rendered::Portion(_, view) => Some(view.clone()),
+            // The fault that is sent instead carries the handle of the whole.
+            Rendered::Wrong(_) | Rendered::Failed => Some(View::root()),
+        };
+        let kept = match view {
+            Some(view) if id.is_some() => {
+                let snapshot = Arc::clone(&job.snapshot);
+                let deposit = Deposit { id: job.id, snapshot, view, endpoint: endpoint.clone(), reuse };
+                is_kept(&self.store.put(&scope, deposit, (self.clock)()).await)
+            }
+            _ => false,
+        };
+        if let Some(reuse) = reuse.filter(|_| !kept) {
+            self.store.forget(&scope, reuse).await;
+        }
+        self.conclude(job, rendered, kept, endpoint.as_deref()).await
+    }
+
+    async fn follow(&self, scope: Scope, endpoint: Option<&Endpoint>, request: Request) -> Reply {
+        let Some(token) = &request.cursor else {
+            let fault = Fault::cursor_invalid("no cursor was given", endpoint);
+            return self.refuse(fault, &request, endpoint);
+        };
+        let pointer = match self.renderer.keyring.verify(token, &scope) {
+            Ok(pointer) => pointer,
+            Err(invalid) => {
+                return self.refuse(Fault::cursor_invalid(invalid.to_string(), endpoint), &request, endpoint);
+            }
+        };
+        let found = self.store.find(&scope, pointer.snapshot, pointer.view, (self.clock)()).await;
+        let fault = match found {
+            Ok(Held { id, snapshot, view, endpoint: source }) => {
+                let form = if endpoint.is_some() { Form::Again } else { Form::Text };
+                let base = Some((view, pointer.position));
+                let job = Job { scope, id, snapshot, base, request, form };
+                return self.serve(job, source.as_deref().or(endpoint)).await;
+            }
+            Err(Missing::View { root }) => {
+                let Held { id, snapshot, .. } = *root;
+                let whole =
+                    Job { scope, id, snapshot, base: None, request: Request::default(), form: Form::Text };
+                Fault::view_expired(self.renderer.handle(&whole), &self.renderer.read_tool)
+            }
+            Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),
+            Err(Missing::Unknown) => Fault::cursor_expired(endpoint),
+            Err(Missing::Unreachable(why)) => {
+                tracing::error!(why, "a snapshot was not found");
+                Fault::store_unavailable(endpoint)
+            }
+        };
+        self.refuse(fault, &request, endpoint)
+    }
+
+    /// The reply of a snapshot that is kept.
+    async fn serve(&self, job: Job, endpoint: Option<&Endpoint>) -> Reply {
+        let job = Arc::new(job);
+        let rendered = self.render(&job, true).await;
+        let kept = match &rendered {
+            Rendered::Portion(_, view) => {
+                is_kept(&self.store.keep_view(&job.scope, job.id, view.clone(), (self.clock)()).await)
+            }
+            _ => true,
+        };
+        self.conclude(job, rendered, kept, endpoint).await
+    }
+
+    /// The reply to what was rendered in the hope that it would be kept.
+    async fn conclude(
+        &self,
+        job: Arc<Job>,
+        rendered: Rendered,
+        kept: bool,
+        endpoint: Option<&Endpoint>,
+    ) -> Reply {
+        let rendered = match rendered {
+            Rendered::Portion(..) if !kept => self.render(&job, false).await,
+            rendered => rendered,
+        };
+        let handle = || kept.then(|| self.renderer.handle(&job));
+        let fault = match rendered {
+            Rendered::Untouched => {
+                decision::untouched(job.snapshot.payload_bytes(), endpoint);
+                return Reply::Untouched;
+            }
+            Rendered::Portion(portion, _) => {
+                decision::portion(job.snapshot.payload_bytes(), &portion, endpoint);
+                return Reply::Portion(portion);
+            }
+            Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
+            Rendered::Failed => Fault::not_rendered(handle(), &self.renderer.read_tool),
+        };
+        self.refuse(fault, &job.request, endpoint)
+    }
+
+    async fn render(&self, job: &Arc<Job>, kept: bool) -> Rendered {
+        let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
+        aside(job.snapshot.payload_bytes(), move || renderer.render(&job, kept)).await
+    }
+}
+
+/// Whether the store took it; if not, why is logged.
+fn is_kept(outcome: &Result<(), Refused>) -> bool {
+    if let Err(refused) = outcome {
+        tracing::warn!(%refused, "the reply is served without cursors");
+    }
+    outcome.is_ok()
+}
+
+/// A name for a snapshot; `None` where the system has no randomness to give, and it cannot be kept.
+fn random_id() -> Option<SnapshotId> {
+    let mut id = SnapshotId::default();
+    getrandom::fill(&mut id).ok().map(|()| id)
+}

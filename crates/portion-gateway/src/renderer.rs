@@ -1,0 +1,136 @@
+//! Capturing and rendering behind a net: whatever the core does, a reply comes out, and never a larger one.
+//!
+//! The core is made not to panic. If it does all the same, rendering is tried once more with the plainest
+//! counter and the fallback limits; if that fails too, there is a fault instead. The upstream is not asked again.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope, SnapshotId};
+use portion_core::payload::{Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{self, Context, First, Portion};
+use portion_core::snapshot::{self, Snapshot};
+use portion_core::tokens::{BYTES, TokenCounter};
+use portion_core::view::{self, Request, View, ViewError};
+
+/// Renders by one policy, counter and key.
+pub(crate) struct Renderer {
+    pub(crate) policy: Policy,
+    /// The same limits, where counting or rendering failed.
+    pub(crate) fallback: Policy,
+    pub(crate) counter: &'static dyn TokenCounter,
+    pub(crate) keyring: Keyring,
+    pub(crate) read_tool: String,
+}
+
+/// One reply to be rendered.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) scope: Scope,
+    pub(crate) id: SnapshotId,
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// The view and place of the request's cursor.
+    pub(crate) base: Option<(View, Position)>,
+    pub(crate) request: Request,
+    pub(crate) form: Form,
+}
+
+/// In which form a reply is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// As the upstream gave it, untouched if it is small.
+    Fresh,
+    /// As the upstream gave it; what it said is no longer at hand to be passed on untouched.
+    Again,
+    /// As text alone.
+    Text,
+}
+
+/// What became of a [`Job`].
+#[derive(Debug)]
+pub(crate) enum Rendered {
+    Untouched,
+    /// A portion, and the view that its cursors go through.
+    Portion(Portion, View),
+    /// The request does not fit the payload.
+    Wrong(ViewError),
+    /// It panicked, twice.
+    Failed,
+}
+
+/// A payload that could not be captured: its size in bytes, and its first text.
+#[derive(Debug)]
+pub(crate) struct Uncaptured {
+    pub(crate) bytes: usize,
+    pub(crate) beginning: String,
+}
+
+impl Renderer {
+    /// Captures a payload.
+    pub(crate) fn capture(&self, payload: Payload) -> Result<Snapshot, Uncaptured> {
+        let bytes = payload_bytes(&payload);
+        // In JSON, text can take twice its bytes, and more only where it is hardly text.
+        let most = self.policy.fallback_byte_limit / 2;
+        let first = payload.blocks.iter().map(|block| text(&block.content)).find(|text| !text.is_empty());
+        let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
+        catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload)))
+            .map_err(|_| Uncaptured { bytes, beginning })
+    }
+
+    /// Renders a reply. `kept`: its cursors will find something; without, it has none.
+    pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
+        let attempts = [(&self.policy, self.counter), (&self.fallback, BYTES)];
+        for (policy, counter) in attempts {
+            let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
+            if let Ok(rendered) = catch_unwind(attempt) {
+                return rendered;
+            }
+            tracing::error!(counter = counter.name(), "rendering panicked");
+        }
+        Rendered::Failed
+    }
+
+    fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {
+        let base = job.base.as_ref().map(|(view, position)| (view, *position));
+        let asked = match view::resolve(&job.snapshot, base, &job.request, policy) {
+            Ok(asked) => asked,
+            Err(error) => return Rendered::Wrong(error),
+        };
+        let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
+        let cx = Context { policy, counter, mint: &mint, read_tool: &self.read_tool };
+        let portion = match job.form {
+            Form::Text => render::follow(&job.snapshot, &asked, &cx),
+            form => match (render::first(&job.snapshot, &asked, &cx), form) {
+                (First::Portion(portion), _) => portion,
+                (First::Untouched, Form::Fresh) => return Rendered::Untouched,
+                (First::Untouched, _) => render::follow(&job.snapshot, &asked, &cx),
+            },
+        };
+        Rendered::Portion(portion, asked.view)
+    }
+
+    /// The cursor to where a job set out: its own, or the start of everything.
+    pub(crate) fn handle(&self, job: &Job) -> CursorToken {
+        match &job.base {
+            Some((view, position)) => self.sign(job, view, *position),
+            None => self.sign(job, &View::root(), Position::default()),
+        }
+    }
+
+    fn sign(&self, job: &Job, view: &View, position: Position) -> CursorToken {
+        self.keyring.sign(&Pointer { snapshot: job.id, view: view.id(), position }, &job.scope)
+    }
+}
+
+/// Bytes of what an upstream said.
+pub(crate) fn payload_bytes(payload: &Payload) -> usize {
+    payload.blocks.iter().map(|block| text(&block.content).len()).sum()
+}
+
+fn text(content: &Content) -> &str {
+    match content {
+        Content::Text(text) | Content::Structured(text) => text,
+        Content::Atomic { json, .. } => json,
+    }
+}

@@ -1,0 +1,55 @@
+//! What a gateway is made of, decided before it starts.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use portion_core::policy::Policy;
+use portion_core::tokens::TokenCounter;
+
+use crate::store::SnapshotStore;
+
+/// The name under which our reading tool is listed, unless it is renamed.
+pub const READ_TOOL: &str = "portion_read";
+
+/// Tells the time, so that a test can.
+pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+
+/// The parts of a [`Gateway`](crate::gateway::Gateway).
+pub struct Settings {
+    /// The limits that replies obey.
+    pub policy: Policy,
+    /// Counts what a reply costs.
+    pub counter: &'static dyn TokenCounter,
+    /// Signs cursors: random for each process, or set by the operator where processes share a store.
+    pub secret: [u8; 32],
+    /// Keeps what was captured.
+    pub store: Arc<dyn SnapshotStore>,
+    /// The name of our reading tool, for notices and advice.
+    pub read_tool: String,
+    /// Tells the time.
+    pub clock: Clock,
+}
+
+impl Settings {
+    /// The defaults around a counter, a store and a secret.
+    pub fn new(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
+        Self {
+            policy: Policy::default(),
+            counter,
+            secret,
+            store,
+            read_tool: READ_TOOL.to_owned(),
+            clock: Arc::new(Instant::now),
+        }
+    }
+}
+
+/// A secret that nobody knows, for one process.
+///
+/// # Errors
+/// Where the system has no randomness to give.
+pub fn random_secret() -> Result<[u8; 32], getrandom::Error> {
+    let mut secret = [0; 32];
+    getrandom::fill(&mut secret)?;
+    Ok(secret)
+}

@@ -1,0 +1,434 @@
+//! The neck: what becomes of fresh payloads, cursors and requests that an earlier payload can answer, and that
+//! every failure makes a reply smaller or plainer.
+
+mod samples;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
+use portion_core::payload::Payload;
+use portion_core::policy::Policy;
+use portion_core::render::{Body, Portion};
+use portion_core::tokens::TokenCounter;
+use portion_core::view::{Request, View, ViewError};
+use portion_gateway::call::{Call, Endpoint, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{
+    Deposit, Figures, Held, Limits, MemoryStore, Missing, Pending, Refused, SnapshotStore,
+};
+use proptest::prelude::*;
+use samples::{bookings, create_order, list_bookings, text};
+
+/// A token for every four bytes.
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        text.floor_char_boundary(limit * 4)
+    }
+}
+
+/// A counter that cannot count.
+struct Broken;
+
+impl TokenCounter for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn count(&self, _: &str) -> usize {
+        panic!("the counter is broken")
+    }
+
+    fn prefix_within(&self, _: &str, _: usize) -> usize {
+        panic!("the counter is broken")
+    }
+}
+
+/// A store that does not answer.
+struct Unreachable;
+
+const WHY: &str = "connection refused";
+
+impl SnapshotStore for Unreachable {
+    fn put<'a>(&'a self, _: &'a Scope, _: Deposit, _: Instant) -> Pending<'a, Result<(), Refused>> {
+        Box::pin(async { Err(Refused::Unreachable(WHY.into())) })
+    }
+
+    fn keep_view<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: SnapshotId,
+        _: View,
+        _: Instant,
+    ) -> Pending<'a, Result<(), Refused>> {
+        Box::pin(async { Err(Refused::Unreachable(WHY.into())) })
+    }
+
+    fn find<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: SnapshotId,
+        _: ViewId,
+        _: Instant,
+    ) -> Pending<'a, Result<Held, Missing>> {
+        Box::pin(async { Err(Missing::Unreachable(WHY.into())) })
+    }
+
+    fn recall<'a>(&'a self, _: &'a Scope, _: ReuseKey, _: Instant) -> Pending<'a, Option<Held>> {
+        Box::pin(async { None })
+    }
+
+    fn forget<'a>(&'a self, _: &'a Scope, _: ReuseKey) -> Pending<'a, ()> {
+        Box::pin(async {})
+    }
+
+    fn figures(&self, _: Instant) -> Figures {
+        Figures::default()
+    }
+}
+
+/// A gateway with its store and its time.
+struct Trial {
+    gateway: Gateway,
+    store: Arc<dyn SnapshotStore>,
+    now: Arc<Mutex<Instant>>,
+}
+
+const SECRET: [u8; 32] = [7; 32];
+
+impl Trial {
+    fn new() -> Self {
+        Self::of(&Quarters, Arc::new(MemoryStore::default()))
+    }
+
+    fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
+        let now = Arc::new(Mutex::new(Instant::now()));
+        let time = Arc::clone(&now);
+        let settings = Settings {
+            clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
+            ..Settings::new(counter, Arc::clone(&store), SECRET)
+        };
+        Self { gateway: Gateway::new(settings), store, now }
+    }
+
+    fn pass(&self, by: Duration) {
+        *self.now.lock().expect("nobody panics with it") += by;
+    }
+
+    fn figures(&self) -> Figures {
+        let now = *self.now.lock().expect("nobody panics with it");
+        self.store.figures(now)
+    }
+
+    async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
+        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
+        let intent = Intent::Fresh { payload, request, reuse };
+        self.gateway.answer(Call { scope: ada(), endpoint: Some(endpoint), intent }).await
+    }
+
+    async fn follow(&self, cursor: impl ToString) -> Reply {
+        self.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..Request::default() }).await
+    }
+
+    async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
+        self.gateway.answer(Call { scope, endpoint: None, intent: Intent::Follow { request } }).await
+    }
+
+    async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
+        self.gateway.recall(scope, endpoint, &ReuseKey::of(endpoint, "{}"), &request).await
+    }
+}
+
+fn ada() -> Scope {
+    Scope::of("ada")
+}
+
+fn portion(reply: Reply) -> Portion {
+    match reply {
+        Reply::Portion(portion) => portion,
+        other => panic!("expected a portion: {other:?}"),
+    }
+}
+
+fn fault(reply: Reply) -> Fault {
+    match reply {
+        Reply::Fault(fault) => fault,
+        other => panic!("expected a fault: {other:?}"),
+    }
+}
+
+fn notice(portion: &Portion) -> serde_json::Value {
+    serde_json::from_str(portion.notice()).expect("a notice is JSON")
+}
+
+fn next_cursor(portion: &Portion) -> Option<String> {
+    notice(portion)["nextCursor"].as_str().map(str::to_owned)
+}
+
+fn shown(portion: &Portion) -> String {
+    let bodies = portion.pieces().iter().map(|piece| match &piece.body {
+        Body::Text(text) | Body::Block(text) => text.as_str(),
+    });
+    bodies.collect()
+}
+
+fn page(page: u32) -> Request {
+    Request { page: Some(page), ..Request::default() }
+}
+
+#[tokio::test]
+async fn small_payloads_pass_and_are_not_kept() {
+    let trial = Trial::new();
+    let reply = trial.fresh(list_bookings(), bookings(3), Request::default()).await;
+    assert!(matches!(reply, Reply::Untouched), "{reply:?}");
+    assert_eq!(trial.figures().snapshots, 0);
+}
+
+#[tokio::test]
+async fn large_ones_are_served_in_portions_to_the_end() {
+    let trial = Trial::new();
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    assert_eq!(trial.figures().snapshots, 1);
+    let (mut seen, mut cursor) = (shown(&first).len(), next_cursor(&first));
+    for _ in 0..1_000 {
+        let Some(next) = cursor else {
+            assert!(seen >= 2_000 * 40, "only {seen} bytes were shown");
+            return;
+        };
+        let portion = portion(trial.follow(next).await);
+        assert!(!shown(&portion).is_empty());
+        seen += shown(&portion).len();
+        cursor = next_cursor(&portion);
+    }
+    panic!("it does not end");
+}
+
+#[tokio::test]
+async fn forged_foreign_and_mangled_cursors_read_the_same() {
+    let trial = Trial::new();
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    let flipped = if cursor.ends_with('A') { "B" } else { "A" };
+    let mangled = [
+        format!("{}{flipped}", &cursor[..cursor.len() - 1]),
+        cursor[..cursor.len() - 1].to_owned(),
+        String::new(),
+        "page2".to_owned(),
+        "A".repeat(100_000),
+    ];
+    let mut faults = Vec::new();
+    for forged in mangled {
+        faults.push(fault(trial.follow(forged).await));
+    }
+    let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
+    faults.push(fault(trial.follow_as(Scope::of("bob"), request).await));
+    for fault in &faults {
+        assert_eq!(fault, &faults[0]);
+        assert_eq!(fault.code, "cursor_invalid");
+    }
+    portion(trial.follow(cursor).await);
+}
+
+#[tokio::test]
+async fn a_request_without_a_cursor_cannot_be_followed() {
+    let trial = Trial::new();
+    assert_eq!(fault(trial.follow_as(ada(), Request::default()).await).code, "cursor_invalid");
+}
+
+#[tokio::test]
+async fn cursors_live_ten_minutes_from_the_last_one_issued() {
+    let trial = Trial::new();
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&first).expect("there is more");
+    for _ in 0..5 {
+        trial.pass(Duration::from_mins(10) - Duration::from_secs(1));
+        portion(trial.follow(&cursor).await);
+    }
+    trial.pass(Duration::from_mins(10));
+    let fault = fault(trial.follow(&cursor).await);
+    assert_eq!(fault.code, "cursor_expired");
+    assert_eq!(fault.advice, "call list_bookings again without a cursor");
+    assert_eq!(fault.cursor, None);
+    assert_eq!(trial.figures().bytes, 0);
+}
+
+#[tokio::test]
+async fn nobody_is_told_to_repeat_what_may_act() {
+    let trial = Trial::new();
+    let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
+    trial.pass(Duration::from_mins(10));
+    let fault = fault(trial.follow(next_cursor(&first).expect("there is more")).await);
+    assert_eq!(fault.code, "cursor_expired");
+    assert!(fault.message.contains("create_order"), "{}", fault.message);
+    assert!(!fault.advice.contains("call create_order again"), "{}", fault.advice);
+}
+
+#[tokio::test]
+async fn a_cursor_of_an_earlier_process_has_expired() {
+    let (before, after) = (Trial::new(), Trial::new());
+    let first = portion(before.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let fault = fault(after.follow(next_cursor(&first).expect("there is more")).await);
+    assert_eq!(fault.code, "cursor_expired");
+}
+
+#[tokio::test]
+async fn what_finds_no_room_is_served_without_cursors() {
+    let small = Limits { memory: 4_096, ..Limits::default() };
+    let stores: [Arc<dyn SnapshotStore>; 2] = [Arc::new(MemoryStore::new(small)), Arc::new(Unreachable)];
+    for store in stores {
+        let trial = Trial::of(&Quarters, store);
+        let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+        assert!(shown(&first).len() > 1_000);
+        assert_eq!(next_cursor(&first), None);
+        assert!(first.notice().contains("store_unavailable"), "{}", first.notice());
+        assert_eq!(trial.figures().snapshots, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_answer_is_said_to() {
+    let (kept, lost) = (Trial::new(), Trial::of(&Quarters, Arc::new(Unreachable)));
+    let first = portion(kept.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let fault = fault(lost.follow(next_cursor(&first).expect("there is more")).await);
+    assert_eq!(fault.code, "store_unavailable");
+}
+
+#[tokio::test]
+async fn a_broken_counter_makes_replies_smaller() {
+    let trial = Trial::of(&Broken, Arc::new(MemoryStore::default()));
+    let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    assert!(shown(&first).len() <= Policy::default().fallback_byte_limit);
+    let second = portion(trial.follow(next_cursor(&first).expect("there is more")).await);
+    assert!(shown(&second).len() <= Policy::default().fallback_byte_limit);
+    let foreign = trial.follow_as(Scope::of("bob"), Request::default()).await;
+    assert_eq!(fault(foreign).code, "cursor_invalid");
+}
+
+#[tokio::test]
+async fn a_wrong_request_keeps_the_payload() {
+    let trial = Trial::new();
+    let wrong = Request { path: Some("/missing/part".into()), ..Request::default() };
+    let fault = fault(trial.fresh(create_order(), bookings(2_000), wrong.clone()).await);
+    assert_eq!(fault.code, "path_unknown");
+    let cursor = fault.cursor.expect("the payload is kept");
+    portion(trial.follow(&cursor).await);
+    let again = trial.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..wrong }).await;
+    match again {
+        Reply::Fault(Fault { code: "path_unknown", cursor: kept, .. }) => assert_eq!(kept, Some(cursor)),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_earlier_payload_answers_what_it_can() {
+    let trial = Trial::new();
+    let fields = || Request { fields: Some("id".into()), ..Request::default() };
+    assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_none(), "nothing is there yet");
+    for endpoint in [list_bookings(), create_order()] {
+        trial.fresh(endpoint.clone(), bookings(2_000), Request::default()).await;
+        assert!(
+            trial.recall(ada(), &endpoint, Request::default()).await.is_none(),
+            "a plain call goes upstream"
+        );
+        assert!(trial.recall(ada(), &endpoint, page(1)).await.is_none());
+        portion(trial.recall(ada(), &endpoint, page(2)).await.expect("a place further on"));
+        let selected = trial.recall(ada(), &endpoint, fields()).await;
+        assert_eq!(selected.is_some(), endpoint.read_only);
+        assert!(trial.recall(Scope::of("bob"), &endpoint, page(2)).await.is_none());
+    }
+    trial.pass(Duration::from_mins(10));
+    assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_none(), "it has expired");
+}
+
+#[tokio::test]
+async fn a_newer_answer_that_was_not_kept_hides_the_older() {
+    let trial = Trial::new();
+    trial.fresh(list_bookings(), bookings(2_000), Request::default()).await;
+    assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_some());
+    trial.fresh(list_bookings(), bookings(1), Request::default()).await;
+    assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_none());
+}
+
+#[tokio::test]
+async fn a_selection_that_is_no_longer_kept_leads_back_to_the_whole() {
+    let trial = Trial::new();
+    let filler = "lorem ipsum dolor sit amet ".repeat(1_500);
+    let keys: Vec<String> = (0..60).map(|n| format!("\"k{n}\":\"{filler}\"")).collect();
+    let payload = text(format!("{{{}}}", keys.join(",")));
+    let handle = notice(&portion(trial.fresh(create_order(), payload, Request::default()).await));
+    let handle = handle["meta"]["cursor"].as_str().expect("a handle").to_owned();
+    let mut first: Option<String> = None;
+    for n in 0..60 {
+        let request =
+            Request { cursor: Some(handle.clone()), path: Some(format!("/k{n}")), ..Request::default() };
+        let part = portion(trial.follow_as(ada(), request).await);
+        first = first.or_else(|| next_cursor(&part));
+    }
+    let fault = fault(trial.follow(first.expect("a part is larger than a portion")).await);
+    assert_eq!(fault.code, "cursor_expired");
+    portion(trial.follow(fault.cursor.expect("the whole is kept")).await);
+}
+
+#[tokio::test]
+async fn replies_from_many_callers_at_once() {
+    let trial = Arc::new(Trial::new());
+    let calls = (0..16).map(|_| {
+        let trial = Arc::clone(&trial);
+        tokio::spawn(async move {
+            let first = portion(trial.fresh(list_bookings(), bookings(5_000), Request::default()).await);
+            portion(trial.follow(next_cursor(&first).expect("there is more")).await);
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.expect("nobody panics");
+    }
+    assert_eq!(trial.figures().snapshots, 16);
+}
+
+#[test]
+fn faults_read_as_the_contract_says() {
+    let cursor = |fault: &Fault| fault.cursor.as_ref().map(CursorToken::to_string);
+    let fault = Fault::cursor_expired(Some(&list_bookings()));
+    assert_eq!(cursor(&fault), None);
+    assert_eq!(
+        fault.to_json(),
+        r#"{"error":{"code":"cursor_expired","message":"what list_bookings returned is no longer kept","advice":"call list_bookings again without a cursor"}}"#
+    );
+    let too_large = Fault::message_too_large(256 << 20, Some(&create_order()));
+    assert_eq!(too_large.code, "message_too_large");
+    assert!(!too_large.advice.contains("again"), "{}", too_large.advice);
+}
+
+proptest! {
+    /// Whatever was asked for, and however it was written, a fault fits the least budget there is.
+    #[test]
+    fn faults_fit(given in "\\PC{0,2000}", names in proptest::collection::vec("\\PC{0,80}", 0..200)) {
+        let error = ViewError::Path {
+            given: given.clone(),
+            reached: given.clone(),
+            missing: given.clone(),
+            nearest: names.first().cloned(),
+            available: names,
+        };
+        let gateway = Trial::new().gateway;
+        let request = Request { max_tokens: Some(300), ..Request::default() };
+        let endpoint = Endpoint { name: given, ..list_bookings() };
+        for fault in [error.into(), Fault::cursor_expired(Some(&endpoint))] {
+            let Reply::Fault(fault) = gateway.refuse(fault, &request, None) else { panic!("not a fault") };
+            let json = fault.to_json();
+            prop_assert!(Quarters.count(&json) <= 300, "{json}");
+            serde_json::from_str::<serde_json::Value>(&json).expect("a fault is JSON");
+        }
+    }
+}
