@@ -7,6 +7,7 @@ pub mod fault;
 pub mod frame;
 pub mod front;
 pub mod gateway;
+pub mod mcp;
 pub mod relay;
 mod renderer;
 pub mod settings;

@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
 use clap::{Parser, Subcommand};
 
-use crate::command::{demo, shape};
+use crate::command::{demo, shape, wrap};
 
 /// Serves oversized MCP and JSON API results in portions that fit a token budget, nothing lost.
 #[derive(Debug, Parser)]
@@ -17,6 +17,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Show what Portion does: real records and a real log, called with and without it, side by side
     Demo(demo::Options),
+    /// Stand in front of an MCP server on stdio and keep its replies within a token budget
+    Wrap(wrap::Options),
     /// Show what a model would see of a file
     Shape(shape::Options),
     /// The MCP server that `portion demo` calls, on stdin and stdout

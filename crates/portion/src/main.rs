@@ -4,6 +4,7 @@
 mod args;
 mod command;
 mod limits;
+mod log;
 
 use std::error::Error;
 use std::io;
@@ -16,6 +17,7 @@ use crate::args::{Args, Command};
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Demo(demo) => command::demo::run(&demo),
+        Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::DemoServer => command::demo_server::run(),
     };

@@ -2,6 +2,7 @@
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod shape;
+pub(crate) mod wrap;
 
 use std::error::Error;
 use std::process::ExitCode;

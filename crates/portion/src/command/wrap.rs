@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+use portion_core::cursor::Scope;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::mcp::McpLane;
@@ -16,6 +17,9 @@ use portion_gateway::upstream::stdio::Child;
 use super::Outcome;
 use crate::limits::{Keeping, Limits};
 use crate::log;
+
+/// The one principal of a stdio session: whoever started us.
+const LOCAL: &str = "stdio";
 
 /// Options of `portion wrap`.
 #[derive(Debug, Args)]
@@ -41,7 +45,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
     std::thread::spawn(move || tokenizer.warm());
     let message_limit = usize::try_from(options.keeping.upstream_message_limit).unwrap_or(usize::MAX);
     let store = MemoryStore::new(store::Limits {
-        bytes: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
+        memory: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
         ttl: options.keeping.snapshot_ttl,
         ..store::Limits::default()
     });
@@ -50,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         read_tool: options.read_tool.clone(),
         ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?)
     };
-    let lane = Arc::new(McpLane::new(Arc::new(Gateway::new(settings)), message_limit));
+    let lane = Arc::new(McpLane::new(Arc::new(Gateway::new(settings)), Scope::of(LOCAL), message_limit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.

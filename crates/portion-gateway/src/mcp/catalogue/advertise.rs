@@ -1,0 +1,123 @@
+//! What we add to the listed tools: our own, and short controls on those that answer with lists.
+
+use portion_core::policy::Policy;
+
+use super::super::splice::Splice;
+use super::Tool;
+
+/// claude.ai drops tools whose input schema exceeds this.
+const SCHEMA_BYTES: usize = 16_384;
+
+/// The listed form of our tool.
+pub(super) fn read_tool(name: &str) -> String {
+    const REST: &str = concat!(
+        r#","description":"Reads on in a shortened result: pass its nextCursor. "#,
+        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw for another view of it. "#,
+        r#"Nothing is lost, nothing is run again.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""cursor":{"type":"string"},"#,
+        r#""limit":{"type":"integer"},"#,
+        r#""fields":{"type":"string","description":"id,price.total or all"},"#,
+        r#""section":{"type":"string"},"#,
+        r#""path":{"type":"string","description":"/a/0/b or a.0.b"},"#,
+        r#""startLine":{"type":"integer","description":"-1 is last"},"#,
+        r#""endLine":{"type":"integer"},"#,
+        r#""page":{"type":"integer"},"#,
+        r#""offset":{"type":"integer"},"#,
+        r#""sort":{"type":"string","description":"created desc"},"#,
+        r#""raw":{"type":"boolean"},"#,
+        r#""maxTokens":{"type":"integer"}"#,
+        r#"},"required":["cursor"]},"#,
+        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    );
+    format!("{{\"name\":\"{name}\"{REST}")
+}
+
+/// Adds our controls to a list-like tool's schema, those that it has no property of the name for.
+pub(super) fn add_controls(tool: &mut Tool, splice: &mut Splice<'_>, policy: &Policy) {
+    let Some(input) = tool.input.as_ref().filter(|_| tool.list_like) else { return };
+    let limit = format!(
+        r#""limit":{{"type":"integer","minimum":1,"maximum":{},"description":"items per page"}}"#,
+        policy.max_page_size
+    );
+    let controls = [
+        ("limit", limit.as_str()),
+        ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
+        ("fields", r#""fields":{"type":"string","description":"only these, e.g. id,name; or all"}"#),
+    ];
+    let mut room = SCHEMA_BYTES.saturating_sub(input.schema.whole.len() + r#","properties":{}"#.len());
+    let mut names = Vec::new();
+    let mut added = Vec::new();
+    for (name, property) in controls {
+        let fits = room.checked_sub(property.len() + 1);
+        if let Some(left) = fits.filter(|_| !tool.has(name)) {
+            room = left;
+            names.push(name);
+            added.push(property.to_owned());
+        }
+    }
+    if added.is_empty() {
+        return;
+    }
+    match &input.properties {
+        Some(properties) => splice.append(properties, &added),
+        None => splice.append(&input.schema, &[format!("\"properties\":{{{}}}", added.join(","))]),
+    }
+    tool.advertised = names;
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::Policy;
+    use portion_core::scan::Reader;
+    use portion_core::tokens::Tokenizer;
+
+    use super::super::super::splice::Splice;
+    use super::super::super::walk;
+    use super::{SCHEMA_BYTES, Tool, add_controls, read_tool};
+
+    fn check(schema: &str, expect: &str) {
+        let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
+        let mut tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
+        let mut splice = Splice::new(&text);
+        add_controls(&mut tool, &mut splice, &Policy::default());
+        let out = splice.apply();
+        let inner = out.trim_start_matches(r#"{"name":"list_x","inputSchema":"#).trim_end_matches('}');
+        let keys: Vec<&str> =
+            ["limit", "cursor", "fields"].into_iter().filter(|name| tool.gives_us(name)).collect();
+        assert_eq!(keys.join(","), expect, "{inner}");
+        Reader::new(&out).skip().expect("JSON");
+        assert!(schema.len() > SCHEMA_BYTES || inner.len() <= SCHEMA_BYTES);
+    }
+
+    #[test]
+    fn adds_controls_where_no_property_has_the_name() {
+        check(r#"{"type":"object","properties":{"q":{}}}"#, "limit,cursor,fields");
+        check(r#"{"type":"object"}"#, "limit,cursor,fields");
+        check("{}", "limit,cursor,fields");
+        check(r#"{"type":"object","properties":{"cursor":{},"limit":{}}}"#, "fields");
+        check(r#"{"type":"object","properties":{},"allOf":[{"properties":{"limit":{}}}]}"#, "");
+        check("true", "");
+    }
+
+    #[test]
+    fn never_grows_a_schema_beyond_what_clients_take() {
+        for size in [SCHEMA_BYTES - 300, SCHEMA_BYTES - 150, SCHEMA_BYTES - 40, SCHEMA_BYTES + 10] {
+            let schema = format!(r#"{{"description":"{}","properties":{{}}}}"#, "x".repeat(size - 35));
+            let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
+            let mut tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
+            let mut splice = Splice::new(&text);
+            add_controls(&mut tool, &mut splice, &Policy::default());
+            let grown = splice.apply().len() - text.len();
+            assert!(grown == 0 || schema.len() + grown <= SCHEMA_BYTES, "{size}: {grown}");
+        }
+    }
+
+    #[test]
+    fn our_tool_is_cheap() {
+        let listed = read_tool("portion_read");
+        Reader::new(&listed).skip().expect("JSON");
+        let tokens = Tokenizer::O200k.counter().count(&listed);
+        assert!(tokens <= 250, "{tokens}");
+    }
+}

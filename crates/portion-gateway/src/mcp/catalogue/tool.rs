@@ -1,0 +1,210 @@
+//! What a listed tool says about itself, as far as it concerns us.
+
+use std::collections::HashSet;
+
+use portion_core::scan::{Kind, decoded};
+use portion_core::span::Span;
+
+use super::super::walk::{self, Sequence};
+
+/// Keywords that may name properties elsewhere than in `properties`.
+const ELSEWHERE: [&str; 9] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+];
+/// Names that begin like this promise a list.
+const LISTING: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
+
+/// One tool of the upstream.
+#[derive(Debug)]
+pub(in super::super) struct Tool {
+    pub name: String,
+    pub read_only: bool,
+    pub idempotent: bool,
+    /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
+    pub(super) list_like: bool,
+    /// Where its `inputSchema` lies in the list.
+    pub(super) input: Option<Input>,
+    /// Which of our controls were added to its schema.
+    pub(super) advertised: Vec<&'static str>,
+    properties: HashSet<String>,
+    /// Its schema lists its properties, and does not explicitly allow others.
+    closed: bool,
+}
+
+/// The places of an `inputSchema` to which properties can be added.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub schema: Sequence,
+    pub properties: Option<Sequence>,
+}
+
+impl Tool {
+    /// Reads the tool at a place of a list.
+    pub(super) fn read(text: &str, tool: Span) -> Option<Self> {
+        let name = walk::string(text, tool, "name")?;
+        let hint = |hint: &str| {
+            walk::at(text, tool, &["annotations", hint]).is_some_and(|value| value.of(text) == "true")
+        };
+        let list_like = named_like_a_list(&name)
+            || walk::member(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
+        let mut read = Self {
+            name,
+            read_only: hint("readOnlyHint"),
+            idempotent: hint("idempotentHint"),
+            list_like,
+            input: None,
+            advertised: Vec::new(),
+            properties: HashSet::new(),
+            closed: false,
+        };
+        if let Some(schema) = walk::member(text, tool, "inputSchema") {
+            read.read_input(text, schema);
+        }
+        Some(read)
+    }
+
+    /// Whether a parameter of this name is for us (CONTRACT 3).
+    pub(in super::super) fn gives_us(&self, control: &str) -> bool {
+        self.advertised.contains(&control) || (self.closed && !self.properties.contains(control))
+    }
+
+    /// Whether it has a property of that name itself.
+    pub(super) fn has(&self, property: &str) -> bool {
+        self.properties.contains(property)
+    }
+
+    fn read_input(&mut self, text: &str, schema: Span) {
+        let members = walk::members(text, schema);
+        let value = |name: &str| walk::find(text, &members, name).map(|member| member.value);
+        let is_object = walk::kind(text, schema) == Kind::Object
+            && value("type").is_none_or(|kind| walk::is(kind.of(text), "object"));
+        if !is_object || ELSEWHERE.iter().any(|name| value(name).is_some()) {
+            return;
+        }
+        let closing = |name: &str| value(name).is_none_or(|value| value.of(text) == "false");
+        let properties = value("properties");
+        if properties.is_some_and(|span| walk::kind(text, span) != Kind::Object) {
+            return;
+        }
+        self.closed =
+            properties.is_some() && closing("additionalProperties") && closing("unevaluatedProperties");
+        let properties = properties.map(|whole| {
+            let listed = walk::members(text, whole);
+            self.properties = listed.iter().map(|member| decoded(member.key.of(text))).collect();
+            Sequence { whole, items: listed.iter().map(|member| member.whole()).collect() }
+        });
+        let items = members.iter().map(|member| member.whole()).collect();
+        self.input = Some(Input { schema: Sequence { whole: schema, items }, properties });
+    }
+}
+
+fn named_like_a_list(name: &str) -> bool {
+    let words = words(name);
+    LISTING.iter().any(|listing| {
+        words.len() >= listing.len() && words.iter().zip(*listing).all(|(word, listing)| word == listing)
+    })
+}
+
+/// The words of a name in snake, kebab, dotted or camel case, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut after_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && after_lower) {
+            words.push(String::new());
+        }
+        after_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether the schema is that of an array, or of an object with an array in it.
+fn has_array(text: &str, schema: Span) -> bool {
+    let is_array = |schema: Span| {
+        walk::member(text, schema, "type").is_some_and(|kind| {
+            let listed = walk::items(text, kind);
+            listed.iter().chain([&kind]).any(|kind| walk::is(kind.of(text), "array"))
+        })
+    };
+    let properties = walk::member(text, schema, "properties");
+    let properties = properties.map(|span| walk::members(text, span)).unwrap_or_default();
+    is_array(schema) || properties.iter().any(|member| is_array(member.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::walk;
+    use super::{Tool, named_like_a_list};
+
+    /// `expect`: which of the three are ours.
+    fn check(schema: &str, expect: [bool; 3]) {
+        let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
+        let tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
+        assert_eq!(["limit", "cursor", "raw"].map(|name| tool.gives_us(name)), expect, "{schema}");
+    }
+
+    #[test]
+    fn takes_only_what_cannot_be_the_tools_own() {
+        check(r#"{"type":"object","properties":{"q":{}}}"#, [true; 3]);
+        check(r#"{"type":"object","properties":{}}"#, [true; 3]);
+        check(r#"{"properties":{"l\u0069mit":{}},"additionalProperties":false}"#, [false, true, true]);
+        check(r#"{"type":"object"}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"additionalProperties":true}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"additionalProperties":{}}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"unevaluatedProperties":{}}"#, [false; 3]);
+        check(r#"{"type":"object","properties":{},"anyOf":[{"properties":{"raw":{}}}]}"#, [false; 3]);
+        check(r##"{"$ref":"#/$defs/A","properties":{}}"##, [false; 3]);
+        check("true", [false; 3]);
+        check(r#"{"type":"object","properties":[]}"#, [false; 3]);
+    }
+
+    #[test]
+    fn knows_lists_by_their_names() {
+        for name in [
+            "list",
+            "list_items",
+            "listItems",
+            "list-items",
+            "ListItems",
+            "search",
+            "find.x",
+            "query_db",
+            "getAllUsers",
+            "get_all",
+            "GET_ALL_X",
+        ] {
+            assert!(named_like_a_list(name), "{name}");
+        }
+        for name in
+            ["listen", "listing", "research", "get", "getalluminium", "get_item", "read_query", "", "finder"]
+        {
+            assert!(!named_like_a_list(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn knows_lists_by_their_schemas() {
+        let check = |schema: &str, expect: bool| {
+            let text = format!(r#"{{"name":"x","outputSchema":{schema}}}"#);
+            let tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
+            assert_eq!(tool.list_like, expect, "{schema}");
+        };
+        check(r#"{"type":"array"}"#, true);
+        check(r#"{"type":["null","array"]}"#, true);
+        check(r#"{"type":"object","properties":{"result":{"type":"array"}}}"#, true);
+        check(r#"{"type":"object","properties":{"type":{"type":"string"}}}"#, false);
+        check("false", false);
+    }
+}

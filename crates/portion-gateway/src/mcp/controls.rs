@@ -1,0 +1,167 @@
+//! Our own parameters, taken out of a call's arguments. The rest is forwarded as it was written.
+
+use portion_core::policy::Policy;
+use portion_core::scan::{Kind, decoded, minify};
+use portion_core::span::Span;
+use portion_core::view::{CONTROLS, Request, ViewError};
+
+use super::splice::Splice;
+use super::walk::{self, Member, Sequence};
+
+/// Arguments nested deeper than this are compared as they were written, not by their sorted keys.
+const SORTED_DEPTH: usize = 32;
+
+/// Whether some argument has the name of a control.
+pub(super) fn any(text: &str, arguments: Span) -> bool {
+    walk::members(text, arguments).iter().any(|member| is_control(text, member))
+}
+
+/// Takes out of the arguments what `ours` says is ours.
+///
+/// Returns what is asked of us, and the other arguments in a form that is equal for equal ones.
+///
+/// # Errors
+/// What is wrong with a control.
+pub(super) fn split(
+    splice: &mut Splice<'_>,
+    text: &str,
+    arguments: Span,
+    ours: impl Fn(&str) -> bool,
+    policy: &Policy,
+) -> Result<(Request, String), ViewError> {
+    let members = walk::members(text, arguments);
+    let mut request = Request::default();
+    let mut taken = Vec::with_capacity(members.len());
+    for Member { key, value } in &members {
+        let name = decoded(key.of(text));
+        taken.push(ours(&name) && request.take(&name, value.of(text), policy)?);
+    }
+    request.check()?;
+    if taken.contains(&true) {
+        let items = members.iter().map(|member| member.whole()).collect();
+        splice.edit(&Sequence { whole: arguments, items }, |i| !taken[i], &[]);
+    }
+    let rest: Vec<Member> =
+        members.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(m, _)| m).collect();
+    let mut canonical = String::new();
+    sorted(text, rest, 0, &mut canonical);
+    Ok((request, canonical))
+}
+
+/// Reads the arguments of `portion_read`, which are all ours.
+///
+/// # Errors
+/// What is wrong with a control, or an argument that is none.
+pub(super) fn read(text: &str, arguments: Span, policy: &Policy) -> Result<Request, ViewError> {
+    let stranger = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
+    if let Some(Member { key, .. }) = stranger {
+        return Err(ViewError::Malformed {
+            code: "controls_conflict",
+            name: decoded(key.of(text)).chars().take(64).collect(),
+            given: "given".into(),
+            wants: "not one of cursor, limit, fields, section, path, startLine, endLine, page, pages, \
+                    offset, sort, raw, maxTokens",
+        });
+    }
+    let mut nothing = Splice::new(text);
+    split(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
+}
+
+fn is_control(text: &str, member: &Member) -> bool {
+    CONTROLS.contains(&decoded(member.key.of(text)).as_str())
+}
+
+/// Writes an object minified, its keys in order.
+fn sorted(text: &str, mut members: Vec<Member>, depth: usize, out: &mut String) {
+    members.sort_by_cached_key(|member| decoded(member.key.of(text)));
+    out.push('{');
+    for (i, Member { key, value }) in members.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        out.push_str(&portion_core::scan::quote(&decoded(key.of(text))));
+        out.push(':');
+        canonical(text, value, depth + 1, out);
+    }
+    out.push('}');
+}
+
+fn canonical(text: &str, value: Span, depth: usize, out: &mut String) {
+    match walk::kind(text, value) {
+        Kind::Object if depth < SORTED_DEPTH => sorted(text, walk::members(text, value), depth, out),
+        Kind::Array if depth < SORTED_DEPTH => {
+            out.push('[');
+            for (i, item) in walk::items(text, value).into_iter().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                canonical(text, item, depth + 1, out);
+            }
+            out.push(']');
+        }
+        _ => minify(value.of(text), out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::Policy;
+    use portion_core::view::Request;
+
+    use super::super::splice::Splice;
+    use super::super::walk;
+    use super::{any, read, split};
+
+    /// `expect`: the forwarded arguments, their canonical form, and the limit.
+    fn check(arguments: &str, expect: (&str, &str, Option<u32>)) {
+        let mut splice = Splice::new(arguments);
+        let ours = |name: &str| name != "fields";
+        let all = walk::whole(arguments);
+        let (request, canonical) =
+            split(&mut splice, arguments, all, ours, &Policy::default()).expect("good controls");
+        assert_eq!((splice.apply().as_str(), canonical.as_str(), request.limit), expect, "{arguments}");
+    }
+
+    #[test]
+    fn takes_what_is_ours_and_keeps_the_bytes_of_the_rest() {
+        check(r#"{"b": 1.0, "a":[ 1 ]}"#, (r#"{"b": 1.0, "a":[ 1 ]}"#, r#"{"a":[1],"b":1.0}"#, None));
+        check(r#"{"limit":3}"#, ("{}", "{}", Some(3)));
+        check(
+            r#"{"limit":3, "q":{"z":1,"y":2}}"#,
+            (r#"{"q":{"z":1,"y":2}}"#, r#"{"q":{"y":2,"z":1}}"#, Some(3)),
+        );
+        check(r#"{"q":1 , "l\u0069mit":"3" }"#, (r#"{"q":1 }"#, r#"{"q":1}"#, Some(3)));
+        check(r#"{"fields":"a","limit":null}"#, (r#"{"fields":"a"}"#, r#"{"fields":"a"}"#, None));
+        check("{}", ("{}", "{}", None));
+    }
+
+    #[test]
+    fn deep_arguments_end() {
+        let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        check(&deep, (&deep, &deep, None));
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        let check = |arguments: &str, expect: &str| {
+            let error = read(arguments, walk::whole(arguments), &Policy::default()).expect_err("bad");
+            assert_eq!(error.code(), expect, "{arguments}: {error}");
+        };
+        check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
+        check(r#"{"cursor":"x","limit":100000}"#, "limit_too_large");
+        check(r#"{"cursor":[7]}"#, "cursor_invalid");
+        check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
+        check(r#"{"cursor":"x","filter":"y"}"#, "controls_conflict");
+        let fine = r#"{"cursor":"x","raw":true}"#;
+        let request = read(fine, walk::whole(fine), &Policy::default()).expect("good");
+        assert_eq!(request, Request { cursor: Some("x".into()), raw: true, ..Request::default() });
+    }
+
+    #[test]
+    fn sees_controls() {
+        let check = |text: &str, expect: bool| assert_eq!(any(text, walk::whole(text)), expect, "{text}");
+        check(r#"{"a":{"limit":1}}"#, false);
+        check(r#"{"a":1,"limit":1}"#, true);
+        check("[1]", false);
+    }
+}

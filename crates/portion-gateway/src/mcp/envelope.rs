@@ -1,0 +1,220 @@
+//! One message, read once: where its id, method, params, result and error lie.
+
+use std::borrow::Cow;
+
+use portion_core::scan::{Kind, Reader, ScanError, decoded, quote};
+use portion_core::span::Span;
+use thiserror::Error;
+
+use super::walk;
+
+/// A line of the protocol.
+#[derive(Debug)]
+pub(super) enum Message {
+    One(Envelope),
+    /// JSON-RPC batches were part of revision 2025-03-26 alone.
+    Batch(Vec<Envelope>),
+}
+
+/// A JSON-RPC 2.0 message as spans of its text. Members not named here are relayed unread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Envelope {
+    pub whole: Span,
+    pub id: Option<Span>,
+    pub method: Option<Span>,
+    pub params: Option<Span>,
+    pub result: Option<Span>,
+    pub error: Option<Span>,
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Request,
+    Notification,
+    Response,
+}
+
+/// Why a line is no message.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub(super) enum NotRpc {
+    #[error(transparent)]
+    Json(#[from] ScanError),
+    #[error("not JSON-RPC 2.0: {0}")]
+    Rpc(&'static str),
+}
+
+/// The text of a line. Bytes that are no UTF-8 are replaced, and counted.
+pub(super) fn text_of(line: &[u8]) -> (Cow<'_, str>, usize) {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return (Cow::Borrowed(text), 0);
+    }
+    let replaced = line.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    (String::from_utf8_lossy(line), replaced)
+}
+
+/// Reads a message, validating all of it.
+///
+/// # Errors
+/// [`NotRpc`] for everything that is no JSON-RPC 2.0 message, or batch of such.
+pub(super) fn parse(text: &str) -> Result<Message, NotRpc> {
+    let mut reader = Reader::new(text);
+    let message = if reader.peek()? == Kind::Array {
+        let mut batch = Vec::new();
+        reader.enter_array()?;
+        while reader.next_item()? {
+            batch.push(envelope(&mut reader)?);
+        }
+        if batch.is_empty() {
+            return Err(NotRpc::Rpc("an empty batch"));
+        }
+        Message::Batch(batch)
+    } else {
+        Message::One(envelope(&mut reader)?)
+    };
+    reader.end()?;
+    Ok(message)
+}
+
+fn envelope(reader: &mut Reader<'_>) -> Result<Envelope, NotRpc> {
+    if reader.peek()? != Kind::Object {
+        return Err(NotRpc::Rpc("no object"));
+    }
+    let start = reader.at();
+    reader.enter_object()?;
+    let mut envelope = Envelope::default();
+    let mut version = false;
+    while let Some(key) = reader.next_key()? {
+        let kind = reader.peek()?;
+        let value = reader.skip()?;
+        let key = reader.text(key);
+        let name: Cow<'_, str> =
+            if key.contains('\\') { decoded(key).into() } else { key.trim_matches('"').into() };
+        match &*name {
+            "jsonrpc" => version = walk::is(reader.text(value), "2.0"),
+            "id" if !matches!(kind, Kind::String | Kind::Number | Kind::Null) => {
+                return Err(NotRpc::Rpc("an id that is no string, number or null"));
+            }
+            "id" => envelope.id = Some(value),
+            "method" if kind != Kind::String => return Err(NotRpc::Rpc("a method that is no string")),
+            "method" => envelope.method = Some(value),
+            "params" => envelope.params = Some(value),
+            "result" => envelope.result = Some(value),
+            "error" => envelope.error = Some(value),
+            _ => {}
+        }
+    }
+    envelope.whole = Span::new(start, reader.at());
+    if !version {
+        return Err(NotRpc::Rpc("`jsonrpc` is not \"2.0\""));
+    }
+    envelope.role().ok_or(NotRpc::Rpc("neither request, notification nor response"))?;
+    Ok(envelope)
+}
+
+impl Envelope {
+    /// What it is; `None` where it is nothing of JSON-RPC, which [`parse`] lets nobody see.
+    pub(super) fn role(&self) -> Option<Role> {
+        match (self.method, self.id) {
+            (Some(_), Some(_)) => Some(Role::Request),
+            (Some(_), None) => Some(Role::Notification),
+            (None, _) if self.result.is_some() || self.error.is_some() => Some(Role::Response),
+            _ => None,
+        }
+    }
+
+    /// The method's name.
+    pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let quoted = self.method.map(|span| span.of(text)).unwrap_or_default();
+        if quoted.contains('\\') { decoded(quoted).into() } else { quoted.trim_matches('"').into() }
+    }
+
+    /// The id as it was written; `null` where there is none.
+    pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
+        self.id.map_or("null", |span| span.of(text))
+    }
+
+    /// A text member of the params.
+    pub(super) fn param(&self, text: &str, name: &str) -> Option<String> {
+        walk::string(text, self.params?, name)
+    }
+}
+
+/// What tells requests apart: the id as written, but a string however it is escaped.
+pub(super) fn id_key(raw: &str) -> String {
+    if raw.contains('\\') { quote(&decoded(raw)) } else { raw.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Message, NotRpc, Role, id_key, parse, text_of};
+
+    /// `expect`: the role, and the id as written.
+    fn check(text: &str, expect: Option<(Role, &str)>) {
+        match (parse(text), expect) {
+            (Ok(Message::One(envelope)), Some((role, id))) => {
+                assert_eq!(envelope.role(), Some(role), "{text}");
+                assert_eq!(envelope.raw_id(text), id, "{text}");
+            }
+            (Err(_), None) => {}
+            (other, expect) => panic!("{text}: {other:?} instead of {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn tells_messages_apart() {
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Some((Role::Request, "1")));
+        check(r#" {"method":"x","\u0069d":"a","jsonrpc":"2.0"} "#, Some((Role::Request, "\"a\"")));
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, Some((Role::Request, "null")));
+        check(r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#, Some((Role::Notification, "null")));
+        let huge = "123456789012345678901234567890.0e0";
+        check(&format!(r#"{{"jsonrpc":"2.0","id":{huge},"result":null}}"#), Some((Role::Response, huge)));
+        check(r#"{"jsonrpc":"2.0","error":{},"id":null}"#, Some((Role::Response, "null")));
+    }
+
+    #[test]
+    fn refuses_what_is_no_message() {
+        for text in [
+            "",
+            "server listening on 8080",
+            "[]",
+            "{}",
+            "null",
+            "\"2.0\"",
+            r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#,
+            r#"{"jsonrpc":2.0,"id":1,"method":"x"}"#,
+            r#"{"id":1,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":true,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":1}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x"} {}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":}}"#,
+        ] {
+            check(text, None);
+        }
+        assert!(matches!(parse("[[]]"), Err(NotRpc::Rpc(_))));
+    }
+
+    #[test]
+    fn reads_batches() {
+        let text = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]"#;
+        let Ok(Message::Batch(batch)) = parse(text) else { panic!("a batch") };
+        assert_eq!(batch.iter().map(|e| e.method(text)).collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(batch[1].whole.of(text), r#"{"jsonrpc":"2.0","method":"b"}"#);
+    }
+
+    #[test]
+    fn replaces_and_counts_what_is_no_text() {
+        let (text, replaced) = text_of(b"a\xff\xfeb\xc3");
+        assert_eq!((&*text, replaced), ("a\u{fffd}\u{fffd}b\u{fffd}", 3));
+        assert_eq!(text_of("é".as_bytes()), ("é".into(), 0));
+    }
+
+    #[test]
+    fn an_id_is_the_same_however_it_is_escaped() {
+        assert_eq!(id_key(r#""\u00e9""#), id_key("\"é\""));
+        assert_ne!(id_key("1"), id_key("\"1\""));
+        assert_ne!(id_key("1"), id_key("1.0"));
+    }
+}

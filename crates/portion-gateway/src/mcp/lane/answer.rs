@@ -1,0 +1,83 @@
+//! Messages that neither the client nor the server wrote.
+
+use portion_core::scan::quote;
+
+use super::super::result;
+use super::pending::Asked;
+use crate::call::{Fault, Reply};
+use crate::upstream::stdio::Ended;
+
+/// JSON-RPC: the request is none that can be taken.
+pub(super) const INVALID_REQUEST: i32 = -32600;
+/// JSON-RPC: a parameter is wrong.
+const INVALID_PARAMS: i32 = -32602;
+/// JSON-RPC: it is not the request's fault.
+pub(super) const INTERNAL: i32 = -32603;
+
+/// The answer with this result, JSON.
+pub(super) fn result(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// The answer with an error.
+pub(super) fn error(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
+    let data = data.map(|data| format!(",\"data\":{data}")).unwrap_or_default();
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}")
+}
+
+/// The answer with a fault, where no tool was called.
+pub(super) fn fault(id: &str, fault: &Fault) -> String {
+    let ours = ["store_unavailable", "message_too_large", "internal", "upstream_gone"];
+    let code = if ours.contains(&fault.code) { INTERNAL } else { INVALID_PARAMS };
+    error(id, code, &fault.message, Some(&fault.to_json()))
+}
+
+/// The answer with a fault, in the form that whoever asked expects.
+pub(super) fn refusal(asked: &Asked, reason: &Fault) -> String {
+    if asked.what.is_tool() {
+        result(&asked.id, &result::fault(reason, asked.modern))
+    } else {
+        fault(&asked.id, reason)
+    }
+}
+
+/// The answer of a tool with a reply that no upstream has a part in.
+pub(super) fn called(id: &str, reply: &Reply, structured: bool, modern: bool) -> String {
+    let text = match reply {
+        Reply::Portion(portion) => result::read_tool(portion, structured, modern),
+        Reply::Fault(reason) => result::fault(reason, modern),
+        Reply::Untouched => result::fault(&nothing(), modern),
+    };
+    result(id, &text)
+}
+
+/// The answer of `resources/read` with a reply that no upstream has a part in.
+pub(super) fn read(id: &str, uri: &str, reply: &Reply, modern: bool) -> String {
+    match reply {
+        Reply::Portion(portion) => result(id, &result::read_contents(portion, uri, modern)),
+        Reply::Fault(reason) => fault(id, reason),
+        Reply::Untouched => fault(id, &nothing()),
+    }
+}
+
+/// The answer to a request that the server will not answer any more.
+pub(super) fn gone(asked: &Asked, how: Ended) -> String {
+    let reason = Fault {
+        code: "upstream_gone",
+        message: format!("{how} before it answered"),
+        advice: "the call may have acted; restart the server, then look for its outcome".into(),
+        cursor: None,
+    };
+    refusal(asked, &reason)
+}
+
+/// A gateway has nothing to leave untouched where no upstream was asked.
+fn nothing() -> Fault {
+    Fault {
+        code: "internal",
+        message: "there is nothing to show".into(),
+        advice: "call the tool again without a cursor".into(),
+        cursor: None,
+    }
+}

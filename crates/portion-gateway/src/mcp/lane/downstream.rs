@@ -1,0 +1,241 @@
+//! What the client says.
+
+use portion_core::span::Span;
+use portion_core::view::Request;
+
+use super::super::controls;
+use super::super::envelope::{Envelope, Role, parse, text_of};
+use super::super::result::{READ_URI, Shape, completed};
+use super::super::splice::Splice;
+use super::super::walk;
+use super::line::{Onward, Step, messages, settle};
+use super::method::{Row, row};
+use super::pending::{Asked, What};
+use super::upstream::ask_for_tools;
+use super::{McpLane, answer};
+use crate::call::{Call, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use crate::relay::Outgoing;
+
+/// Why a call does not go to the server as it stands.
+enum Detour {
+    /// This answers it.
+    Answer(String),
+    /// Whether the tool is ours, or what is ours in its arguments, cannot be told before the tools are known.
+    Unknown,
+}
+
+impl McpLane {
+    pub(super) async fn client_says(&self, line: Vec<u8>) -> Vec<Outgoing> {
+        let mut out = Vec::new();
+        let (onward, back) = {
+            let (text, _) = text_of(&line);
+            match parse(&text) {
+                // Whatever it is, the server shall say what it thinks of it.
+                Err(_) => (Onward::AsItCame, None),
+                Ok(message) => {
+                    let (envelopes, batch) = messages(message);
+                    let mut splice = Splice::new(&text);
+                    let mut steps = Vec::with_capacity(envelopes.len());
+                    for envelope in &envelopes {
+                        steps.push(match envelope.role() {
+                            Some(Role::Request) => self.request(&text, envelope, &mut splice, &mut out).await,
+                            Some(Role::Notification) => self.client_notifies(&text, envelope),
+                            _ => Step::Pass,
+                        });
+                    }
+                    settle(&text, splice, &envelopes, steps, batch)
+                }
+            }
+        };
+        out.extend(back.map(Outgoing::ToClient));
+        out.extend(onward.line(line).map(Outgoing::ToServer));
+        out
+    }
+
+    /// A message over the limit was dropped: whoever waits for its outcome is told.
+    pub(super) fn client_said_too_much(&self, id: Option<&str>, has_method: bool) -> Vec<Outgoing> {
+        let reason = Fault::message_too_large(self.message_limit, None);
+        tracing::warn!(limit = self.message_limit, "dropped a message of the client that is too large");
+        let Some(id) = id else { return Vec::new() };
+        let text = answer::fault(id, &reason).into_bytes();
+        vec![if has_method { Outgoing::ToClient(text) } else { Outgoing::ToServer(text) }]
+    }
+
+    fn client_notifies(&self, text: &str, envelope: &Envelope) -> Step {
+        if envelope.method(text) != "notifications/cancelled" {
+            return Step::Pass;
+        }
+        let id = envelope.params.and_then(|params| walk::member(text, params, "requestId"));
+        let forgotten = id.and_then(|id| self.state().pending.take(id.of(text)));
+        match forgotten {
+            // The server has never heard of it.
+            Some(Asked { what: What::Held { .. }, .. }) => Step::Stop,
+            _ => Step::Pass,
+        }
+    }
+
+    async fn request(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        out: &mut Vec<Outgoing>,
+    ) -> Step {
+        let id = envelope.raw_id(text);
+        if self.state().pending.has(id) {
+            let message = format!("a request with id {id} is already waiting for its answer");
+            return Step::Answer(answer::error(id, answer::INVALID_REQUEST, &message, None));
+        }
+        let modern = is_modern(text, envelope);
+        let what = match row(&envelope.method(text)) {
+            Row::Relay => What::Relay,
+            Row::Advertise => What::Advertise,
+            Row::ListTools => {
+                let mut state = self.state();
+                if state.toolless {
+                    let tools = state.catalogue.ours_alone();
+                    let result = format!("{{\"tools\":{tools}{}}}", completed(modern, true));
+                    return Step::Answer(answer::result(id, &result));
+                }
+                What::ListTools
+            }
+            Row::CallTool => match self.call(text, envelope, splice, modern).await {
+                Ok(what) => what,
+                Err(Detour::Answer(answer)) => return Step::Answer(answer),
+                Err(Detour::Unknown) => {
+                    out.extend(self.hold(text, envelope, modern));
+                    return Step::Stop;
+                }
+            },
+            Row::ReadResource => {
+                let uri = envelope.param(text, "uri").unwrap_or_default();
+                if let Some(cursor) = uri.strip_prefix(READ_URI) {
+                    let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
+                    let reply = self.follow(None, request).await;
+                    return Step::Answer(answer::read(id, &uri, &reply, modern));
+                }
+                content(Shape::Resource, endpoint(uri, EndpointKind::Resource))
+            }
+            Row::Reshape(Shape::Prompt) => {
+                let name = envelope.param(text, "name").unwrap_or_default();
+                content(Shape::Prompt, endpoint(name, EndpointKind::Prompt))
+            }
+            // What a task has brought can be asked for again.
+            Row::Reshape(shape) => content(shape, endpoint("tasks/result".into(), EndpointKind::Tool)),
+            Row::ReshapeInside => {
+                let endpoint = endpoint("tasks/get".into(), EndpointKind::Tool).into();
+                let request = Box::default();
+                What::Content { shape: Shape::Tool, endpoint, request, reuse: None, inside: true }
+            }
+        };
+        self.state().pending.add(Asked { id: id.to_owned(), modern, what });
+        Step::Pass
+    }
+
+    /// A call of a tool: what to wait for.
+    async fn call(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        modern: bool,
+    ) -> Result<What, Detour> {
+        let name = envelope.param(text, "name").unwrap_or_default();
+        let arguments = envelope.params.and_then(|params| walk::member(text, params, "arguments"));
+        let arguments = arguments.unwrap_or_default();
+        let answer = |reply: &Reply, structured| {
+            Detour::Answer(answer::called(envelope.raw_id(text), reply, structured, modern))
+        };
+        if self.is_ours(&name)? {
+            let reply = match controls::read(text, arguments, self.gateway.policy()) {
+                Ok(request) => self.follow(None, request).await,
+                Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
+            };
+            return Err(answer(&reply, false));
+        }
+        let endpoint = self.endpoint_of(name, text, arguments)?;
+        let split = {
+            let state = self.state();
+            let tool = state.catalogue.tool(&endpoint.name);
+            let ours = |control: &str| tool.is_some_and(|tool| tool.gives_us(control));
+            controls::split(splice, text, arguments, ours, self.gateway.policy())
+        };
+        let (request, canonical) = split.map_err(|error| {
+            answer(&self.gateway.refuse(error.into(), &Request::default(), Some(&endpoint)), true)
+        })?;
+        let reuse = ReuseKey::of(&endpoint, &canonical);
+        if request.cursor.is_some() {
+            return Err(answer(&self.follow(Some(endpoint), request).await, true));
+        }
+        if !request.is_plain()
+            && let Some(reply) = self.gateway.recall(self.scope, &endpoint, &reuse, &request).await
+        {
+            return Err(answer(&reply, true));
+        }
+        let (endpoint, request) = (Box::new(endpoint), Box::new(request));
+        Ok(What::Content { shape: Shape::Tool, endpoint, request, reuse: Some(reuse), inside: false })
+    }
+
+    fn is_ours(&self, name: &str) -> Result<bool, Detour> {
+        let mut state = self.state();
+        if state.toolless && !state.catalogue.is_complete() {
+            state.catalogue.ours_alone();
+        }
+        state.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
+    }
+
+    /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
+    fn endpoint_of(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, Detour> {
+        let state = self.state();
+        let tool = state.catalogue.tool(&name);
+        if tool.is_none() && !state.catalogue.is_complete() && controls::any(text, arguments) {
+            return Err(Detour::Unknown);
+        }
+        let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
+        Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
+    }
+
+    /// Keeps a call until the tools are known, and asks for them unless that is under way.
+    fn hold(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<Outgoing> {
+        let mut state = self.state();
+        let line = envelope.whole.of(text).to_owned();
+        let id = envelope.raw_id(text).to_owned();
+        state.pending.add(Asked { id, modern, what: What::Held { line } });
+        if state.pending.is_listing() {
+            return None;
+        }
+        let meta = protocol_meta(text, envelope);
+        Some(Outgoing::ToServer(ask_for_tools(&mut state.pending, meta, None)))
+    }
+
+    async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
+        self.gateway.answer(Call { scope: self.scope, endpoint, intent: Intent::Follow { request } }).await
+    }
+}
+
+fn content(shape: Shape, endpoint: Endpoint) -> What {
+    let (endpoint, request) = (Box::new(endpoint), Box::default());
+    What::Content { shape, endpoint, request, reuse: None, inside: false }
+}
+
+/// An endpoint that only reads, by its kind.
+fn endpoint(name: String, kind: EndpointKind) -> Endpoint {
+    Endpoint { name, kind, read_only: true, idempotent: true }
+}
+
+/// What begins the `_meta` keys that every request of 2026-07-28 carries.
+const PROTOCOL_META: &str = "io.modelcontextprotocol/";
+
+fn is_modern(text: &str, envelope: &Envelope) -> bool {
+    let meta = envelope.params.and_then(|params| walk::member(text, params, "_meta"));
+    meta.is_some_and(|meta| walk::member(text, meta, "io.modelcontextprotocol/protocolVersion").is_some())
+}
+
+/// The members of a request's `_meta` that are the protocol's.
+fn protocol_meta(text: &str, envelope: &Envelope) -> String {
+    let meta = envelope.params.and_then(|params| walk::member(text, params, "_meta"));
+    let members = meta.map(|meta| walk::members(text, meta)).unwrap_or_default();
+    let protocol =
+        |member: &&walk::Member| member.key.of(text).trim_start_matches('"').starts_with(PROTOCOL_META);
+    members.iter().filter(protocol).map(|member| member.whole().of(text)).collect::<Vec<_>>().join(",")
+}

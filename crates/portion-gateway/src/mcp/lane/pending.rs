@@ -1,0 +1,168 @@
+//! Requests that wait for the server's answer.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use portion_core::view::Request;
+
+use super::super::envelope::id_key;
+use super::super::result::Shape;
+use crate::call::{Endpoint, ReuseKey};
+
+/// A request under way.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Its id as it was written.
+    pub id: String,
+    /// Of a revision whose results have a `resultType`.
+    pub modern: bool,
+    pub what: What,
+}
+
+/// What is to be done with the answer.
+#[derive(Debug)]
+pub(super) enum What {
+    Advertise,
+    ListTools,
+    /// A result with content, or an error in its place. `inside`: it is a member of the answer's result.
+    Content {
+        shape: Shape,
+        endpoint: Box<Endpoint>,
+        request: Box<Request>,
+        reuse: Option<ReuseKey>,
+        inside: bool,
+    },
+    /// Not sent yet: it waits for the tools to be known.
+    Held {
+        line: String,
+    },
+    /// Our own question for the tools. Its answer is for nobody else.
+    Listing {
+        meta: String,
+    },
+    Relay,
+}
+
+impl What {
+    /// Whether whoever asked expects the result of a tool.
+    pub(super) fn is_tool(&self) -> bool {
+        matches!(self, Self::Content { shape: Shape::Tool, inside: false, .. } | Self::Held { .. })
+    }
+
+    pub(super) fn endpoint(&self) -> Option<&Endpoint> {
+        match self {
+            Self::Content { endpoint, .. } => Some(endpoint),
+            _ => None,
+        }
+    }
+}
+
+/// All of them, by id, and in the order they came.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    asked: BTreeMap<u64, Asked>,
+    places: HashMap<String, u64>,
+    count: u64,
+    held: usize,
+}
+
+impl Pending {
+    /// Whether the id is taken.
+    pub(super) fn has(&self, raw_id: &str) -> bool {
+        self.places.contains_key(&id_key(raw_id))
+    }
+
+    pub(super) fn add(&mut self, asked: Asked) {
+        self.count += 1;
+        self.held += usize::from(matches!(asked.what, What::Held { .. }));
+        self.places.insert(id_key(&asked.id), self.count);
+        self.asked.insert(self.count, asked);
+    }
+
+    /// Takes the request that an answer belongs to.
+    ///
+    /// Servers that read numbers as doubles spell a large id anew, so a number that nobody wrote is looked for by
+    /// its value.
+    pub(super) fn take(&mut self, raw_id: &str) -> Option<Asked> {
+        let key = id_key(raw_id);
+        let key = if self.places.contains_key(&key) { key } else { self.equal(&key)? };
+        let asked = self.asked.remove(&self.places.remove(&key)?)?;
+        self.held -= usize::from(matches!(asked.what, What::Held { .. }));
+        Some(asked)
+    }
+
+    /// Takes those that wait for the tools to be known, in order.
+    pub(super) fn take_held(&mut self) -> Vec<Asked> {
+        let held = self.asked.values().filter(|asked| matches!(asked.what, What::Held { .. }));
+        let ids: Vec<String> = held.map(|asked| asked.id.clone()).collect();
+        ids.iter().filter_map(|id| self.take(id)).collect()
+    }
+
+    /// Takes all of the client's, in order.
+    pub(super) fn take_all(&mut self) -> Vec<Asked> {
+        let all = std::mem::take(self);
+        all.asked.into_values().filter(|asked| !matches!(asked.what, What::Listing { .. })).collect()
+    }
+
+    /// Whether we have asked for the tools ourselves.
+    pub(super) fn is_listing(&self) -> bool {
+        self.asked.values().any(|asked| matches!(asked.what, What::Listing { .. }))
+    }
+
+    pub(super) fn holds_back(&self) -> bool {
+        self.held > 0
+    }
+
+    /// How many of the client's wait.
+    pub(super) fn len(&self) -> usize {
+        self.asked.len() - usize::from(self.is_listing())
+    }
+
+    /// An id that nobody else uses.
+    pub(super) fn own_id(&self) -> String {
+        let mut n = self.count;
+        loop {
+            let id = format!("\"portion:{n}\"");
+            if !self.has(&id) {
+                return id;
+            }
+            n += 1;
+        }
+    }
+
+    fn equal(&self, key: &str) -> Option<String> {
+        let number = |key: &str| key.parse::<f64>().ok().filter(|_| !key.starts_with('"'));
+        let wanted = number(key)?;
+        let mut equal =
+            self.places.keys().filter(|key| number(key).is_some_and(|n| n.total_cmp(&wanted).is_eq()));
+        let found = equal.next()?;
+        equal.next().is_none().then(|| found.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Asked, Pending, What};
+
+    fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
+        let mut pending = Pending::default();
+        for id in asked {
+            pending.add(Asked { id: (*id).to_owned(), modern: false, what: What::Relay });
+        }
+        assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
+        assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));
+        assert!(pending.take(answered).is_none() || asked.len() > 1);
+    }
+
+    #[test]
+    fn an_answer_finds_its_request() {
+        check(&["1", "\"1\""], "1", Some("1"));
+        check(&["1", "\"1\""], "\"1\"", Some("\"1\""));
+        check(&["\"é\""], "\"\\u00e9\"", Some("\"é\""));
+        check(&["12345678901234567890"], "12345678901234567000", Some("12345678901234567890"));
+        check(&["12345678901234567890", "12345678901234567891"], "12345678901234567000", None);
+        check(&["null"], "null", Some("null"));
+        check(&["1"], "2", None);
+        check(&["1.0"], "1", Some("1.0"));
+    }
+}

@@ -1,0 +1,208 @@
+//! What the server says.
+
+use portion_core::scan::{Kind, quote};
+use portion_core::span::Span;
+use portion_core::view::Request;
+
+use super::super::envelope::{Envelope, Role, parse, text_of};
+use super::super::result::{Failure, Outline, Shape, fault};
+use super::super::splice::Splice;
+use super::super::walk::{self, Sequence};
+use super::line::{Onward, Step, messages, settle};
+use super::pending::{Asked, Pending, What};
+use super::{McpLane, answer};
+use crate::call::{Call, Fault, Intent, Reply};
+use crate::relay::Outgoing;
+
+impl McpLane {
+    pub(super) async fn server_says(&self, line: Vec<u8>) -> Vec<Outgoing> {
+        let mut out = Vec::new();
+        let (onward, back) = {
+            let (text, invalid_utf8) = text_of(&line);
+            match parse(&text) {
+                Err(why) => {
+                    let beginning: String = text.chars().take(200).collect();
+                    tracing::warn!(%why, beginning, "dropped a line of the server that is no message");
+                    (Onward::Nothing, None)
+                }
+                Ok(message) => {
+                    let (envelopes, batch) = messages(message);
+                    let mut splice = Splice::new(&text);
+                    let mut steps = Vec::with_capacity(envelopes.len());
+                    for envelope in &envelopes {
+                        steps.push(match envelope.role() {
+                            Some(Role::Response) => {
+                                self.response(&text, invalid_utf8, envelope, &mut splice, &mut out).await
+                            }
+                            Some(Role::Notification) => self.server_notifies(&text, envelope),
+                            _ => Step::Pass,
+                        });
+                    }
+                    settle(&text, splice, &envelopes, steps, batch)
+                }
+            }
+        };
+        debug_assert!(back.is_none(), "nothing the server says is answered here");
+        onward.line(line).map(Outgoing::ToClient).into_iter().chain(out).collect()
+    }
+
+    /// A message over the limit was dropped: whoever waits for it is told.
+    pub(super) fn server_said_too_much(&self, id: Option<&str>, has_method: bool) -> Vec<Outgoing> {
+        tracing::warn!(limit = self.message_limit, "dropped a message of the server that is too large");
+        let reason = |asked: &Asked| Fault::message_too_large(self.message_limit, asked.what.endpoint());
+        match (id, has_method) {
+            (Some(id), true) => {
+                let reason = Fault::message_too_large(self.message_limit, None);
+                vec![Outgoing::ToServer(answer::fault(id, &reason).into_bytes())]
+            }
+            (Some(id), false) => {
+                let asked = self.state().pending.take(id);
+                let answer = asked.map(|asked| answer::refusal(&asked, &reason(&asked)));
+                answer.map(|answer| Outgoing::ToClient(answer.into_bytes())).into_iter().collect()
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    fn server_notifies(&self, text: &str, envelope: &Envelope) -> Step {
+        if envelope.method(text) == "notifications/tools/list_changed" {
+            self.state().catalogue.forget();
+        }
+        Step::Pass
+    }
+
+    async fn response(
+        &self,
+        text: &str,
+        invalid_utf8: usize,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        out: &mut Vec<Outgoing>,
+    ) -> Step {
+        let Some(asked) = self.state().pending.take(envelope.raw_id(text)) else { return Step::Pass };
+        match asked.what {
+            What::Relay | What::Held { .. } => {}
+            What::Advertise => self.advertise(text, envelope, splice),
+            What::ListTools => {
+                if let Some(result) = envelope.result.filter(|result| is_complete(text, *result)) {
+                    let mut state = self.state();
+                    state.catalogue.page(splice, text, result, self.gateway.policy());
+                }
+            }
+            What::Content { .. } => self.reshape(text, invalid_utf8, envelope, &asked, splice).await,
+            What::Listing { meta } => {
+                out.extend(self.listed(text, envelope, meta).await);
+                return Step::Stop;
+            }
+        }
+        Step::Pass
+    }
+
+    /// The one place where content is shaped: what is switched off is left alone here.
+    async fn reshape(
+        &self,
+        text: &str,
+        invalid_utf8: usize,
+        envelope: &Envelope,
+        asked: &Asked,
+        splice: &mut Splice<'_>,
+    ) {
+        let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return };
+        let answer = |payload, request: Request, reuse| {
+            let intent = Intent::Fresh { payload, request, reuse };
+            self.gateway.answer(Call { scope: self.scope, endpoint: Some((**endpoint).clone()), intent })
+        };
+        if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
+            match answer(failure.payload(invalid_utf8), Request::default(), None).await {
+                Reply::Untouched => {}
+                Reply::Portion(portion) => failure.serve(&portion, splice),
+                Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
+            }
+            return;
+        }
+        let result = match envelope.result {
+            Some(result) if *inside => walk::member(text, result, "result"),
+            result => result,
+        };
+        let Some((result, outline)) = result.and_then(|span| Some((span, Outline::of(text, span, *shape)?)))
+        else {
+            return;
+        };
+        // What was asked of the result is not asked of an error in its place.
+        let request = if outline.is_error() {
+            Request { max_tokens: request.max_tokens, ..Request::default() }
+        } else {
+            (**request).clone()
+        };
+        match answer(outline.payload(invalid_utf8), request, *reuse).await {
+            Reply::Untouched => outline.disown(splice),
+            Reply::Portion(portion) => outline.serve(&portion, splice),
+            Reply::Fault(reason) if *shape == Shape::Tool => {
+                splice.replace(result, fault(&reason, asked.modern));
+            }
+            Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
+        }
+    }
+
+    /// Tells the client that there are tools, ours at least.
+    fn advertise(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
+        let capabilities = envelope.result.and_then(|result| walk::member(text, result, "capabilities"));
+        let Some(whole) = capabilities.filter(|span| walk::kind(text, *span) == Kind::Object) else { return };
+        let members = walk::members(text, whole);
+        let toolless = walk::find(text, &members, "tools").is_none();
+        if toolless {
+            let items = members.iter().map(|member| member.whole()).collect();
+            splice.append(&Sequence { whole, items }, &["\"tools\":{}".to_owned()]);
+        }
+        self.state().toolless = toolless;
+    }
+
+    /// The answer to our own question for the tools: the next question, or the calls that waited for it.
+    async fn listed(&self, text: &str, envelope: &Envelope, meta: String) -> Vec<Outgoing> {
+        let held = {
+            let mut state = self.state();
+            let mut nothing = Splice::new(text);
+            let result = envelope.result.filter(|result| is_complete(text, *result));
+            let next = result
+                .and_then(|result| state.catalogue.page(&mut nothing, text, result, self.gateway.policy()));
+            if let Some(next) = next {
+                let question = ask_for_tools(&mut state.pending, meta, Some(&next));
+                return vec![Outgoing::ToServer(question)];
+            }
+            if !state.catalogue.is_complete() {
+                // A server that does not list has no tool that we could know, nor one of our name.
+                state.catalogue.ours_alone();
+            }
+            state.pending.take_held()
+        };
+        let mut out = Vec::new();
+        for asked in held {
+            if let What::Held { line } = asked.what {
+                out.extend(self.client_says(line.into_bytes()).await);
+            }
+        }
+        out
+    }
+}
+
+/// Our own question for a page of the tools.
+pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<&str>) -> Vec<u8> {
+    let id = pending.own_id();
+    let mut params = Vec::new();
+    params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
+    params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
+    let params =
+        if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
+    let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
+    pending.add(Asked { id, modern: false, what: What::Listing { meta } });
+    question.into_bytes()
+}
+
+/// Answers with an error instead.
+fn refuse(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
+    splice.replace(envelope.whole, answer::fault(envelope.raw_id(text), reason));
+}
+
+fn is_complete(text: &str, result: Span) -> bool {
+    walk::member(text, result, "resultType").is_none_or(|kind| walk::is(kind.of(text), "complete"))
+}

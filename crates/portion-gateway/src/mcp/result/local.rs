@@ -1,0 +1,76 @@
+//! Results of our own making.
+
+use portion_core::render::{Body, Portion};
+use portion_core::scan::quote;
+use portion_core::span::Span;
+
+use super::super::walk;
+use super::NOTICE;
+use super::serve::{Shown, entry, notice_entry};
+use crate::call::Fault;
+
+/// A portion as the result of a tool that was not asked. `structured`: with its `structuredContent`, which a tool of the
+/// upstream may have to have and `portion_read` has not. `modern`: the request was of a revision whose results have
+/// a `resultType`.
+pub(crate) fn read_tool(portion: &Portion, structured: bool, modern: bool) -> String {
+    tool(portion.into(), structured, modern)
+}
+
+fn tool(shown: Shown<'_>, structured: bool, modern: bool) -> String {
+    let mut blocks: Vec<String> = shown.pieces.iter().map(|piece| block(&piece.body)).collect();
+    blocks.push(text_block(shown.notice));
+    let meta = format!("\"_meta\":{{\"{NOTICE}\":{}}}", shown.notice);
+    let structured = shown.structured.filter(|_| structured);
+    let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();
+    format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completed(modern, false))
+}
+
+/// The answer of `resources/read` on one of our URIs.
+pub(crate) fn read_contents(portion: &Portion, uri: &str, modern: bool) -> String {
+    let shown = Shown::from(portion);
+    let mut entries: Vec<String> = shown
+        .pieces
+        .iter()
+        .map(|piece| match &piece.body {
+            Body::Text(text) | Body::Block(text) => entry(&quote(uri), "text/plain", text),
+        })
+        .collect();
+    entries.push(notice_entry(shown.notice));
+    let meta = format!("\"_meta\":{{\"{NOTICE}\":{}}}", shown.notice);
+    format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completed(modern, true))
+}
+
+/// A fault as the result of a tool.
+pub(crate) fn fault(fault: &Fault, modern: bool) -> String {
+    let block = text_block(&fault.to_json());
+    format!("{{\"content\":[{block}],\"isError\":true{}}}", completed(modern, false))
+}
+
+/// What 2026-07-28 wants in a result, and earlier revisions do not know. `cached`: of a kind that clients cache.
+pub(crate) fn completed(modern: bool, cached: bool) -> &'static str {
+    match (modern, cached) {
+        (true, true) => ",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"",
+        (true, false) => ",\"resultType\":\"complete\"",
+        (false, _) => "",
+    }
+}
+
+fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", quote(text))
+}
+
+/// A part as a content block, wherever it came from.
+fn block(body: &Body) -> String {
+    let json = match body {
+        Body::Text(text) => return text_block(text),
+        Body::Block(json) => json,
+    };
+    let all: Span = walk::whole(json);
+    if walk::string(json, all, "type").is_some() {
+        json.clone()
+    } else if walk::string(json, all, "uri").is_some() {
+        format!("{{\"type\":\"resource\",\"resource\":{json}}}")
+    } else {
+        text_block(json)
+    }
+}

@@ -1,0 +1,24 @@
+//! From a result to the payload in it, and from a portion back into the result.
+//!
+//! An [`Outline`] knows where the parts of a result lie. The core decides which of them are shown and how
+//! long; here they are put back in their places, and everything around them keeps its bytes.
+
+mod failure;
+mod local;
+mod outline;
+mod serve;
+mod tree;
+
+pub(super) use failure::Failure;
+pub(super) use local::{completed, fault, read_contents, read_tool};
+pub(super) use outline::{Outline, Shape};
+
+/// Under this prefix `_meta` is ours: what an upstream puts there is taken out.
+const OURS: &str = "io.portion/";
+/// Where a result's `_meta` repeats the notice.
+const NOTICE: &str = "io.portion/notice";
+/// Begins the URIs that we answer ourselves; a cursor follows.
+pub(super) const READ_URI: &str = "portion://read/";
+
+#[cfg(test)]
+mod tests;

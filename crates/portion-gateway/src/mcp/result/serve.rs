@@ -1,0 +1,170 @@
+//! A portion, put back in the places of its result.
+
+use std::collections::HashMap;
+
+use portion_core::render::{Body, Portion};
+use portion_core::scan::{Kind, decoded, quote};
+use portion_core::span::Span;
+
+use super::super::splice::Splice;
+use super::super::walk;
+use super::outline::{Outline, Part, PartKind, Shape};
+use super::{NOTICE, READ_URI};
+
+/// What is shown, told apart from how it was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown<'a> {
+    pub pieces: &'a [portion_core::render::Piece],
+    pub structured: Option<&'a str>,
+    pub notice: &'a str,
+}
+
+impl<'a> From<&'a Portion> for Shown<'a> {
+    fn from(portion: &'a Portion) -> Self {
+        Self { pieces: portion.pieces(), structured: portion.structured(), notice: portion.notice() }
+    }
+}
+
+impl Outline<'_> {
+    /// Shows the portion in place of the payload, and nothing of the payload besides.
+    pub(crate) fn serve(&self, portion: &Portion, splice: &mut Splice<'_>) {
+        self.show(portion.into(), splice);
+    }
+
+    /// Takes out what an upstream put under our names, for a result that is otherwise untouched.
+    pub(crate) fn disown(&self, splice: &mut Splice<'_>) {
+        if let Some((meta, taken)) = self.meta.as_ref().filter(|(_, taken)| !taken.is_empty()) {
+            splice.edit(meta, |i| !taken.contains(&i), &[]);
+        }
+    }
+
+    pub(super) fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
+        let pieces: HashMap<&str, &Body> =
+            shown.pieces.iter().map(|piece| (piece.address.as_str(), &piece.body)).collect();
+        let mut gone: Vec<Vec<bool>> =
+            self.sequences.iter().map(|held| vec![false; held.sequence.items.len()]).collect();
+        for hidden in &self.hidden {
+            gone[0][*hidden] = true;
+        }
+        for part in &self.parts {
+            let body = pieces.get(part.address.as_str()).copied();
+            let with = match part.kind {
+                PartKind::Structured => {
+                    shown.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
+                }
+                _ => body.and_then(|body| self.replacement(part, body)),
+            };
+            match with {
+                Some(Some(with)) => splice.replace(part.place, with),
+                Some(None) => {}
+                None => gone[part.slot.0][part.slot.1] = true,
+            }
+        }
+        // Inner sequences come after outer ones.
+        for i in (1..self.sequences.len()).rev() {
+            if let Some((outer, item)) = self.sequences[i].parent.filter(|_| gone[i].iter().all(|gone| *gone))
+            {
+                gone[outer][item] = true;
+            }
+        }
+        let notice = self.notice_item(shown.notice);
+        let mut added = Vec::new();
+        if self.list.is_none() {
+            added.push(format!("\"{}\":[{notice}]", self.shape.list_name()));
+            self.lose_member(self.shape.list_name(), &mut gone);
+        }
+        added.extend(self.mark(shown.notice, &mut gone, splice));
+        for (i, held) in self.sequences.iter().enumerate() {
+            let added = match i {
+                0 => added.as_slice(),
+                i if Some(i) == self.list => std::slice::from_ref(&notice),
+                _ => &[],
+            };
+            if !added.is_empty() || gone[i].contains(&true) {
+                splice.edit(&held.sequence, |item| !gone[i][item], added);
+            }
+        }
+    }
+
+    /// What to put in a part's place: `Some(None)` where it already says that, `None` where it must go.
+    #[expect(clippy::option_option, reason = "gone, as it is, or replaced")]
+    fn replacement(&self, part: &Part, body: &Body) -> Option<Option<String>> {
+        let current = part.place.of(self.text);
+        let text_block = |text: &str| format!("{{\"type\":\"text\",\"text\":{}}}", quote(text));
+        let with = match (body, &part.kind) {
+            (Body::Text(text) | Body::Block(text), PartKind::Text) => {
+                // A text shown whole keeps its escapes. An escape takes at most six bytes for one.
+                let near = current.len() >= text.len() && current.len() <= text.len() * 6 + 2;
+                if near && decoded(current) == *text {
+                    return Some(None);
+                }
+                quote(text)
+            }
+            (Body::Block(json), _) if json == current => return Some(None),
+            (Body::Block(json), _) => json.clone(),
+            (Body::Text(_), PartKind::Aside | PartKind::Structured) => return None,
+            (Body::Text(text), PartKind::Block(_)) => text_block(text),
+            (Body::Text(text), PartKind::Message) => {
+                format!("{{\"role\":\"user\",\"content\":{}}}", text_block(text))
+            }
+            (Body::Text(text), PartKind::Entry(_)) => {
+                let uri = walk::member(self.text, part.place, "uri");
+                let uri = uri.filter(|uri| walk::kind(self.text, *uri) == Kind::String && uri.len() < 2048);
+                let uri = uri.map_or("\"portion://part\"", |uri| uri.of(self.text));
+                entry(uri, "text/plain", text)
+            }
+        };
+        Some(Some(with))
+    }
+
+    /// The notice as the last item of the content.
+    fn notice_item(&self, notice: &str) -> String {
+        match self.shape {
+            Shape::Tool => format!("{{\"type\":\"text\",\"text\":{}}}", quote(notice)),
+            Shape::Prompt => {
+                let text = quote(notice);
+                format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
+            }
+            Shape::Resource => notice_entry(notice),
+        }
+    }
+
+    /// Repeats the notice in `_meta`. Returns the member to add where there is no such object to add it to.
+    fn mark(&self, notice: &str, gone: &mut [Vec<bool>], splice: &mut Splice<'_>) -> Option<String> {
+        let member = format!("\"{NOTICE}\":{notice}");
+        let stays = |gone: &[Vec<bool>]| {
+            let items = &self.sequences[0].sequence.items;
+            let meta = |span: &Span, whole: Span| span.end == whole.end && span.start < whole.start;
+            let found = self.meta.as_ref()?;
+            let at = items.iter().position(|item| meta(item, found.0.whole))?;
+            (!gone[0][at]).then_some(found)
+        };
+        if let Some((meta, taken)) = stays(gone) {
+            splice.edit(meta, |i| !taken.contains(&i), &[member]);
+            return None;
+        }
+        self.lose_member("_meta", gone);
+        Some(format!("\"_meta\":{{{member}}}"))
+    }
+
+    fn lose_member(&self, name: &str, gone: &mut [Vec<bool>]) {
+        for (i, item) in self.sequences[0].sequence.items.iter().enumerate() {
+            let member = walk::member_key(self.text, *item);
+            gone[0][i] |= walk::is(member, name);
+        }
+    }
+}
+
+/// The notice as an entry of `contents`. Its URI is never the same twice, for clients cache by URI.
+pub(super) fn notice_entry(notice: &str) -> String {
+    let all = walk::whole(notice);
+    let next = walk::string(notice, all, "nextCursor")
+        .or_else(|| walk::string(notice, walk::member(notice, all, "meta")?, "cursor"));
+    let uri = next.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
+    entry(&quote(&uri), "application/json", notice)
+}
+
+/// An entry of `contents`.
+pub(super) fn entry(uri: &str, mime: &str, text: &str) -> String {
+    format!("{{\"uri\":{uri},\"mimeType\":\"{mime}\",\"text\":{}}}", quote(text))
+}

@@ -1,0 +1,108 @@
+//! Editing a message where it lies: what is not named keeps its bytes.
+
+use portion_core::span::Span;
+
+use super::walk::Sequence;
+
+/// A text and what to change in it.
+#[derive(Debug)]
+pub(super) struct Splice<'a> {
+    text: &'a str,
+    edits: Vec<(Span, String)>,
+}
+
+impl<'a> Splice<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, edits: Vec::new() }
+    }
+
+    /// Puts something in a place. Of two places that overlap, the one that begins first wins, of two that
+    /// begin together the longer.
+    pub(super) fn replace(&mut self, place: Span, with: impl Into<String>) {
+        self.edits.push((place, with.into()));
+    }
+
+    /// Leaves members or items out, and adds others (`"key":value`, or values) at the end.
+    pub(super) fn edit(&mut self, sequence: &Sequence, keep: impl Fn(usize) -> bool, added: &[String]) {
+        let items = &sequence.items;
+        let kept = (0..items.len()).rev().find(|i| keep(*i));
+        for i in (0..kept.unwrap_or(0)).filter(|i| !keep(*i)) {
+            self.replace(Span { start: items[i].start, end: items[i + 1].start }, "");
+        }
+        let mut tail = added.join(",");
+        if kept.is_some() && !added.is_empty() {
+            tail.insert(0, ',');
+        }
+        let start = match (kept, items.first()) {
+            (Some(kept), _) => items[kept].end,
+            (None, Some(first)) => first.start,
+            (None, None) => sequence.whole.start + 1,
+        };
+        let end = items.last().map_or(start, |last| last.end);
+        if start < end || !tail.is_empty() {
+            self.replace(Span { start, end }, tail);
+        }
+    }
+
+    /// Adds members or items at the end.
+    pub(super) fn append(&mut self, sequence: &Sequence, added: &[String]) {
+        self.edit(sequence, |_| true, added);
+    }
+
+    /// Whether nothing is to be changed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The text with everything changed.
+    pub(super) fn apply(self) -> String {
+        let all = Span::new(0, self.text.len());
+        self.apply_within(all)
+    }
+
+    /// What stands at a span, changed.
+    pub(super) fn apply_within(mut self, span: Span) -> String {
+        self.edits.sort_by_key(|(place, _)| (place.start, u32::MAX - place.end));
+        let added: usize = self.edits.iter().map(|(_, with)| with.len()).sum();
+        let removed: usize = self.edits.iter().map(|(place, _)| place.len()).sum();
+        let mut out = String::with_capacity((span.len() + added).saturating_sub(removed) + 1);
+        let mut done = span.start;
+        for (place, with) in self.edits {
+            if place.start < done || place.end > span.end {
+                continue;
+            }
+            out.push_str(Span { start: done, end: place.start }.of(self.text));
+            out.push_str(&with);
+            done = place.end;
+        }
+        out.push_str(Span { start: done, end: span.end }.of(self.text));
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk::{Sequence, items, whole};
+    use super::Splice;
+
+    fn check(array: &str, keep: &[usize], added: &[&str], expect: &str) {
+        let sequence = Sequence { whole: whole(array), items: items(array, whole(array)) };
+        let mut splice = Splice::new(array);
+        let added: Vec<String> = added.iter().map(ToString::to_string).collect();
+        splice.edit(&sequence, |i| keep.contains(&i), &added);
+        assert_eq!(splice.apply(), expect);
+    }
+
+    #[test]
+    fn edits_sequences_and_keeps_their_space() {
+        check("[]", &[], &[], "[]");
+        check("[ ]", &[], &["1"], "[1 ]");
+        check("[1, 2 ,3 ]", &[0, 1, 2], &[], "[1, 2 ,3 ]");
+        check("[1, 2 ,3 ]", &[0, 1, 2], &["4", "5"], "[1, 2 ,3,4,5 ]");
+        check("[1, 2 ,3 ]", &[1], &[], "[2 ]");
+        check("[1, 2 ,3 ]", &[0], &["9"], "[1,9 ]");
+        check("[1, 2 ,3 ]", &[0, 2], &[], "[1, 3 ]");
+        check("[1, 2 ,3 ]", &[], &[], "[ ]");
+        check("[1, 2 ,3 ]", &[], &["9"], "[9 ]");
+    }
+}
