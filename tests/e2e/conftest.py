@@ -7,14 +7,14 @@ from harness.peer import Peer
 
 
 @pytest.fixture(scope="module")
-def fixture():
+def peer():
     """The fixture server behind Portion, one process a module."""
     with Peer(wrapped(FIXTURE)) as peer:
         yield peer
 
 
 @pytest.fixture(scope="module")
-def bare_fixture():
+def direct():
     """The fixture server as it is: what the payloads were."""
     with Peer(FIXTURE) as peer:
         yield peer

@@ -17,45 +17,45 @@ def check_text(peer, result, text):
     assert "".join(reply.text for reply in walk(peer, first)) == text
 
 
-def test_a_big_resource_is_chunked(fixture):
-    check_text(fixture, fixture.read("fixture://log"), corpus.traced_log())
+def test_a_big_resource_is_chunked(peer):
+    check_text(peer, peer.read("fixture://log"), corpus.traced_log())
 
 
-def test_a_big_list_in_a_resource_is_paged(fixture):
-    first = lawful(fixture.read("fixture://bookings"))
+def test_a_big_list_in_a_resource_is_paged(peer):
+    first = lawful(peer.read("fixture://bookings"))
     assert first.notice["totalCount"] == 500
-    assert pages_joined(fixture, first) == exact(corpus.bookings())
+    assert pages_joined(peer, first) == exact(corpus.bookings())
 
 
-def test_a_small_resource_is_untouched(fixture, bare_fixture):
-    assert fixture.read("fixture://note") == bare_fixture.read("fixture://note")
+def test_a_small_resource_is_untouched(peer, direct):
+    assert peer.read("fixture://note") == direct.read("fixture://note")
 
 
-def test_a_big_prompt_is_chunked(fixture):
-    check_text(fixture, fixture.prompt("review_log"), corpus.traced_log())
+def test_a_big_prompt_is_chunked(peer):
+    check_text(peer, peer.prompt("review_log"), corpus.traced_log())
 
 
-def test_a_small_prompt_is_untouched(fixture, bare_fixture):
-    assert fixture.prompt("greet") == bare_fixture.prompt("greet")
+def test_a_small_prompt_is_untouched(peer, direct):
+    assert peer.prompt("greet") == direct.prompt("greet")
 
 
-def test_a_big_error_stays_an_error_and_is_chunked(fixture):
-    result = fixture.call("fail")
+def test_a_big_error_stays_an_error_and_is_chunked(peer):
+    result = peer.call("fail")
     assert result["isError"] is True
-    check_text(fixture, result, corpus.traced_log())
+    check_text(peer, result, corpus.traced_log())
 
 
-def test_a_small_error_is_untouched(fixture, bare_fixture):
-    assert fixture.call("fail_briefly") == bare_fixture.call("fail_briefly")
+def test_a_small_error_is_untouched(peer, direct):
+    assert peer.call("fail_briefly") == direct.call("fail_briefly")
 
 
-def test_a_string_that_a_python_server_wraps_is_one_part_with_its_text(fixture):
-    check_text(fixture, fixture.call("get_log_result"), corpus.traced_log())
+def test_a_string_that_a_python_server_wraps_is_one_part_with_its_text(peer):
+    check_text(peer, peer.call("get_log_result"), corpus.traced_log())
 
 
-def test_one_cursor_crosses_many_blocks(fixture):
+def test_one_cursor_crosses_many_blocks(peer):
     small = ["Bookings and the log follow.", "Half way.", "The end."]
-    walked = [text for reply in walk(fixture, lawful(fixture.call("get_blocks"))) for text in reply.texts]
+    walked = [text for reply in walk(peer, lawful(peer.call("get_blocks"))) for text in reply.texts]
     assert sorted(text for text in walked if text in small) == sorted(small), "each once"
     rows = [row["id"] for text in walked if text.startswith("[") for row in json.loads(text)]
     assert rows == [f"BK-{number:04}" for number in range(1, 201)]

@@ -28,8 +28,8 @@ def check_list(peer, result, payload, *path):
     assert raw_joined(peer, first) == payload
 
 
-def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(fixture):
-    first = lawful(fixture.call("list_bookings"))
+def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(peer):
+    first = lawful(peer.call("list_bookings"))
     assert ids(first) == IDS[:50]
     assert first.next and first.notice["totalCount"] == 500
     expected = {"kind": "page", "pageSize": 50, "served": 50, "offset": 0, "hasMore": True}
@@ -37,8 +37,8 @@ def test_v1_1_a_plain_list_of_500_is_the_first_50_with_total_and_cursor(fixture)
     assert {"id", "status", "guest"} <= {name.split(".")[0] for name in first.meta["fieldsAvailable"]}
 
 
-def test_v1_1_what_a_condensed_page_left_out_is_named(fixture):
-    first = lawful(fixture.call("list_bookings"))
+def test_v1_1_what_a_condensed_page_left_out_is_named(peer):
+    first = lawful(peer.call("list_bookings"))
     served, whole = items(first)[0], exact(corpus.bookings())[0]
     gone = set(whole.names()) - set(served.names())
     assert gone, "50 whole bookings do not fit in the budget"
@@ -46,37 +46,37 @@ def test_v1_1_what_a_condensed_page_left_out_is_named(fixture):
     assert {"id", "status"} <= set(served.names())
 
 
-def test_v1_2_the_cursor_gives_the_next_batch_and_a_new_cursor(fixture):
-    first = lawful(fixture.call("list_bookings"))
-    second = lawful(fixture.call("portion_read", cursor=first.next))
+def test_v1_2_the_cursor_gives_the_next_batch_and_a_new_cursor(peer):
+    first = lawful(peer.call("list_bookings"))
+    second = lawful(peer.call("portion_read", cursor=first.next))
     assert ids(second) == IDS[50 : 50 + len(ids(second))]
     assert second.next and second.next != first.next
 
 
-def test_v1_2_the_same_cursor_gives_the_same_reply(fixture):
-    first = lawful(fixture.call("list_bookings"))
-    assert fixture.call("portion_read", cursor=first.next) == fixture.call("portion_read", cursor=first.next)
+def test_v1_2_the_same_cursor_gives_the_same_reply(peer):
+    first = lawful(peer.call("list_bookings"))
+    assert peer.call("portion_read", cursor=first.next) == peer.call("portion_read", cursor=first.next)
 
 
-def test_v1_2_the_tool_itself_takes_the_cursor_and_is_not_called_again(fixture):
-    first = lawful(fixture.call("list_bookings"))
-    before = fixture.call("count_calls", tool="list_bookings")
-    second = lawful(fixture.call("list_bookings", cursor=first.next))
+def test_v1_2_the_tool_itself_takes_the_cursor_and_is_not_called_again(peer):
+    first = lawful(peer.call("list_bookings"))
+    before = peer.call("count_calls", tool="list_bookings")
+    second = lawful(peer.call("list_bookings", cursor=first.next))
     assert ids(second)[0] == IDS[50]
-    assert fixture.call("count_calls", tool="list_bookings") == before
+    assert peer.call("count_calls", tool="list_bookings") == before
 
 
-def test_v1_2_a_page_by_number_comes_from_the_same_snapshot(fixture):
-    lawful(fixture.call("list_bookings"))
-    before = fixture.call("count_calls", tool="list_bookings")
-    third = lawful(fixture.call("list_bookings", page=3, limit=50), HARD_CAP)
+def test_v1_2_a_page_by_number_comes_from_the_same_snapshot(peer):
+    lawful(peer.call("list_bookings"))
+    before = peer.call("count_calls", tool="list_bookings")
+    third = lawful(peer.call("list_bookings", page=3, limit=50), HARD_CAP)
     assert ids(third) == IDS[100 : 100 + len(ids(third))]
     assert third.meta["offset"] == 100
-    assert fixture.call("count_calls", tool="list_bookings") == before
+    assert peer.call("count_calls", tool="list_bookings") == before
 
 
-def test_v1_2_a_page_past_the_end_is_empty_and_says_so(fixture):
-    past = lawful(fixture.call("list_bookings", page=99, limit=50), HARD_CAP)
+def test_v1_2_a_page_past_the_end_is_empty_and_says_so(peer):
+    past = lawful(peer.call("list_bookings", page=99, limit=50), HARD_CAP)
     assert items(past) == [] and past.meta["hasMore"] is False and past.next is None
     assert past.notice["totalCount"] == 500
 
@@ -85,52 +85,52 @@ def test_v1_3_a_list_of_10_is_whole_and_untouched():
     assert same_line(FIXTURE, "list_bookings", count=10)
 
 
-def test_v1_4_the_last_page_has_no_next_cursor(fixture):
-    *_, last = walk(fixture, lawful(fixture.call("list_bookings")))
+def test_v1_4_the_last_page_has_no_next_cursor(peer):
+    *_, last = walk(peer, lawful(peer.call("list_bookings")))
     assert last.next is None and "nextCursor" not in last.notice
     assert last.meta["hasMore"] is False and last.meta["cursor"]
     assert ids(last)[-1] == IDS[-1]
 
 
-def test_v1_an_array_is_paged_and_nothing_lost(fixture):
-    check_list(fixture, fixture.call("list_bookings"), corpus.bookings())
+def test_v1_an_array_is_paged_and_nothing_lost(peer):
+    check_list(peer, peer.call("list_bookings"), corpus.bookings())
 
 
-def test_v1_a_nested_list_keeps_its_place_and_what_stands_around_it(fixture):
+def test_v1_a_nested_list_keeps_its_place_and_what_stands_around_it(peer):
     payload = f'{{"status":"ok","data":{{"items":{corpus.bookings()},"source":"fixture"}}}}'
-    result = fixture.call("search_bookings")
+    result = peer.call("search_bookings")
     assert lawful(result).json["status"] == "ok"
-    check_list(fixture, result, payload, "data", "items")
+    check_list(peer, result, payload, "data", "items")
 
 
-def test_v1_structured_content_is_the_same_view(fixture):
-    fixture.tools()
+def test_v1_structured_content_is_the_same_view(peer):
+    peer.tools()
     for tool, key in (("get_all_structured", "bookings"), ("get_all_result", "result")):
-        result = fixture.call(tool)
+        result = peer.call(tool)
         first = lawful(result)
         assert [row["id"] for row in first.structured[key]] == IDS[:50]
         assert first.structured["nextCursor"] == first.next and first.structured["meta"] == first.meta
-        check_list(fixture, result, f'{{"{key}":{corpus.bookings()}}}', key)
+        check_list(peer, result, f'{{"{key}":{corpus.bookings()}}}', key)
 
 
-def test_v1_fields_are_projected_and_go_on(fixture):
-    first = lawful(fixture.call("list_bookings", fields="id,price.total", limit=100), HARD_CAP)
-    rows = [row for page in walk(fixture, first, HARD_CAP) for row in items(page)]
+def test_v1_fields_are_projected_and_go_on(peer):
+    first = lawful(peer.call("list_bookings", fields="id,price.total", limit=100), HARD_CAP)
+    rows = [row for page in walk(peer, first, HARD_CAP) for row in items(page)]
     assert [row["id"] for row in rows] == IDS
     assert all(row.names() == ["id", "price"] and row["price"].names() == ["total"] for row in rows)
     assert rows[1]["price"]["total"] == "315.50", "numbers keep their spelling"
 
 
-def test_v1_odd_numbers_escapes_and_duplicate_keys_keep_their_bytes(fixture):
+def test_v1_odd_numbers_escapes_and_duplicate_keys_keep_their_bytes(peer):
     payload = corpus.oddities()
-    first = lawful(fixture.call("read_text", name="oddities"))
+    first = lawful(peer.call("read_text", name="oddities"))
     assert first.meta["kind"] == "page" and first.notice["totalCount"] == 1200
-    assert pages_joined(fixture, first) == exact(payload)
-    assert raw_joined(fixture, first) == payload
+    assert pages_joined(peer, first) == exact(payload)
+    assert raw_joined(peer, first) == payload
 
 
-def test_v1_the_notice_is_compact_json_and_counts_itself(fixture):
-    first = lawful(fixture.call("list_bookings"))
+def test_v1_the_notice_is_compact_json_and_counts_itself(peer):
+    first = lawful(peer.call("list_bookings"))
     last = first.all_texts[-1]
     assert last == json.dumps(json.loads(last), ensure_ascii=False, separators=(",", ":"))
     assert first.meta["estimatedTokens"] <= BUDGET

@@ -24,15 +24,15 @@ def check_section(reply, name):
     assert value == WHOLE[name]
 
 
-def test_v2_1_a_big_object_is_summarized(fixture):
-    served = summary(fixture).json
+def test_v2_1_a_big_object_is_summarized(peer):
+    served = summary(peer).json
     for name in ("id", "status", "guest", "dates", "property"):
         assert served[name] == WHOLE[name]
     assert len(served) < len(WHOLE) or served != WHOLE
 
 
-def test_v2_1_the_summary_says_how_to_get_named_sections(fixture):
-    meta = summary(fixture).meta
+def test_v2_1_the_summary_says_how_to_get_named_sections(peer):
+    meta = summary(peer).meta
     details = meta["detailsAvailable"]
     assert details["tool"] == "portion_read" and details["arguments"]["cursor"] == meta["cursor"]
     for name in ("financials", "messages", "houseRules", "amenities"):
@@ -40,46 +40,46 @@ def test_v2_1_the_summary_says_how_to_get_named_sections(fixture):
     assert meta["totalFields"] > 0 and meta["projectedFields"]
 
 
-def test_v2_2_the_financial_section_is_whole_and_alone(fixture):
-    details = summary(fixture).meta["detailsAvailable"]
+def test_v2_2_the_financial_section_is_whole_and_alone(peer):
+    details = summary(peer).meta["detailsAvailable"]
     arguments = {**details["arguments"], "section": "financials"}
-    check_section(lawful(fixture.call(details["tool"], **arguments), HARD_CAP), "financials")
+    check_section(lawful(peer.call(details["tool"], **arguments), HARD_CAP), "financials")
 
 
-def test_v2_2_a_path_reaches_into_a_section(fixture):
-    cursor = summary(fixture).meta["cursor"]
+def test_v2_2_a_path_reaches_into_a_section(peer):
+    cursor = summary(peer).meta["cursor"]
     for path in ("/financials/payouts/1", "financials.payouts.1"):
-        reply = lawful(fixture.call("portion_read", cursor=cursor, path=path), HARD_CAP)
+        reply = lawful(peer.call("portion_read", cursor=cursor, path=path), HARD_CAP)
         assert reply.json == WHOLE["financials"]["payouts"][1]
 
 
-def test_v2_2_the_sections_do_not_call_the_tool_again(fixture):
-    cursor = summary(fixture).meta["cursor"]
-    before = fixture.call("count_calls", tool="get_booking")
+def test_v2_2_the_sections_do_not_call_the_tool_again(peer):
+    cursor = summary(peer).meta["cursor"]
+    before = peer.call("count_calls", tool="get_booking")
     for name in ("financials", "dates"):
-        check_section(lawful(fixture.call("portion_read", cursor=cursor, section=name), HARD_CAP), name)
-    assert fixture.call("count_calls", tool="get_booking") == before
+        check_section(lawful(peer.call("portion_read", cursor=cursor, section=name), HARD_CAP), name)
+    assert peer.call("count_calls", tool="get_booking") == before
 
 
 def test_v2_3_an_object_under_500_tokens_is_whole():
     assert same_line(FIXTURE, "get_small_booking")
 
 
-def test_v2_4_a_summary_tells_its_cost(fixture):
-    meta = summary(fixture).meta
+def test_v2_4_a_summary_tells_its_cost(peer):
+    meta = summary(peer).meta
     assert 0 < meta["estimatedTokens"] <= BUDGET
     assert abs(meta["budgetUsed"] - meta["estimatedTokens"] / BUDGET) <= 0.01
     assert meta["budgetRemaining"] == BUDGET - meta["estimatedTokens"]
 
 
-def test_v2_nothing_of_a_summarized_object_is_lost(fixture):
-    assert raw_joined(fixture, summary(fixture)) == corpus.big_booking()
+def test_v2_nothing_of_a_summarized_object_is_lost(peer):
+    assert raw_joined(peer, summary(peer)) == corpus.big_booking()
 
 
-def test_v2_long_strings_are_elided_with_the_way_to_the_rest(fixture):
-    reply = lawful(fixture.call("read_text", name="photo"))
+def test_v2_long_strings_are_elided_with_the_way_to_the_rest(peer):
+    reply = lawful(peer.call("read_text", name="photo"))
     elided = reply.json["bytes"]
     assert "[+" in elided and "path=/bytes" in elided
-    chunk = lawful(fixture.call("portion_read", cursor=reply.meta["cursor"], path="/bytes", raw=True), HARD_CAP)
+    chunk = lawful(peer.call("portion_read", cursor=reply.meta["cursor"], path="/bytes", raw=True), HARD_CAP)
     assert chunk.next and chunk.meta["kind"] == "raw"
-    assert raw_joined(fixture, reply) == corpus.photo()
+    assert raw_joined(peer, reply) == corpus.photo()

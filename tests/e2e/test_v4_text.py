@@ -29,49 +29,49 @@ def lines(text, first, last):
     return "".join(text.splitlines(keepends=True)[first - 1 : last])
 
 
-def test_v4_1_a_log_of_10000_lines_is_its_first_200_a_cursor_and_the_total(fixture):
-    first = lawful(fixture.call("read_text", name="short_log"))
+def test_v4_1_a_log_of_10000_lines_is_its_first_200_a_cursor_and_the_total(peer):
+    first = lawful(peer.call("read_text", name="short_log"))
     assert first.text == lines(corpus.short_log(), 1, 200)
     meta = first.meta
     assert first.next and (meta["startLine"], meta["endLine"], meta["totalLines"]) == (1, 200, 10_000)
     assert meta["bytesInChunk"] == len(first.text)
 
 
-def test_v4_1_the_chunks_are_the_log(fixture):
-    chunks = check_chunks(fixture, "short_log", corpus.short_log(), lambda before, _: before.endswith("\n"))
+def test_v4_1_the_chunks_are_the_log(peer):
+    chunks = check_chunks(peer, "short_log", corpus.short_log(), lambda before, _: before.endswith("\n"))
     assert len(chunks) == 50
 
 
-def test_v4_2_no_log_entry_and_no_stack_trace_is_cut(fixture):
-    check_chunks(fixture, "traced_log", corpus.traced_log(), lambda _, after: corpus.ENTRY.match(after))
+def test_v4_2_no_log_entry_and_no_stack_trace_is_cut(peer):
+    check_chunks(peer, "traced_log", corpus.traced_log(), lambda _, after: corpus.ENTRY.match(after))
 
 
-def test_v4_2_no_sentence_is_cut(fixture):
-    check_chunks(fixture, "prose", corpus.prose(), lambda before, _: before.rstrip().endswith("."))
+def test_v4_2_no_sentence_is_cut(peer):
+    check_chunks(peer, "prose", corpus.prose(), lambda before, _: before.rstrip().endswith("."))
 
 
-def test_v4_2_no_code_block_is_cut(fixture):
-    check_chunks(fixture, "manual", corpus.manual(), lambda before, _: before.count("```") % 2 == 0)
+def test_v4_2_no_code_block_is_cut(peer):
+    check_chunks(peer, "manual", corpus.manual(), lambda before, _: before.count("```") % 2 == 0)
 
 
 @pytest.mark.parametrize(
     ("start", "end", "first", "last"),
     [(5000, 5010, 5000, 5010), (1, 1, 1, 1), (-5, -1, 9996, 10_000), (9_999, 10_000, 9_999, 10_000)],
 )
-def test_v4_3_a_line_range_is_exactly_that_range(fixture, start, end, first, last):
-    whole = lawful(fixture.call("read_text", name="traced_log"))
+def test_v4_3_a_line_range_is_exactly_that_range(peer, start, end, first, last):
+    whole = lawful(peer.call("read_text", name="traced_log"))
     for asked in (
-        fixture.call("portion_read", cursor=whole.meta["cursor"], startLine=start, endLine=end),
-        fixture.call("read_text", name="traced_log", startLine=start, endLine=end),
+        peer.call("portion_read", cursor=whole.meta["cursor"], startLine=start, endLine=end),
+        peer.call("read_text", name="traced_log", startLine=start, endLine=end),
     ):
         reply = lawful(asked, HARD_CAP)
         assert reply.text == lines(corpus.traced_log(), first, last)
         assert (reply.meta["kind"], reply.meta["startLine"], reply.meta["endLine"]) == ("range", first, last)
 
 
-def test_v4_3_a_long_line_range_goes_on_by_cursor(fixture):
-    first = lawful(fixture.call("read_text", name="traced_log", startLine=100, endLine=3000), HARD_CAP)
-    joined = "".join(reply.text for reply in walk(fixture, first, HARD_CAP))
+def test_v4_3_a_long_line_range_goes_on_by_cursor(peer):
+    first = lawful(peer.call("read_text", name="traced_log", startLine=100, endLine=3000), HARD_CAP)
+    joined = "".join(reply.text for reply in walk(peer, first, HARD_CAP))
     assert joined == lines(corpus.traced_log(), 100, 3000)
 
 
@@ -80,8 +80,8 @@ def test_v4_4_text_under_1000_tokens_is_whole():
     assert same_line(FIXTURE, "read_text", name="short_text")
 
 
-def test_v4_a_section_by_its_heading(fixture):
-    first = lawful(fixture.call("read_text", name="manual"))
-    reply = lawful(fixture.call("portion_read", cursor=first.meta["cursor"], section="Chapter 7"), HARD_CAP)
+def test_v4_a_section_by_its_heading(peer):
+    first = lawful(peer.call("read_text", name="manual"))
+    reply = lawful(peer.call("portion_read", cursor=first.meta["cursor"], section="Chapter 7"), HARD_CAP)
     manual = corpus.manual()
     assert reply.text == manual[manual.index("## Chapter 7\n") : manual.index("## Chapter 8\n")]

@@ -12,8 +12,8 @@ from harness.wire import Wire
 
 
 @pytest.fixture(scope="module")
-def first(fixture):
-    return lawful(fixture.call("list_bookings"))
+def first(peer):
+    return lawful(peer.call("list_bookings"))
 
 
 def check_refused(result, code, *says):
@@ -48,21 +48,21 @@ def test_v6_1_nobody_is_told_to_repeat_a_call_that_may_have_acted():
         assert "call import_bookings again" not in Reply(result).error["advice"]
 
 
-def test_v6_1_a_cursor_of_another_process_is_invalid(fixture, first):
+def test_v6_1_a_cursor_of_another_process_is_invalid(peer, first):
     with Peer(wrapped(FIXTURE)) as other:
         check_refused(other.call("portion_read", cursor=first.next), "cursor_invalid")
 
 
-def test_v6_1_no_flipped_character_is_accepted(fixture, first):
+def test_v6_1_no_flipped_character_is_accepted(peer, first):
     good = first.next
     for at, was in enumerate(good):
         forged = good[:at] + ("A" if was != "A" else "B") + good[at + 1 :]
-        check_refused(fixture.call("portion_read", cursor=forged), "cursor_invalid")
+        check_refused(peer.call("portion_read", cursor=forged), "cursor_invalid")
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "A" * 48, "A" * 100_000, "é\u0000", "null"])
-def test_v6_1_what_is_no_cursor_is_invalid(fixture, cursor):
-    check_refused(fixture.call("portion_read", cursor=cursor), "cursor_invalid")
+def test_v6_1_what_is_no_cursor_is_invalid(peer, cursor):
+    check_refused(peer.call("portion_read", cursor=cursor), "cursor_invalid")
 
 
 REFUSALS = [
@@ -89,26 +89,26 @@ def named(value):
 
 
 @pytest.mark.parametrize(("controls", "code", "says"), REFUSALS, ids=named)
-def test_v6_2_malformed_controls_are_refused_with_what_is_allowed(fixture, first, controls, code, says):
-    check_refused(fixture.call("portion_read", cursor=first.meta["cursor"], **controls), code, *says)
+def test_v6_2_malformed_controls_are_refused_with_what_is_allowed(peer, first, controls, code, says):
+    check_refused(peer.call("portion_read", cursor=first.meta["cursor"], **controls), code, *says)
 
 
 @pytest.mark.parametrize(("controls", "code", "says"), REFUSALS[:6], ids=named)
-def test_v6_2_the_upstream_is_not_called_with_them(fixture, controls, code, says):
-    before = fixture.call("count_calls", tool="list_bookings")
-    check_refused(fixture.call("list_bookings", **controls), code, *says)
-    assert fixture.call("count_calls", tool="list_bookings") == before
+def test_v6_2_the_upstream_is_not_called_with_them(peer, controls, code, says):
+    before = peer.call("count_calls", tool="list_bookings")
+    check_refused(peer.call("list_bookings", **controls), code, *says)
+    assert peer.call("count_calls", tool="list_bookings") == before
 
 
-def test_v6_2_a_late_error_keeps_the_snapshot(fixture):
+def test_v6_2_a_late_error_keeps_the_snapshot(peer):
     """Which fields there are is known after the call only: the error carries the cursor, nobody calls twice."""
-    result = fixture.call("list_bookings", fields="statsu")
+    result = peer.call("list_bookings", fields="statsu")
     check_refused(result, "field_unknown", "status")
     cursor = Reply(result).error.get("cursor") or Reply(result).meta["cursor"]
-    before = fixture.call("count_calls", tool="list_bookings")
-    again = lawful(fixture.call("portion_read", cursor=cursor, fields="status"), HARD_CAP)
+    before = peer.call("count_calls", tool="list_bookings")
+    again = lawful(peer.call("portion_read", cursor=cursor, fields="status"), HARD_CAP)
     assert items(again)[0].names() == ["status"]
-    assert fixture.call("count_calls", tool="list_bookings") == before
+    assert peer.call("count_calls", tool="list_bookings") == before
 
 
 @pytest.mark.parametrize("counter", ["auto", "o200k", "chars4"])
@@ -127,33 +127,33 @@ def test_v6_3_the_byte_limit_holds_whatever_the_estimate(counter):
     assert text == corpus.padding()
 
 
-def test_v6_4_deeply_nested_data_are_described_and_not_lost(fixture):
-    reply = lawful(fixture.call("read_text", name="deep"))
+def test_v6_4_deeply_nested_data_are_described_and_not_lost(peer):
+    reply = lawful(peer.call("read_text", name="deep"))
     assert '"T-1"' in reply.text and '"tree"' in reply.text
-    assert raw_joined(fixture, reply) == corpus.deep()
+    assert raw_joined(peer, reply) == corpus.deep()
 
 
-def test_v6_4_an_image_passes_untouched(fixture, bare_fixture):
-    assert fixture.call("get_image", kibibytes=100) == bare_fixture.call("get_image", kibibytes=100)
+def test_v6_4_an_image_passes_untouched(peer, direct):
+    assert peer.call("get_image", kibibytes=100) == direct.call("get_image", kibibytes=100)
 
 
-def test_v6_4_an_image_over_the_limit_is_described(fixture):
-    reply = lawful(fixture.call("get_image", kibibytes=6 * 1024))
+def test_v6_4_an_image_over_the_limit_is_described(peer):
+    reply = lawful(peer.call("get_image", kibibytes=6 * 1024))
     assert not any(block["type"] == "image" for block in reply.result["content"])
     assert "image/png" in json.dumps(reply.result)
 
 
-def test_v6_4_base64_is_not_served_as_if_it_were_prose(fixture):
-    reply = lawful(fixture.call("read_text", name="photo"))
+def test_v6_4_base64_is_not_served_as_if_it_were_prose(peer):
+    reply = lawful(peer.call("read_text", name="photo"))
     assert reply.json["name"] == "Terrace" and reply.json["mime"] == "image/png"
     assert len(reply.json["bytes"]) < 2000
 
 
-def test_v6_5_pages_are_of_one_moment_while_the_data_change(fixture):
-    first = lawful(fixture.call("list_live"))
+def test_v6_5_pages_are_of_one_moment_while_the_data_change(peer):
+    first = lawful(peer.call("list_live"))
     rows = []
-    for page in walk(fixture, first):
-        lawful(fixture.call("list_live"))
+    for page in walk(peer, first):
+        lawful(peer.call("list_live"))
         rows += [(row["id"], row["status"]) for row in items(page)]
     assert len(rows) == 500
     shifts = {(corpus.STATUSES.index(status) - int(name[3:])) % 5 for name, status in rows}
