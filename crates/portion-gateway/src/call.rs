@@ -2,6 +2,8 @@
 //!
 //! A raw payload goes in, and only a [`Portion`], a [`Fault`] or the word that nothing need change comes out.
 
+use std::sync::Arc;
+
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
 use portion_core::render::Portion;
@@ -17,6 +19,8 @@ pub struct Call {
     pub scope: Scope,
     /// What was called; `None` where one of our own tools was.
     pub endpoint: Option<Endpoint>,
+    /// The name under which this caller knows the tool that reads on.
+    pub read_tool: Arc<str>,
     /// What is to be made.
     pub intent: Intent,
 }

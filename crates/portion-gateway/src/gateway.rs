@@ -30,10 +30,10 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway of these parts. The policy is taken to be valid.
     pub fn new(settings: Settings) -> Self {
-        let Settings { policy, counter, secret, store, read_tool, clock } = settings;
+        let Settings { policy, counter, secret, store, clock } = settings;
         let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
         let keyring = Keyring::new(&secret);
-        let renderer = Arc::new(Renderer { policy, fallback, counter, keyring, read_tool });
+        let renderer = Arc::new(Renderer { policy, fallback, counter, keyring });
         Self { renderer, store, clock }
     }
 
@@ -44,12 +44,12 @@ impl Gateway {
 
     /// The reply to a call.
     pub async fn answer(&self, call: Call) -> Reply {
-        let Call { scope, endpoint, intent } = call;
+        let Call { scope, endpoint, read_tool, intent } = call;
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                self.fresh(scope, endpoint.map(Arc::new), payload, request, reuse).await
+                self.fresh(scope, endpoint.map(Arc::new), read_tool, payload, request, reuse).await
             }
-            Intent::Follow { request } => self.follow(scope, endpoint.as_ref(), request).await,
+            Intent::Follow { request } => self.follow(scope, endpoint.as_ref(), read_tool, request).await,
         }
     }
 
@@ -61,6 +61,7 @@ impl Gateway {
         &self,
         scope: Scope,
         endpoint: &Endpoint,
+        read_tool: &Arc<str>,
         reuse: &ReuseKey,
         request: &Request,
     ) -> Option<Reply> {
@@ -70,7 +71,8 @@ impl Gateway {
         }
         let held = self.store.recall(&scope, *reuse, (self.clock)()).await?;
         let Held { id, snapshot, .. } = held;
-        let job = Job { scope, id, snapshot, base: None, request: request.clone(), form: Form::Again };
+        let (request, read_tool) = (request.clone(), Arc::clone(read_tool));
+        let job = Job { scope, id, snapshot, base: None, request, form: Form::Again, read_tool };
         Some(self.serve(job, Some(endpoint)).await)
     }
 
@@ -89,6 +91,7 @@ impl Gateway {
         &self,
         scope: Scope,
         endpoint: Option<Arc<Endpoint>>,
+        read_tool: Arc<str>,
         payload: Payload,
         request: Request,
         reuse: Option<ReuseKey>,
@@ -103,7 +106,8 @@ impl Gateway {
             }
         };
         let id = random_id();
-        let job = Job { scope, id: id.unwrap_or_default(), snapshot, base: None, request, form: Form::Fresh };
+        let form = Form::Fresh;
+        let job = Job { scope, id: id.unwrap_or_default(), snapshot, base: None, request, form, read_tool };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
@@ -126,7 +130,13 @@ impl Gateway {
         self.conclude(job, rendered, kept, endpoint.as_deref()).await
     }
 
-    async fn follow(&self, scope: Scope, endpoint: Option<&Endpoint>, request: Request) -> Reply {
+    async fn follow(
+        &self,
+        scope: Scope,
+        endpoint: Option<&Endpoint>,
+        read_tool: Arc<str>,
+        request: Request,
+    ) -> Reply {
         let Some(token) = &request.cursor else {
             let fault = Fault::cursor_invalid("no cursor was given", endpoint);
             return self.refuse(fault, &request, endpoint);
@@ -142,14 +152,14 @@ impl Gateway {
             Ok(Held { id, snapshot, view, endpoint: source }) => {
                 let form = if endpoint.is_some() { Form::Again } else { Form::Text };
                 let base = Some((view, pointer.position));
-                let job = Job { scope, id, snapshot, base, request, form };
+                let job = Job { scope, id, snapshot, base, request, form, read_tool };
                 return self.serve(job, source.as_deref().or(endpoint)).await;
             }
             Err(Missing::View { root }) => {
                 let Held { id, snapshot, .. } = *root;
-                let whole =
-                    Job { scope, id, snapshot, base: None, request: Request::default(), form: Form::Text };
-                Fault::view_expired(self.renderer.handle(&whole), &self.renderer.read_tool)
+                let (base, request, form) = (None, Request::default(), Form::Text);
+                let whole = Job { scope, id, snapshot, base, request, form, read_tool };
+                Fault::view_expired(self.renderer.handle(&whole), &whole.read_tool)
             }
             Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),
             Err(Missing::Unknown) => Fault::cursor_expired(endpoint),
@@ -197,7 +207,7 @@ impl Gateway {
                 return Reply::Portion(portion);
             }
             Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
-            Rendered::Failed => Fault::not_rendered(handle(), &self.renderer.read_tool),
+            Rendered::Failed => Fault::not_rendered(handle(), &job.read_tool),
         };
         self.refuse(fault, &job.request, endpoint)
     }

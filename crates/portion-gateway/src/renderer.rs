@@ -21,7 +21,6 @@ pub(crate) struct Renderer {
     pub(crate) fallback: Policy,
     pub(crate) counter: &'static dyn TokenCounter,
     pub(crate) keyring: Keyring,
-    pub(crate) read_tool: String,
 }
 
 /// One reply to be rendered.
@@ -34,6 +33,8 @@ pub(crate) struct Job {
     pub(crate) base: Option<(View, Position)>,
     pub(crate) request: Request,
     pub(crate) form: Form,
+    /// The name under which the caller knows the tool that reads on.
+    pub(crate) read_tool: Arc<str>,
 }
 
 /// In which form a reply is expected.
@@ -98,7 +99,7 @@ impl Renderer {
             Err(error) => return Rendered::Wrong(error),
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
-        let cx = Context { policy, counter, mint: &mint, read_tool: &self.read_tool };
+        let cx = Context { policy, counter, mint: &mint, read_tool: &job.read_tool };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {

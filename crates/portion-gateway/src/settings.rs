@@ -8,9 +8,6 @@ use portion_core::tokens::TokenCounter;
 
 use crate::store::SnapshotStore;
 
-/// The name under which our reading tool is listed, unless it is renamed.
-pub const READ_TOOL: &str = "portion_read";
-
 /// Tells the time, so that a test can.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
@@ -24,8 +21,6 @@ pub struct Settings {
     pub secret: [u8; 32],
     /// Keeps what was captured.
     pub store: Arc<dyn SnapshotStore>,
-    /// The name of our reading tool, for notices and advice.
-    pub read_tool: String,
     /// Tells the time.
     pub clock: Clock,
 }
@@ -33,14 +28,7 @@ pub struct Settings {
 impl Settings {
     /// The defaults around a counter, a store and a secret.
     pub fn new(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
-        Self {
-            policy: Policy::default(),
-            counter,
-            secret,
-            store,
-            read_tool: READ_TOOL.to_owned(),
-            clock: Arc::new(Instant::now),
-        }
+        Self { policy: Policy::default(), counter, secret, store, clock: Arc::new(Instant::now) }
     }
 }
 

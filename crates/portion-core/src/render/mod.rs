@@ -130,19 +130,23 @@ impl Draft {
         let about = own.filter(|_| text.shaped.is_none()).unwrap_or(&text);
         let said = walk.notice(about, limits.tokens);
         let body: usize = text.pieces.iter().map(|piece| walk.cost(piece)).sum();
-        let (notice, mut tokens) = settled(&said, detail, |notice| body + counter.count(notice));
-        let mut bytes = text.pieces.iter().map(wire_bytes).sum::<usize>() + 3 * notice.len();
-        let structured = structured.as_ref().map(|form| {
-            let said = walk.notice(form.own().unwrap_or(&text), limits.tokens);
-            let mut rendered = String::new();
-            let (_, cost) = settled(&said, detail, |notice| {
-                rendered = structured::merge(walk, form, &text, notice);
-                counter.count(&rendered)
+        let mut rendered = None;
+        // Twins share one notice, which tells the cost of the dearer.
+        let (notice, mut tokens) = settled(&said, detail, |notice| {
+            let twin = structured.as_ref().filter(|form| form.own().is_none());
+            rendered = twin.map(|form| structured::merge(walk, form, &text, notice));
+            let as_text = body + counter.count(notice);
+            rendered.as_ref().map_or(as_text, |twin| counter.count(twin).max(as_text))
+        });
+        if let (Some(form), Some(own)) = (&structured, own) {
+            let (_, cost) = settled(&walk.notice(own, limits.tokens), detail, |notice| {
+                counter.count(rendered.insert(structured::merge(walk, form, &text, notice)))
             });
             tokens = tokens.max(cost);
-            bytes += rendered.len();
-            rendered
-        });
+        }
+        let structured = rendered;
+        let mut bytes = text.pieces.iter().map(wire_bytes).sum::<usize>() + 3 * notice.len();
+        bytes += structured.as_ref().map_or(0, String::len);
         let (kind, stages) = match &about.shaped {
             Some(shaped) => (shaped.drawn.kind, shaped.drawn.stages.clone()),
             None => ("whole", Vec::new()),

@@ -6,13 +6,21 @@ use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
 
 /// What `structuredContent` is made from.
 pub(super) enum Form<'a> {
-    /// What the text shows. `under_result` is `None` where that is not the whole in its own shape.
-    Twin {
-        /// Whether it stands under the sole key `result`.
-        under_result: Option<bool>,
-    },
+    /// What the text shows.
+    Twin(Shape<'a>),
     /// A part of its own.
     Own(Box<Channel<'a>>),
+}
+
+/// How a value that the text shows stands in `structuredContent`.
+#[derive(Clone, Copy)]
+pub(super) enum Shape<'a> {
+    /// As the whole.
+    Whole,
+    /// Under its sole key, quotes included.
+    Under(&'a str),
+    /// Not at all: it is a part of what stands there, and told of beside it.
+    Beside,
 }
 
 impl<'a> Form<'a> {
@@ -20,7 +28,7 @@ impl<'a> Form<'a> {
     pub(super) fn own(&self) -> Option<&Channel<'a>> {
         match self {
             Self::Own(own) => Some(own),
-            Self::Twin { .. } => None,
+            Self::Twin(_) => None,
         }
     }
 }
@@ -30,9 +38,9 @@ const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
 /// The whole `structuredContent` of a reply, the notice merged in: always a JSON object.
 pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice: &str) -> String {
-    let (channel, under_result) = match form {
-        Form::Own(own) => (&**own, Some(false)),
-        Form::Twin { under_result } => (text, *under_result),
+    let (channel, shape) = match form {
+        Form::Own(own) => (&**own, Shape::Whole),
+        Form::Twin(shape) => (text, *shape),
     };
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);
     let taken = part.and_then(|part| part.subject()).is_some_and(takes_our_keys);
@@ -40,13 +48,12 @@ pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice
     let drawn = &shaped.drawn;
     let value = if drawn.json { drawn.body.clone() } else { quote(&drawn.body) };
     let in_shape = drawn.kind != "raw";
-    match under_result {
-        Some(true) if in_shape => with_notice(&format!("{{\"result\":{value}}}"), notice, taken),
-        Some(false) if in_shape && drawn.json => match Kind::of(&value) {
+    match shape {
+        Shape::Under(key) if in_shape => with_notice(&format!("{{{key}:{value}}}"), notice, taken),
+        Shape::Whole if in_shape && drawn.json => match Kind::of(&value) {
             Kind::Object => with_notice(value.trim(), notice, taken),
             _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),
         },
-        // A part of a value cannot stand where the value stood: it is told of beside it.
         _ => {
             let inner = with_notice(&format!("{{\"value\":{value}}}"), notice, false);
             format!("{{\"portion\":{inner}}}")

@@ -6,11 +6,11 @@ use super::drawn::{Drawn, Spot};
 use super::notice::Notice;
 use super::portion::{Body, Piece};
 use super::room::Room;
-use super::structured::Form as StructuredForm;
+use super::structured::{Form as StructuredForm, Shape};
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::payload::Media;
-use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, cells};
+use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, Twin, cells};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -57,16 +57,20 @@ impl<'a> Walk<'a> {
     pub(super) fn structured(&self, room: Room<'_>, text: &Channel<'a>) -> Option<StructuredForm<'a>> {
         let (at, part) =
             self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
+        let twin = |twin: Twin| match twin.under {
+            Some(key) => Shape::Under(key.of(part.text())),
+            None => Shape::Whole,
+        };
         if let Target::Node(node) = &self.asked.view.target {
             let shown = usize::from(node.part);
-            let itself = (shown == at).then_some(false);
-            let twin = part.twin.filter(|twin| twin.of == shown).map(|twin| twin.under_result);
-            let under_result = itself.or(twin).filter(|_| node.pointer.is_empty());
-            return Some(StructuredForm::Twin { under_result });
+            let itself = (shown == at).then_some(Shape::Whole);
+            let shape = itself.or(part.twin.filter(|twin| twin.of == shown).map(twin));
+            let shape = shape.filter(|_| node.pointer.is_empty());
+            return Some(StructuredForm::Twin(shape.unwrap_or(Shape::Beside)));
         }
         match part.twin {
-            Some(twin) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == twin.of) => {
-                Some(StructuredForm::Twin { under_result: Some(twin.under_result) })
+            Some(own) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == own.of) => {
+                Some(StructuredForm::Twin(twin(own)))
             }
             _ => {
                 let from = Position { part: at as u16, ..Position::default() };

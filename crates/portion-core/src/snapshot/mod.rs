@@ -22,6 +22,7 @@ pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 
 use crate::payload::{Content, Media, Payload};
+use crate::span::Span;
 
 /// An immutable payload with its index.
 #[derive(Clone, Debug)]
@@ -63,8 +64,8 @@ pub enum PartBody {
 pub struct Twin {
     /// The index of the part that it repeats.
     pub of: usize,
-    /// Whether it does so under its sole key `result`, as Python servers write it.
-    pub under_result: bool,
+    /// Its sole key, quotes included, where it repeats the part under one: `{"result": …}`.
+    pub under: Option<Span>,
 }
 
 /// Captures a payload: takes its bytes over and indexes them.

@@ -144,9 +144,15 @@ fn dominant(text: &str, members: &Members, fits: impl Fn(&Member) -> bool) -> Op
 
 fn dominant_array(text: &str, members: &Members) -> Option<(usize, Layout)> {
     let at = dominant(text, members, |member| member.kind == Kind::Array)?;
-    // An array of bare numbers is one value of a record: a vector, a series.
+    // An array of bare numbers is one value of a record: a vector, a series. So is one that only nests another.
     let first = Reader::resume(text, members.list[at].value.start as usize + 1).peek().ok()?;
-    (!matches!(first, Kind::Number | Kind::Bool | Kind::Null)).then_some((at, Layout::Array))
+    let several = members.largest_array.as_ref().is_some_and(|(_, items)| items.len() > 1);
+    let is_list = match first {
+        Kind::Object | Kind::String => true,
+        Kind::Array => several,
+        Kind::Number | Kind::Bool | Kind::Null => false,
+    };
+    is_list.then_some((at, Layout::Array))
 }
 
 fn has_identity(text: &str, members: &Members) -> bool {

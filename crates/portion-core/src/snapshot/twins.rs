@@ -1,7 +1,7 @@
 //! Results that say the same twice: once as text, for models, and once as `structuredContent`, for programs.
 //!
-//! Servers differ in how. The text may be the whole JSON, or what stands under the sole key `result`, where Python
-//! servers put whatever is no object; a list may be one text block, or a block an item.
+//! Servers differ in how. The text may be the whole JSON, or what stands under a sole key: Python servers put whatever is
+//! no object under `result`, others name it `content`. A list may be one text block, or a block an item.
 
 use super::{Form, Part, PartBody, Slice, Subject, Twin};
 use crate::scan::{Reader, decoded, same_json};
@@ -11,39 +11,41 @@ use crate::span::Span;
 /// The text part that `structuredContent` repeats, if one does.
 pub(super) fn find(parts: &[Part], structured: usize) -> Option<Twin> {
     let whole = parts[structured].text();
-    let result = sole_result(whole).map(|span| span.of(whole));
+    let sole = sole_member(whole);
     parts.iter().enumerate().filter(|(i, _)| *i != structured).find_map(|(of, part)| {
         let subject = part.subject()?;
         let text: &str = &subject.text;
-        if matches!(subject.form, Form::Text(_)) {
-            // Text that is no JSON can only be the string under `result`.
-            let string = result.filter(|json| json.starts_with('"'))?;
-            let alike = string.len() >= text.len() + 2 && decoded(string) == text;
-            return alike.then_some(Twin { of, under_result: true });
+        let is_json = !matches!(subject.form, Form::Text(_));
+        if is_json && same_json(text, whole) {
+            return Some(Twin { of, under: None });
         }
-        if same_json(text, whole) {
-            return Some(Twin { of, under_result: false });
-        }
-        result.filter(|json| same_json(text, json)).map(|_| Twin { of, under_result: true })
+        let (key, value) = sole?;
+        let value = value.of(whole);
+        let alike = match is_json {
+            true if !value.starts_with('"') => same_json(text, value),
+            // The string is never shorter than the text it stands for.
+            _ => value.starts_with('"') && value.len() >= text.len() + 2 && decoded(value) == text,
+        };
+        alike.then_some(Twin { of, under: Some(key) })
     })
 }
 
-/// Where every item of the list under `result` is a text block of its own as well, puts one part in place of those
+/// Where every item of the list under a sole key is a text block of its own as well, puts one part in place of those
 /// blocks: the list.
 pub(super) fn gather_items(parts: &mut Vec<Part>, structured: usize) {
-    let Some(gathered) = items_as_blocks(parts, structured) else { return };
+    let Some((gathered, key)) = items_as_blocks(parts, structured) else { return };
     let last = parts.remove(structured);
     parts.clear();
     parts.push(gathered);
-    parts.push(Part { twin: Some(Twin { of: 0, under_result: true }), ..last });
+    parts.push(Part { twin: Some(Twin { of: 0, under: Some(key) }), ..last });
 }
 
-fn items_as_blocks(parts: &[Part], structured: usize) -> Option<Part> {
+fn items_as_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {
     let blocks: Vec<&str> =
         parts.iter().enumerate().filter(|(i, _)| *i != structured).map(|(_, p)| p.text()).collect();
     let all_text = parts.iter().all(|part| part.subject().is_some());
     let whole = parts[structured].subject()?;
-    let list = sole_result(&whole.text).filter(|span| span.of(&whole.text).starts_with('['))?;
+    let (key, list) = sole_member(&whole.text).filter(|(_, value)| value.of(&whole.text).starts_with('['))?;
     let json = list.of(&whole.text);
     let items = cells(json);
     let alike = |(block, item): (&&str, &Span)| {
@@ -59,7 +61,7 @@ fn items_as_blocks(parts: &[Part], structured: usize) -> Option<Part> {
         return None;
     }
     let body = PartBody::Readable(Subject::of_payload(Slice::part(&whole.text, list)));
-    Some(Part { address: "/content".into(), body, twin: None, item_blocks: true })
+    Some((Part { address: "/content".into(), body, twin: None, item_blocks: true }, key))
 }
 
 fn is_json(text: &str) -> bool {
@@ -67,12 +69,11 @@ fn is_json(text: &str) -> bool {
     reader.skip().and_then(|_| reader.end()).is_ok()
 }
 
-/// The value of an object's only key, where that is `result`.
-fn sole_result(json: &str) -> Option<Span> {
+/// The key and the value of an object that has but one member.
+fn sole_member(json: &str) -> Option<(Span, Span)> {
     let mut reader = Reader::new(json);
     reader.enter_object().ok()?;
     let key = reader.next_key().ok()??;
     let value = reader.skip().ok()?;
-    let sole = reader.text(key) == "\"result\"" && reader.next_key().ok()?.is_none();
-    sole.then_some(value)
+    reader.next_key().ok()?.is_none().then_some((key, value))
 }

@@ -1,14 +1,14 @@
 //! The MCP lane: what is made of each JSON-RPC message between a client and a server.
 //!
 //! Messages are relayed as the bytes that came. A message is read once into spans
-//! ([`envelope`]); where something has to change, only that place is rewritten ([`splice`]). No message is
+//! (`envelope`); where something has to change, only that place is rewritten (`splice`). No message is
 //! ever turned into values and back, so unknown methods, vendor fields, number spelling and key order
 //! pass whatever the revision of the protocol.
 //!
-//! - [`lane`]: the table from method to what is done, and the requests that wait
-//! - [`result`]: from a result to a payload, and from a portion back into the result
-//! - [`catalogue`]: what `tools/list` teaches us, and what we add to it
-//! - [`controls`]: our own parameters, taken out of a call's arguments
+//! - `lane`: the table from method to what is done, and the requests that wait
+//! - `result`: from a result to a payload, and from a portion back into the result
+//! - `catalogue`: what `tools/list` teaches us, and what we add to it
+//! - `controls`: our own parameters, taken out of a call's arguments
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
@@ -20,4 +20,4 @@ mod result;
 mod splice;
 mod walk;
 
-pub use lane::McpLane;
+pub use lane::{McpLane, READ_TOOL};

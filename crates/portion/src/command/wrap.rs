@@ -8,9 +8,9 @@ use clap::Args;
 use portion_core::cursor::Scope;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::mcp::McpLane;
+use portion_gateway::mcp::{McpLane, READ_TOOL};
 use portion_gateway::relay::relay;
-use portion_gateway::settings::{READ_TOOL, Settings, random_secret};
+use portion_gateway::settings::{Settings, random_secret};
 use portion_gateway::store::{self, MemoryStore};
 use portion_gateway::upstream::stdio::Child;
 
@@ -49,12 +49,10 @@ pub(crate) fn run(options: &Options) -> Outcome {
         ttl: options.keeping.snapshot_ttl,
         ..store::Limits::default()
     });
-    let settings = Settings {
-        policy,
-        read_tool: options.read_tool.clone(),
-        ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?)
-    };
-    let lane = Arc::new(McpLane::new(Arc::new(Gateway::new(settings)), Scope::of(LOCAL), message_limit));
+    let settings =
+        Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };
+    let gateway = Arc::new(Gateway::new(settings));
+    let lane = Arc::new(McpLane::new(gateway, Scope::of(LOCAL), &options.read_tool, message_limit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.

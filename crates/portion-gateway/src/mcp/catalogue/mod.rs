@@ -8,6 +8,7 @@ mod relax;
 mod tool;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use portion_core::policy::Policy;
 use portion_core::scan::Kind;
@@ -17,18 +18,27 @@ use super::splice::Splice;
 use super::walk::{self, Sequence};
 pub(super) use tool::Tool;
 
-/// The name of our tool, where no tool of the upstream has it.
-const READ: &str = "portion_read";
-
 /// The tools of an upstream, as far as they are known.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Catalogue {
     tools: HashMap<String, Tool>,
-    /// The name of our own tool: known once all of the upstream's are.
-    read_tool: Option<String>,
+    /// The name that our own tool shall have, where no tool of the upstream has it.
+    wished: Arc<str>,
+    /// The name that it has: known once all of the upstream's are.
+    read_tool: Option<Arc<str>>,
 }
 
 impl Catalogue {
+    /// A catalogue of nothing yet, with the name that our own tool shall have.
+    pub(super) fn new(wished: &str) -> Self {
+        Self { tools: HashMap::new(), wished: wished.into(), read_tool: None }
+    }
+
+    /// The name of our own tool, as far as it is known.
+    pub(super) fn read_tool(&self) -> Arc<str> {
+        Arc::clone(self.read_tool.as_ref().unwrap_or(&self.wished))
+    }
+
     /// Learns the tools of one page of `tools/list`, and adds ours to it.
     ///
     /// Returns the upstream's cursor to the next page; an empty one is a cursor, too.
@@ -53,7 +63,7 @@ impl Catalogue {
         if next.is_none() {
             let name = self.free_name();
             splice.append(&tools, &[advertise::read_tool(&name)]);
-            self.read_tool = Some(name);
+            self.read_tool = Some(name.into());
         }
         next
     }
@@ -61,8 +71,8 @@ impl Catalogue {
     /// The list of an upstream that has no tools of its own.
     pub(super) fn ours_alone(&mut self) -> String {
         self.forget();
-        self.read_tool = Some(READ.to_owned());
-        format!("[{}]", advertise::read_tool(READ))
+        self.read_tool = Some(Arc::clone(&self.wished));
+        format!("[{}]", advertise::read_tool(&self.wished))
     }
 
     /// Forgets everything: the list has changed.
@@ -83,20 +93,21 @@ impl Catalogue {
 
     /// Whether it is our own tool. `None`: that cannot be told before all tools are known.
     pub(super) fn is_read_tool(&self, name: &str) -> Option<bool> {
-        let number = name.strip_prefix(READ);
+        let number = name.strip_prefix(&*self.wished);
         let like_ours = number.is_some_and(|n| {
             n.is_empty() || n.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
         });
         match &self.read_tool {
-            Some(ours) => Some(ours == name),
+            Some(ours) => Some(**ours == *name),
             None => (!like_ours).then_some(false),
         }
     }
 
     fn free_name(&self) -> String {
-        let names = std::iter::once(READ.to_owned()).chain((2..).map(|n| format!("{READ}_{n}")));
+        let wished = &self.wished;
+        let names = std::iter::once(wished.to_string()).chain((2..).map(|n| format!("{wished}_{n}")));
         let mut free = names.skip_while(|name| self.tools.contains_key(name));
-        free.next().unwrap_or_else(|| READ.to_owned())
+        free.next().unwrap_or_else(|| wished.to_string())
     }
 }
 
@@ -116,7 +127,7 @@ mod tests {
 
     #[test]
     fn our_tool_is_on_the_last_page_only_under_a_free_name() {
-        let mut all = Catalogue::default();
+        let mut all = Catalogue::new("portion_read");
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
         assert_eq!(all.is_read_tool("portion_read"), None);
@@ -137,7 +148,7 @@ mod tests {
     #[test]
     fn a_list_that_is_none_is_left_alone() {
         for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
-            let mut all = Catalogue::default();
+            let mut all = Catalogue::new("portion_read");
             assert_eq!(page(&mut all, text), (text.to_owned(), None));
             assert!(!all.is_complete());
         }

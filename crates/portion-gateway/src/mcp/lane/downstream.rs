@@ -1,6 +1,5 @@
 //! What the client says.
 
-use portion_core::span::Span;
 use portion_core::view::Request;
 
 use super::super::controls;
@@ -153,12 +152,13 @@ impl McpLane {
             };
             return Err(answer(&reply, false));
         }
-        let endpoint = self.endpoint_of(name, text, arguments)?;
-        let split = {
+        let endpoint = self.endpoint_of(name)?;
+        let (split, read_tool) = {
             let state = self.state();
             let tool = state.catalogue.tool(&endpoint.name);
             let ours = |control: &str| tool.is_some_and(|tool| tool.gives_us(control));
-            controls::split(splice, text, arguments, ours, self.gateway.policy())
+            let split = controls::split(splice, text, arguments, ours, self.gateway.policy());
+            (split, state.catalogue.read_tool())
         };
         let (request, canonical) = split.map_err(|error| {
             answer(&self.gateway.refuse(error.into(), &Request::default(), Some(&endpoint)), true)
@@ -168,7 +168,8 @@ impl McpLane {
             return Err(answer(&self.follow(Some(endpoint), request).await, true));
         }
         if !request.is_plain()
-            && let Some(reply) = self.gateway.recall(self.scope, &endpoint, &reuse, &request).await
+            && let Some(reply) =
+                self.gateway.recall(self.scope, &endpoint, &read_tool, &reuse, &request).await
         {
             return Err(answer(&reply, true));
         }
@@ -184,11 +185,12 @@ impl McpLane {
         state.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
     }
 
-    /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
-    fn endpoint_of(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, Detour> {
+    /// A tool of the upstream. Its own hints must be known before it is called: what is ours in its arguments hangs
+    /// on them, and later whether it may be called again.
+    fn endpoint_of(&self, name: String) -> Result<Endpoint, Detour> {
         let state = self.state();
         let tool = state.catalogue.tool(&name);
-        if tool.is_none() && !state.catalogue.is_complete() && controls::any(text, arguments) {
+        if tool.is_none() && !state.catalogue.is_complete() {
             return Err(Detour::Unknown);
         }
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
@@ -209,7 +211,9 @@ impl McpLane {
     }
 
     async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
-        self.gateway.answer(Call { scope: self.scope, endpoint, intent: Intent::Follow { request } }).await
+        let read_tool = self.state().catalogue.read_tool();
+        let intent = Intent::Follow { request };
+        self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await
     }
 }
 

@@ -24,6 +24,9 @@ use crate::relay::{Lane, Outgoing};
 use crate::upstream::stdio::Ended;
 use pending::Pending;
 
+/// The name under which our reading tool is listed, unless it is renamed.
+pub const READ_TOOL: &str = "portion_read";
+
 /// The MCP lane between one client and one server.
 pub struct McpLane {
     gateway: Arc<Gateway>,
@@ -35,7 +38,6 @@ pub struct McpLane {
 }
 
 /// What has to be remembered from one message to another.
-#[derive(Default)]
 struct State {
     pending: Pending,
     catalogue: Catalogue,
@@ -44,9 +46,12 @@ struct State {
 }
 
 impl McpLane {
-    /// A lane that makes its replies through `gateway`, for one principal.
-    pub fn new(gateway: Arc<Gateway>, scope: Scope, message_limit: usize) -> Self {
-        Self { gateway, scope, message_limit, state: Mutex::default() }
+    /// A lane that makes its replies through `gateway`, for one principal. `read_tool` is the name that our
+    /// reading tool shall have, [`READ_TOOL`] unless the operator wants another.
+    pub fn new(gateway: Arc<Gateway>, scope: Scope, read_tool: &str, message_limit: usize) -> Self {
+        let state =
+            State { pending: Pending::default(), catalogue: Catalogue::new(read_tool), toolless: false };
+        Self { gateway, scope, message_limit, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

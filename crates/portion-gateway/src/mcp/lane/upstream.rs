@@ -110,7 +110,8 @@ impl McpLane {
         let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return };
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
-            self.gateway.answer(Call { scope: self.scope, endpoint: Some((**endpoint).clone()), intent })
+            let (scope, read_tool) = (self.scope, self.state().catalogue.read_tool());
+            self.gateway.answer(Call { scope, endpoint: Some((**endpoint).clone()), read_tool, intent })
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
             match answer(failure.payload(invalid_utf8), Request::default(), None).await {
