@@ -14,7 +14,7 @@ fn now() -> Duration {
 pub(crate) fn once<T>(run: impl FnOnce() -> T) -> Duration {
     let start = now();
     let kept = std::hint::black_box(run());
-    let took = now() - start;
+    let took = now().saturating_sub(start);
     drop(kept);
     took
 }
