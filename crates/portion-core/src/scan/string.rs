@@ -11,8 +11,8 @@ pub(crate) fn special(block: &[u8]) -> u64 {
         Err(_) => return HIGH,
     };
     let zero = |x: u64| x.wrapping_sub(LOW) & !x;
-    let quote = zero(word ^ (LOW * b'"' as u64));
-    let backslash = zero(word ^ (LOW * b'\\' as u64));
+    let quote = zero(word ^ (LOW * u64::from(b'"')));
+    let backslash = zero(word ^ (LOW * u64::from(b'\\')));
     let control = word.wrapping_sub(LOW * 0x20) & !word;
     (quote | backslash | control) & HIGH
 }
