@@ -22,10 +22,11 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<Twin> {
         let (key, value) = sole?;
         let value = value.of(whole);
         let as_string = value.starts_with('"');
-        let alike = match as_string {
+        let alike = if as_string {
             // The string is never shorter than the text it stands for.
-            true => value.len() >= text.len() + 2 && decoded(value) == text,
-            false => is_json && same_json(text, value),
+            value.len() >= text.len() + 2 && decoded(value) == text
+        } else {
+            is_json && same_json(text, value)
         };
         alike.then_some(Twin { of, under: Some(key), as_string })
     })

@@ -47,7 +47,6 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let store = MemoryStore::new(store::Limits {
         memory: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
         ttl: options.keeping.snapshot_ttl,
-        ..store::Limits::default()
     });
     let settings =
         Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };
