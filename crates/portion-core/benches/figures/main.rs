@@ -10,10 +10,13 @@ mod measure;
 mod samples;
 mod table;
 
+use std::alloc::System;
+
+use cap::Cap;
 use table::Table;
 
 #[global_allocator]
-static HEAP: peak_alloc::PeakAlloc = peak_alloc::PeakAlloc;
+static HEAP: Cap<System> = Cap::new(System, usize::MAX);
 
 fn main() {
     // `cargo test --all-targets` runs this too, and wants no figures.

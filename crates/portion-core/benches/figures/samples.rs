@@ -74,18 +74,36 @@ const COUNTS: [&str; 40] = [
 
 /// A JSON array of school records of about 70 fields and 1.4 KB each, of at least so many bytes.
 pub(crate) fn schools(bytes: usize) -> String {
-    let mut n = Numbers(1);
     let mut text = String::with_capacity(bytes + 4096);
-    text.push('[');
+    write_schools(bytes, &mut |part| text.push_str(part));
+    text
+}
+
+/// A JSON-RPC line whose one text block holds that array. Written straight away, so that nothing larger was
+/// ever on the heap.
+pub(crate) fn line_of_schools(bytes: usize) -> String {
+    let mut line = String::with_capacity(bytes + bytes / 4);
+    line.push_str(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":""#);
+    write_schools(bytes, &mut |part| portion_core::scan::escape(part, &mut line));
+    line.push_str(r#""}],"isError":false}}"#);
+    line
+}
+
+fn write_schools(bytes: usize, write: &mut dyn FnMut(&str)) {
+    let mut n = Numbers(1);
+    let mut record = String::new();
+    let mut written = 0;
     for index in 0_u64.. {
-        school(&mut text, index, &mut n);
-        if text.len() >= bytes {
+        record.clear();
+        record.push(if index == 0 { '[' } else { ',' });
+        school(&mut record, index, &mut n);
+        write(&record);
+        written += record.len();
+        if written >= bytes {
             break;
         }
-        text.push(',');
     }
-    text.push(']');
-    text
+    write("]");
 }
 
 fn school(out: &mut String, index: u64, n: &mut Numbers) {
@@ -155,14 +173,6 @@ fn school(out: &mut String, index: u64, n: &mut Numbers) {
         n.one_of(&["PK", "KG", "06"]),
         n.one_of(&["05", "08", "12"])
     );
-}
-
-/// A JSON-RPC line whose one text block holds a payload.
-pub(crate) fn line(payload: &str) -> String {
-    let text = portion_core::scan::quote(payload);
-    format!(
-        r#"{{"jsonrpc":"2.0","id":7,"result":{{"content":[{{"type":"text","text":{text}}}],"isError":false}}}}"#
-    )
 }
 
 /// A service's log of at least so many bytes, with a stack trace now and then.

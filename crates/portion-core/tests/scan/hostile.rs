@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use portion_core::scan::{Kind, Reader, decode, minify, same_json};
+use portion_core::span::Span;
 
 use crate::json::near_json;
 use crate::scan;
@@ -15,7 +16,7 @@ fn a_million_levels_are_no_trouble() {
     let objects = format!("{}1{}", "{\"a\":".repeat(DEEP), "}".repeat(DEEP));
     let mixed = format!("{}{}", "[{\"a\":".repeat(DEEP / 2), "0".to_owned() + &"}]".repeat(DEEP / 2));
     for text in [arrays, objects, mixed] {
-        assert_eq!(scan(&text).map(|span| span.len()), Ok(text.len()));
+        assert_eq!(scan(&text).map(Span::len), Ok(text.len()));
         let mut out = String::new();
         minify(&text, &mut out);
         assert!(out == text && same_json(&out, &text));

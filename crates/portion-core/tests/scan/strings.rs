@@ -39,11 +39,12 @@ fn lone_surrogates_are_replaced_and_counted() {
 
 #[test]
 fn escapes_are_found_wherever_they_stand() {
-    for before in 0..40 {
-        for after in 0..20 {
+    for before in 0..140 {
+        for after in [0, 1, 7, 8, 16, 70] {
             let (before, after) = ("x".repeat(before), "é".repeat(after));
             check(&format!("\"{before}\\n{after}\""), &format!("{before}\n{after}"), 0);
             check(&format!("\"{before}\\ud83d\\udc4d{after}\""), &format!("{before}👍{after}"), 0);
+            check(&format!("\"\\n{before}\\\\\\\\\\u00e9{after}\""), &format!("\n{before}\\\\é{after}"), 0);
             assert_eq!(quote(&format!("{before}\"{after}")), format!("\"{before}\\\"{after}\""));
         }
     }

@@ -1,4 +1,4 @@
-//! What is JSON (RFC 8259) and what is not. The kinds follow the public JSONTestSuite.
+//! What is JSON (RFC 8259) and what is not. The kinds follow the public `JSONTestSuite`.
 
 use crate::scan;
 
@@ -223,9 +223,36 @@ fn malformed_strings_are_refused_where_they_break() {
 #[test]
 fn every_control_character_must_be_escaped_wherever_it_stands() {
     for control in '\0'..='\u{1f}' {
-        for before in 0..40 {
-            let text = format!("\"{}{control}{}\"", "x".repeat(before), "y".repeat(20));
+        for before in 0..150 {
+            let text = format!("\"{}{control}{}\"", "x".repeat(before), "y".repeat(100));
             check(&text, Err(before + 1));
+        }
+    }
+}
+
+#[test]
+fn every_escape_is_looked_at_wherever_it_stands() {
+    for before in 0..200 {
+        let with = |escape: &str| format!("\"{}{escape}{}\"", "x".repeat(before), "y".repeat(100));
+        let after = |escape: &str| format!("\"{}{escape}{}\"", "\\\"".repeat(before), "é".repeat(100));
+        check(&with("\\u00e9\\\""), Ok(()));
+        check(&after("\\\\\\n"), Ok(()));
+        check(&with("\\x"), Err(before + 1));
+        check(&with("\\u12g4"), Err(before + 1));
+        check(&after("\\é"), Err(2 * before + 1));
+        check(&after("\\\\\""), Err(2 * before + 4));
+    }
+}
+
+#[test]
+fn a_quote_ends_a_string_after_an_even_number_of_backslashes() {
+    for lead in 0..70 {
+        for backslashes in 0..140 {
+            let text = format!("\"{}{}\"", "x".repeat(lead), "\\".repeat(backslashes));
+            let end = text.len();
+            check(&text, if backslashes % 2 == 0 { Ok(()) } else { Err(end) });
+            let longer = text + &"y".repeat(130);
+            check(&longer, if backslashes % 2 == 0 { Err(end) } else { Err(longer.len()) });
         }
     }
 }

@@ -91,5 +91,7 @@ fn value(text: &str) -> Option<Value> {
 }
 
 fn escaped(c: char) -> String {
-    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+    let units: Vec<String> =
+        c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect();
+    units.concat()
 }
