@@ -30,10 +30,10 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway of these parts. The policy is taken to be valid.
     pub fn new(settings: Settings) -> Self {
-        let Settings { policy, counter, secret, store, clock } = settings;
+        let Settings { policy, counter, auditor, secret, store, clock } = settings;
         let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
         let keyring = Keyring::new(&secret);
-        let renderer = Arc::new(Renderer { policy, fallback, counter, keyring });
+        let renderer = Arc::new(Renderer { policy, fallback, counter, auditor, keyring });
         Self { renderer, store, clock }
     }
 

@@ -9,10 +9,13 @@ use std::sync::Arc;
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Context, First, Portion};
-use portion_core::snapshot::{self, Snapshot};
+use portion_core::render::{self, Body, Context, First, Portion};
+use portion_core::snapshot::{self, Part, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
+
+/// Percent of its estimate from which a reply's real cost shows the estimate to be badly wrong.
+const BADLY_WRONG: usize = 150;
 
 /// Renders by one policy, counter and key.
 pub(crate) struct Renderer {
@@ -20,6 +23,8 @@ pub(crate) struct Renderer {
     /// The same limits, where counting or rendering failed.
     pub(crate) fallback: Policy,
     pub(crate) counter: &'static dyn TokenCounter,
+    /// What catches the counter where it is badly wrong.
+    pub(crate) auditor: Option<&'static dyn TokenCounter>,
     pub(crate) keyring: Keyring,
 }
 
@@ -84,12 +89,39 @@ impl Renderer {
         let attempts = [(&self.policy, self.counter), (&self.fallback, BYTES)];
         for (policy, counter) in attempts {
             let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
-            if let Ok(rendered) = catch_unwind(attempt) {
-                return rendered;
+            match catch_unwind(attempt) {
+                Ok(rendered) if self.is_badly_wrong(job, &rendered, counter) => {}
+                Ok(rendered) => return rendered,
+                Err(_) => tracing::error!(counter = counter.name(), "rendering panicked"),
             }
-            tracing::error!(counter = counter.name(), "rendering panicked");
         }
         Rendered::Failed
+    }
+
+    /// Whether a reply costs far more than its counter said. Then it is rendered anew within the fallback limits.
+    fn is_badly_wrong(&self, job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) -> bool {
+        let Some(auditor) = self.auditor.filter(|_| counter.name() == self.counter.name()) else {
+            return false;
+        };
+        let texts: Vec<&str> = match rendered {
+            Rendered::Portion(portion, _) => {
+                let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
+                    Body::Text(text) => Some(text.as_str()),
+                    Body::Block(_) => None,
+                });
+                texts.chain([portion.notice()]).collect()
+            }
+            Rendered::Untouched => job.snapshot.parts().iter().map(Part::text).collect(),
+            Rendered::Wrong(_) | Rendered::Failed => return false,
+        };
+        let cost = |counter: &dyn TokenCounter| texts.iter().map(|text| counter.count(text)).sum::<usize>();
+        let (estimated, real) = (cost(counter), cost(auditor));
+        let wrong = real > self.policy.full_below && real > estimated.saturating_mul(BADLY_WRONG) / 100;
+        if wrong {
+            let counter = counter.name();
+            tracing::warn!(counter, estimated, real, "the estimate is badly wrong; the byte limit decides");
+        }
+        wrong
     }
 
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {

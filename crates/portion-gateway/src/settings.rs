@@ -17,6 +17,9 @@ pub struct Settings {
     pub policy: Policy,
     /// Counts what a reply costs.
     pub counter: &'static dyn TokenCounter,
+    /// Counts anew what an estimating counter let through, to catch it where it is badly wrong; `None` where the
+    /// counter is exact or errs upwards.
+    pub auditor: Option<&'static dyn TokenCounter>,
     /// Signs cursors: random for each process, or set by the operator where processes share a store.
     pub secret: [u8; 32],
     /// Keeps what was captured.
@@ -28,7 +31,8 @@ pub struct Settings {
 impl Settings {
     /// The defaults around a counter, a store and a secret.
     pub fn new(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
-        Self { policy: Policy::default(), counter, secret, store, clock: Arc::new(Instant::now) }
+        let (policy, clock) = (Policy::default(), Arc::new(Instant::now));
+        Self { policy, counter, auditor: None, secret, store, clock }
     }
 }
 

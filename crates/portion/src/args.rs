@@ -18,9 +18,9 @@ pub(crate) enum Command {
     /// Show what Portion does: real records and a real log, called with and without it, side by side
     Demo(demo::Options),
     /// Stand in front of an MCP server on stdio and keep its replies within a token budget
-    Wrap(wrap::Options),
+    Wrap(Box<wrap::Options>),
     /// Show what a model would see of a file
-    Shape(shape::Options),
+    Shape(Box<shape::Options>),
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,

@@ -32,6 +32,7 @@ mod stamp;
 pub use cut::cut;
 pub use limits::Limits;
 pub use mark::{Mark, Rank};
+pub(crate) use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
 pub use sample::Sample;
 

@@ -47,9 +47,13 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
         let size = approximate(room.counter, text);
         let mark = if size.counted { "" } else { "≈" };
         drawn.say("totalTokens", format!("{mark}{}", size.tokens));
-        let headings: Vec<String> = sections(spot.subject).into_iter().map(|section| section.name).collect();
-        if !headings.is_empty() && !range {
-            drawn.extras.push(("sections", names(headings, characters_for_names(room) * 2)));
+        // Finding headings reads the whole text, and a log's would be none.
+        if !range && index.has_headings() {
+            let headings: Vec<String> =
+                sections(spot.subject).into_iter().map(|section| section.name).collect();
+            if !headings.is_empty() {
+                drawn.extras.push(("sections", names(headings, characters_for_names(room) * 2)));
+            }
         }
     }
     drawn

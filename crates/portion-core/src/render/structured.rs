@@ -17,9 +17,14 @@ pub(super) enum Form<'a> {
 pub(super) enum Shape<'a> {
     /// As the whole.
     Whole,
-    /// Under its sole key, quotes included.
-    Under(&'a str),
-    /// Not at all: it is a part of what stands there, and told of beside it.
+    /// Under its sole key.
+    Under {
+        /// The key, quotes included.
+        key: &'a str,
+        /// As a string, even if it is JSON.
+        as_string: bool,
+    },
+    /// Not as it is: it is a part of what stands there, and told of beside it.
     Beside,
 }
 
@@ -46,10 +51,11 @@ pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice
     let taken = part.and_then(|part| part.subject()).is_some_and(takes_our_keys);
     let Some(shaped) = &channel.shaped else { return with_notice("{}", notice, taken) };
     let drawn = &shaped.drawn;
-    let value = if drawn.json { drawn.body.clone() } else { quote(&drawn.body) };
+    let as_string = matches!(shape, Shape::Under { as_string: true, .. }) || !drawn.json;
+    let value = if as_string { quote(&drawn.body) } else { drawn.body.clone() };
     let in_shape = drawn.kind != "raw";
     match shape {
-        Shape::Under(key) if in_shape => with_notice(&format!("{{{key}:{value}}}"), notice, taken),
+        Shape::Under { key, .. } if in_shape => with_notice(&format!("{{{key}:{value}}}"), notice, taken),
         Shape::Whole if in_shape && drawn.json => match Kind::of(&value) {
             Kind::Object => with_notice(value.trim(), notice, taken),
             _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),

@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
         let (at, part) =
             self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
         let twin = |twin: Twin| match twin.under {
-            Some(key) => Shape::Under(key.of(part.text())),
+            Some(key) => Shape::Under { key: key.of(part.text()), as_string: twin.as_string },
             None => Shape::Whole,
         };
         if let Target::Node(node) = &self.asked.view.target {

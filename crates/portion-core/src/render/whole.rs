@@ -15,7 +15,7 @@ pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bo
     let policy = cx.policy;
     let mut bytes = 0;
     for part in snapshot.parts() {
-        bytes += wire_bytes(part);
+        bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {
             return false;
         }
@@ -63,12 +63,14 @@ fn below_its_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
     }
 }
 
-/// Wire bytes of a part. Media has a limit of its own.
-fn wire_bytes(part: &Part) -> usize {
+/// Wire bytes of a part, or any figure above the limit where they are. Media has a limit of its own.
+fn wire_bytes(part: &Part, limit: usize) -> usize {
     match &part.body {
         PartBody::Atomic { media: Some(_), .. } => 0,
         PartBody::Atomic { json, .. } => json.len(),
         PartBody::Readable(subject) if part.address == STRUCTURED => subject.text.len(),
+        // Escapes only add: what is too long without them need not be read.
+        PartBody::Readable(subject) if subject.text.len() > limit => subject.text.len(),
         PartBody::Readable(subject) => escaped_len(&subject.text),
     }
 }

@@ -25,9 +25,36 @@ fn same_scalar(a: &str, b: &str) -> bool {
         let plain = |s: &str| -> Cow<'_, str> { decoded(s).into() };
         return (a.contains('\\') || b.contains('\\')) && plain(a) == plain(b);
     }
-    // Up to 17 characters a double tells numbers apart; beyond, only the same digits are the same.
-    let short = a.len().max(b.len()) <= 17;
-    short && matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(x), Ok(y)) if x.is_finite() && x == y)
+    let (a, b) = (Decimal::of(a), Decimal::of(b));
+    a.is_some() && a == b
+}
+
+/// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are the same and nothing is rounded.
+#[derive(PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: Vec<u8>,
+    scale: i64,
+}
+
+impl Decimal {
+    /// `None` for what is no number, and for exponents beyond 64 bits: these are the same as written only.
+    fn of(number: &str) -> Option<Self> {
+        let (negative, rest) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
+        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
+        if !all.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let first = all.iter().position(|digit| *digit != b'0');
+        let (Some(first), Some(last)) = (first, all.iter().rposition(|digit| *digit != b'0')) else {
+            return Some(Self { negative: false, digits: Vec::new(), scale: 0 });
+        };
+        let point = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
+        let scale = exponent.parse::<i64>().ok()?.checked_add(point)?;
+        Some(Self { negative, digits: all[first..=last].to_vec(), scale })
+    }
 }
 
 /// The tokens of valid JSON, each as written.
@@ -73,11 +100,22 @@ mod tests {
         check(r#""\u00e9""#, r#""é""#, true);
         check("1e400", "1e400", true);
         check("1e400", "1e401", false);
-        check("12345678901234567890", "12345678901234567890", true);
+        check("1e-400", "2e-400", false);
+        check("1e-400", "0", false);
+        check("-0.0", "0e7", true);
+        check("-1", "1", false);
+        check("100", "1e2", true);
+        check("0.00120", "12E-4", true);
+        check("0.012", "12E-4", false);
+        check("12345678901234567890", "12345678901234567890.0", true);
+        check("9007199254740992", "9007199254740993", false);
+        check("1e99999999999999999999", "1e99999999999999999999", true);
+        check("1e99999999999999999999", "1e99999999999999999998", false);
         check(r#"{"a":1}"#, r#"{"a":1,"b":2}"#, false);
         check(r#"["1"]"#, "[1]", false);
         check(r#"["a"]"#, r#"["b"]"#, false);
         check("[]", "[[]]", false);
         check("null", "true", false);
+        check("null", "0", false);
     }
 }

@@ -1,6 +1,6 @@
 //! JSON without the space between its tokens. Every token keeps its bytes.
 
-use super::string::special;
+use super::block::{BLOCK, plain};
 
 /// Appends valid JSON without insignificant white space.
 pub fn minify(json: &str, out: &mut String) {
@@ -27,13 +27,12 @@ pub fn minify(json: &str, out: &mut String) {
 pub(crate) fn after_string(bytes: &[u8], start: usize) -> usize {
     let mut i = start + 1;
     while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + 8) {
-            let hits = special(block);
-            if hits == 0 {
-                i += 8;
+        if let Some(block) = bytes.get(i..i + BLOCK) {
+            let plain = plain(block);
+            i += plain;
+            if plain == BLOCK {
                 continue;
             }
-            i += hits.trailing_zeros() as usize / 8;
         }
         match bytes[i] {
             b'"' => return i + 1,

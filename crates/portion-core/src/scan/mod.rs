@@ -6,8 +6,9 @@
 //! cost 125 KB and no recursion.
 //!
 //! This module is the whole interface to the scanner. A faster one may replace the inside of
-//! `reader` and `string`; nothing outside depends on how they find a byte.
+//! `block`, `reader` and `string`; nothing outside depends on how they find a byte.
 
+mod block;
 mod equal;
 mod minify;
 mod nesting;

@@ -5,18 +5,12 @@
 /// Only every `stride`-th item is remembered. The stride doubles whenever the index would outgrow a
 /// sixteenth of the text it describes, so a list of a million one-digit numbers costs no more
 /// than a list of big records, and the nearest remembered item is never far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Offsets {
     at: Vec<u32>,
     len: usize,
     stride_log2: u32,
     origin: Option<u32>,
-}
-
-impl Default for Offsets {
-    fn default() -> Self {
-        Self { at: Vec::new(), len: 0, stride_log2: 0, origin: None }
-    }
 }
 
 impl Offsets {
@@ -86,7 +80,7 @@ mod tests {
         let mut offsets = Offsets::default();
         (0..items).for_each(|i| offsets.push(7 + i * width));
         assert_eq!(offsets.len(), items);
-        for index in [0, 1, 2, items / 3, items / 2, items - 1] {
+        for index in [0, 1, 2, items / 3, items / 2, items - 1].into_iter().filter(|index| *index < items) {
             let (near, at) = offsets.before(index).expect("not empty");
             assert!(near <= index && index - near < 1 << offsets.stride_log2);
             assert_eq!(at, 7 + near * width);

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
+use super::block::{BLOCK, WIDE, digits, plain, well_within};
 use super::nesting::Nesting;
-use super::string::special;
 use crate::span::Span;
 
 /// What a value is, told by its first byte.
@@ -305,15 +305,33 @@ impl<'a> Reader<'a> {
         if self.byte() != Some(b'"') {
             return Err(self.expected("a string"));
         }
+        // Most strings are keys and words, short and without escapes.
+        let inside = self.at + 1;
+        if let Some(block) = self.bytes.get(inside..inside + BLOCK) {
+            let end = inside + plain(block);
+            if self.bytes.get(end) == Some(&b'"') {
+                self.at = end + 1;
+                return Ok(());
+            }
+        }
+        self.any_string()
+    }
+
+    /// Passes a string of whatever length, with whatever is in it.
+    #[inline(never)]
+    fn any_string(&mut self) -> Result<(), ScanError> {
         let bytes = self.bytes;
         let mut i = self.at + 1;
+        let mut long = i + WIDE;
         loop {
-            while let Some(block) = bytes.get(i..i + 8) {
-                let hits = special(block);
-                if hits == 0 {
-                    i += 8;
-                } else {
-                    i += hits.trailing_zeros() as usize / 8;
+            if i >= long {
+                i = well_within(bytes, i);
+                long = usize::MAX;
+            }
+            while let Some(block) = bytes.get(i..i + BLOCK) {
+                let plain = plain(block);
+                i += plain;
+                if plain < BLOCK || i >= long {
                     break;
                 }
             }
@@ -374,6 +392,13 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn digits(&mut self) {
+        while let Some(block) = self.bytes[self.at..].first_chunk::<8>() {
+            let digits = digits(*block);
+            self.at += digits;
+            if digits < block.len() {
+                return;
+            }
+        }
         while self.byte().is_some_and(|b| b.is_ascii_digit()) {
             self.at += 1;
         }

@@ -1,21 +1,6 @@
 //! JSON strings: out of their escapes and back into them.
 
-/// For each of eight bytes, the high bit where the byte ends a run of plain string text:
-/// a quote, a backslash, or a control character. Only the lowest hit is exact.
-#[inline]
-pub(crate) fn special(block: &[u8]) -> u64 {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = LOW << 7;
-    let word = match block.try_into() {
-        Ok(bytes) => u64::from_le_bytes(bytes),
-        Err(_) => return HIGH,
-    };
-    let zero = |x: u64| x.wrapping_sub(LOW) & !x;
-    let quote = zero(word ^ (LOW * b'"' as u64));
-    let backslash = zero(word ^ (LOW * b'\\' as u64));
-    let control = word.wrapping_sub(LOW * 0x20) & !word;
-    (quote | backslash | control) & HIGH
-}
+use super::block::{BLOCK, WIDE, mask, plain};
 
 /// Appends the text that a valid JSON string stands for; `quoted` includes its quotes.
 ///
@@ -23,49 +8,65 @@ pub(crate) fn special(block: &[u8]) -> u64 {
 pub fn decode(quoted: &str, out: &mut String) -> usize {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let bytes = inner.as_bytes();
+    let Some(first) = memchr::memchr(b'\\', bytes) else {
+        out.push_str(inner);
+        return 0;
+    };
     let mut buffer = std::mem::take(out).into_bytes();
-    buffer.reserve(bytes.len());
+    // Room for the last run's sixteen bytes too: a second allocation would double what is held meanwhile.
+    buffer.reserve(bytes.len() + BLOCK);
     let mut replaced = 0;
-    let mut i = 0;
+    let mut done = 0;
+    let mut i = first;
     while i < bytes.len() {
-        // Copy eight bytes and take back what was not plain: cheaper than finding the run first.
-        if let Some(block) = bytes.get(i..i + 8) {
-            buffer.extend_from_slice(block);
-            let hits = special(block);
-            if hits == 0 {
-                i += 8;
+        let mut escapes = match bytes[i..].first_chunk::<WIDE>() {
+            Some(wide) => mask(wide, |b| b == b'\\'),
+            None => bytes[i..].iter().rev().fold(0, |mask, b| mask << 1 | u64::from(*b == b'\\')),
+        };
+        while escapes != 0 {
+            let at = i + escapes.trailing_zeros() as usize;
+            escapes &= escapes - 1;
+            // A backslash, or a digit, that belongs to the escape before it.
+            if at < done {
                 continue;
             }
-            let plain = hits.trailing_zeros() as usize / 8;
-            buffer.truncate(buffer.len() - 8 + plain);
-            i += plain;
+            copy(bytes, done, at, &mut buffer);
+            done = at + 2;
+            buffer.push(match bytes.get(at + 1).copied().unwrap_or(b'\\') {
+                b'b' => 0x08,
+                b'f' => 0x0c,
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                b'u' => {
+                    let (c, used, lone) = unicode_escape(bytes.get(done..).unwrap_or_default());
+                    done += used;
+                    replaced += usize::from(lone);
+                    buffer.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    continue;
+                }
+                plain => plain,
+            });
         }
-        if bytes[i] != b'\\' {
-            buffer.push(bytes[i]);
-            i += 1;
-            continue;
-        }
-        let escape = bytes.get(i + 1).copied().unwrap_or(b'\\');
-        i += 2;
-        buffer.push(match escape {
-            b'b' => 0x08,
-            b'f' => 0x0c,
-            b'n' => b'\n',
-            b'r' => b'\r',
-            b't' => b'\t',
-            b'u' => {
-                let (c, used, lone) = unicode_escape(&bytes[i..]);
-                i += used;
-                replaced += usize::from(lone);
-                buffer.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-                continue;
-            }
-            plain => plain,
-        });
+        i += WIDE;
     }
+    copy(bytes, done, bytes.len(), &mut buffer);
     *out = String::from_utf8(buffer)
         .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned());
     replaced
+}
+
+/// Appends a run of plain text. A short one is copied as sixteen bytes, of which the rest is taken back: their
+/// number being the same each time, no call is made.
+#[inline]
+fn copy(bytes: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
+    match bytes.get(from..from + BLOCK) {
+        Some(block) if to - from <= BLOCK => {
+            out.extend_from_slice(block);
+            out.truncate(out.len() - BLOCK + (to - from));
+        }
+        _ => out.extend_from_slice(bytes.get(from..to).unwrap_or_default()),
+    }
 }
 
 /// The text that a valid JSON string stands for.
@@ -101,13 +102,12 @@ pub fn escape(text: &str, out: &mut String) {
     let mut done = 0;
     let mut i = 0;
     while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + 8) {
-            let hits = special(block);
-            if hits == 0 {
-                i += 8;
+        if let Some(block) = bytes.get(i..i + BLOCK) {
+            let plain = plain(block);
+            i += plain;
+            if plain == BLOCK {
                 continue;
             }
-            i += hits.trailing_zeros() as usize / 8;
         }
         let short = match bytes[i] {
             b'"' => "\\\"",
@@ -149,11 +149,13 @@ pub fn quote(text: &str) -> String {
 
 /// Bytes that [`escape`] would write.
 pub fn escaped_len(text: &str) -> usize {
-    text.bytes()
-        .map(|b| match b {
-            b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-            0..=0x1f => 6,
-            _ => 1,
-        })
-        .sum()
+    let special = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
+    let nameless = |b: &u8| *b < 0x20 && !matches!(b, b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
+    // Sums of bytes in bytes: what a compiler makes wide instructions of.
+    let added = text.as_bytes().chunks(255).map(|chunk| {
+        let special: u8 = chunk.iter().map(|b| u8::from(special(b))).sum();
+        let nameless: u8 = chunk.iter().map(|b| u8::from(nameless(b))).sum();
+        usize::from(special) + 4 * usize::from(nameless)
+    });
+    text.len() + added.sum::<usize>()
 }

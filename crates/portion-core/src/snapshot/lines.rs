@@ -41,6 +41,11 @@ impl Text {
         self.lines.len()
     }
 
+    /// Whether it is of a kind whose sections have headings.
+    pub fn has_headings(&self) -> bool {
+        self.chunker.name() == chunk::MARKDOWN
+    }
+
     /// The byte where line `line` begins, from 0; the text's end for a line past the last.
     pub fn line_start(&self, text: &str, line: usize) -> usize {
         if line >= self.lines.len() {

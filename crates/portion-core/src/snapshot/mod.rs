@@ -66,6 +66,8 @@ pub struct Twin {
     pub of: usize,
     /// Its sole key, quotes included, where it repeats the part under one: `{"result": …}`.
     pub under: Option<Span>,
+    /// Whether the part stands there as a string, even if its text is JSON.
+    pub as_string: bool,
 }
 
 /// Captures a payload: takes its bytes over and indexes them.

@@ -14,7 +14,9 @@ pub struct Slice {
 
 impl Slice {
     /// All of a text.
-    pub fn new(text: String) -> Self {
+    pub fn new(mut text: String) -> Self {
+        // A text that came out of its escapes was given room for them.
+        text.shrink_to_fit();
         let span = Span::new(0, text.len());
         Self { whole: Arc::new(text), span }
     }

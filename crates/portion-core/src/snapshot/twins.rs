@@ -17,16 +17,18 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<Twin> {
         let text: &str = &subject.text;
         let is_json = !matches!(subject.form, Form::Text(_));
         if is_json && same_json(text, whole) {
-            return Some(Twin { of, under: None });
+            return Some(Twin { of, under: None, as_string: false });
         }
         let (key, value) = sole?;
         let value = value.of(whole);
-        let alike = match is_json {
-            true if !value.starts_with('"') => same_json(text, value),
+        let as_string = value.starts_with('"');
+        let alike = if as_string {
             // The string is never shorter than the text it stands for.
-            _ => value.starts_with('"') && value.len() >= text.len() + 2 && decoded(value) == text,
+            value.len() >= text.len() + 2 && decoded(value) == text
+        } else {
+            is_json && same_json(text, value)
         };
-        alike.then_some(Twin { of, under: Some(key) })
+        alike.then_some(Twin { of, under: Some(key), as_string })
     })
 }
 
@@ -37,7 +39,7 @@ pub(super) fn gather_items(parts: &mut Vec<Part>, structured: usize) {
     let last = parts.remove(structured);
     parts.clear();
     parts.push(gathered);
-    parts.push(Part { twin: Some(Twin { of: 0, under: Some(key) }), ..last });
+    parts.push(Part { twin: Some(Twin { of: 0, under: Some(key), as_string: false }), ..last });
 }
 
 fn items_as_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {

@@ -52,6 +52,11 @@ impl Tokenizer {
         }
     }
 
+    /// What can catch this tokenizer where it is badly wrong: an exact counter, for those that look at the length alone.
+    pub fn auditor(self) -> Option<&'static dyn TokenCounter> {
+        matches!(self, Self::Chars4 | Self::Len4).then(|| Self::O200k.counter())
+    }
+
     /// Unpacks the vocabulary, so that the first request need not wait for it.
     pub fn warm(self) {
         self.counter().count("warm");

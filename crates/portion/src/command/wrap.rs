@@ -42,12 +42,16 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let policy = options.limits.policy()?;
     let tokenizer = options.limits.tokenizer;
     // The vocabulary takes longer to load than the server may take to answer.
-    std::thread::spawn(move || tokenizer.warm());
+    std::thread::spawn(move || {
+        tokenizer.warm();
+        if let Some(auditor) = tokenizer.auditor() {
+            auditor.count("warm");
+        }
+    });
     let message_limit = usize::try_from(options.keeping.upstream_message_limit).unwrap_or(usize::MAX);
     let store = MemoryStore::new(store::Limits {
         memory: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
         ttl: options.keeping.snapshot_ttl,
-        ..store::Limits::default()
     });
     let settings =
         Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };

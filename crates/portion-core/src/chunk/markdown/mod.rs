@@ -10,6 +10,8 @@ mod state;
 
 use block::{Blocks, Kind};
 
+/// The one kind of text whose sections have headings.
+pub(crate) const NAME: &str = "markdown";
 /// Columns of a list item's second and following lines; what is indented less ends the list.
 const ITEM_INDENT: usize = 2;
 
@@ -19,7 +21,7 @@ pub(super) struct Markdown;
 
 impl Chunker for Markdown {
     fn name(&self) -> &'static str {
-        "markdown"
+        NAME
     }
 
     /// A heading, a fence or a table among blank lines, and signs of markdown in one line of thirty.

@@ -1,0 +1,33 @@
+//! The figures that Portion promises, measured: `cargo bench -p portion-core`.
+//!
+//! One table, each target beside what was measured. What is compared with each other is measured in turns within
+//! one run, so that a busy machine slows both. Nothing fails here: a benchmark informs, tests decide.
+
+mod capture;
+mod decide;
+mod follow;
+mod measure;
+mod samples;
+mod table;
+
+use std::alloc::System;
+
+use cap::Cap;
+use table::Table;
+
+#[global_allocator]
+static HEAP: Cap<System> = Cap::new(System, usize::MAX);
+
+fn main() {
+    // `cargo test --all-targets` runs this too, and wants no figures.
+    if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    portion_core::tokens::Tokenizer::default().warm();
+    let mut table = Table::default();
+    capture::figures(&mut table);
+    decide::figures(&mut table);
+    follow::pages(&mut table);
+    follow::texts(&mut table);
+    table.print();
+}

@@ -1,0 +1,78 @@
+//! Input made to break a parser: depth, size, and texts that are nothing.
+
+use proptest::prelude::*;
+
+use portion_core::scan::{Kind, Reader, decode, minify, same_json};
+use portion_core::span::Span;
+
+use crate::json::near_json;
+use crate::scan;
+
+const DEEP: usize = 1_000_000;
+
+#[test]
+fn a_million_levels_are_no_trouble() {
+    let arrays = format!("{}{}", "[".repeat(DEEP), "]".repeat(DEEP));
+    let objects = format!("{}1{}", "{\"a\":".repeat(DEEP), "}".repeat(DEEP));
+    let mixed = format!("{}{}", "[{\"a\":".repeat(DEEP / 2), "0".to_owned() + &"}]".repeat(DEEP / 2));
+    for text in [arrays, objects, mixed] {
+        assert_eq!(scan(&text).map(Span::len), Ok(text.len()));
+        let mut out = String::new();
+        minify(&text, &mut out);
+        assert!(out == text && same_json(&out, &text));
+    }
+}
+
+#[test]
+fn a_million_levels_that_do_not_close_are_refused() {
+    for (open, at) in [("[", 1), ("{\"a\":", 5), ("[{\"a\":", 6)] {
+        let text = open.repeat(DEEP);
+        assert_eq!(scan(&text).map_err(|error| error.at), Err(DEEP * at));
+    }
+    let crossed = format!("{}}}{}", "[".repeat(DEEP), "]".repeat(DEEP - 1));
+    assert_eq!(scan(&crossed).map_err(|error| error.at), Err(DEEP));
+}
+
+#[test]
+fn the_wrong_bracket_is_found_at_every_depth_around_a_word_of_the_stack() {
+    for depth in 1..200 {
+        let text = format!("{}{{}}{}}}", "[".repeat(depth), "]".repeat(depth - 1));
+        assert_eq!(scan(&text).map_err(|error| error.at), Err(depth * 2 + 1), "{depth}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    /// Every step of a reader, from every place, ends and does not panic; what it passes lies ahead.
+    #[test]
+    fn no_step_panics_wherever_it_begins(text in near_json(), at in any::<prop::sample::Index>(), steps in prop::collection::vec(0..7_u8, 1..12)) {
+        let at = text.floor_char_boundary(at.index(text.len() + 1));
+        let mut reader = Reader::resume(&text, at);
+        for step in steps {
+            let before = reader.at();
+            let went = match step {
+                0 => reader.skip().is_ok_and(|span| scan(reader.text(span)).is_ok()),
+                1 => reader.skip_string().is_ok_and(|span| Kind::of(reader.text(span)) == Kind::String),
+                2 => reader.next_key().is_ok_and(|key| key.is_none_or(|key| scan(reader.text(key)).is_ok())),
+                3 => reader.next_item().is_ok(),
+                4 => reader.enter_object().is_ok(),
+                5 => reader.enter_array().is_ok(),
+                _ => reader.peek().is_ok(),
+            };
+            prop_assert!(reader.at() >= before && reader.at() <= text.len());
+            if !went {
+                break;
+            }
+        }
+    }
+
+    /// What is written for valid JSON only ends, whatever else it is given.
+    #[test]
+    fn no_writer_panics_on_what_is_no_json(text in near_json(), other in near_json()) {
+        let mut out = String::new();
+        minify(&text, &mut out);
+        decode(&text, &mut out);
+        same_json(&text, &other);
+    }
+}

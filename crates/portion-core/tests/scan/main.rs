@@ -1,0 +1,19 @@
+//! What the scanner accepts, finds and writes: by table, against `serde_json`, and on anything at all.
+
+use portion_core::scan::{Reader, ScanError};
+use portion_core::span::Span;
+
+mod hostile;
+mod json;
+mod reading;
+mod strings;
+mod syntax;
+mod tokens;
+
+/// The span of the one value that a text is.
+fn scan(text: &str) -> Result<Span, ScanError> {
+    let mut reader = Reader::new(text);
+    let span = reader.skip()?;
+    reader.end()?;
+    Ok(span)
+}
