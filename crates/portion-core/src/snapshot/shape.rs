@@ -181,7 +181,8 @@ fn table(text: &str, members: &Members) -> Option<(usize, Layout)> {
             return None;
         }
     }
-    (rows != header).then_some((rows, Layout::Table { columns, header }))
+    let some = !members.list[rows].value.of(text).trim_matches(['[', ']', ' ', '\n', '\r', '\t']).is_empty();
+    (rows != header && some).then_some((rows, Layout::Table { columns, header }))
 }
 
 /// How many items the array has that the reader is at.
