@@ -43,6 +43,12 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
             filled = page.fill(&how, room);
         }
     }
+    if wanted == 0 && !filled.complete {
+        // Past the end, what stands around the list is not worth a reply that does not fit.
+        let slim = Shell::slim(rows);
+        let fits = room.fits(&slim.before);
+        filled.shell = if fits { slim } else { Shell::bare(&list.layout) };
+    }
     if filled.served == 0 && wanted > 0 {
         return match page.single(room) {
             Some(drawn) => drawn,

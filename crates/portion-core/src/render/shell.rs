@@ -57,14 +57,33 @@ pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Sh
         after.push('}');
         shell.after.insert_str(0, &after);
     }
-    let (open, close) = match rows.list.layout {
-        Layout::Array | Layout::Table { .. } => ("[", "]"),
-        Layout::Map => ("{", "}"),
-        Layout::Lines => ("", ""),
-    };
-    shell.before.push_str(open);
-    shell.after.insert_str(0, close);
+    let list = Shell::bare(&rows.list.layout);
+    shell.before.push_str(&list.before);
+    shell.after.insert_str(0, &list.after);
     shell
+}
+
+impl Shell {
+    /// The objects that lead to the list, without anything else in them.
+    pub(super) fn slim(rows: Rows<'_>) -> Self {
+        let mut shell = Self::bare(&rows.list.layout);
+        for level in rows.list.levels.iter().rev() {
+            let key = level.members[level.inner].key.of(rows.text);
+            shell.before = format!("{{{key}:{}", shell.before);
+            shell.after.push('}');
+        }
+        shell
+    }
+
+    /// What stands around the items alone.
+    pub(super) fn bare(layout: &Layout) -> Self {
+        let (before, after) = match layout {
+            Layout::Array | Layout::Table { .. } => ("[", "]"),
+            Layout::Map => ("{", "}"),
+            Layout::Lines => ("", ""),
+        };
+        Self { before: before.to_owned(), after: after.to_owned(), omitted: Vec::new() }
+    }
 }
 
 fn separate(side: &mut String) {
