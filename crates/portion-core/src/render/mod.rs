@@ -66,21 +66,15 @@ pub fn follow(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Portion {
 
 /// Wire bytes of the envelope around a reply, beside its texts and notices.
 const ENVELOPE: usize = 512;
+/// Bytes that a notice takes on the wire for each of its own: once escaped as a text, once in `_meta`.
+const NOTICES: usize = 3;
 
-/// How much is said, from the first attempt to the last.
-const ATTEMPTS: [Detail; 8] = [
-    Detail::Full,
-    Detail::Full,
-    Detail::Plain,
-    Detail::Plain,
-    Detail::Bare,
-    Detail::Bare,
-    Detail::Bare,
-    Detail::Bare,
-];
+/// How much is said, from the first attempt to the last, and how often that is tried.
+const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 2), (Detail::Plain, 2), (Detail::Bare, 16)];
+const NOTHING_OVER: Limits = Limits { tokens: 0, bytes: 0 };
 
 /// What a reply may take in each of its forms.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Limits {
     tokens: usize,
     bytes: usize,
@@ -96,41 +90,34 @@ impl Limits {
         Self { tokens: asked.tokens.min(cx.policy.hard_cap), bytes }
     }
 
-    /// What a notice is likely to take: a fixed part, and lists of names that grow with the budget.
-    fn for_notice(self, detail: Detail) -> Self {
-        match detail {
-            Detail::Full => Self { tokens: 190 + self.tokens / 10, bytes: (self.bytes / 6).min(6_000) },
-            Detail::Plain => Self { tokens: 190 + self.tokens / 20, bytes: (self.bytes / 6).min(6_000) },
-            Detail::Bare => Self { tokens: 150, bytes: (self.bytes / 6).min(1_000) },
-        }
+    /// What a notice is likely to leave: it takes a fixed part, and lists of names that grow with the budget.
+    fn without_notice(self, detail: Detail, counter: &dyn TokenCounter) -> Room<'_> {
+        let (tokens, bytes) = match detail {
+            Detail::Full => (190 + self.tokens / 10, (self.bytes / 6).min(6_000)),
+            Detail::Plain => (190 + self.tokens / 20, (self.bytes / 6).min(6_000)),
+            Detail::Bare => (150, (self.bytes / 6).min(1_000)),
+        };
+        let (tokens, bytes) = (self.tokens.saturating_sub(tokens), self.bytes.saturating_sub(bytes));
+        Room { counter, tokens: tokens.max(1), bytes: bytes.max(1) }
     }
 }
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx, fresh);
     let walk = Walk { snapshot, asked, cx, fresh };
-    let mut reserve = Limits { tokens: 0, bytes: 0 };
-    for (attempt, detail) in ATTEMPTS.into_iter().enumerate() {
-        if attempt == 0 || ATTEMPTS[attempt - 1] != detail {
-            // A shorter notice is not made to pay for what a longer one took.
-            reserve = limits.for_notice(detail);
+    for (detail, attempts) in ATTEMPTS {
+        let mut room = limits.without_notice(detail, cx.counter);
+        for attempt in 0..attempts {
+            // Where little is left for what was asked for, less is said of it.
+            if detail < Detail::Bare && (room.tokens < limits.tokens / 3 || room.bytes < limits.bytes / 3) {
+                break;
+            }
+            let draft = Draft::draw(&walk, room, limits, detail);
+            if draft.over(limits) == NOTHING_OVER {
+                return draft.portion;
+            }
+            room = draft.smaller(room, limits, attempt > 1);
         }
-        // Where little is left for what was asked for, less is said of it.
-        if detail < Detail::Bare && reserve.tokens > limits.tokens * 2 / 3 {
-            continue;
-        }
-        let room = Room {
-            counter: cx.counter,
-            tokens: limits.tokens.saturating_sub(reserve.tokens).max(1),
-            bytes: limits.bytes.saturating_sub(reserve.bytes).max(1),
-        };
-        let draft = Draft::draw(&walk, room, limits, detail);
-        let over = draft.over(limits);
-        if over.tokens == 0 && over.bytes == 0 {
-            return draft.portion;
-        }
-        reserve.tokens += over.tokens + usize::from(over.tokens > 0) * 8;
-        reserve.bytes += over.bytes + usize::from(over.bytes > 0) * 64;
     }
     // Only limits below what a notice takes lead here; the policy's least budget forbids them.
     Draft::draw(&walk, Room { counter: cx.counter, tokens: 1, bytes: 1 }, limits, Detail::Bare).portion
@@ -172,7 +159,7 @@ impl Draft {
         }
         let structured = rendered;
         let mut bytes =
-            text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + 3 * notice.len();
+            text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + NOTICES * notice.len();
         bytes += structured.as_ref().map_or(0, String::len);
         let (kind, stages) = match &about.shaped {
             Some(shaped) => (shaped.drawn.kind, shaped.drawn.stages.clone()),
@@ -182,6 +169,27 @@ impl Draft {
             portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages },
             tokens,
             bytes,
+        }
+    }
+
+    /// A room for the next attempt: smaller than what was drawn by what was too much; at most half of it where
+    /// `soon` there must be an end.
+    fn smaller<'r>(&self, room: Room<'r>, limits: Limits, soon: bool) -> Room<'r> {
+        let over = self.over(limits);
+        let forms = 1 + usize::from(self.portion.structured.is_some());
+        let notice = &self.portion.notice;
+        let drawn = Limits {
+            tokens: self.tokens.saturating_sub(room.counter.count(notice)),
+            bytes: self.bytes.saturating_sub(NOTICES * notice.len()) / forms,
+        };
+        let less = |room: usize, drawn: usize, over: usize, slack: usize| match over {
+            0 => room,
+            _ => room.min(drawn).saturating_sub(over + slack).min(if soon { room / 2 } else { room }).max(1),
+        };
+        Room {
+            tokens: less(room.tokens, drawn.tokens, over.tokens, 8),
+            bytes: less(room.bytes, drawn.bytes, over.bytes, 64),
+            ..room
         }
     }
 

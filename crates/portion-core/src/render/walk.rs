@@ -196,7 +196,7 @@ impl<'a> Walk<'a> {
     fn fill(&self, walked: &[usize], from: Position, mut room: Room<'_>, accompanied: bool) -> Channel<'a> {
         let mut channel = Channel::default();
         let parts = self.snapshot.parts();
-        let enough = room.tokens / 10;
+        let enough = (room.tokens / 10).max(LEAST_BUDGET / 10);
         let first = usize::from(from.part);
         for at in walked.iter().copied().filter(|at| *at >= first) {
             let part = &parts[at];
@@ -257,25 +257,21 @@ impl<'a> Walk<'a> {
         put_off: bool,
     ) -> Option<Body> {
         let policy = self.cx.policy;
-        let (fits, cost) = match media {
-            Some(media) => {
-                let passes = media.encoded_bytes / 4 * 3 <= policy.media_byte_limit;
-                let cost = if passes { policy.media_tokens } else { usize::MAX };
-                let fits = cost <= room.tokens;
-                room.tokens -= if fits { cost } else { 0 };
-                (fits, cost)
-            }
-            None => {
-                let alone = self.asked.tokens.min(policy.hard_cap) / 2;
-                let short = json.len() <= policy.hard_byte_limit / 4;
-                let cost = self.cx.counter.count_within(json, alone).filter(|_| short);
-                (room.take(json), cost.unwrap_or(usize::MAX))
-            }
+        // What a block may cost that is put off: it will have a reply to itself.
+        let alone = self.asked.tokens.min(policy.hard_cap) / 2;
+        let (fits, later) = if let Some(media) = media {
+            let passes = media.encoded_bytes / 4 * 3 <= policy.media_byte_limit;
+            let fits = passes && policy.media_tokens <= room.tokens;
+            room.tokens -= if fits { policy.media_tokens } else { 0 };
+            (fits, passes && policy.media_tokens <= alone)
+        } else {
+            let short = json.len() <= policy.hard_byte_limit / 4;
+            (room.take(json), short && self.cx.counter.fits(json, alone))
         };
         if fits {
             return Some(Body::Block(json.to_owned()));
         }
-        if put_off && cost <= self.asked.tokens.min(policy.hard_cap) / 2 {
+        if put_off && later {
             return None;
         }
         let (tool, block) = (self.cx.read_tool, block_address(&part.address));
@@ -299,16 +295,17 @@ impl<'a> Walk<'a> {
         let first = usize::from(self.asked.from.part);
         let mut channel = Channel::default();
         // What is empty is shown only where there is nothing else, so that no reply is empty and goes on.
-        let told = |at: &usize| *at >= first && !parts[*at].text().is_empty();
+        let byte = if let Place::Byte(byte) = self.asked.from.place { byte as usize } else { 0 };
+        let told = |at: &usize| {
+            let length = parts[*at].text().len();
+            *at > first && length > 0 || *at == first && length > byte
+        };
         let mut left = walked.iter().copied().filter(told);
         let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
             return channel;
         };
         let text = parts[at].text();
-        let byte = match self.asked.from.place {
-            Place::Byte(byte) if at == first => byte as usize,
-            _ => 0,
-        };
+        let byte = if at == first { byte } else { 0 };
         let mut drawn = raw::draw(text, Span::new(0, text.len()), byte, &room);
         drawn.say("path", parts[at].address.clone());
         let after = drawn.next.map(|place| self.after(at, place));
@@ -329,7 +326,7 @@ impl<'a> Walk<'a> {
         }
         let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
         // Beside them the least reply must still hold a notice, and a part of what they accompany.
-        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET / 2);
+        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET);
         let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
         let mut companions = Vec::new();
         for at in walked {
