@@ -1,0 +1,111 @@
+//! What once broke a law, by hand: each is walked to its end, and every reply held against the laws.
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+
+use super::session::{Reply, Session};
+
+/// The replies to a call under limits of `tokens`, read to the end.
+fn check(parts: &[(&str, Content)], controls: &[(&str, &str)], tokens: usize) -> Vec<Reply> {
+    let policy = Policy {
+        reply_target: tokens,
+        token_budget_threshold: tokens.max(600),
+        hard_cap: 1_200,
+        ..Policy::default()
+    };
+    let block = |(address, content): &(&str, Content)| Block {
+        address: (*address).to_owned(),
+        content: content.clone(),
+    };
+    let blocks = parts.iter().map(block).collect();
+    let payload = Payload { blocks, ..Payload::default() };
+    let session = Session::new(payload, policy, Tokenizer::O200k.counter());
+    let mut request = Request::default();
+    for (name, json) in controls {
+        request.take(name, json, &session.policy).expect("a control");
+    }
+    session.walk(&request).expect("it is there").unwrap_or_default()
+}
+
+fn text(text: impl Into<String>) -> Content {
+    Content::Text(text.into())
+}
+
+fn block(json: String) -> Content {
+    Content::Atomic { json, media: None }
+}
+
+const TEXT: &str = "/content/0/text";
+const FIRST: &str = "/content/0";
+const SECOND: &str = "/content/1/text";
+
+#[test]
+fn a_ragged_row_makes_no_table() {
+    let rows: Vec<String> = (0..200).map(|i| format!("[{i},\"{}\",1]", "word ".repeat(20))).collect();
+    let table =
+        format!("{{\"columns\":[\"id\",\"text\",\"n\"],\"rows\":[{},[7],{{\"id\":1}}]}}", rows.join(","));
+    let replies = check(&[(TEXT, text(table))], &[], 600);
+    assert!(replies.len() > 1);
+}
+
+#[test]
+fn a_block_too_dear_for_any_reply_is_described() {
+    let json = format!("{{\"type\":\"resource_link\",\"description\":\"{}\"}}", "a word ".repeat(30));
+    let replies = check(&[(FIRST, block(json)), (SECOND, text("word ".repeat(900)))], &[], 300);
+    assert!(replies[0].portion.pieces()[0].address == FIRST);
+}
+
+#[test]
+fn data_alone_makes_no_media() {
+    let json = format!("{{\"type\":\"later\",\"data\":\"{}\"}}", " ".repeat(100_000));
+    let replies = check(&[(FIRST, block(json))], &[], 600);
+    assert!(replies[0].portion.notice().len() < 600);
+}
+
+#[test]
+fn of_two_summaries_each_is_told_of() {
+    let words = "a word ".repeat(2_000);
+    let object = format!("{{\"id\":1,\"status\":\"open\",\"notes\":\"{words}\",\"log\":\"{words}\"}}");
+    let parts = [(TEXT, text(object.clone())), (SECOND, text(object))];
+    let replies = check(&parts, &[], 1_200);
+    let summaries = replies.iter().filter(|reply| reply.notice["meta"]["detailsAvailable"].is_object());
+    assert_eq!(summaries.count(), 2);
+}
+
+#[test]
+fn raw_passes_over_what_is_empty() {
+    let parts = [(TEXT, text("")), (SECOND, text("")), ("/content/2/text", text("x"))];
+    let replies = check(&parts, &[("raw", "true")], 600);
+    assert_eq!(replies.len(), 1);
+    assert_eq!(replies[0].text(), "x");
+}
+
+#[test]
+fn raw_reads_what_only_programs_see() {
+    let json = "{ \"id\": 1 }";
+    let replies = check(&[("/structuredContent", Content::Structured(json.into()))], &[("raw", "true")], 600);
+    assert_eq!(replies[0].text(), json);
+}
+
+#[test]
+fn a_pointer_may_end_in_a_space() {
+    let replies = check(&[(TEXT, text("{\"a \":{\"id\":1}}"))], &[("path", "\"/a \"")], 600);
+    assert_eq!(replies[0].text(), "{\"id\":1}");
+}
+
+#[test]
+fn the_least_budget_gets_on_all_the_same() {
+    let words = "A sentence of words. ".repeat(500);
+    let replies = check(&[(TEXT, text(words.clone()))], &[], 300);
+    assert!(replies.len() <= words.len() / 100, "{} replies", replies.len());
+}
+
+#[test]
+fn past_the_end_of_a_wide_table_there_is_no_header() {
+    let table = format!("{{\"columns\":[\"{}\"],\"rows\":[[1]]}}", "wide ".repeat(3_000));
+    let replies = check(&[(TEXT, text(table))], &[("offset", "9")], 600);
+    assert_eq!(replies[0].text(), "{\"rows\":[]}");
+    assert_eq!(replies[0].notice["meta"]["pastEnd"], true);
+}

@@ -1,0 +1,270 @@
+//! Nothing is lost: pages read to the end are the list, chunks the text, raw chunks the bytes.
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::render::Body;
+use portion_core::snapshot::{Form, Layout, Part, Subject};
+use portion_core::view::Request;
+use proptest::prelude::*;
+
+use super::dice::Dice;
+use super::json::Json;
+use super::session::{Reply, Session};
+use super::{cases, payloads, requests};
+
+pub(crate) fn text_payload(text: String) -> Payload {
+    let block = Block { address: "/content/0/text".into(), content: Content::Text(text) };
+    Payload { blocks: vec![block], ..Payload::default() }
+}
+
+fn session(dice: &mut Dice, text: String) -> Session {
+    let policy = requests::policy(dice);
+    Session::new(text_payload(text), policy, requests::counter(dice))
+}
+
+fn request(controls: &[(&str, &str)], session: &Session) -> Request {
+    let mut request = Request::default();
+    for (name, json) in controls {
+        request.take(name, json, &session.policy).expect("a control");
+    }
+    request
+}
+
+fn subject(session: &Session) -> &Subject {
+    session.snapshot.parts()[0].subject().expect("text")
+}
+
+/// The items of a list in a text, as the list's layout has them: keys with their values in a map.
+fn items(session: &Session, text: &str) -> Vec<(Option<String>, Json)> {
+    let Form::List(list) = &subject(session).form else { panic!("no list") };
+    if list.layout == Layout::Lines {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        return lines.map(|line| (None, Json::parse(line).expect("a line of JSON"))).collect();
+    }
+    let whole = Json::parse(text).unwrap_or_else(|| panic!("no JSON: {text}"));
+    match whole.at(&list.pointer) {
+        Some(Json::Array(items)) => items.iter().map(|item| (None, item.clone())).collect(),
+        Some(Json::Object(members)) => {
+            members.iter().map(|(key, value)| (Some(key.clone()), value.clone())).collect()
+        }
+        other => panic!("no list at {}: {other:?}", list.pointer),
+    }
+}
+
+/// The items of a walk, raw pieces joined.
+fn joined(session: &Session, replies: &[Reply]) -> Vec<(Option<String>, Json)> {
+    let whole: &str = &subject(session).text;
+    let mut all = Vec::new();
+    let mut raw = String::new();
+    for reply in replies {
+        let meta = &reply.notice["meta"];
+        match reply.kind() {
+            "page" => {
+                let page = items(session, reply.text());
+                assert_eq!(meta["served"], page.len());
+                all.extend(page);
+            }
+            "raw" => {
+                raw.push_str(reply.text());
+                if meta["endByte"] == meta["totalBytes"] {
+                    assert!(whole.contains(&raw), "not the bytes of the item");
+                    let item = Json::parse(&raw).expect("an item");
+                    all.push((None, item));
+                    raw.clear();
+                }
+            }
+            kind => panic!("{kind} in a walk of all fields"),
+        }
+    }
+    assert!(raw.is_empty());
+    all
+}
+
+pub(crate) fn check_list(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::list(&mut dice);
+    let session = session(&mut dice, text);
+    if !matches!(subject(&session).form, Form::List(_)) {
+        return;
+    }
+    let whole = items(&session, &subject(&session).text);
+    let limit = dice.pick(&["1", "3", "50", "null"]);
+    let all = request(&[("fields", "\"all\""), ("limit", limit)], &session);
+    let Some(replies) = session.walk(&all).expect("a list has fields") else { return };
+    let read = joined(&session, &replies);
+    assert_eq!(read.len(), whole.len());
+    for ((key, item), (own_key, own)) in read.iter().zip(&whole) {
+        assert!(key.is_none() || key == own_key, "{key:?} is not {own_key:?}");
+        assert_eq!(item, own);
+    }
+}
+
+pub(crate) fn check_chunks(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::text(&mut dice);
+    let session = session(&mut dice, text.clone());
+    if subject(&session).is_json() {
+        return;
+    }
+    let limit = dice.pick(&["null", "null", "1", "30"]);
+    let Some(replies) = session.walk(&request(&[("limit", limit)], &session)).expect("valid") else {
+        return;
+    };
+    let read: String = replies.iter().map(Reply::text).collect();
+    assert_eq!(read, text);
+    let first = &replies[0].notice["meta"];
+    if limit == "null" && first["kind"] == "chunk" {
+        assert_eq!(first["chunkIndex"], 0);
+    }
+}
+
+/// Raw chunks of the payload, and of a value in it.
+pub(crate) fn check_raw(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::body(&mut dice);
+    let session = session(&mut dice, text.clone());
+    let raw = request(&[("raw", "true")], &session);
+    let replies = session.walk(&raw).expect("raw goes with anything").expect("asked for");
+    assert_eq!(replies.iter().map(Reply::text).collect::<String>(), text);
+
+    let Some(whole) = Json::parse(&text) else { return };
+    let pointer = some_pointer(&mut dice, &whole);
+    let value = whole.at(&pointer).expect("it is there");
+    let mut here = raw.clone();
+    here.path = Some(pointer.clone());
+    let replies = session.walk(&here).unwrap_or_else(|e| panic!("{pointer}: {e}")).expect("asked for");
+    let read: String = replies.iter().map(Reply::text).collect();
+    assert_eq!(Json::parse(&read).as_ref(), Some(value), "{pointer}");
+    assert!(text.contains(&read));
+    // A string that was singled out is shown as the text it stands for.
+    if let (Json::Text(quoted), false) = (value, pointer.is_empty()) {
+        here.raw = false;
+        let replies = session.walk(&here).expect("it is there").expect("asked for");
+        let read: String = replies.iter().map(Reply::text).collect();
+        assert_eq!(read, portion_core::scan::decoded(quoted));
+    }
+}
+
+/// A pointer into a value, by way of keys that come once.
+fn some_pointer(dice: &mut Dice, whole: &Json) -> String {
+    let (mut pointer, mut at) = (String::new(), whole);
+    while !dice.once_in(4) {
+        let (step, next) = match at {
+            Json::Array(items) if !items.is_empty() => {
+                let i = dice.below(items.len());
+                (i.to_string(), &items[i])
+            }
+            Json::Object(members) if !members.is_empty() => {
+                let (key, value) = &members[dice.below(members.len())];
+                let name = portion_core::scan::decoded(key);
+                if at.get(&name) != Some(value) {
+                    break;
+                }
+                (name.replace('~', "~0").replace('/', "~1"), value)
+            }
+            _ => break,
+        };
+        pointer = format!("{pointer}/{step}");
+        at = next;
+    }
+    pointer
+}
+
+pub(crate) fn check_lines(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::text(&mut dice);
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let session = session(&mut dice, text.clone());
+    if lines.is_empty() {
+        return;
+    }
+    let first = dice.within(1, lines.len());
+    let last = dice.within(first, lines.len());
+    let from_end = |line: usize| line as i64 - lines.len() as i64 - 1;
+    let mut range =
+        Request { start_line: Some(first as i64), end_line: Some(last as i64), ..Request::default() };
+    if dice.once_in(2) {
+        range.start_line = Some(from_end(first));
+    }
+    if dice.once_in(2) {
+        range.end_line = Some(from_end(last));
+    }
+    let replies = session.walk(&range).expect("a range").expect("asked for");
+    let read: String = replies.iter().map(Reply::text).collect();
+    assert_eq!(read, lines[first - 1..last].concat());
+    let (begin, end) = (&replies[0].notice["meta"], &replies[replies.len() - 1].notice["meta"]);
+    assert_eq!((&begin["startLine"], &end["endLine"]), (&first.into(), &last.into()));
+}
+
+/// Every part of a result is shown on the way, whole, in part, or described.
+pub(crate) fn check_parts(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let policy = requests::policy(&mut dice);
+    let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
+    let Some(replies) = session.walk(&Request::default()).expect("plain") else { return };
+    for part in session.snapshot.parts().iter().filter(|part| part.twin.is_none()) {
+        let pieces: Vec<(&Reply, &Body)> = replies
+            .iter()
+            .flat_map(|reply| reply.portion.pieces().iter().map(move |piece| (reply, piece)))
+            .filter(|(_, piece)| session.part_of(piece).address == part.address)
+            .map(|(reply, piece)| (reply, &piece.body))
+            .collect();
+        let apart = part.address == "/structuredContent" && replies[0].portion.structured().is_some();
+        assert!(apart || !pieces.is_empty(), "{} is never shown", part.address);
+        if !apart && part.subject().is_some_and(|subject| !subject.is_json()) {
+            let shown: String = pieces
+                .iter()
+                .map(|(_, body)| match body {
+                    Body::Text(text) | Body::Block(text) => text.as_str(),
+                })
+                .collect();
+            assert_eq!(shown, part.text(), "{}", part.address);
+        }
+    }
+}
+
+/// All parts as they came.
+pub(crate) fn check_raw_parts(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let policy = requests::policy(&mut dice);
+    let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
+    let replies = session.walk(&request(&[("raw", "true")], &session)).expect("raw").expect("asked for");
+    let parts = session.snapshot.parts().iter().filter(|part| part.twin.is_none());
+    let whole: String = parts.map(Part::text).collect();
+    assert_eq!(replies.iter().map(Reply::text).collect::<String>(), whole);
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+    #[test]
+    fn pages_joined_are_the_list(seed in any::<u64>()) {
+        check_list(seed);
+    }
+
+    #[test]
+    fn raw_chunks_joined_are_the_bytes(seed in any::<u64>()) {
+        check_raw(seed);
+    }
+
+    #[test]
+    fn ranges_are_exact(seed in any::<u64>()) {
+        check_lines(seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(500))]
+    #[test]
+    fn chunks_joined_are_the_text(seed in any::<u64>()) {
+        check_chunks(seed);
+    }
+
+    #[test]
+    fn one_cursor_crosses_all_parts(seed in any::<u64>()) {
+        check_parts(seed);
+    }
+
+    #[test]
+    fn raw_chunks_cross_all_parts(seed in any::<u64>()) {
+        check_raw_parts(seed);
+    }
+}

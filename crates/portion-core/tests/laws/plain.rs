@@ -1,0 +1,59 @@
+//! What is small passes untouched; how a list is paged does not change it.
+
+use portion_core::policy::Policy;
+use portion_core::snapshot::Form;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use proptest::prelude::*;
+
+use super::dice::Dice;
+use super::lossless::text_payload;
+use super::session::Session;
+use super::{cases, payloads};
+
+pub(crate) fn check_small(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let counter = Tokenizer::Chars4.counter();
+    let text = payloads::body(&mut dice);
+    let session = Session::new(text_payload(text.clone()), Policy::default(), counter);
+    let policy = &session.policy;
+    let cost = counter.count(&text);
+    let small = match &session.snapshot.parts()[0].subject().expect("text").form {
+        Form::List(list) => list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold,
+        Form::Object(_) => cost <= policy.summarize_above,
+        Form::Text(_) => cost <= policy.chunk_above,
+    };
+    let small = small || cost <= policy.full_below;
+    let untouched = session.call(&Request::default()).expect("plain").is_none();
+    assert_eq!(untouched, small, "{cost} tokens");
+}
+
+/// Page n is what begins (n-1) times the limit in.
+pub(crate) fn check_page(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::list(&mut dice);
+    let session = Session::new(text_payload(text), Policy::default(), Tokenizer::Chars4.counter());
+    let (limit, page) = (dice.within(1, 60) as u32, dice.within(1, 6) as u32);
+    if !matches!(session.snapshot.parts()[0].subject().expect("text").form, Form::List(_)) {
+        return;
+    }
+    let plain = Request { limit: Some(limit), ..Request::default() };
+    let by_page = session.call(&Request { page: Some(page), ..plain.clone() }).expect("a page");
+    let by_offset = session.call(&Request { offset: Some((page - 1) * limit), ..plain }).expect("an offset");
+    let (by_page, by_offset) = (by_page.expect("asked for"), by_offset.expect("asked for"));
+    assert_eq!(by_page.text(), by_offset.text());
+    assert_eq!(by_page.next().map(|at| at.place), by_offset.next().map(|at| at.place));
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+    #[test]
+    fn what_is_small_is_untouched(seed in any::<u64>()) {
+        check_small(seed);
+    }
+
+    #[test]
+    fn a_page_is_an_offset(seed in any::<u64>()) {
+        check_page(seed);
+    }
+}

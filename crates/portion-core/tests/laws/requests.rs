@@ -1,0 +1,82 @@
+//! Requests and limits at random.
+
+use portion_core::policy::Policy;
+use portion_core::scan::quote;
+use portion_core::tokens::{TokenCounter, Tokenizer};
+use portion_core::view::Request;
+
+use super::dice::Dice;
+
+/// Limits that can be obeyed, some just so.
+pub(crate) fn policy(dice: &mut Dice) -> Policy {
+    if dice.once_in(4) {
+        return if dice.once_in(3) { Policy::default().lean() } else { Policy::default() };
+    }
+    let hard_cap = dice.pick(&[600, 601, 900, 2_000, 12_000]);
+    let token_budget_threshold = dice.within(300, hard_cap);
+    let policy = Policy {
+        hard_cap,
+        token_budget_threshold,
+        reply_target: dice.within(300, token_budget_threshold),
+        hard_byte_limit: dice.pick(&[4_096, 5_000, 20_000, 65_536]),
+        fallback_byte_limit: 4_096,
+        media_byte_limit: dice.pick(&[1_000, 5 << 20]),
+        media_tokens: dice.pick(&[100, 1_600]),
+        full_below: dice.pick(&[0, 100, 500]),
+        default_page_size: dice.pick(&[1, 5, 50]),
+        max_page_size: dice.pick(&[50, 200]),
+        summarize_above: dice.pick(&[100, 500, 2_000]),
+        chunk_above: dice.pick(&[100, 500, 2_000]),
+        chunk_size: dice.pick(&[100, 500, 2_000]),
+        chunk_lines: dice.pick(&[1, 20, 200]),
+        warn_at: 0.8,
+    };
+    policy.validate().expect("limits that can be");
+    policy
+}
+
+/// A counter: mostly a cheap one.
+pub(crate) fn counter(dice: &mut Dice) -> &'static dyn TokenCounter {
+    match dice.below(12) {
+        0 => Tokenizer::Auto.counter(),
+        1 => Tokenizer::O200k.counter(),
+        2 => Tokenizer::Claude.counter(),
+        3 => Tokenizer::Cl100k.counter(),
+        _ => Tokenizer::Chars4.counter(),
+    }
+}
+
+/// Controls that go together, most of the time.
+pub(crate) fn request(dice: &mut Dice, policy: &Policy) -> Request {
+    let mut request = Request::default();
+    if dice.once_in(3) {
+        return request;
+    }
+    let mut take = |name: &str, json: String| {
+        let _ = request.take(name, &json, policy);
+    };
+    for _ in 0..dice.within(1, 3) {
+        match dice.below(11) {
+            0 | 1 => take("limit", dice.pick(&[1, 2, 7, 50, 200]).to_string()),
+            2 => take(
+                "fields",
+                quote(dice.pick(&["all", "id", "id,price.total,notes", "col1,col0", "text,lines"])),
+            ),
+            3 => take("page", dice.pick(&[1, 2, 3, 900]).to_string()),
+            4 => take("offset", dice.pick(&[0, 1, 17, 5_000]).to_string()),
+            5 => take("maxTokens", dice.pick(&[300, 301, 450, 1_000]).min(policy.hard_cap).to_string()),
+            6 => take("raw", "true".into()),
+            7 => take("sort", quote(dice.pick(&["id desc", "name", "col0", "-price.total"]))),
+            8 => take(
+                "path",
+                quote(dice.pick(&["/0", "items.1", "data.items", "/financials", "/3/notes", "rows"])),
+            ),
+            9 => take("section", quote(dice.pick(&["financials", "Heading 3", "lines", "items", "history"]))),
+            _ => {
+                take("startLine", dice.pick(&["1", "5", "-10", "100"]).into());
+                take("endLine", dice.pick(&["3", "-1", "9000"]).into());
+            }
+        }
+    }
+    request
+}
