@@ -8,50 +8,50 @@ use clap::Args;
 use portion_core::policy::{Policy, PolicyError};
 use portion_core::tokens::Tokenizer;
 
-/// Limits that replies obey; the defaults are in brackets.
+/// Limits that replies obey.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
-    /// Tokens a reply may cost that was not asked to be larger [4000]
+    /// Tokens a reply may cost that was not asked to be larger (default: 4000)
     #[arg(long, value_name = "TOKENS", env = "PORTION_TOKEN_BUDGET_THRESHOLD", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     token_budget_threshold: Option<usize>,
-    /// Tokens such a reply aims at when the payload is oversized [the threshold]
+    /// Tokens such a reply aims at when the payload is oversized (default: the threshold)
     #[arg(long, value_name = "TOKENS", env = "PORTION_REPLY_TARGET", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     reply_target: Option<usize>,
-    /// Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost [12000]
+    /// Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost (default: 12000)
     #[arg(long, value_name = "TOKENS", env = "PORTION_HARD_CAP", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     hard_cap: Option<usize>,
-    /// Wire bytes of a reply, whatever its tokens [64KiB]
+    /// Wire bytes of a reply, whatever its tokens (default: 64KiB)
     #[arg(long, value_name = "SIZE", env = "PORTION_HARD_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
     hard_byte_limit: Option<u64>,
-    /// Wire bytes of a reply when counting tokens fails [10KiB]
+    /// Wire bytes of a reply when counting tokens fails or is badly wrong (default: 10KiB)
     #[arg(long, value_name = "SIZE", env = "PORTION_FALLBACK_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
     fallback_byte_limit: Option<u64>,
-    /// Bytes up to which an image or audio block passes untouched [5MiB]
+    /// Bytes up to which an image or audio block passes untouched (default: 5MiB)
     #[arg(long, value_name = "SIZE", env = "PORTION_MEDIA_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
     media_byte_limit: Option<u64>,
-    /// Tokens up to which a payload passes whole, whatever it is [500]
+    /// Tokens up to which a payload passes whole, whatever it is (default: 500)
     #[arg(long, value_name = "TOKENS", env = "PORTION_FULL_BELOW", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     full_below: Option<usize>,
-    /// Items of a page [50]
+    /// Items of a page (default: 50)
     #[arg(long, value_name = "ITEMS", env = "PORTION_DEFAULT_PAGE_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     default_page_size: Option<usize>,
-    /// The most items of a page that can be asked for [200]
+    /// The most items of a page that can be asked for (default: 200)
     #[arg(long, value_name = "ITEMS", env = "PORTION_MAX_PAGE_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     max_page_size: Option<usize>,
-    /// Tokens above which a single object is summarized [2000]
+    /// Tokens above which a single object is summarized (default: 2000)
     #[arg(long, value_name = "TOKENS", env = "PORTION_SUMMARIZE_ABOVE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     summarize_above: Option<usize>,
-    /// Tokens above which text is chunked [2000]
+    /// Tokens above which text is chunked (default: 2000)
     #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_ABOVE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_above: Option<usize>,
-    /// Tokens of a chunk [2000]
+    /// Tokens of a chunk (default: 2000)
     #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_size: Option<usize>,
-    /// Lines of a chunk [200]
+    /// Lines of a chunk (default: 200)
     #[arg(long, value_name = "LINES", env = "PORTION_CHUNK_LINES", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_lines: Option<usize>,
-    /// Share of the budget from which a reply names a narrower call [0.8]
+    /// Share of the budget from which a reply names a narrower call (default: 0.8)
     #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
     /// Aim at smaller replies: replyTarget 1200, hardCap 4000
