@@ -2,6 +2,7 @@
 //!
 //! Output is folded at [`WIDTH`] columns; the middle of a long one is left out.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,7 @@ fn run(file: &str) -> Outcome {
         if in_console && !fence {
             if let Some(command) = line.strip_prefix("$ ") {
                 let output = shown(&output(command, &directory)?);
-                expect.push_str(&format!("{line}\n{output}"));
+                write!(expect, "{line}\n{output}")?;
             }
             continue;
         }

@@ -5,6 +5,8 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use portion_core::policy::Policy;
+
 use super::{Outcome, help, page, repository};
 
 /// A variable that is no option's.
@@ -30,6 +32,30 @@ fn readme_lists_every_limit() -> Outcome {
     for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
         assert!(known.contains(name) || name == LOG, "{name} is no variable");
     }
+    Ok(())
+}
+
+#[test]
+fn help_tells_the_defaults() -> Outcome {
+    let policy = Policy::default();
+    let options = options(&help(&["wrap"])?);
+    let check = |option: &str, value: String| {
+        let told = options.get(option).and_then(|told| told.default.clone());
+        assert_eq!(told, Some(value), "{option}");
+    };
+    check("--token-budget-threshold", policy.token_budget_threshold.to_string());
+    check("--hard-cap", policy.hard_cap.to_string());
+    check("--hard-byte-limit", format!("{}KiB", policy.hard_byte_limit >> 10));
+    check("--fallback-byte-limit", format!("{}KiB", policy.fallback_byte_limit >> 10));
+    check("--media-byte-limit", format!("{}MiB", policy.media_byte_limit >> 20));
+    check("--full-below", policy.full_below.to_string());
+    check("--default-page-size", policy.default_page_size.to_string());
+    check("--max-page-size", policy.max_page_size.to_string());
+    check("--summarize-above", policy.summarize_above.to_string());
+    check("--chunk-above", policy.chunk_above.to_string());
+    check("--chunk-size", policy.chunk_size.to_string());
+    check("--chunk-lines", policy.chunk_lines.to_string());
+    check("--warn-at", policy.warn_at.to_string());
     Ok(())
 }
 
@@ -63,8 +89,8 @@ fn options(help: &str) -> BTreeMap<String, Told> {
     };
     let told = |text: String| {
         let variable = between(&text, "[env: ", "]");
-        let bare = || between(&text, "[", "]").filter(|inner| !inner.starts_with("env: "));
-        Told { variable, default: between(&text, "[default: ", "]").or_else(bare) }
+        let own = || between(&text, "(default: ", ")");
+        Told { variable, default: between(&text, "[default: ", "]").or_else(own) }
     };
     found.into_iter().map(|(option, text)| (option, told(text))).collect()
 }
