@@ -137,7 +137,7 @@ impl ViewError {
         Self::Malformed { code, name: name.to_owned(), given, wants }
     }
 
-    /// The code a program can act on (CONTRACT 4 lists them).
+    /// The code a program can act on; `docs/replies.md` lists them all.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Limit { .. } => "limit_invalid",
