@@ -48,7 +48,7 @@ pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
     let text: &str = &subject.text;
     let mut at = first_value(text);
     let mut pointer = String::new();
-    let mut rest = Steps::of(path.trim());
+    let mut rest = Steps::of(path);
     if let Form::List(list) = &subject.form
         && let Some(index) = rest.index_after(&list.pointer)
         && !matches!(list.layout, Layout::Map)
@@ -101,10 +101,13 @@ struct Index<'a> {
 
 impl<'a> Steps<'a> {
     fn of(path: &'a str) -> Self {
-        match path.strip_prefix('/') {
-            Some(steps) => Self::Pointer(Some(steps)),
-            None if path.is_empty() || path == "$" => Self::Pointer(None),
-            None => Self::Dotted(path.strip_prefix("$.").unwrap_or(path)),
+        if let Some(steps) = path.strip_prefix('/') {
+            // A key may end in white space: a pointer is taken as it is.
+            return Self::Pointer(Some(steps));
+        }
+        match path.trim() {
+            path if path.is_empty() || path == "$" => Self::Pointer(None),
+            path => Self::Dotted(path.strip_prefix("$.").unwrap_or(path)),
         }
     }
 

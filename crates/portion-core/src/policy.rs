@@ -109,6 +109,8 @@ impl Policy {
         let least = [
             ("tokenBudgetThreshold", self.token_budget_threshold, LEAST_BUDGET),
             ("replyTarget", self.reply_target, LEAST_BUDGET),
+            // A payload that comes twice shares the cap between its two forms.
+            ("hardCap", self.hard_cap, 2 * LEAST_BUDGET),
             ("hardByteLimit", self.hard_byte_limit, LEAST_BYTES),
             ("fallbackByteLimit", self.fallback_byte_limit, LEAST_BYTES),
             ("defaultPageSize", self.default_page_size, 1),

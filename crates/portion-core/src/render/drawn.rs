@@ -88,6 +88,12 @@ impl Drawn {
         drawn
     }
 
+    /// Whether something is missing that no further reply brings unasked.
+    pub(super) fn leaves_out(&self) -> bool {
+        let told = ["condensed", "elided", "omitted"].iter().any(|key| self.meta.contains_key(*key));
+        told || matches!(self.kind, "summary" | "raw")
+    }
+
     pub(super) fn say(&mut self, key: &str, value: impl Into<Value>) {
         self.meta.insert(key.to_owned(), value.into());
     }

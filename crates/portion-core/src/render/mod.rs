@@ -67,6 +67,18 @@ pub fn follow(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Portion {
 /// Wire bytes of the envelope around a reply, beside its texts and notices.
 const ENVELOPE: usize = 512;
 
+/// How much is said, from the first attempt to the last.
+const ATTEMPTS: [Detail; 8] = [
+    Detail::Full,
+    Detail::Full,
+    Detail::Plain,
+    Detail::Plain,
+    Detail::Bare,
+    Detail::Bare,
+    Detail::Bare,
+    Detail::Bare,
+];
+
 /// What a reply may take in each of its forms.
 #[derive(Clone, Copy)]
 struct Limits {
@@ -83,16 +95,30 @@ impl Limits {
         }
         Self { tokens: asked.tokens.min(cx.policy.hard_cap), bytes }
     }
+
+    /// What a notice is likely to take: a fixed part, and lists of names that grow with the budget.
+    fn for_notice(self, detail: Detail) -> Self {
+        match detail {
+            Detail::Full => Self { tokens: 190 + self.tokens / 10, bytes: (self.bytes / 6).min(6_000) },
+            Detail::Plain => Self { tokens: 190 + self.tokens / 20, bytes: (self.bytes / 6).min(6_000) },
+            Detail::Bare => Self { tokens: 150, bytes: (self.bytes / 6).min(1_000) },
+        }
+    }
 }
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx, fresh);
     let walk = Walk { snapshot, asked, cx, fresh };
-    // What the notice is likely to take: a fixed part, and lists of names that grow with the budget.
-    let mut reserve = Limits { tokens: 190 + limits.tokens / 10, bytes: (limits.bytes / 6).min(6_000) };
-    let attempts =
-        [Detail::Full, Detail::Full, Detail::Plain, Detail::Plain, Detail::Bare, Detail::Bare, Detail::Bare];
-    for detail in attempts {
+    let mut reserve = Limits { tokens: 0, bytes: 0 };
+    for (attempt, detail) in ATTEMPTS.into_iter().enumerate() {
+        if attempt == 0 || ATTEMPTS[attempt - 1] != detail {
+            // A shorter notice is not made to pay for what a longer one took.
+            reserve = limits.for_notice(detail);
+        }
+        // Where little is left for what was asked for, less is said of it.
+        if detail < Detail::Bare && reserve.tokens > limits.tokens * 2 / 3 {
+            continue;
+        }
         let room = Room {
             counter: cx.counter,
             tokens: limits.tokens.saturating_sub(reserve.tokens).max(1),
@@ -145,7 +171,8 @@ impl Draft {
             tokens = tokens.max(cost);
         }
         let structured = rendered;
-        let mut bytes = text.pieces.iter().map(wire_bytes).sum::<usize>() + 3 * notice.len();
+        let mut bytes =
+            text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + 3 * notice.len();
         bytes += structured.as_ref().map_or(0, String::len);
         let (kind, stages) = match &about.shaped {
             Some(shaped) => (shaped.drawn.kind, shaped.drawn.stages.clone()),
@@ -181,13 +208,4 @@ fn settled(said: &Notice<'_>, detail: Detail, mut cost: impl FnMut(&str) -> usiz
     }
     let real = cost(&text);
     (text, real.max(told))
-}
-
-fn wire_bytes(piece: &Piece) -> usize {
-    match &piece.body {
-        Body::Text(text) => crate::scan::escaped_len(text) + 64,
-        // Media has a limit of its own.
-        Body::Block(json) if walk::is_media(json) => 0,
-        Body::Block(json) => json.len() + 2,
-    }
 }

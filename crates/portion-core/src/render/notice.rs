@@ -29,6 +29,9 @@ pub(super) struct Notice<'a> {
     pub warn_at: f64,
 }
 
+/// Bytes of a path that is told whatever the budget.
+const LONG_PATH: usize = 120;
+
 /// How much is said: everything, only what must be, or next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Detail {
@@ -67,6 +70,9 @@ impl Notice<'_> {
             let dropped =
                 detail == Detail::Bare && matches!(key.as_str(), "condensed" | "omitted" | "totalTokens");
             match (dropped, value) {
+                (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
+                    say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());
+                }
                 (false, value) => say(key, value.clone()),
                 (true, Value::Array(names)) => say(key, names.len().into()),
                 (true, Value::Object(paths)) => say(key, paths.len().into()),
@@ -90,7 +96,7 @@ impl Notice<'_> {
         }
         if !self.missing_parts.is_empty() {
             let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
-            let most = if detail == Detail::Bare { 2 } else { 12 };
+            let most = if detail == Detail::Bare { 0 } else { 12 };
             let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
             if self.missing_parts.len() > most {
                 parts.insert("more".into(), (self.missing_parts.len() - most).into());
@@ -98,7 +104,8 @@ impl Notice<'_> {
             say("partsNotShown", parts.into());
         }
         if self.replaced > 0 {
-            say("replaced", format!("{} that are no valid text are shown as U+FFFD", self.replaced).into());
+            let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
+            say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
         }
         if self.goes_on && self.next.is_none() {
             say(

@@ -10,6 +10,8 @@ use super::structured::{Form as StructuredForm, Shape};
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::payload::Media;
+use crate::policy::LEAST_BUDGET;
+use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, Twin, cells};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
@@ -36,6 +38,18 @@ pub(super) struct Channel<'a> {
     pub unreached: Vec<(String, usize)>,
     /// The address of the part the notice is about, where there are several.
     pub about: Option<&'a str>,
+}
+
+impl Channel<'_> {
+    /// Whether anything is shown.
+    fn shows(&self) -> bool {
+        self.pieces.iter().any(|piece| !matches!(&piece.body, Body::Text(text) if text.is_empty()))
+    }
+
+    /// Whether something is shown so that the notice must tell what is missing from it.
+    fn is_told_of(&self) -> bool {
+        self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.leaves_out())
+    }
 }
 
 /// A part that was drawn.
@@ -68,13 +82,16 @@ impl<'a> Walk<'a> {
             let shape = shape.filter(|_| node.pointer.is_empty());
             return Some(StructuredForm::Twin(shape.unwrap_or(Shape::Beside)));
         }
+        if self.asked.view.raw {
+            return Some(StructuredForm::Twin(Shape::Beside));
+        }
         match part.twin {
             Some(own) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == own.of) => {
                 Some(StructuredForm::Twin(twin(own)))
             }
             _ => {
                 let from = Position { part: at as u16, ..Position::default() };
-                Some(StructuredForm::Own(Box::new(self.fill(&[at], from, room))))
+                Some(StructuredForm::Own(Box::new(self.fill(&[at], from, room, false))))
             }
         }
     }
@@ -138,7 +155,8 @@ impl<'a> Walk<'a> {
 
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
-        let apart = |i: usize| self.fresh && parts[i].address == STRUCTURED;
+        // As bytes, all parts stand in one row.
+        let apart = |i: usize| self.fresh && !self.asked.view.raw && parts[i].address == STRUCTURED;
         let walked: Vec<usize> =
             (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
         let from = self.asked.from;
@@ -165,7 +183,7 @@ impl<'a> Walk<'a> {
             }
         }
         let rest: Vec<usize> = walked.into_iter().filter(|at| !companions.contains(at)).collect();
-        let mut channel = self.fill(&rest, from, room);
+        let mut channel = self.fill(&rest, from, room, !pieces.is_empty());
         let order = |piece: &Piece| parts.iter().position(|part| part.address == piece.address);
         channel.pieces.extend(pieces);
         channel.pieces.sort_by_key(order);
@@ -173,8 +191,9 @@ impl<'a> Walk<'a> {
         channel
     }
 
-    /// Draws parts in order from a position on, until the room is used up.
-    fn fill(&self, walked: &[usize], from: Position, mut room: Room<'_>) -> Channel<'a> {
+    /// Draws parts in order from a position on, until the room is used up. `accompanied` says that the reply shows
+    /// something besides.
+    fn fill(&self, walked: &[usize], from: Position, mut room: Room<'_>, accompanied: bool) -> Channel<'a> {
         let mut channel = Channel::default();
         let parts = self.snapshot.parts();
         let enough = room.tokens / 10;
@@ -183,25 +202,26 @@ impl<'a> Walk<'a> {
             let part = &parts[at];
             let resumed = at == first;
             let place = if resumed { from.place } else { Place::default() };
-            let used = !channel.pieces.is_empty();
+            let used = channel.shows();
             if channel.next.is_some() {
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
             }
-            if used && room.tokens < enough {
+            // The notice tells of one part: what it tells of is the last that is shown.
+            if used && (room.tokens < enough || channel.is_told_of()) {
                 channel.next = Some(self.after(at, Place::default()));
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
             }
             match &part.body {
                 PartBody::Atomic { json, media } => {
-                    let Some((body, cost)) = self.block(json, media.as_ref(), &part.address, room) else {
-                        // It fits a reply of its own, or nothing does and it is described there.
+                    // Put off once: a reply that shows nothing and begins here again would never end.
+                    let put_off = used || accompanied && !resumed;
+                    let Some(body) = self.block(part, json, media.as_ref(), &mut room, put_off) else {
                         channel.next = Some(self.after(at, Place::default()));
                         channel.unreached.push((part.address.clone(), json.len()));
                         continue;
                     };
-                    room.tokens = room.tokens.saturating_sub(cost);
                     channel.pieces.push(Piece { address: part.address.clone(), body });
                 }
                 PartBody::Readable(subject) => {
@@ -226,48 +246,51 @@ impl<'a> Walk<'a> {
         channel
     }
 
-    /// A block that is passed whole: within the room, else on its own in the next reply, else described.
+    /// A block that is passed whole: within the room; else, where it may be put off, on its own in the next
+    /// reply; else described.
     fn block(
         &self,
+        part: &Part,
         json: &str,
         media: Option<&Media>,
-        address: &str,
-        room: Room<'_>,
-    ) -> Option<(Body, usize)> {
+        room: &mut Room<'_>,
+        put_off: bool,
+    ) -> Option<Body> {
         let policy = self.cx.policy;
-        let fresh = self.asked.tokens.min(policy.hard_cap) / 2;
-        let cost = match media {
-            Some(media) if media.encoded_bytes / 4 * 3 <= policy.media_byte_limit => policy.media_tokens,
-            Some(_) => usize::MAX,
-            None if room.fits(json) => self.cx.counter.count(json),
+        let (fits, cost) = match media {
+            Some(media) => {
+                let passes = media.encoded_bytes / 4 * 3 <= policy.media_byte_limit;
+                let cost = if passes { policy.media_tokens } else { usize::MAX };
+                let fits = cost <= room.tokens;
+                room.tokens -= if fits { cost } else { 0 };
+                (fits, cost)
+            }
             None => {
-                self.cx.counter.count_within(json, fresh).map_or(usize::MAX, |cost| cost.max(room.tokens + 1))
+                let alone = self.asked.tokens.min(policy.hard_cap) / 2;
+                let short = json.len() <= policy.hard_byte_limit / 4;
+                let cost = self.cx.counter.count_within(json, alone).filter(|_| short);
+                (room.take(json), cost.unwrap_or(usize::MAX))
             }
         };
-        if cost <= room.tokens {
-            return Some((Body::Block(json.to_owned()), cost));
+        if fits {
+            return Some(Body::Block(json.to_owned()));
         }
-        if cost <= fresh {
+        if put_off && cost <= self.asked.tokens.min(policy.hard_cap) / 2 {
             return None;
         }
+        let (tool, block) = (self.cx.read_tool, block_address(&part.address));
         let described = match media {
             Some(media) => format!(
-                "[{}, {} bytes as base64, not shown: {}(cursor, path=\"{}{}\", raw=true) reads it]",
-                media.mime,
-                media.encoded_bytes,
-                self.cx.read_tool,
-                block_address(address),
-                media.data
+                "[{}, {} bytes as base64, not shown: {tool}(cursor, path=\"{block}{}\", raw=true) reads it]",
+                media.mime, media.encoded_bytes, media.data
             ),
             None => format!(
-                "[a block of {} bytes, not shown: {}(cursor, path=\"{}\", raw=true) reads it]",
-                json.len(),
-                self.cx.read_tool,
-                block_address(address)
+                "[a block of {} bytes, not shown: {tool}(cursor, path=\"{block}\", raw=true) reads it]",
+                json.len()
             ),
         };
-        let cost = self.cx.counter.count(&described);
-        (cost <= room.tokens || room.tokens > 1).then_some((Body::Text(described), cost))
+        let fits = room.take(&described);
+        (fits || !put_off).then_some(Body::Text(described))
     }
 
     /// All parts as they came, one after the other.
@@ -275,8 +298,12 @@ impl<'a> Walk<'a> {
         let parts = self.snapshot.parts();
         let first = usize::from(self.asked.from.part);
         let mut channel = Channel::default();
-        let mut left = walked.iter().copied().filter(|at| *at >= first);
-        let Some(at) = left.next() else { return channel };
+        // What is empty is shown only where there is nothing else, so that no reply is empty and goes on.
+        let told = |at: &usize| *at >= first && !parts[*at].text().is_empty();
+        let mut left = walked.iter().copied().filter(told);
+        let Some(at) = left.next().or_else(|| walked.iter().copied().find(|at| *at >= first)) else {
+            return channel;
+        };
         let text = parts[at].text();
         let byte = match self.asked.from.place {
             Place::Byte(byte) if at == first => byte as usize,
@@ -301,7 +328,9 @@ impl<'a> Walk<'a> {
             return Vec::new();
         }
         let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
-        let mut left = policy.token_budget_threshold / 4;
+        // Beside them the least reply must still hold a notice, and a part of what they accompany.
+        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET / 2);
+        let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
         let mut companions = Vec::new();
         for at in walked {
             let is_media = matches!(&parts[*at].body, PartBody::Atomic { media: Some(_), .. });
@@ -310,8 +339,9 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
-                let Some(rest) = left.checked_sub(cost) else { return Vec::new() };
-                left = rest;
+                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text)));
+                let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
+                (left, bytes) = (tokens_left, bytes_left);
                 companions.push(*at);
             }
         }
@@ -349,9 +379,24 @@ impl<'a> Walk<'a> {
     pub(super) fn cost(&self, piece: &Piece) -> usize {
         match &piece.body {
             Body::Text(text) => self.cx.counter.count(text),
-            Body::Block(json) if is_media(json) => self.cx.policy.media_tokens,
+            Body::Block(_) if self.is_media(piece) => self.cx.policy.media_tokens,
             Body::Block(json) => self.cx.counter.count(json),
         }
+    }
+
+    /// Wire bytes of a piece. Media has a limit of its own.
+    pub(super) fn wire_bytes(&self, piece: &Piece) -> usize {
+        match &piece.body {
+            Body::Text(text) => escaped_len(text) + 64,
+            Body::Block(_) if self.is_media(piece) => 0,
+            Body::Block(json) => json.len() + 2,
+        }
+    }
+
+    /// Whether a piece is an image or audio. A block of a kind not known may hold `data` and be neither.
+    fn is_media(&self, piece: &Piece) -> bool {
+        let part = self.snapshot.parts().iter().find(|part| part.address == piece.address);
+        part.is_some_and(|part| matches!(part.body, PartBody::Atomic { media: Some(_), .. }))
     }
 }
 
@@ -400,12 +445,4 @@ fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
 /// The address of the block that a part's address leads into.
 fn block_address(address: &str) -> &str {
     address.strip_suffix("/text").unwrap_or(address)
-}
-
-/// Whether a block is an image or audio.
-pub(super) fn is_media(json: &str) -> bool {
-    let Ok(members) = crate::snapshot::Members::read(&mut crate::scan::Reader::new(json)) else {
-        return false;
-    };
-    members.get(json, "data").is_some() || members.get(json, "blob").is_some()
 }

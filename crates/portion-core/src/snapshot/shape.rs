@@ -11,7 +11,7 @@ use super::list::{Layout, Level, List};
 use super::object::{Member, Members, is_key, items};
 use super::profile::Profile;
 use crate::path::step;
-use crate::scan::{Kind, Offsets, Reader, decoded};
+use crate::scan::{Kind, Offsets, Reader, ScanError, decoded};
 use crate::span::Span;
 
 /// Objects around a list that are looked through.
@@ -175,18 +175,24 @@ fn table(text: &str, members: &Members) -> Option<(usize, Layout)> {
     let columns = column_names(members.list[header].value.of(text))?;
     let mut reader = Reader::resume(text, members.list[rows].value.start as usize);
     reader.enter_array().ok()?;
-    for _ in 0..16 {
-        if !reader.next_item().ok()? {
-            break;
-        }
-        let start = reader.at();
-        let row = reader.skip().ok()?;
-        let width = items(&mut Reader::resume(text, start)).ok()?.len();
-        if Kind::of(row.of(text)) != Kind::Array || width != columns.len() {
+    // Every row: a column cannot be left out of a row that has more or fewer cells, or none.
+    while reader.next_item().ok()? {
+        if width(&mut reader).ok()? != columns.len() {
             return None;
         }
     }
     (rows != header).then_some((rows, Layout::Table { columns, header }))
+}
+
+/// How many items the array has that the reader is at.
+fn width(reader: &mut Reader<'_>) -> Result<usize, ScanError> {
+    reader.enter_array()?;
+    let mut width = 0;
+    while reader.next_item()? {
+        reader.skip()?;
+        width += 1;
+    }
+    Ok(width)
 }
 
 /// Column names: strings, or objects that have a `name`.
