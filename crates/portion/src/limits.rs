@@ -172,5 +172,8 @@ fn size(text: &str) -> Result<u64, &'static str> {
 
 /// A size that a message can have: places in it are told by 32 bits.
 fn message_size(text: &str) -> Result<u64, &'static str> {
-    size(text).and_then(|size| if size < 4 << 30 { Ok(size) } else { Err("it is less than 4GiB") })
+    // Offsets are 32 bits wide; and what cannot hold a handshake cannot relay one.
+    size(text).and_then(|size| {
+        if (64 << 10..4 << 30).contains(&size) { Ok(size) } else { Err("it is from 64KiB to below 4GiB") }
+    })
 }
