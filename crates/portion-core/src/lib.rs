@@ -8,8 +8,10 @@
 
 pub mod chunk;
 pub mod cursor;
+mod nearest;
 pub mod path;
 pub mod payload;
+mod pointer;
 pub mod policy;
 pub mod projection;
 pub mod render;

@@ -1,9 +1,10 @@
 //! Paths into a payload: JSON Pointers (RFC 6901) and the dotted form people type.
 
+use crate::nearest::nearest;
+use crate::pointer::escape_step;
 use crate::scan::{Kind, Reader, decoded};
 use crate::snapshot::{Form, Layout, Subject};
 use crate::span::Span;
-use crate::view::nearest;
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,16 +26,6 @@ pub struct Astray {
     pub nearest: Option<String>,
     /// The steps that are there, the first hundred.
     pub available: Vec<String>,
-}
-
-/// A quoted key as a step of a JSON Pointer.
-pub(crate) fn step(quoted: &str) -> String {
-    escape_step(&decoded(quoted))
-}
-
-/// A key as a step of a JSON Pointer.
-pub(crate) fn escape_step(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Follows a path from the root of a subject.

@@ -24,11 +24,13 @@ pub struct Fault {
     pub advice: String,
     /// The handle of the snapshot, where there is one: nobody has to repeat a call that may have acted.
     pub cursor: Option<CursorToken>,
+    /// What an expired cursor came from, where that is known.
+    pub(crate) lost: Option<Box<Endpoint>>,
 }
 
 impl From<ViewError> for Fault {
     fn from(error: ViewError) -> Self {
-        Self { code: error.code(), message: error.to_string(), advice: error.advice(), cursor: None }
+        Self::new(error.code(), error.to_string(), error.advice())
     }
 }
 
@@ -62,7 +64,8 @@ impl Fault {
                 "if the call that it came from only reads, make that call without a cursor".into(),
             ),
         };
-        Self::new("cursor_expired", message, advice)
+        let lost = endpoint.cloned().map(Box::new);
+        Self { lost, ..Self::new("cursor_expired", message, advice) }
     }
 
     /// A cursor whose snapshot is kept, but not the selection that it went through.
@@ -128,8 +131,8 @@ impl Fault {
         }
     }
 
-    fn new(code: &'static str, message: String, advice: String) -> Self {
-        Self { code, message, advice, cursor: None }
+    pub(crate) fn new(code: &'static str, message: String, advice: String) -> Self {
+        Self { code, message, advice, cursor: None, lost: None }
     }
 
     /// The same with the handle of a snapshot.

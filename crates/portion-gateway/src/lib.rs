@@ -1,4 +1,8 @@
-//! The edge of Portion.
+//! The edge of Portion: byte streams, child processes, the MCP lane, and the store.
+//!
+//! [`relay`] carries messages between a [`front`] and an [`upstream`] and shows each to a lane; the lane of [`mcp`] takes
+//! the payload out of what has one and gives it to [`gateway`], the one neck that every reply with content in it passes.
+//! What a reply looks like is decided in `portion-core`; here nobody knows.
 
 mod aside;
 pub mod call;

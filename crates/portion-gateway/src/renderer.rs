@@ -111,7 +111,11 @@ impl Renderer {
                 });
                 texts.chain([portion.notice()]).collect()
             }
-            Rendered::Untouched => job.snapshot.parts().iter().map(Part::text).collect(),
+            // Media has a cost of its own.
+            Rendered::Untouched => {
+                let readable = |part: &&Part| part.subject().is_some();
+                job.snapshot.parts().iter().filter(readable).map(Part::text).collect()
+            }
             Rendered::Wrong(_) | Rendered::Failed => return false,
         };
         let cost = |counter: &dyn TokenCounter| texts.iter().map(|text| counter.count(text)).sum::<usize>();

@@ -63,7 +63,8 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
     let gateway = Gateway::new(settings);
     for (count, request) in calls {
         let intent = Intent::Fresh { payload: bookings(count), request, reuse: None };
-        let call = Call { scope: Scope::of("secret-token"), endpoint: Some(list_bookings()), intent };
+        let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
+        let call = Call { scope, endpoint: Some(list_bookings()), read_tool, intent };
         gateway.answer(call).await;
     }
     drop(guard);
@@ -109,6 +110,6 @@ async fn small_payloads_and_faults_are_told() {
 async fn evictions_and_refusals_are_told() {
     let evicted: &[&str] = &["INFO", "evicted", "list_bookings", "bytes="];
     let served: &[&str] = &["INFO", "page"];
-    check(300_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
+    check(200_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
     check(50_000, vec![plain(2_000)], &[&["WARN", "without cursors", "do not fit"], served]).await;
 }

@@ -55,6 +55,23 @@ impl TokenCounter for Broken {
     }
 }
 
+/// A counter that sees a hundredth of the truth.
+struct Blind;
+
+impl TokenCounter for Blind {
+    fn name(&self) -> &'static str {
+        "blind"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(400)
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        text.floor_char_boundary(limit * 400)
+    }
+}
+
 /// A store that does not answer.
 struct Unreachable;
 
@@ -116,6 +133,7 @@ impl Trial {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
         let settings = Settings {
+            auditor: (counter.name() == Blind.name()).then_some(&Quarters),
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
             ..Settings::new(counter, Arc::clone(&store), SECRET)
         };
@@ -134,7 +152,8 @@ impl Trial {
     async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
         let reuse = Some(ReuseKey::of(&endpoint, "{}"));
         let intent = Intent::Fresh { payload, request, reuse };
-        self.gateway.answer(Call { scope: ada(), endpoint: Some(endpoint), intent }).await
+        let read_tool = "portion_read".into();
+        self.gateway.answer(Call { scope: ada(), endpoint: Some(endpoint), read_tool, intent }).await
     }
 
     async fn follow(&self, cursor: impl ToString) -> Reply {
@@ -142,11 +161,13 @@ impl Trial {
     }
 
     async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
-        self.gateway.answer(Call { scope, endpoint: None, intent: Intent::Follow { request } }).await
+        let (read_tool, intent) = ("portion_read".into(), Intent::Follow { request });
+        self.gateway.answer(Call { scope, endpoint: None, read_tool, intent }).await
     }
 
     async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
-        self.gateway.recall(scope, endpoint, &ReuseKey::of(endpoint, "{}"), &request).await
+        let (read_tool, reuse) = ("portion_read".into(), ReuseKey::of(endpoint, "{}"));
+        self.gateway.recall(scope, endpoint, &read_tool, &reuse, &request).await
     }
 }
 
@@ -302,6 +323,16 @@ async fn a_store_that_does_not_answer_is_said_to() {
     let first = portion(kept.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let fault = fault(lost.follow(next_cursor(&first).expect("there is more")).await);
     assert_eq!(fault.code, "store_unavailable");
+}
+
+#[tokio::test]
+async fn an_estimate_that_is_badly_wrong_is_caught_and_the_byte_limit_decides() {
+    for items in [100, 2_000] {
+        let trial = Trial::of(&Blind, Arc::new(MemoryStore::default()));
+        let reply = portion(trial.fresh(list_bookings(), bookings(items), Request::default()).await);
+        assert!(shown(&reply).len() + reply.notice().len() <= Policy::default().fallback_byte_limit);
+        assert!(next_cursor(&reply).is_some(), "the rest is within reach");
+    }
 }
 
 #[tokio::test]

@@ -1,15 +1,29 @@
 //! The command line: a row a command, its options beside the code that runs it.
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::command::{demo, shape, wrap};
+use crate::tips::with_tips;
 
-/// Serves oversized MCP and JSON API results in portions that fit a token budget, nothing lost.
+/// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
 #[derive(Debug, Parser)]
 #[command(name = "portion", version, max_term_width = 100)]
+#[command(
+    after_help = "To see it at work: portion demo\nTo put it in front of your server: portion wrap -- COMMAND"
+)]
 pub(crate) struct Args {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Args {
+    /// The command line; wrong usage ends the process with code 2 and says what is meant.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|error| {
+            let line: Vec<_> = std::env::args_os().collect();
+            with_tips(error, &line, &Self::command()).exit()
+        })
+    }
 }
 
 /// The commands of `portion`.

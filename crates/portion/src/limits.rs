@@ -1,56 +1,58 @@
 //! The limits as options and environment variables, the same for every command that shapes.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
 use clap::Args;
 use portion_core::policy::{Policy, PolicyError};
 use portion_core::tokens::Tokenizer;
 
-/// Limits that replies obey; the defaults are in brackets.
+/// Limits that replies obey.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
-    /// Tokens a reply may cost that was not asked to be larger [4000]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_TOKEN_BUDGET_THRESHOLD", hide_env_values = true)]
+    /// Tokens a reply may cost that was not asked to be larger (default: 4000)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_TOKEN_BUDGET_THRESHOLD", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     token_budget_threshold: Option<usize>,
-    /// Tokens such a reply aims at when the payload is oversized [the threshold]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_REPLY_TARGET", hide_env_values = true)]
+    /// Tokens such a reply aims at when the payload is oversized (default: the threshold)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_REPLY_TARGET", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     reply_target: Option<usize>,
-    /// Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost [12000]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_HARD_CAP", hide_env_values = true)]
+    /// Tokens an explicit request (limit, fields=all, a range, maxTokens) may cost (default: 12000)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_HARD_CAP", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     hard_cap: Option<usize>,
-    /// Wire bytes of a reply, whatever its tokens [65536]
-    #[arg(long, value_name = "BYTES", env = "PORTION_HARD_BYTE_LIMIT", hide_env_values = true)]
-    hard_byte_limit: Option<usize>,
-    /// Wire bytes of a reply when counting tokens fails [10240]
-    #[arg(long, value_name = "BYTES", env = "PORTION_FALLBACK_BYTE_LIMIT", hide_env_values = true)]
-    fallback_byte_limit: Option<usize>,
-    /// Bytes up to which an image or audio block passes untouched [5MiB]
+    /// Wire bytes of a reply, whatever its tokens (default: 64KiB)
+    #[arg(long, value_name = "SIZE", env = "PORTION_HARD_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
+    hard_byte_limit: Option<u64>,
+    /// Wire bytes of a reply when counting tokens fails or is badly wrong (default: 10KiB)
+    #[arg(long, value_name = "SIZE", env = "PORTION_FALLBACK_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
+    fallback_byte_limit: Option<u64>,
+    /// Bytes up to which an image or audio block passes untouched (default: 5MiB)
     #[arg(long, value_name = "SIZE", env = "PORTION_MEDIA_BYTE_LIMIT", value_parser = size, hide_env_values = true)]
     media_byte_limit: Option<u64>,
-    /// Tokens up to which a payload passes whole, whatever it is [500]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_FULL_BELOW", hide_env_values = true)]
+    /// Tokens up to which a payload passes whole, whatever it is (default: 500)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_FULL_BELOW", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     full_below: Option<usize>,
-    /// Items of a page [50]
-    #[arg(long, value_name = "ITEMS", env = "PORTION_DEFAULT_PAGE_SIZE", hide_env_values = true)]
+    /// Items of a page (default: 50)
+    #[arg(long, value_name = "ITEMS", env = "PORTION_DEFAULT_PAGE_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     default_page_size: Option<usize>,
-    /// The most items of a page that can be asked for [200]
-    #[arg(long, value_name = "ITEMS", env = "PORTION_MAX_PAGE_SIZE", hide_env_values = true)]
+    /// The most items of a page that can be asked for (default: 200)
+    #[arg(long, value_name = "ITEMS", env = "PORTION_MAX_PAGE_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     max_page_size: Option<usize>,
-    /// Tokens above which a single object is summarized [2000]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_SUMMARIZE_ABOVE", hide_env_values = true)]
+    /// Tokens above which a single object is summarized (default: 2000)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_SUMMARIZE_ABOVE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     summarize_above: Option<usize>,
-    /// Tokens above which text is chunked [2000]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_ABOVE", hide_env_values = true)]
+    /// Tokens above which text is chunked (default: 2000)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_ABOVE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_above: Option<usize>,
-    /// Tokens of a chunk [2000]
-    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_SIZE", hide_env_values = true)]
+    /// Tokens of a chunk (default: 2000)
+    #[arg(long, value_name = "TOKENS", env = "PORTION_CHUNK_SIZE", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_size: Option<usize>,
-    /// Lines of a chunk [200]
-    #[arg(long, value_name = "LINES", env = "PORTION_CHUNK_LINES", hide_env_values = true)]
+    /// Lines of a chunk (default: 200)
+    #[arg(long, value_name = "LINES", env = "PORTION_CHUNK_LINES", value_parser = whole, allow_negative_numbers = true, hide_env_values = true)]
     chunk_lines: Option<usize>,
-    /// Share of the budget from which a reply names a narrower call [0.8]
-    #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", hide_env_values = true)]
+    /// Share of the budget from which a reply names a narrower call (default: 0.8)
+    #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
     /// Aim at smaller replies: replyTarget 1200, hardCap 4000
     #[arg(long)]
@@ -65,13 +67,13 @@ pub(crate) struct Limits {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Keeping {
     /// How long a payload is kept after the last cursor to it
-    #[arg(long, value_name = "TIME", env = "PORTION_SNAPSHOT_TTL", default_value = "10m", value_parser = humantime::parse_duration, hide_env_values = true)]
+    #[arg(long, value_name = "TIME", env = "PORTION_SNAPSHOT_TTL", default_value = "10m", value_parser = time, hide_env_values = true)]
     pub(crate) snapshot_ttl: Duration,
     /// Memory for payloads that are kept
     #[arg(long, value_name = "SIZE", env = "PORTION_SNAPSHOT_MEMORY", default_value = "512MiB", value_parser = size, hide_env_values = true)]
     pub(crate) snapshot_memory: u64,
-    /// The largest message that is taken
-    #[arg(long, value_name = "SIZE", env = "PORTION_UPSTREAM_MESSAGE_LIMIT", default_value = "256MiB", value_parser = size, hide_env_values = true)]
+    /// The largest message that is taken; a larger one is answered with an error
+    #[arg(long, value_name = "SIZE", env = "PORTION_UPSTREAM_MESSAGE_LIMIT", default_value = "256MiB", value_parser = message_size, hide_env_values = true)]
     pub(crate) upstream_message_limit: u64,
 }
 
@@ -80,7 +82,7 @@ impl Limits {
     ///
     /// # Errors
     /// Where the limits cannot be obeyed together.
-    pub(crate) fn policy(&self) -> Result<Policy, PolicyError> {
+    pub(crate) fn policy(&self) -> Result<Policy, LimitsError> {
         let base = Policy::default();
         let threshold = self.token_budget_threshold.unwrap_or(base.token_budget_threshold);
         // What was not given follows what was, so that one option is enough to move a limit.
@@ -88,13 +90,14 @@ impl Limits {
         let policy = Policy { token_budget_threshold: threshold, reply_target: threshold, hard_cap, ..base };
         let policy = if self.lean { policy.lean() } else { policy };
         let page = self.default_page_size.unwrap_or(policy.default_page_size);
+        let hard_byte_limit = self.hard_byte_limit.map_or(policy.hard_byte_limit, |size| size as usize);
         let policy = Policy {
             reply_target: self.reply_target.unwrap_or(policy.reply_target.min(threshold)),
             hard_cap: self.hard_cap.unwrap_or(policy.hard_cap),
-            hard_byte_limit: self.hard_byte_limit.unwrap_or(policy.hard_byte_limit),
+            hard_byte_limit,
             fallback_byte_limit: self
                 .fallback_byte_limit
-                .unwrap_or(policy.fallback_byte_limit.min(self.hard_byte_limit.unwrap_or(usize::MAX))),
+                .map_or(policy.fallback_byte_limit.min(hard_byte_limit), |size| size as usize),
             media_byte_limit: self.media_byte_limit.map_or(policy.media_byte_limit, |size| size as usize),
             full_below: self.full_below.unwrap_or(policy.full_below),
             default_page_size: page,
@@ -106,13 +109,71 @@ impl Limits {
             warn_at: self.warn_at.unwrap_or(policy.warn_at),
             ..policy
         };
-        policy.validate()?;
+        policy.validate().map_err(LimitsError)?;
         Ok(policy)
     }
 }
 
+/// Limits that contradict each other, named as they are given here.
+#[derive(Debug)]
+pub(crate) struct LimitsError(PolicyError);
+
+impl Error for LimitsError {}
+
+impl fmt::Display for LimitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            PolicyError::TooSmall { key, given, least } => {
+                write!(f, "{} is {given}, but at least {least} is needed", option(key))
+            }
+            PolicyError::Crossed { lower, low, upper, high } => {
+                let (lower, upper) = (option(lower), option(upper));
+                write!(f, "{lower} is {low}, above {upper}, which is {high}; raise {upper} or lower {lower}")
+            }
+            PolicyError::NotAShare(given) => {
+                write!(f, "--warn-at is {given}, but it is a share of the budget, above 0 and up to 1")
+            }
+        }
+    }
+}
+
+/// The option for a key: `hardCap` is `--hard-cap`.
+fn option(key: &str) -> String {
+    let mut option = String::from("--");
+    for c in key.chars() {
+        if c.is_ascii_uppercase() {
+            option.push('-');
+        }
+        option.push(c.to_ascii_lowercase());
+    }
+    option
+}
+
+fn whole(text: &str) -> Result<usize, &'static str> {
+    text.parse().map_err(|_| "it is a whole number, such as 4000")
+}
+
+fn share(text: &str) -> Result<f64, &'static str> {
+    text.parse().map_err(|_| "it is a share, such as 0.8")
+}
+
+/// A time: `90s`, `10m`, `1h`.
+fn time(text: &str) -> Result<Duration, &'static str> {
+    humantime::parse_duration(text).map_err(|_| "it is a number with a unit, such as 90s, 10m or 1h")
+}
+
 /// A size in bytes: `65536`, `64KiB`, `5MiB`.
-fn size(text: &str) -> Result<u64, String> {
-    let parsed: bytesize::ByteSize = text.parse()?;
-    Ok(parsed.as_u64())
+fn size(text: &str) -> Result<u64, &'static str> {
+    let parsed: Result<bytesize::ByteSize, _> = text.parse();
+    parsed
+        .map(|size| size.as_u64())
+        .map_err(|_| "it is a number of bytes, or one with a unit, such as 64KiB or 5MiB")
+}
+
+/// A size that a message can have: places in it are told by 32 bits.
+fn message_size(text: &str) -> Result<u64, &'static str> {
+    // Offsets are 32 bits wide; and what cannot hold a handshake cannot relay one.
+    size(text).and_then(|size| {
+        if (64 << 10..4 << 30).contains(&size) { Ok(size) } else { Err("it is from 64KiB to below 4GiB") }
+    })
 }

@@ -4,7 +4,14 @@ use tracing::level_filters::LevelFilter;
 
 /// Logs to stderr from the level that `PORTION_LOG` names: off, error, warn (the default), info, debug, trace.
 pub(crate) fn to_stderr() {
-    let named = std::env::var("PORTION_LOG").ok();
-    let level = named.and_then(|name| name.parse().ok()).unwrap_or(LevelFilter::WARN);
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level).with_target(false).init();
+    let named = std::env::var("PORTION_LOG").unwrap_or_default();
+    let level = named.parse().ok();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_max_level(level.unwrap_or(LevelFilter::WARN))
+        .with_target(false)
+        .init();
+    if level.is_none() && !named.is_empty() {
+        tracing::warn!("PORTION_LOG is {named}, but it is off, error, warn, info, debug or trace");
+    }
 }

@@ -1,21 +1,20 @@
-//! `portion`: puts MCP and JSON API results on a token diet.
+//! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
 mod args;
 mod command;
 mod limits;
 mod log;
+mod tips;
 
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().command {
+    let outcome = match Args::read().command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Shape(shape) => command::shape::run(&shape),

@@ -45,8 +45,8 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
     }
     if spot.is_first() {
         let size = approximate(room.counter, text);
-        let mark = if size.counted { "" } else { "≈" };
-        drawn.say("totalTokens", format!("{mark}{}", size.tokens));
+        let told = if size.counted { size.tokens.into() } else { Value::from(size.to_string()) };
+        drawn.say("totalTokens", told);
         // Finding headings reads the whole text, and a log's would be none.
         if !range && index.has_headings() {
             let headings: Vec<String> =

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::drawn::{Drawn, Spot, characters_for_names, names};
+use super::raw;
 use super::room::Room;
 use super::shell::{self, Shell};
-use super::{raw, summary};
+use super::summary::{self, Record};
 use crate::cursor::Place;
 use crate::projection::LeftOut;
 use crate::scan::minify;
@@ -172,13 +173,13 @@ impl Page<'_> {
             return None;
         }
         let pointer = format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, &item));
-        let (written, left_out) = summary::record(value, &pointer, left.tokens, &left)?;
+        let Record { body, left_out, elided } = summary::record(value, &pointer, left.tokens, &left)?;
         let key = item.key.map_or_else(String::new, |key| format!("{}:", key.of(self.rows.text)));
-        let items = format!("{key}{written}");
+        let items = format!("{key}{body}");
         if !left.fits(&items) {
             return None;
         }
-        let filled = Filled { shell, items, served: 1, complete: false, left_out, elided: 0 };
+        let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
         let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
         Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
     }

@@ -1,6 +1,6 @@
 //! What is served.
 
-/// A rendering of a view that fits its budget. Only [`render`](super::render) makes one, so nothing
+/// A rendering of a view that fits its budget. Only [`render`](super) makes one, so nothing
 /// else can be put on a wire in its place.
 #[derive(Clone, Debug)]
 pub struct Portion {

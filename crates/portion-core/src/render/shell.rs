@@ -1,7 +1,7 @@
 //! What stands around a list: the objects that wrap it, with their other members as far as they are small.
 
 use super::room::Room;
-use crate::path::step;
+use crate::pointer::step;
 use crate::projection::Fields;
 use crate::scan::minify;
 use crate::snapshot::{Layout, Member, Rows, cells};

@@ -59,7 +59,7 @@ fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn {
     let text: &str = &spot.subject.text;
     // A summary is worth its name at half of what would have been shown whole.
     let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
-    let Some((body, left_out)) = record(text, spot.pointer, aim, room) else {
+    let Some(Record { body, left_out, elided }) = record(text, spot.pointer, aim, room) else {
         return raw::draw(text, spot.subject.span(), 0, room);
     };
     let (_, core) = core(text, members);
@@ -69,6 +69,9 @@ fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn {
         core.list.iter().filter(|member| left_out.contains(&crate::scan::decoded(member.key.of(text))));
     drawn.say("totalFields", core.len());
     drawn.say("projectedFields", core.len() - whole_out.count().min(core.len()));
+    if elided > 0 {
+        drawn.say("elided", elided);
+    }
     drawn.sections = Some(section_sizes(spot, &left_out, room));
     if !left_out.is_empty() {
         drawn.extras.push(("condensed", names(left_out, characters_for_names(room))));
@@ -116,14 +119,25 @@ fn size(json: &str, room: &Room<'_>) -> String {
     format!("{items}{mark}{} tokens", size.tokens)
 }
 
-/// A record within `aim` tokens: the fields that tell most, long strings shortened. Also says what is left out.
+/// A record, made to fit.
+pub(super) struct Record {
+    /// Its text, JSON.
+    pub body: String,
+    /// The fields that are not in it.
+    pub left_out: LeftOut,
+    /// How many strings are shortened.
+    pub elided: usize,
+}
+
+/// A record within `aim` tokens: the fields that tell most, long strings shortened.
 ///
 /// `None` where it is no object or not even its essentials fit the room.
-pub(super) fn record(text: &str, pointer: &str, aim: usize, room: &Room<'_>) -> Option<(String, LeftOut)> {
+pub(super) fn record(text: &str, pointer: &str, aim: usize, room: &Room<'_>) -> Option<Record> {
     if Kind::of(text) != Kind::Object {
         let mut written = String::new();
         minify(text, &mut written);
-        return fitted(&written, pointer, room).map(|(body, _)| (body, LeftOut::new()));
+        let fitted = fitted(&written, pointer, room);
+        return fitted.map(|(body, elided)| Record { body, left_out: LeftOut::new(), elided });
     }
     let candidates = candidates(text);
     let costs = costs(text, room);
@@ -132,8 +146,8 @@ pub(super) fn record(text: &str, pointer: &str, aim: usize, room: &Room<'_>) -> 
         let keep = choose(&candidates, &costs, spend);
         let (mut written, mut left_out) = (String::new(), LeftOut::new());
         keep.project(text, &mut written, &mut left_out);
-        if let Some((body, _)) = fitted(&written, pointer, &room.at_most(aim.max(spend))) {
-            return Some((body, left_out));
+        if let Some((body, elided)) = fitted(&written, pointer, &room.at_most(aim.max(spend))) {
+            return Some(Record { body, left_out, elided });
         }
         if spend == 0 {
             return None;

@@ -111,7 +111,7 @@ impl List {
 
     /// The pointer of an item within the text, a JSON Pointer.
     pub fn pointer_to(&self, text: &str, item: &Item) -> String {
-        let step = item.key.map_or_else(|| item.index.to_string(), |key| crate::path::step(key.of(text)));
+        let step = item.key.map_or_else(|| item.index.to_string(), |key| crate::pointer::step(key.of(text)));
         format!("{}/{step}", self.pointer)
     }
 

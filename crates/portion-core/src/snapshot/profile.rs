@@ -285,7 +285,7 @@ const SALIENT: [&str; 44] = [
 ];
 
 /// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and arrays of
-/// objects are looked into [`DEPTH`] levels deep; a field inside an array is visited once for every object there.
+/// objects are looked into three levels deep; a field inside an array is visited once for every object there.
 pub fn leaves(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = Reader::new(record);
     if reader.peek() == Ok(Kind::Object) {

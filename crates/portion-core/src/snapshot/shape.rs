@@ -10,7 +10,7 @@ use super::form::Form;
 use super::list::{Layout, Level, List};
 use super::object::{Member, Members, is_key, items};
 use super::profile::Profile;
-use crate::path::step;
+use crate::pointer::step;
 use crate::scan::{Kind, Offsets, Reader, ScanError, decoded};
 use crate::span::Span;
 

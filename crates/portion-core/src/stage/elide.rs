@@ -2,7 +2,7 @@
 //! to get it. Strings stay strings.
 
 use super::{Case, How, Stage};
-use crate::path::step;
+use crate::pointer::step;
 use crate::scan::{decoded, quote};
 use crate::span::Span;
 

@@ -137,7 +137,7 @@ impl ViewError {
         Self::Malformed { code, name: name.to_owned(), given, wants }
     }
 
-    /// The code a program can act on (CONTRACT 4 lists them).
+    /// The code a program can act on; `docs/replies.md` lists them all.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Limit { .. } => "limit_invalid",
@@ -205,37 +205,4 @@ fn listed(before: &str, names: &[String], otherwise: &str) -> String {
     text.push_str("; ");
     text.push_str(otherwise);
     text
-}
-
-/// The name most like `given`: by edits, ignoring case, where close enough to be a slip.
-pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let wanted: Vec<char> = given.to_lowercase().chars().take(64).collect();
-    let slack = wanted.len() / 3 + 1;
-    let scored = names.into_iter().filter_map(|name| {
-        let chars: Vec<char> = name.to_lowercase().chars().take(64).collect();
-        let part = chars.len() > 2 && wanted.len() > 2 && contains(&chars, &wanted);
-        let distance = if part { 1 } else { edits(&wanted, &chars) };
-        (distance <= slack).then_some((distance, name))
-    });
-    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name.to_owned())
-}
-
-fn contains(a: &[char], b: &[char]) -> bool {
-    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
-    long.windows(short.len()).any(|window| window == short)
-}
-
-/// Levenshtein distance.
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
 }

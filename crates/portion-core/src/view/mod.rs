@@ -15,7 +15,6 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 pub use error::ViewError;
-pub(crate) use error::nearest;
 pub use request::{CONTROLS, Request};
 pub(crate) use resolve::list_field_names;
 pub use resolve::{Asked, resolve};

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use super::{Order, ViewError, nearest};
+use super::{Order, ViewError};
+use crate::nearest::nearest;
 use crate::path::value_at;
 use crate::scan::{Kind, Reader, decoded};
 use crate::snapshot::{Form, Item, Layout, List, Subject};

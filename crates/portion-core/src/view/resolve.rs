@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::section::{self, SectionPlace};
-use super::{Node, Request, Target, View, ViewError, Wanted, Window, nearest, order};
+use super::{Node, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
+use crate::nearest::nearest;
 use crate::path::{Astray, follow};
 use crate::policy::Policy;
 use crate::projection::{Fields, LeftOut};

@@ -1,8 +1,9 @@
 //! Named sections: of an object its larger members, of a document its headings.
 
-use super::{ViewError, nearest};
+use super::ViewError;
 use crate::chunk::outline::headings;
-use crate::path::step;
+use crate::nearest::nearest;
+use crate::pointer::step;
 use crate::scan::{Kind, Reader, decoded};
 use crate::snapshot::{Form, Member, Members, Subject};
 use crate::span::Span;

@@ -11,6 +11,11 @@ use super::walk::{self, Member, Sequence};
 /// Arguments nested deeper than this are compared as they were written, not by their sorted keys.
 const SORTED_DEPTH: usize = 32;
 
+/// Whether some argument has the name of a control.
+pub(super) fn any(text: &str, arguments: Span) -> bool {
+    walk::members(text, arguments).iter().any(|member| is_control(text, member))
+}
+
 /// Takes out of the arguments what `ours` says is ours.
 ///
 /// Returns what is asked of us, and the other arguments in a form that is equal for equal ones.

@@ -18,10 +18,19 @@ use thiserror::Error;
 use super::Outcome;
 use crate::limits::Limits;
 
+const AFTER_HELP: &str = "\
+Examples:
+  portion shape --explain big.json
+  portion shape big.json --fields id,price.total --sort 'price.total desc'
+  portion shape server.log --start-line -20
+
+The cursors shown lead nowhere: they are there because they are part of what a reply costs.";
+
 /// Options of `portion shape`.
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The file, `-` for stdin
+    /// The file; `-` is stdin
     file: PathBuf,
     /// Say on stderr what the file is taken for, and why it is shown as it is
     #[arg(long)]
@@ -37,22 +46,22 @@ pub(crate) struct Options {
 #[command(next_help_heading = "Controls")]
 struct Controls {
     /// How many items, rows or lines
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     limit: Option<String>,
     /// The page, from 1
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
     page: Option<String>,
-    /// A range of pages: 1-3
-    #[arg(long)]
+    /// A range of pages at once: 1-3
+    #[arg(long, value_name = "FROM-TO")]
     pages: Option<String>,
     /// How many items, rows or lines to pass over
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     offset: Option<String>,
-    /// The fields wanted: id,price.total or all
-    #[arg(long)]
+    /// The fields wanted: id,price.total, or all
+    #[arg(long, value_name = "NAMES")]
     fields: Option<String>,
     /// A heading, or a name from detailsAvailable
-    #[arg(long)]
+    #[arg(long, value_name = "NAME")]
     section: Option<String>,
     /// A JSON Pointer or dotted path
     #[arg(long)]
@@ -63,10 +72,10 @@ struct Controls {
     /// The last line, inclusive
     #[arg(long, value_name = "LINE", allow_hyphen_values = true)]
     end_line: Option<String>,
-    /// A field to sort by, ` desc` after it for the largest first
-    #[arg(long)]
+    /// The field to sort by: created, or "created desc" for the largest first
+    #[arg(long, value_name = "FIELD")]
     sort: Option<String>,
-    /// The bytes as they are
+    /// The bytes as they are, white space and all
     #[arg(long)]
     raw: bool,
     /// Tokens the reply may cost

@@ -21,10 +21,19 @@ use crate::log;
 /// The one principal of a stdio session: whoever started us.
 const LOCAL: &str = "stdio";
 
+const AFTER_HELP: &str = "\
+Examples:
+  portion wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  portion wrap --lean -- uvx mcp-server-git
+
+PORTION_LOG=info tells on stderr what was decided about each reply, never what was in it.
+The exit code is the server's.";
+
 /// Options of `portion wrap`.
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The server's command, after `--`
+    /// The command that starts the server, after `--`
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
     /// The name under which our reading tool is listed

@@ -71,7 +71,7 @@ impl Tool {
         Some(read)
     }
 
-    /// Whether a parameter of this name is for us (CONTRACT 3).
+    /// Whether a parameter of this name is for us: advertised, or certainly not the tool's own.
     pub(in super::super) fn gives_us(&self, control: &str) -> bool {
         self.advertised.contains(&control) || (self.closed && !self.properties.contains(control))
     }

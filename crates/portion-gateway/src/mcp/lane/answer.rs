@@ -63,21 +63,13 @@ pub(super) fn read(id: &str, uri: &str, reply: &Reply, modern: bool) -> String {
 
 /// The answer to a request that the server will not answer any more.
 pub(super) fn gone(asked: &Asked, how: Ended) -> String {
-    let reason = Fault {
-        code: "upstream_gone",
-        message: format!("{how} before it answered"),
-        advice: "the call may have acted; restart the server, then look for its outcome".into(),
-        cursor: None,
-    };
+    let advice = "the call may have acted; restart the server, then look for its outcome".into();
+    let reason = Fault::new("upstream_gone", format!("{how} before it answered"), advice);
     refusal(asked, &reason)
 }
 
 /// A gateway has nothing to leave untouched where no upstream was asked.
 fn nothing() -> Fault {
-    Fault {
-        code: "internal",
-        message: "there is nothing to show".into(),
-        advice: "call the tool again without a cursor".into(),
-        cursor: None,
-    }
+    let advice = "call the tool again without a cursor".into();
+    Fault::new("internal", "there is nothing to show".into(), advice)
 }

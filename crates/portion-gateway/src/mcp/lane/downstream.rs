@@ -1,5 +1,6 @@
 //! What the client says.
 
+use portion_core::span::Span;
 use portion_core::view::Request;
 
 use super::super::controls;
@@ -152,7 +153,7 @@ impl McpLane {
             };
             return Err(answer(&reply, false));
         }
-        let endpoint = self.endpoint_of(name)?;
+        let endpoint = self.endpoint_of(name, text, arguments)?;
         let (split, read_tool) = {
             let state = self.state();
             let tool = state.catalogue.tool(&endpoint.name);
@@ -185,12 +186,11 @@ impl McpLane {
         state.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
     }
 
-    /// A tool of the upstream. Its own hints must be known before it is called: what is ours in its arguments hangs
-    /// on them, and later whether it may be called again.
-    fn endpoint_of(&self, name: String) -> Result<Endpoint, Detour> {
+    /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
+    fn endpoint_of(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, Detour> {
         let state = self.state();
         let tool = state.catalogue.tool(&name);
-        if tool.is_none() && !state.catalogue.is_complete() {
+        if tool.is_none() && !state.catalogue.is_complete() && controls::any(text, arguments) {
             return Err(Detour::Unknown);
         }
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
@@ -212,8 +212,24 @@ impl McpLane {
 
     async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
         let read_tool = self.state().catalogue.read_tool();
-        let intent = Intent::Follow { request };
-        self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await
+        let intent = Intent::Follow { request: request.clone() };
+        let reply = self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await;
+        match &reply {
+            Reply::Fault(Fault { lost: Some(lost), .. }) => {
+                let Some(informed) = self.informed(lost) else { return reply };
+                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &request, None)
+            }
+            _ => reply,
+        }
+    }
+
+    /// What is known of an endpoint by now, where it was not when it was called.
+    fn informed(&self, endpoint: &Endpoint) -> Option<Endpoint> {
+        let state = self.state();
+        let tool = state.catalogue.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
+        let informed =
+            Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
+        (informed != *endpoint).then_some(informed)
     }
 }
 

@@ -7,7 +7,7 @@ use portion_core::scan::{Reader, quote};
 use portion_core::tokens::TokenCounter;
 use proptest::prelude::*;
 
-use super::McpLane;
+use super::{McpLane, READ_TOOL};
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
@@ -34,8 +34,8 @@ impl TokenCounter for Quarters {
 
 fn lane() -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let gateway = Gateway::new(Settings::new(Arc::new(Quarters), store, [7; 32]));
-    McpLane::new(Arc::new(gateway), Scope::of("stdio"), 1 << 20)
+    let gateway = Gateway::new(Settings::new(&Quarters, store, [7; 32]));
+    McpLane::new(Arc::new(gateway), Scope::of("stdio"), READ_TOOL, 1 << 20)
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {

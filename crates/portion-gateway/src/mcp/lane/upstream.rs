@@ -89,7 +89,11 @@ impl McpLane {
                     state.catalogue.page(splice, text, result, self.gateway.policy());
                 }
             }
-            What::Content { .. } => self.reshape(text, invalid_utf8, envelope, &asked, splice).await,
+            What::Content { .. } => {
+                if self.reshape(text, invalid_utf8, envelope, &asked, splice).await {
+                    out.extend(self.get_to_know_tools(&asked));
+                }
+            }
             What::Listing { meta } => {
                 out.extend(self.listed(text, envelope, meta).await);
                 return Step::Stop;
@@ -98,7 +102,7 @@ impl McpLane {
         Step::Pass
     }
 
-    /// The one place where content is shaped: what is switched off is left alone here.
+    /// The one place where content is shaped: what is switched off is left alone here. Returns whether it was.
     async fn reshape(
         &self,
         text: &str,
@@ -106,8 +110,8 @@ impl McpLane {
         envelope: &Envelope,
         asked: &Asked,
         splice: &mut Splice<'_>,
-    ) {
-        let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return };
+    ) -> bool {
+        let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return false };
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
             let (scope, read_tool) = (self.scope, self.state().catalogue.read_tool());
@@ -115,11 +119,11 @@ impl McpLane {
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
             match answer(failure.payload(invalid_utf8), Request::default(), None).await {
-                Reply::Untouched => {}
+                Reply::Untouched => return false,
                 Reply::Portion(portion) => failure.serve(&portion, splice),
                 Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
             }
-            return;
+            return true;
         }
         let result = match envelope.result {
             Some(result) if *inside => walk::member(text, result, "result"),
@@ -127,7 +131,7 @@ impl McpLane {
         };
         let Some((result, outline)) = result.and_then(|span| Some((span, Outline::of(text, span, *shape)?)))
         else {
-            return;
+            return false;
         };
         // What was asked of the result is not asked of an error in its place.
         let request = if outline.is_error() {
@@ -136,13 +140,27 @@ impl McpLane {
             (**request).clone()
         };
         match answer(outline.payload(invalid_utf8), request, *reuse).await {
-            Reply::Untouched => outline.disown(splice),
+            Reply::Untouched => {
+                outline.disown(splice);
+                return false;
+            }
             Reply::Portion(portion) => outline.serve(&portion, splice),
             Reply::Fault(reason) if *shape == Shape::Tool => {
                 splice.replace(result, fault(&reason, asked.modern));
             }
             Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
         }
+        true
+    }
+
+    /// Asks for the tools once one of them has said much and none is known: whether it may be called again will
+    /// matter when its snapshot has gone. A request of 2026-07-28 needs what only its client knows.
+    fn get_to_know_tools(&self, asked: &Asked) -> Option<Outgoing> {
+        let mut state = self.state();
+        let is_tool = matches!(asked.what, What::Content { shape: Shape::Tool, inside: false, .. });
+        let unknown = !state.catalogue.is_complete() && !state.pending.is_listing() && !state.toolless;
+        (is_tool && unknown && !asked.modern)
+            .then(|| Outgoing::ToServer(ask_for_tools(&mut state.pending, String::new(), None)))
     }
 
     /// Tells the client that there are tools, ours at least.

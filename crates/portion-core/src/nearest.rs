@@ -1,0 +1,34 @@
+//! The name that was probably meant.
+
+/// The name most like `given`: by edits, ignoring case, where close enough to be a slip.
+pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let wanted: Vec<char> = given.to_lowercase().chars().take(64).collect();
+    let slack = wanted.len() / 3 + 1;
+    let scored = names.into_iter().filter_map(|name| {
+        let chars: Vec<char> = name.to_lowercase().chars().take(64).collect();
+        let part = chars.len() > 2 && wanted.len() > 2 && contains(&chars, &wanted);
+        let distance = if part { 1 } else { edits(&wanted, &chars) };
+        (distance <= slack).then_some((distance, name))
+    });
+    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name.to_owned())
+}
+
+fn contains(a: &[char], b: &[char]) -> bool {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    long.windows(short.len()).any(|window| window == short)
+}
+
+/// Levenshtein distance.
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}

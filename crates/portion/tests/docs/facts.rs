@@ -1,0 +1,142 @@
+//! Lists in the pages name all there is, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use portion_core::policy::Policy;
+
+use super::{Outcome, help, page, repository};
+
+/// A variable that is no option's.
+const LOG: &str = "PORTION_LOG";
+
+#[test]
+fn readme_lists_every_limit() -> Outcome {
+    let readme = page("README.md")?;
+    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `--")).collect();
+    let options = options(&help(&["wrap"])?);
+    assert!(options.len() >= 20, "{options:?}");
+    for (option, Told { variable, default }) in &options {
+        let start = format!("| `{option}` |");
+        let row = rows.iter().find(|row| row.starts_with(&start));
+        let row = row.ok_or_else(|| format!("README has no row for {option}"))?;
+        let variable = variable.as_ref().map(|name| format!("`{name}`"));
+        assert!(variable.is_none_or(|name| row.contains(&name)), "{option}: {row}");
+        let default = default.as_ref().map(|default| format!("| {default} |"));
+        assert!(default.is_none_or(|default| row.contains(&default)), "{option}: {row}");
+    }
+    assert_eq!(rows.len(), options.len(), "rows of options that there are not");
+    let known: BTreeSet<&str> = options.values().filter_map(|told| told.variable.as_deref()).collect();
+    for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
+        assert!(known.contains(name) || name == LOG, "{name} is no variable");
+    }
+    Ok(())
+}
+
+#[test]
+fn help_tells_the_defaults() -> Outcome {
+    let policy = Policy::default();
+    let options = options(&help(&["wrap"])?);
+    let check = |option: &str, value: String| {
+        let told = options.get(option).and_then(|told| told.default.clone());
+        assert_eq!(told, Some(value), "{option}");
+    };
+    check("--token-budget-threshold", policy.token_budget_threshold.to_string());
+    check("--hard-cap", policy.hard_cap.to_string());
+    check("--hard-byte-limit", format!("{}KiB", policy.hard_byte_limit >> 10));
+    check("--fallback-byte-limit", format!("{}KiB", policy.fallback_byte_limit >> 10));
+    check("--media-byte-limit", format!("{}MiB", policy.media_byte_limit >> 20));
+    check("--full-below", policy.full_below.to_string());
+    check("--default-page-size", policy.default_page_size.to_string());
+    check("--max-page-size", policy.max_page_size.to_string());
+    check("--summarize-above", policy.summarize_above.to_string());
+    check("--chunk-above", policy.chunk_above.to_string());
+    check("--chunk-size", policy.chunk_size.to_string());
+    check("--chunk-lines", policy.chunk_lines.to_string());
+    check("--warn-at", policy.warn_at.to_string());
+    Ok(())
+}
+
+/// What help tells of an option.
+#[derive(Debug, Default)]
+struct Told {
+    variable: Option<String>,
+    default: Option<String>,
+}
+
+/// The options of a help text, except `--help`.
+fn options(help: &str) -> BTreeMap<String, Told> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    let mut current = None;
+    for line in help.lines() {
+        let said = line.trim_start();
+        let name = said.split_whitespace().next().unwrap_or_default();
+        let begins = line.starts_with("      --");
+        if begins || said.is_empty() || line.starts_with("  -h") {
+            current = begins.then(|| name.to_owned());
+        }
+        if let Some(option) = &current {
+            let text = found.entry(option.clone()).or_default();
+            text.push_str(said);
+            text.push(' ');
+        }
+    }
+    let between = |text: &str, from: &str, to: &str| {
+        let (_, rest) = text.split_once(from)?;
+        Some(rest.split_once(to)?.0.to_owned())
+    };
+    let told = |text: String| {
+        let variable = between(&text, "[env: ", "]");
+        let own = || between(&text, "(default: ", ")");
+        Told { variable, default: between(&text, "[default: ", "]").or_else(own) }
+    };
+    found.into_iter().map(|(option, text)| (option, told(text))).collect()
+}
+
+#[test]
+fn replies_list_every_code() -> Outcome {
+    let replies = page("docs/replies.md")?;
+    let listed: BTreeSet<String> = replies
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"))
+        .map(|(code, _)| code.to_owned())
+        .filter(|code| is_code(code))
+        .collect();
+    let mut raised = BTreeSet::new();
+    for directory in ["crates/portion-core/src", "crates/portion-gateway/src"] {
+        codes_under(&repository(directory), &mut raised)?;
+    }
+    assert!(raised.len() > 10, "{raised:?}");
+    assert_eq!(listed, raised, "left: docs/replies.md, right: the source");
+    Ok(())
+}
+
+/// Endings by which a code is known in the source; the others are told by where they stand.
+const ENDINGS: [&str; 6] = ["_invalid", "_expired", "_unknown", "_too_large", "_conflict", "_unavailable"];
+
+fn is_code(word: &str) -> bool {
+    let is_name = word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let ends = ENDINGS.iter().any(|ending| word.ends_with(ending));
+    is_name && (ends || ["internal", "upstream_gone"].contains(&word))
+}
+
+/// The string literals in the source that are codes.
+fn codes_under(directory: &Path, codes: &mut BTreeSet<String>) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            codes_under(&path, codes)?;
+        } else {
+            let source = fs::read_to_string(&path)?;
+            let literals = source.split('"').skip(1);
+            codes.extend(literals.filter(|text| is_code(text)).map(ToOwned::to_owned));
+        }
+    }
+    Ok(())
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}

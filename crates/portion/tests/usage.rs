@@ -1,0 +1,56 @@
+//! Wrong usage is answered with what is meant, before any server is started.
+
+use std::error::Error;
+use std::process::{Command, Stdio};
+
+/// `line` ends with a code other than 0, stdout stays empty, and stderr says `expect`.
+fn check(line: &str, expect: &str) -> Result<(), Box<dyn Error>> {
+    check_with(line, &[], expect)
+}
+
+fn check_with(line: &str, variables: &[(&str, &str)], expect: &str) -> Result<(), Box<dyn Error>> {
+    let output = Command::new(env!("CARGO_BIN_EXE_portion"))
+        .args(line.split_whitespace())
+        .envs(variables.iter().copied())
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::null())
+        .output()?;
+    let told = String::from_utf8(output.stderr)?;
+    assert!(!output.status.success(), "{line}");
+    assert!(output.stdout.is_empty(), "{line}");
+    assert!(told.contains(expect), "{line}: {told}");
+    assert!(!told.contains("tip: to pass"), "{line}: {told}");
+    Ok(())
+}
+
+#[test]
+fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
+    check("wrap", "tip: the command that starts your server stands after `--`")?;
+    check("wrap npx -y server", "tip: the server's command stands after `--`: portion wrap -- npx …")?;
+    check("wrap --lean npx server", "portion wrap -- npx …")?;
+    check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
+    check("wrap -y -- cat", "unexpected argument '-y'")?;
+    check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")
+}
+
+#[test]
+fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
+    check("wrap --hard-cap many -- cat", "it is a whole number")?;
+    check("wrap --hard-cap -5 -- cat", "invalid value '-5'")?;
+    check("wrap --warn-at high -- cat", "it is a share")?;
+    check("wrap --snapshot-ttl soon -- cat", "such as 90s, 10m or 1h")?;
+    check("wrap --snapshot-memory lots -- cat", "such as 64KiB or 5MiB")?;
+    check("wrap --upstream-message-limit 8GiB -- cat", "it is from 64KiB to below 4GiB")?;
+    check("wrap --tokenizer gpt -- cat", "use auto, o200k, cl100k, claude, chars4, len4")?;
+    check("wrap --read-tool a.b -- cat", "1 to 64 letters, digits")
+}
+
+#[test]
+fn limits_are_named_as_they_are_given() -> Result<(), Box<dyn Error>> {
+    check("wrap --hard-cap 900 -- cat", "--token-budget-threshold is 4000, above --hard-cap, which is 900")?;
+    check("wrap --reply-target 10 -- cat", "--reply-target is 10, but at least 300 is needed")?;
+    check("wrap --warn-at 7 -- cat", "--warn-at is 7, but it is a share")?;
+    let from = [("PORTION_HARD_CAP", "many")];
+    let variable = "the value was read from the environment variable PORTION_HARD_CAP";
+    check_with("wrap -- cat --hard-cap 1", &from, variable)
+}
