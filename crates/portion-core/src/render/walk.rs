@@ -12,7 +12,7 @@ use crate::cursor::{Place, Position};
 use crate::payload::Media;
 use crate::policy::LEAST_BUDGET;
 use crate::scan::escaped_len;
-use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, Twin, cells};
+use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin, cells};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -69,8 +69,8 @@ impl<'a> Walk<'a> {
 
     /// The reply as `structuredContent`, where the payload has that.
     pub(super) fn structured(&self, room: Room<'_>, text: &Channel<'a>) -> Option<StructuredForm<'a>> {
-        let (at, part) =
-            self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
+        let at = self.snapshot.structured()?;
+        let part = &self.snapshot.parts()[at];
         let twin = |twin: Twin| match twin.under {
             Some(key) => Shape::Under { key: key.of(part.text()), as_string: twin.as_string },
             None => Shape::Whole,
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
         // As bytes, all parts stand in one row.
-        let apart = |i: usize| self.fresh && !self.asked.view.raw && parts[i].address == STRUCTURED;
+        let apart = |i: usize| self.fresh && !self.asked.view.raw && self.snapshot.structured() == Some(i);
         let walked: Vec<usize> =
             (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
         let from = self.asked.from;
@@ -214,7 +214,10 @@ impl<'a> Walk<'a> {
                 continue;
             }
             match &part.body {
-                PartBody::Atomic { json, media } => {
+                PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
+                    channel.unreached.push((part.address.clone(), json.len()));
+                }
+                PartBody::Atomic { json, media, .. } => {
                     // Put off once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.block(part, json, media.as_ref(), &mut room, put_off) else {
@@ -362,7 +365,6 @@ impl<'a> Walk<'a> {
             drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
             handle: mint(self.asked.from),
             next: channel.next.and_then(mint),
-            goes_on: channel.next.is_some(),
             read_tool: self.cx.read_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
