@@ -123,7 +123,8 @@ impl<'a> Walk<'a> {
             return drawn;
         }
         let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), self.asked.from.place);
-        draw(&spot, &room)
+        let section = self.asked.view.section && node.subject.is_json();
+        section.then(|| whole(&spot, room)).flatten().unwrap_or_else(|| draw(&spot, &room))
     }
 
     fn spot<'b>(
@@ -415,21 +416,22 @@ fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
 /// Said of a reply in which nothing was drawn.
 static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
 
-/// A part below the thresholds of its kind, whole.
+/// A part below the thresholds of its kind, or a section that fits, whole.
 fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
     let view = spot.view;
-    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || !spot.is_first();
-    if asked || spot.count.is_some() {
+    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || view.order.is_some();
+    if asked || !spot.is_first() || spot.count.is_some() {
         return None;
     }
     let policy = spot.policy;
     let threshold = match &spot.subject.form {
+        _ if view.section => usize::MAX,
         Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
         Form::List(_) => policy.token_budget_threshold,
         Form::Object(_) => policy.summarize_above,
         Form::Text(_) => policy.chunk_above,
     };
-    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot.subject))
+    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot))
 }
 
 /// Draws a subject as its form wants.

@@ -34,6 +34,8 @@ pub struct View {
     pub(crate) limit: Option<u32>,
     pub(crate) order: Option<Order>,
     pub(crate) raw: bool,
+    /// Whether the target is a section that was asked for by its name: it is served whole where it fits.
+    pub(crate) section: bool,
     pub(crate) window: Option<Window>,
 }
 
@@ -136,6 +138,9 @@ impl View {
             Wanted::Some(fields) => fields.paths().join(","),
         };
         let sort = self.order.as_ref().map_or("", |order| &order.spec);
-        format!("{target}\n{fields}\n{:?}\n{sort}\n{}\n{:?}", self.limit, self.raw, self.window)
+        format!(
+            "{target}\n{fields}\n{:?}\n{sort}\n{}\n{}\n{:?}",
+            self.limit, self.raw, self.section, self.window
+        )
     }
 }
