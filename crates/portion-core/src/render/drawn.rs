@@ -82,7 +82,9 @@ impl Drawn {
         if let crate::snapshot::Form::List(list) = &subject.form {
             drawn.kind = "page";
             drawn.total = Some(list.len());
+            drawn.say("pageSize", list.len());
             drawn.say("served", list.len());
+            drawn.say("offset", 0);
             drawn.say("hasMore", false);
         }
         drawn
