@@ -57,6 +57,16 @@ pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
         pointer = list.pointer_to(text, &item);
         rest = index.rest;
     }
+    if let Form::List(list) = &subject.form
+        && list.layout == Layout::Lines
+        && pointer.is_empty()
+        && !rest.is_empty()
+    {
+        // Lines have no value around them whose members could be stepped to.
+        let missing = rest.next().pop().map_or_else(String::new, |taken| taken.name);
+        let available = indices(list.len());
+        return Err(Astray { reached: root_name(""), missing, nearest: None, available });
+    }
     while !rest.is_empty() {
         let Some((value, taken)) = child(text, at, rest) else {
             return Err(astray(text, at, &pointer, rest));
@@ -140,7 +150,7 @@ impl<'a> Steps<'a> {
             let taken = rest.next().into_iter().find(|taken| escape_step(&taken.name) == wanted)?;
             rest = taken.rest;
         }
-        let number = |taken: Taken<'a>| Some(Index { value: taken.name.parse().ok()?, rest: taken.rest });
+        let number = |taken: Taken<'a>| Some(Index { value: index(&taken.name)?, rest: taken.rest });
         rest.next().into_iter().find_map(number)
     }
 }
@@ -178,10 +188,8 @@ fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)
             best.map(|(value, way)| (value, ways.swap_remove(way)))
         }
         Kind::Array => {
-            let (index, taken) = steps
-                .next()
-                .into_iter()
-                .find_map(|taken| Some((taken.name.parse::<usize>().ok()?, taken)))?;
+            let (index, taken) =
+                steps.next().into_iter().find_map(|taken| Some((index(&taken.name)?, taken)))?;
             reader.enter_array().ok()?;
             for i in 0..=index {
                 if !reader.next_item().ok()? {
@@ -225,15 +233,26 @@ fn steps_below(text: &str, at: Span) -> Vec<String> {
             while reader.next_item() == Ok(true) && reader.skip().is_ok() {
                 len += 1;
             }
-            match len {
-                0 => {}
-                1 => steps.push("0".into()),
-                _ => steps.push(format!("0 to {}", len - 1)),
-            }
+            steps = indices(len);
         }
         _ => {}
     }
     steps
+}
+
+/// What can be stepped to in a list of that length.
+fn indices(len: usize) -> Vec<String> {
+    match len {
+        0 => Vec::new(),
+        1 => vec!["0".into()],
+        _ => vec![format!("0 to {}", len - 1)],
+    }
+}
+
+/// A step as the index of an item: digits, without a sign and leading zeros (RFC 6901).
+fn index(step: &str) -> Option<usize> {
+    let plain = step.bytes().all(|b| b.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
+    step.parse().ok().filter(|_| plain)
 }
 
 /// The value at a dotted path inside a record, in JSON that is known to be valid.

@@ -33,6 +33,8 @@ pub(super) fn draw(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn
         Wanted::All => raw::draw(text, spot.subject.span(), 0, room),
         Wanted::Some(fields) => projected(spot, members, fields, room),
         Wanted::Best if spot.singled_out && room.fits(text) => Drawn::whole(spot),
+        // A `limit` says nothing of an object.
+        Wanted::Best if room.at_most(spot.policy.summarize_above).fits(text) => Drawn::whole(spot),
         Wanted::Best => summarized(spot, members, room),
     }
 }

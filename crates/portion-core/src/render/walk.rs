@@ -118,7 +118,9 @@ impl<'a> Walk<'a> {
                 Place::Byte(at) => at as usize,
                 Place::Item(_) => 0,
             };
-            let mut drawn = raw::draw(&node.source, Span::new(0, node.source.len()), byte, &room);
+            let window = self.asked.view.window.map(|window| window.span);
+            let stretch = window.unwrap_or(Span::new(0, node.source.len()));
+            let mut drawn = raw::draw(&node.source, stretch, byte, &room);
             drawn.say("path", pointer);
             return drawn;
         }

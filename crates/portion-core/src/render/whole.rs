@@ -1,6 +1,6 @@
 //! Which payloads pass as they came.
 
-use super::Context;
+use super::{Context, ENVELOPE};
 use crate::payload::Media;
 use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot};
@@ -13,7 +13,7 @@ pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bo
         return false;
     }
     let policy = cx.policy;
-    let mut bytes = 0;
+    let mut bytes = ENVELOPE;
     for part in snapshot.parts() {
         bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {

@@ -127,20 +127,16 @@ impl View {
         self
     }
 
+    /// Everything that tells views apart. Names are quoted, so that none can pass for something else.
     fn canonical(&self) -> String {
         let target = match &self.target {
-            Target::Everything => String::new(),
-            Target::Node(node) => format!("{}:{}", node.part, node.pointer),
+            Target::Everything => None,
+            Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json())),
         };
-        let fields = match &self.wanted {
-            Wanted::Best => String::new(),
-            Wanted::All => "all".into(),
-            Wanted::Some(fields) => fields.paths().join(","),
-        };
-        let sort = self.order.as_ref().map_or("", |order| &order.spec);
+        let sort = self.order.as_ref().map(|order| &order.spec);
         format!(
-            "{target}\n{fields}\n{:?}\n{sort}\n{}\n{}\n{:?}",
-            self.limit, self.raw, self.section, self.window
+            "{target:?} {:?} {:?} {sort:?} {} {} {:?}",
+            self.wanted, self.limit, self.raw, self.section, self.window
         )
     }
 }

@@ -68,7 +68,13 @@ pub fn resolve(
         from = start(&view);
     }
     if request.raw {
-        view = View { raw: true, target: view.target, ..View::default() };
+        // A section of a text stays one: there, its bytes are the upstream's.
+        let as_written = |node: &Node| node.source.len() == node.subject.text.len();
+        let window = match &view.target {
+            Target::Node(node) if as_written(node) => view.window.filter(|window| !window.lines),
+            _ => None,
+        };
+        view = View { raw: true, target: view.target, window, ..View::default() };
         from = Position { place: Place::Byte(0), ..start(&view) };
     }
     if let Some(spec) = &request.sort {
@@ -275,7 +281,8 @@ fn jump(
     policy: &Policy,
 ) -> Result<Position, ViewError> {
     if view.raw {
-        let byte = to.offset.unwrap_or(0);
+        let first = view.window.map_or(0, |window| window.span.start);
+        let byte = first.saturating_add(to.offset.unwrap_or(0));
         return Ok(Position { place: Place::Byte(byte), ordinal: 0, ..from });
     }
     let node = focus(snapshot, view)?;
@@ -286,7 +293,9 @@ fn jump(
     let place = match &node.subject.form {
         Form::List(_) => Place::Item(at(policy.default_page_size)),
         Form::Text(text) => {
-            let line = at(policy.chunk_lines) as usize;
+            // Of a section, or a range, counted from its beginning.
+            let first = view.window.map_or(0, |window| window.span.start as usize);
+            let line = text.line_at(&node.subject.text, first) + at(policy.chunk_lines) as usize;
             Place::Byte(text.line_start(&node.subject.text, line) as u32)
         }
         Form::Object(_) if at(1) == 0 => Place::Item(0),

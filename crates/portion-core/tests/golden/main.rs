@@ -1,0 +1,227 @@
+//! What a model sees, kept as files to be read: one for each kind of reply.
+//!
+//! `BLESS=1 cargo test -p portion-core --test golden` writes them anew; the difference is the review.
+
+mod material;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{Body, Context, Portion, follow};
+use portion_core::render::{First, first};
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Asked, Request, resolve};
+
+use material::{booking, bookings, log, paper};
+
+/// Compares the first reply to a call, and the next one, with the file of that name.
+fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
+    let policy = Policy::default();
+    let block =
+        |(address, content): &(&str, Content)| Block { address: (*address).into(), content: content.clone() };
+    let blocks = parts.iter().map(block).collect();
+    let snapshot = capture(Payload { blocks, ..Payload::default() });
+    let mut request = Request::default();
+    let mut told = String::from("call");
+    for (control, json) in controls {
+        request.take(control, json, &policy).expect("a control");
+        let _ = write!(told, " {control}={json}");
+    }
+    told.push('\n');
+    let asked = resolve(&snapshot, None, &request, &policy).expect("it is there");
+    match render(&snapshot, &asked, &policy, first) {
+        First::Untouched => told.push_str("untouched\n"),
+        First::Portion(portion) => {
+            show(&portion, &mut told);
+            if let Some(next) = next(&portion) {
+                let asked = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), &policy);
+                told.push_str("\ncall cursor=nextCursor\n");
+                let portion = render(&snapshot, &asked.expect("it goes on"), &policy, follow);
+                show(&portion, &mut told);
+            }
+        }
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(format!("{name}.txt"));
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &told).expect("the file can be written");
+    }
+    let expect = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(told == expect, "{} differs; BLESS=1 writes it anew. It would be:\n{told}", file.display());
+}
+
+fn keyring() -> Keyring {
+    Keyring::new(&[0; 32])
+}
+
+fn render<T>(
+    snapshot: &Snapshot,
+    asked: &Asked,
+    policy: &Policy,
+    render: impl Fn(&Snapshot, &Asked, &Context<'_>) -> T,
+) -> T {
+    let mint = |position: Position| -> Option<CursorToken> {
+        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring().sign(&pointer, &Scope::of("golden")))
+    };
+    let counter = Tokenizer::O200k.counter();
+    render(snapshot, asked, &Context { policy, counter, mint: &mint, read_tool: "portion_read" })
+}
+
+fn next(portion: &Portion) -> Option<Position> {
+    let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("JSON");
+    let token = notice.get("nextCursor")?.as_str()?;
+    keyring().verify(token, &Scope::of("golden")).ok().map(|pointer| pointer.position)
+}
+
+/// Writes a reply, long texts cut in the middle, cursors by the place they point to.
+fn show(portion: &Portion, out: &mut String) {
+    for piece in portion.pieces() {
+        let (Body::Text(text) | Body::Block(text)) = &piece.body;
+        let _ = writeln!(out, "--- {}\n{}", piece.address, middle_out(text));
+    }
+    if let Some(structured) = portion.structured() {
+        let _ = writeln!(out, "--- structuredContent\n{}", middle_out(&without_cursors(structured)));
+    }
+    let notice: serde_json::Value = serde_json::from_str(&without_cursors(portion.notice())).expect("JSON");
+    let pretty = serde_json::to_string_pretty(&notice).expect("JSON");
+    let _ = writeln!(out, "--- notice ({} tokens in all)\n{pretty}", portion.tokens());
+}
+
+fn middle_out(text: &str) -> String {
+    const SHOWN: usize = 900;
+    if text.len() <= 2 * SHOWN {
+        return text.to_owned();
+    }
+    let (head, tail) = (text.floor_char_boundary(SHOWN), text.ceil_char_boundary(text.len() - SHOWN));
+    format!("{}\n⋮ {} bytes ⋮\n{}", &text[..head], tail - head, &text[tail..])
+}
+
+/// A reply with its cursors replaced by what they point to.
+fn without_cursors(json: &str) -> String {
+    let mut out = String::new();
+    for (i, part) in json.split('"').enumerate() {
+        out.push_str(if i > 0 { "\"" } else { "" });
+        match keyring().verify(part, &Scope::of("golden")) {
+            Ok(pointer) => {
+                let Position { part, ordinal, place } = pointer.position;
+                let _ = write!(out, "cursor: part {part}, after {ordinal}, {place:?}");
+            }
+            Err(_) => out.push_str(part),
+        }
+    }
+    out
+}
+
+const TEXT: &str = "/content/0/text";
+
+fn text(text: String) -> Content {
+    Content::Text(text)
+}
+
+#[test]
+fn page() {
+    check("page", &[(TEXT, text(bookings(60)))], &[]);
+}
+
+#[test]
+fn page_of_fields() {
+    check(
+        "page_fields",
+        &[(TEXT, text(bookings(60)))],
+        &[("fields", "\"guest.name,status\""), ("limit", "2")],
+    );
+}
+
+#[test]
+fn summary() {
+    check("summary", &[(TEXT, text(booking()))], &[]);
+}
+
+#[test]
+fn section() {
+    check("section", &[(TEXT, text(booking()))], &[("section", "\"financials\"")]);
+}
+
+#[test]
+fn chunk() {
+    check("chunk", &[(TEXT, text(log(10_000)))], &[]);
+}
+
+#[test]
+fn range() {
+    check("range", &[(TEXT, text(log(10_000)))], &[("startLine", "-3")]);
+}
+
+#[test]
+fn document() {
+    check("document", &[(TEXT, text(paper()))], &[("section", "\"Method\"")]);
+}
+
+#[test]
+fn raw() {
+    check("raw", &[(TEXT, text(booking()))], &[("raw", "true"), ("path", "\"/guest\"")]);
+}
+
+#[test]
+fn whole() {
+    check("whole", &[(TEXT, text(bookings(3)))], &[("fields", "\"all\"")]);
+}
+
+#[test]
+fn small() {
+    check("small", &[(TEXT, text(bookings(3)))], &[]);
+}
+
+#[test]
+fn parts() {
+    let link = Content::Atomic { json: "{\"type\":\"resource_link\",\"uri\":\"a:b\"}".into(), media: None };
+    let parts = [
+        (TEXT, text("Found 60 bookings and a log.".into())),
+        ("/content/1/text", text(bookings(60))),
+        ("/content/2", link),
+        ("/content/3/text", text(log(300))),
+    ];
+    check("parts", &parts, &[]);
+}
+
+#[test]
+fn twin() {
+    let json = format!("{{\"result\":{}}}", bookings(60));
+    check("twin", &[(TEXT, text(bookings(60))), ("/structuredContent", Content::Structured(json))], &[]);
+}
+
+/// What V2 asks for, whatever the files say.
+#[test]
+fn a_booking_is_summed_up() {
+    let snapshot = capture(Payload {
+        blocks: vec![Block { address: TEXT.into(), content: text(booking()) }],
+        ..Payload::default()
+    });
+    let policy = Policy::default();
+    let First::Portion(portion) = render(&snapshot, &Asked::plain(&policy), &policy, first) else {
+        panic!("a booking of this size is summed up");
+    };
+    let Body::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
+    let summary: serde_json::Value = serde_json::from_str(body).expect("JSON stays JSON");
+    for field in ["id", "status", "guest", "dates", "property"] {
+        assert!(summary.get(field).is_some(), "no {field} in {body}");
+    }
+    let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("JSON");
+    assert!(notice["meta"]["detailsAvailable"]["sections"]["financials"].is_string(), "{notice}");
+
+    let request = Request { section: Some("financials".into()), ..Request::default() };
+    let asked = resolve(&snapshot, Some((&asked_view(&policy), Position::default())), &request, &policy);
+    let portion = render(&snapshot, &asked.expect("it is there"), &policy, follow);
+    let Body::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
+    let whole: serde_json::Value = serde_json::from_str(&booking()).expect("JSON");
+    let section: serde_json::Value = serde_json::from_str(body).expect("JSON stays JSON");
+    assert_eq!(section, whole["financials"]);
+}
+
+fn asked_view(policy: &Policy) -> portion_core::view::View {
+    Asked::plain(policy).view
+}

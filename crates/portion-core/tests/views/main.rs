@@ -1,0 +1,6 @@
+//! What a caller may ask for, by example: every control, every path, every way to be wrong.
+
+mod controls;
+mod fields;
+mod paths;
+mod resolving;

@@ -1,0 +1,185 @@
+//! Requests held against payloads: what is served, or what is said.
+
+use portion_core::cursor::{Keyring, Place, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{Body, Context, First, first};
+use portion_core::snapshot::capture;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Asked, Request, ViewError, resolve};
+
+fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewError> {
+    let policy = Policy::default();
+    let content = Content::Text(text.to_owned());
+    let block = Block { address: "/content/0/text".into(), content };
+    let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
+    let mut request = Request::default();
+    for (name, json) in controls {
+        request.take(name, json, &policy)?;
+    }
+    let asked = resolve(&snapshot, None, &request, &policy)?;
+    let keyring = Keyring::new(&[0; 32]);
+    let mint = |position| {
+        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring.sign(&pointer, &Scope::of("")))
+    };
+    let counter = Tokenizer::Chars4.counter();
+    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read" };
+    let shown = match first(&snapshot, &asked, &cx) {
+        First::Untouched => text.to_owned(),
+        First::Portion(portion) => portion
+            .pieces()
+            .iter()
+            .map(|piece| match &piece.body {
+                Body::Text(text) | Body::Block(text) => text.as_str(),
+            })
+            .collect(),
+    };
+    Ok((asked, shown))
+}
+
+/// What is shown of a payload to whoever asks so; an error's code and message.
+fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
+    let said = match ask(text, controls) {
+        Ok((_, shown)) => shown,
+        Err(error) => format!("{}: {error}", error.code()),
+    };
+    assert_eq!(said, expect, "{controls:?} of {text}");
+}
+
+const LIST: &str = r#"{"total":3,"items":[{"id":2,"name":"b"},{"id":3,"name":"c"},{"id":1,"name":"a"}]}"#;
+const OBJECT: &str = r#"{"id":1,"Financials":{"due":5},"financing":[1],"lines":[{"p":1}]}"#;
+const PAPER: &str = "# Paper\n\nIntro.\n\n## Results\n\nGood.\n\n## Résumé\n\nEnd.\n";
+
+#[test]
+fn lists_are_paged_and_sorted() {
+    check(LIST, &[("limit", "1")], r#"{"total":3,"items":[{"id":2,"name":"b"}]}"#);
+    check(LIST, &[("limit", "1"), ("page", "3")], r#"{"total":3,"items":[{"id":1,"name":"a"}]}"#);
+    check(LIST, &[("offset", "2")], r#"{"total":3,"items":[{"id":1,"name":"a"}]}"#);
+    check(LIST, &[("page", "9")], r#"{"total":3,"items":[]}"#);
+    check(
+        LIST,
+        &[("limit", "1"), ("pages", "\"2-3\"")],
+        r#"{"total":3,"items":[{"id":3,"name":"c"},{"id":1,"name":"a"}]}"#,
+    );
+    check(LIST, &[("sort", "\"id\""), ("limit", "1")], r#"{"total":3,"items":[{"id":1,"name":"a"}]}"#);
+    check(LIST, &[("sort", "\"id desc\""), ("limit", "1")], r#"{"total":3,"items":[{"id":3,"name":"c"}]}"#);
+    check(
+        LIST,
+        &[("sort", "\"-name\""), ("fields", "\"name\""), ("limit", "1")],
+        r#"{"total":3,"items":[{"name":"c"}]}"#,
+    );
+    check(
+        LIST,
+        &[("sort", "\"nam\"")],
+        "sort_invalid: sort is nam, but no item has such a field with a plain value; did you mean name?",
+    );
+    check(LIST, &[("fields", "\"nmae\"")], "field_unknown: no item has a field nmae; did you mean name?");
+    check("text", &[("sort", "\"id\"")], "sort_invalid: sort is id, but only lists can be sorted");
+    check(
+        "text",
+        &[("fields", "\"id\"")],
+        "field_unknown: fields does not apply here: this is text, without fields",
+    );
+}
+
+#[test]
+fn objects_have_sections_but_no_pages() {
+    check(OBJECT, &[("section", "\"Financials\"")], r#"{"due":5}"#);
+    check(OBJECT, &[("section", "\"FINANCIALS\"")], r#"{"due":5}"#);
+    check(
+        OBJECT,
+        &[("section", "\"financi\"")],
+        "section_unknown: there is no section financi; did you mean Financials?",
+    );
+    check(
+        OBJECT,
+        &[("section", "\"fin\"")],
+        "section_unknown: there is no section fin; did you mean Financials?",
+    );
+    check(OBJECT, &[("section", "\"li\"")], r#"[{"p":1}]"#);
+    check(OBJECT, &[("page", "2")], "page_invalid: this is one object, which has no pages");
+    check(OBJECT, &[("limit", "5")], OBJECT);
+    check(OBJECT, &[("fields", "\"lines.p\"")], r#"{"lines":[{"p":1}]}"#);
+    check(OBJECT, &[("path", "\"lines\"")], r#"[{"p":1}]"#);
+    check(OBJECT, &[("path", "\"/content/0/text/lines\"")], r#"[{"p":1}]"#);
+    check(
+        OBJECT,
+        &[("path", "\"/lnes\"")],
+        "path_unknown: nothing is at path /lnes: the root has no lnes; did you mean lines?",
+    );
+}
+
+#[test]
+fn documents_have_headings() {
+    check(PAPER, &[("section", "\"Results\"")], "## Results\n\nGood.\n\n");
+    check(PAPER, &[("section", "\"## results\"")], "## Results\n\nGood.\n\n");
+    check(PAPER, &[("section", "\"résumé\"")], "## Résumé\n\nEnd.\n");
+    check(PAPER, &[("section", "\"Results\""), ("raw", "true")], "## Results\n\nGood.\n\n");
+    check(PAPER, &[("section", "\"Results\""), ("raw", "true"), ("offset", "3")], "Results\n\nGood.\n\n");
+    check(PAPER, &[("section", "\"Results\""), ("offset", "2")], "Good.\n\n");
+    check(PAPER, &[("section", "\"Methods\"")], "section_unknown: there is no section Methods");
+}
+
+#[test]
+fn lines_are_counted_from_either_end() {
+    let text = "a\nb\nc\nd";
+    check(text, &[("startLine", "2"), ("endLine", "3")], "b\nc\n");
+    check(text, &[("startLine", "-2")], "c\nd");
+    check(text, &[("endLine", "-3")], "a\nb\n");
+    check(text, &[("startLine", "-99"), ("endLine", "1")], "a\n");
+    check(text, &[("startLine", "3"), ("endLine", "99")], "c\nd");
+    check(text, &[("startLine", "5")], "range_invalid: lines 5 to -1 are no range: the text has 4 lines");
+    check(
+        text,
+        &[("startLine", "3"), ("endLine", "2")],
+        "range_invalid: lines 3 to 2 are no range: it ends before it begins",
+    );
+    check(text, &[("offset", "3")], "d");
+    check(text, &[("limit", "2"), ("page", "2")], "c\nd");
+    check(text, &[("offset", "9")], "");
+    check("{\n\"a\":1\n}", &[("startLine", "2"), ("endLine", "2")], "\"a\":1\n");
+    check("", &[("startLine", "1")], "range_invalid: lines 1 to -1 are no range: the text has 0 lines");
+}
+
+#[test]
+fn raw_is_as_written() {
+    check("{ \"a\": [1, 2] }", &[("raw", "true")], "{ \"a\": [1, 2] }");
+    check("{ \"a\": [1, 2] }", &[("raw", "true"), ("path", "\"/a\"")], "[1, 2]");
+    check(r#"{"a":"x\ny"}"#, &[("raw", "true"), ("path", "\"/a\"")], r#""x\ny""#);
+    check(r#"{"a":"x\ny"}"#, &[("path", "\"/a\"")], "x\ny");
+    check("abc", &[("raw", "true"), ("offset", "1")], "bc");
+}
+
+#[test]
+fn a_page_is_a_place() {
+    let place = |controls| ask(LIST, controls).map(|(asked, _)| asked.from.place);
+    assert_eq!(place(&[("page", "3"), ("limit", "20")]), Ok(Place::Item(40)));
+    assert_eq!(place(&[("page", "3")]), Ok(Place::Item(100)));
+    assert_eq!(place(&[("page", "4294967295"), ("limit", "200")]), Ok(Place::Item(u32::MAX)));
+    assert_eq!(ask(LIST, &[]).map(|(asked, _)| asked.from), Ok(Position::default()));
+}
+
+/// Views are kept by their name: no two may share one.
+#[test]
+fn other_views_have_other_names() {
+    let json = r#"{"items":[{"all":1,"a":2,"b":3,"a,b":4,"a\nb":5}]}"#;
+    let id = |controls| ask(json, controls).map(|(asked, _)| asked.view.id()).expect("a view");
+    let views = [
+        id(&[]),
+        id(&[("fields", "\"all\"")]),
+        id(&[("fields", "\"/all\"")]),
+        id(&[("fields", "\"a,b\"")]),
+        id(&[("fields", "\"a\\nb\"")]),
+        id(&[("fields", "\"a\"")]),
+        id(&[("limit", "1")]),
+        id(&[("raw", "true")]),
+        id(&[("sort", "\"a\"")]),
+        id(&[("path", "\"/items\"")]),
+        id(&[("startLine", "1")]),
+    ];
+    for (i, view) in views.iter().enumerate() {
+        assert!(!views[..i].contains(view), "view {i}");
+    }
+    assert_eq!(id(&[("fields", "\"b,a\"")]), id(&[("fields", "\"a, b\"")]));
+}
