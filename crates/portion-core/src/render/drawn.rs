@@ -6,7 +6,7 @@ use super::room::Room;
 use crate::cursor::Place;
 use crate::policy::Policy;
 use crate::snapshot::Subject;
-use crate::view::View;
+use crate::view::{View, Wanted, list_field_names};
 
 /// What is to be drawn.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ impl Drawn {
     }
 
     /// A part as the upstream wrote it.
-    pub(super) fn whole(spot: &Spot<'_>) -> Self {
+    pub(super) fn whole(spot: &Spot<'_>, room: &Room<'_>) -> Self {
         let subject = spot.subject;
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.json = subject.is_json();
@@ -87,6 +87,10 @@ impl Drawn {
             drawn.say("served", list.len());
             drawn.say("hasMore", false);
             drawn.say("offset", 0);
+            let available = list_field_names(list);
+            if !available.is_empty() && spot.view.wanted != Wanted::All {
+                drawn.extras.push(("fieldsAvailable", names(available, characters_for_names(room))));
+            }
         }
         drawn
     }

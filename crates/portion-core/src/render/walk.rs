@@ -433,7 +433,7 @@ fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
         Form::Object(_) => policy.summarize_above,
         Form::Text(_) => policy.chunk_above,
     };
-    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot))
+    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot, &room))
 }
 
 /// Draws a subject as its form wants.
