@@ -7,7 +7,7 @@ from fixture import corpus
 from harness.command import wrapped
 from harness.peer import Peer
 from harness.published import FILESYSTEM, GIT, MEMORY, SQLITE
-from harness.reply import exact, lawful, pages_joined, raw_joined, walk
+from harness.reply import again, exact, lawful, pages_joined, raw_joined, walk
 
 
 def check_text(peer, result, text):
@@ -47,6 +47,21 @@ def test_a_big_error_stays_an_error_and_is_chunked(peer):
 
 def test_a_small_error_is_untouched(peer, direct):
     assert peer.call("fail_briefly") == direct.call("fail_briefly")
+
+
+def test_an_error_that_only_programs_could_read_is_told_as_text(peer):
+    first = lawful(peer.call("fail_structured"))
+    assert first.result["isError"] is True
+    walked = [row["id"] for reply in walk(peer, first) for row in json.loads(reply.text)["rows"]]
+    assert walked == [f"BK-{number:04}" for number in range(1, 201)]
+
+
+def test_what_stands_beside_the_content_is_not_lost_in_silence(peer):
+    first = lawful(peer.call("get_aside"))
+    assert first.text == "a note" and "vendor" not in first.result
+    assert list(first.meta["partsNotShown"]) == ["/vendor"]
+    vendor = "".join(reply.text for reply in again(peer, first, path="/vendor", raw=True))
+    assert json.loads(vendor) == {"log": corpus.traced_log()}
 
 
 def test_a_string_that_a_python_server_wraps_is_one_part_with_its_text(peer):

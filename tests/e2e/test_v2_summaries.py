@@ -46,6 +46,12 @@ def test_v2_2_the_financial_section_is_whole_and_alone(peer):
     check_section(lawful(peer.call(details["tool"], **arguments), HARD_CAP), "financials")
 
 
+def test_v2_2_a_section_with_more_items_than_a_page_is_whole(peer):
+    assert len(WHOLE["amenities"]) > 50
+    cursor = summary(peer).meta["cursor"]
+    check_section(lawful(peer.call("portion_read", cursor=cursor, section="amenities"), HARD_CAP), "amenities")
+
+
 def test_v2_2_a_path_reaches_into_a_section(peer):
     cursor = summary(peer).meta["cursor"]
     for path in ("/financials/payouts/1", "financials.payouts.1"):

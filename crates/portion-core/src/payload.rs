@@ -11,6 +11,8 @@ pub struct Payload {
     /// How many lone surrogates, which JSON can hold and text cannot, were replaced by U+FFFD in the texts
     /// of the blocks.
     pub lone_surrogates: usize,
+    /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.
+    pub text_only: bool,
 }
 
 /// One part of a result.
@@ -36,6 +38,9 @@ pub enum Content {
         /// Its media type and size, where it is an image, audio, or a blob.
         media: Option<Media>,
     },
+    /// A JSON value beside the content, as the upstream wrote it: passed on whole or left out, for nothing else can
+    /// be said in its place.
+    Aside(String),
 }
 
 /// What is known of binary content.

@@ -167,7 +167,7 @@ pub(crate) fn payload_bytes(payload: &Payload) -> usize {
 
 fn text(content: &Content) -> &str {
     match content {
-        Content::Text(text) | Content::Structured(text) => text,
+        Content::Text(text) | Content::Structured(text) | Content::Aside(text) => text,
         Content::Atomic { json, .. } => json,
     }
 }

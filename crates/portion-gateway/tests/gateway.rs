@@ -314,6 +314,11 @@ async fn what_finds_no_room_is_served_without_cursors() {
         assert_eq!(next_cursor(&first), None);
         assert!(first.notice().contains("store_unavailable"), "{}", first.notice());
         assert_eq!(trial.figures().snapshots, 0);
+        let fields: Vec<String> = (0..9).map(|n| format!("\"f{n}\":\"{}\"", "word ".repeat(400))).collect();
+        let one = text(format!("{{{}}}", fields.join(",")));
+        let summary = portion(trial.fresh(list_bookings(), one, Request::default()).await);
+        assert_eq!(summary.kind(), "summary");
+        assert!(summary.notice().contains("store_unavailable"), "{}", summary.notice());
     }
 }
 

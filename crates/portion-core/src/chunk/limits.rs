@@ -27,9 +27,10 @@ impl Limits<'_> {
     pub(super) fn edge(&self, text: &str, from: usize, to: usize) -> usize {
         // No text is shorter escaped: what is beyond the limit of bytes need not be counted.
         let last = text.floor_char_boundary(from.saturating_add(self.bytes)).min(to);
+        // Nor what is beyond the limit of lines.
+        let last = from + self.sized(&text[from..last]);
         let costed = self.counter.prefix_within(&text[from..last], self.tokens);
-        let costed = text.floor_char_boundary((from + costed).min(last)).max(from);
-        let edge = from + self.sized(&text[from..costed]);
+        let edge = text.floor_char_boundary((from + costed).min(last)).max(from);
         if edge > from { edge } else { text.ceil_char_boundary(from + 1).min(to) }
     }
 

@@ -76,16 +76,17 @@ impl Drawn {
     }
 
     /// A part as the upstream wrote it.
-    pub(super) fn whole(subject: &Subject) -> Self {
+    pub(super) fn whole(spot: &Spot<'_>) -> Self {
+        let subject = spot.subject;
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.json = subject.is_json();
         if let crate::snapshot::Form::List(list) = &subject.form {
             drawn.kind = "page";
             drawn.total = Some(list.len());
-            drawn.say("pageSize", list.len());
+            drawn.say("pageSize", list.len().max(spot.policy.default_page_size));
             drawn.say("served", list.len());
-            drawn.say("offset", 0);
             drawn.say("hasMore", false);
+            drawn.say("offset", 0);
         }
         drawn
     }

@@ -21,7 +21,7 @@ pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
 use crate::policy::Policy;
-use crate::snapshot::{STRUCTURED, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
 use notice::{Detail, Notice};
@@ -83,8 +83,7 @@ struct Limits {
 impl Limits {
     fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Self {
         let bytes = cx.policy.hard_byte_limit.saturating_sub(ENVELOPE);
-        let twice = fresh && snapshot.parts().iter().any(|part| part.address == STRUCTURED);
-        if twice {
+        if fresh && snapshot.structured().is_some() {
             return Self { tokens: asked.tokens.min(cx.policy.hard_cap / 2), bytes: bytes / 2 };
         }
         Self { tokens: asked.tokens.min(cx.policy.hard_cap), bytes }

@@ -9,12 +9,10 @@ use crate::cursor::CursorToken;
 pub(super) struct Notice<'a> {
     /// What was drawn.
     pub drawn: &'a Drawn,
-    /// Where the reply began.
+    /// Where the reply began; `None` where the snapshot could not be stored.
     pub handle: Option<CursorToken>,
     /// Where it goes on.
     pub next: Option<CursorToken>,
-    /// Whether it goes on, even where no cursor can be had.
-    pub goes_on: bool,
     /// The tool that reads on.
     pub read_tool: &'a str,
     /// Parts of the payload that are not in the reply, and where they are.
@@ -67,14 +65,12 @@ impl Notice<'_> {
             say("part", part.into());
         }
         for (key, value) in &self.drawn.meta {
-            let dropped =
-                detail == Detail::Bare && matches!(key.as_str(), "condensed" | "omitted" | "totalTokens");
+            let dropped = detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens");
             match (dropped, value) {
                 (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
                     say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());
                 }
                 (false, value) => say(key, value.clone()),
-                (true, Value::Array(names)) => say(key, names.len().into()),
                 (true, Value::Object(paths)) => say(key, paths.len().into()),
                 (true, _) => {}
             }
@@ -107,11 +103,8 @@ impl Notice<'_> {
             let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
             say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
         }
-        if self.goes_on && self.next.is_none() {
-            say(
-                "store_unavailable",
-                "this part could not be kept, so there is no cursor for the rest".into(),
-            );
+        if self.handle.is_none() {
+            say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
         }
         say("estimatedTokens", tokens.into());
         let used = (tokens as f64 / self.budget.max(1) as f64).min(1.0);
@@ -139,6 +132,7 @@ impl Notice<'_> {
                 Some(format!("{tool}(cursor, fields=all)"))
             }
             (None, None) if self.drawn.meta.contains_key("elided") => Some(format!("{tool}(cursor, path)")),
+            (None, None) if !self.missing_parts.is_empty() => Some(format!("{tool}(cursor, path, raw=true)")),
             _ => None,
         }
     }

@@ -29,12 +29,12 @@ pub(super) fn draw(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn
         return raw::draw(text, spot.subject.span(), at as usize, room);
     }
     match &spot.view.wanted {
-        Wanted::All if room.fits(text) => Drawn::whole(spot.subject),
+        Wanted::All if room.fits(text) => Drawn::whole(spot),
         Wanted::All => raw::draw(text, spot.subject.span(), 0, room),
         Wanted::Some(fields) => projected(spot, members, fields, room),
-        Wanted::Best if spot.singled_out && room.fits(text) => Drawn::whole(spot.subject),
+        Wanted::Best if spot.singled_out && room.fits(text) => Drawn::whole(spot),
         // A `limit` says nothing of an object.
-        Wanted::Best if room.at_most(spot.policy.summarize_above).fits(text) => Drawn::whole(spot.subject),
+        Wanted::Best if room.at_most(spot.policy.summarize_above).fits(text) => Drawn::whole(spot),
         Wanted::Best => summarized(spot, members, room),
     }
 }

@@ -12,7 +12,7 @@ use crate::cursor::{Place, Position};
 use crate::payload::Media;
 use crate::policy::LEAST_BUDGET;
 use crate::scan::escaped_len;
-use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot, Subject, Twin, cells};
+use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin, cells};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -52,6 +52,9 @@ impl Channel<'_> {
     }
 }
 
+/// Wire bytes of a text block around its text.
+const PIECE: usize = 64;
+
 /// A part that was drawn.
 pub(super) struct Shaped {
     pub part: usize,
@@ -69,8 +72,8 @@ impl<'a> Walk<'a> {
 
     /// The reply as `structuredContent`, where the payload has that.
     pub(super) fn structured(&self, room: Room<'_>, text: &Channel<'a>) -> Option<StructuredForm<'a>> {
-        let (at, part) =
-            self.snapshot.parts().iter().enumerate().find(|(_, part)| part.address == STRUCTURED)?;
+        let at = self.snapshot.structured()?;
+        let part = &self.snapshot.parts()[at];
         let twin = |twin: Twin| match twin.under {
             Some(key) => Shape::Under { key: key.of(part.text()), as_string: twin.as_string },
             None => Shape::Whole,
@@ -125,7 +128,8 @@ impl<'a> Walk<'a> {
             return drawn;
         }
         let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), self.asked.from.place);
-        draw(&spot, &room)
+        let section = self.asked.view.section && node.subject.is_json();
+        section.then(|| whole(&spot, room)).flatten().unwrap_or_else(|| draw(&spot, &room))
     }
 
     fn spot<'b>(
@@ -158,7 +162,7 @@ impl<'a> Walk<'a> {
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
         // As bytes, all parts stand in one row.
-        let apart = |i: usize| self.fresh && !self.asked.view.raw && parts[i].address == STRUCTURED;
+        let apart = |i: usize| self.fresh && !self.asked.view.raw && self.snapshot.structured() == Some(i);
         let walked: Vec<usize> =
             (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
         let from = self.asked.from;
@@ -178,6 +182,7 @@ impl<'a> Walk<'a> {
                     PartBody::Atomic { .. } => Body::Block(text.to_owned()),
                 };
                 if room.take(text) {
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     pieces.push(Piece { address: parts[*at].address.clone(), body });
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
@@ -210,13 +215,17 @@ impl<'a> Walk<'a> {
                 continue;
             }
             // The notice tells of one part: what it tells of is the last that is shown.
-            if used && (room.tokens < enough || channel.is_told_of()) {
+            let full = room.tokens < enough || room.bytes < 4 * PIECE;
+            if used && (full || channel.is_told_of()) {
                 channel.next = Some(self.after(at, Place::default()));
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
             }
             match &part.body {
-                PartBody::Atomic { json, media } => {
+                PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
+                    channel.unreached.push((part.address.clone(), json.len()));
+                }
+                PartBody::Atomic { json, media, .. } => {
                     // Put off once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.block(part, json, media.as_ref(), &mut room, put_off) else {
@@ -224,6 +233,7 @@ impl<'a> Walk<'a> {
                         channel.unreached.push((part.address.clone(), json.len()));
                         continue;
                     };
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     channel.pieces.push(Piece { address: part.address.clone(), body });
                 }
                 PartBody::Readable(subject) => {
@@ -235,6 +245,7 @@ impl<'a> Walk<'a> {
                     let whole = whole(&spot, room);
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     channel.next = drawn.next.map(|place| self.after(at, place));
                     channel.pieces.extend(pieces(part, &drawn));
                     let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
@@ -338,7 +349,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
-                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text)));
+                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text) + PIECE));
                 let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
                 (left, bytes) = (tokens_left, bytes_left);
                 companions.push(*at);
@@ -364,7 +375,6 @@ impl<'a> Walk<'a> {
             drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
             handle: mint(self.asked.from),
             next: channel.next.and_then(mint),
-            goes_on: channel.next.is_some(),
             read_tool: self.cx.read_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
@@ -386,7 +396,7 @@ impl<'a> Walk<'a> {
     /// Wire bytes of a piece. Media has a limit of its own.
     pub(super) fn wire_bytes(&self, piece: &Piece) -> usize {
         match &piece.body {
-            Body::Text(text) => escaped_len(text) + 64,
+            Body::Text(text) => escaped_len(text) + PIECE,
             Body::Block(_) if self.is_media(piece) => 0,
             Body::Block(json) => json.len() + 2,
         }
@@ -415,21 +425,22 @@ fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
 /// Said of a reply in which nothing was drawn.
 static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
 
-/// A part below the thresholds of its kind, whole.
+/// A part below the thresholds of its kind, or a section that fits, whole.
 fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
     let view = spot.view;
-    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || !spot.is_first();
-    if asked || spot.count.is_some() {
+    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || view.order.is_some();
+    if asked || !spot.is_first() || spot.count.is_some() {
         return None;
     }
     let policy = spot.policy;
     let threshold = match &spot.subject.form {
+        _ if view.section => usize::MAX,
         Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
         Form::List(_) => policy.token_budget_threshold,
         Form::Object(_) => policy.summarize_above,
         Form::Text(_) => policy.chunk_above,
     };
-    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot.subject))
+    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot))
 }
 
 /// Draws a subject as its form wants.

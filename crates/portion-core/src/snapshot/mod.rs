@@ -30,6 +30,7 @@ pub struct Snapshot {
     parts: Vec<Part>,
     invalid_utf8: usize,
     lone_surrogates: usize,
+    text_only: bool,
 }
 
 /// One part of a payload.
@@ -56,6 +57,8 @@ pub enum PartBody {
         json: Slice,
         /// Set for images, audio and blobs.
         media: Option<Media>,
+        /// Whether it stands beside the content, where it cannot be described.
+        aside: bool,
     },
 }
 
@@ -79,7 +82,10 @@ pub fn capture(payload: Payload) -> Snapshot {
         let body = match block.content {
             Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
             Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
-            Content::Atomic { json, media } => PartBody::Atomic { json: Slice::new(json), media },
+            Content::Atomic { json, media } => {
+                PartBody::Atomic { json: Slice::new(json), media, aside: false }
+            }
+            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), media: None, aside: true },
         };
         parts.push(Part { address: block.address, body, twin: None, item_blocks: false });
     }
@@ -89,7 +95,8 @@ pub fn capture(payload: Payload) -> Snapshot {
             twins::gather_items(&mut parts, at);
         }
     }
-    Snapshot { parts, invalid_utf8: payload.invalid_utf8, lone_surrogates: payload.lone_surrogates }
+    let Payload { invalid_utf8, lone_surrogates, text_only, .. } = payload;
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only }
 }
 
 /// The address of the part that programs read beside the text.
@@ -99,6 +106,11 @@ impl Snapshot {
     /// Its parts, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
+    }
+
+    /// The index of the part that has a form of its own for programs, `structuredContent`.
+    pub fn structured(&self) -> Option<usize> {
+        self.parts.iter().position(|part| part.address == STRUCTURED).filter(|_| !self.text_only)
     }
 
     /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.

@@ -139,7 +139,11 @@ fn dominant(text: &str, members: &Members, fits: impl Fn(&Member) -> bool) -> Op
     let (at, member) = members.list.iter().enumerate().max_by_key(|(_, member)| member.value.len())?;
     // Half is most of an envelope; a record keeps its list unless next to nothing else is in it.
     let percent = if has_identity(text, members) { 90 } else { 50 };
-    (fits(member) && member.value.len() * 100 >= members.span.len() * percent).then_some(at)
+    let most = member.value.len() * 100 >= members.span.len() * percent;
+    // A path means the first of duplicate keys, so only that one can be led to.
+    let name = decoded(member.key.of(text));
+    let first = || members.list.iter().position(|other| is_key(text, other.key, &name)) == Some(at);
+    (fits(member) && most && first()).then_some(at)
 }
 
 fn dominant_array(text: &str, members: &Members) -> Option<(usize, Layout)> {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use thiserror::Error;
 
+use super::request::CONTROLS;
+
 /// A request that cannot be served as it stands.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ViewError {
@@ -19,7 +21,7 @@ pub enum ViewError {
     #[error("limit exceeds maximum of {max}: {given} was asked for")]
     LimitTooLarge {
         /// What was given.
-        given: i64,
+        given: String,
         /// The most that can be asked for.
         max: usize,
     },
@@ -98,6 +100,9 @@ pub enum ViewError {
     /// A page of what has none.
     #[error("this is one object, which has no pages")]
     NoPages,
+    /// An argument of our own tool that is no control.
+    #[error("there is no argument {0}")]
+    Stranger(String),
     /// A control of the wrong kind.
     #[error("{name} is {given}, but it is {wants}")]
     Malformed {
@@ -150,7 +155,7 @@ impl ViewError {
             Self::Range(_) => "range_invalid",
             Self::Sort { .. } => "sort_invalid",
             Self::MaxTokens { .. } => "max_tokens_invalid",
-            Self::Conflict { .. } => "controls_conflict",
+            Self::Conflict { .. } | Self::Stranger(_) => "controls_conflict",
             Self::Malformed { code, .. } => code,
         }
     }
@@ -175,12 +180,13 @@ impl ViewError {
                 listed("available there: ", available, "leave path out to see the whole")
             }
             Self::Section { available, .. } => {
-                listed("choose from: ", available, "or use path, startLine/endLine")
+                listed("choose from: ", available, "path and startLine/endLine work everywhere")
             }
             Self::Range(_) => "give startLine and endLine within the text; -1 is the last line".into(),
             Self::Sort { .. } => "give a field's name, and ` desc` after it for the largest first".into(),
             Self::MaxTokens { least, most, .. } => format!("give maxTokens from {least} to {most}, or none"),
             Self::Conflict { one, other } => format!("give {one} or {other}, not both"),
+            Self::Stranger(_) => format!("leave it out; the arguments are {}", CONTROLS.join(", ")),
             Self::Malformed { name, wants, .. } => format!("give {name} as {wants}, or leave it out"),
         }
     }

@@ -34,6 +34,8 @@ pub struct View {
     pub(crate) limit: Option<u32>,
     pub(crate) order: Option<Order>,
     pub(crate) raw: bool,
+    /// Whether the target is a section that was asked for by its name: it is served whole where it fits.
+    pub(crate) section: bool,
     pub(crate) window: Option<Window>,
 }
 
@@ -132,6 +134,9 @@ impl View {
             Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json())),
         };
         let sort = self.order.as_ref().map(|order| &order.spec);
-        format!("{target:?} {:?} {:?} {sort:?} {} {:?}", self.wanted, self.limit, self.raw, self.window)
+        format!(
+            "{target:?} {:?} {:?} {sort:?} {} {:?} {:?}",
+            self.wanted, self.limit, self.raw, self.section, self.window
+        )
     }
 }

@@ -23,8 +23,7 @@ pub(super) fn order(subject: &Subject, spec: &str) -> Result<Order, ViewError> {
     let Form::List(list) = &subject.form else {
         return Err(fail("only lists can be sorted".into()));
     };
-    let (field, descending) =
-        parse(spec).ok_or_else(|| fail("it is a field, then `asc` or `desc`".into()))?;
+    let (field, descending) = parse(spec).ok_or_else(|| fail(format!("it is {WANTS}")))?;
     let text: &str = &subject.text;
     let column = match &list.layout {
         Layout::Table { columns, .. } => columns.iter().position(|name| *name == field),
@@ -44,7 +43,11 @@ pub(super) fn order(subject: &Subject, spec: &str) -> Result<Order, ViewError> {
     Ok(Order { spec: format!("{field} {}", if descending { "desc" } else { "asc" }), ranks })
 }
 
-fn parse(spec: &str) -> Option<(String, bool)> {
+/// What a `sort` says.
+pub(super) const WANTS: &str = "a field, then `asc` or `desc`";
+
+/// The field, and whether its largest comes first; `None` where no field is named.
+pub(super) fn parse(spec: &str) -> Option<(String, bool)> {
     let spec = spec.trim();
     if let Some(field) = spec.strip_prefix('-') {
         return (!field.is_empty()).then(|| (field.to_owned(), true));

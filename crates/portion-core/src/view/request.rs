@@ -1,6 +1,7 @@
 //! What a caller asks for, checked as far as it can be without the payload.
 
 use super::error::ViewError;
+use super::order;
 use crate::policy::{LEAST_BUDGET, Policy};
 use crate::scan::{Kind, Reader, decoded};
 
@@ -79,7 +80,7 @@ impl Request {
             "path" => self.path = Some(value.text()?),
             "startLine" => self.start_line = Some(value.line()?),
             "endLine" => self.end_line = Some(value.line()?),
-            "sort" => self.sort = Some(value.text()?),
+            "sort" => self.sort = Some(value.sort()?),
             "raw" => self.raw = value.truth()?,
             _ => self.max_tokens = Some(max_tokens(&value, policy)?),
         }
@@ -162,6 +163,10 @@ impl Given<'_> {
         }
     }
 
+    fn sort(&self) -> Result<String, ViewError> {
+        self.text().and_then(|spec| order::parse(&spec).map(|_| spec).ok_or_else(|| self.wrong(order::WANTS)))
+    }
+
     fn integer(&self) -> Option<i64> {
         let plain = self.plain();
         let plain = plain.trim();
@@ -221,12 +226,15 @@ fn strings(json: &str) -> Option<Vec<String>> {
 }
 
 fn limit(value: &Given<'_>, policy: &Policy) -> Result<u32, ViewError> {
+    let (given, max) = (value.shown(), policy.max_page_size);
     match value.integer() {
-        Some(n) if n > policy.max_page_size as i64 => {
-            Err(ViewError::LimitTooLarge { given: n, max: policy.max_page_size })
+        Some(n) if (1..=max as i64).contains(&n) => Ok(n as u32),
+        Some(n) if n > 0 => Err(ViewError::LimitTooLarge { given, max }),
+        // Beyond what an integer holds.
+        None if value.plain().trim().parse::<f64>().is_ok_and(|n| n >= i64::MAX as f64) => {
+            Err(ViewError::LimitTooLarge { given, max })
         }
-        Some(n) if n > 0 => Ok(n as u32),
-        _ => Err(ViewError::Limit { given: value.shown(), max: policy.max_page_size }),
+        _ => Err(ViewError::Limit { given, max }),
     }
 }
 

@@ -103,6 +103,7 @@ pub fn resolve(
             size: Some(size).filter(|_| view.limit.is_some()),
         };
         from = jump(snapshot, &mut view, from, &to, policy)?;
+        view.section = false;
         count = request.page_count.map(|pages| size.saturating_mul(pages));
     }
     let view = view.named();
@@ -226,7 +227,7 @@ fn at_section(snapshot: &Snapshot, view: &View, name: &str, limit: Option<u32>) 
             let value = reached.value.shifted(focus.source.start());
             let pointer = format!("{}{}", focus.pointer, reached.pointer);
             let target = node(snapshot, usize::from(focus.part), &pointer, value);
-            View { target, limit, ..View::default() }
+            View { target, limit, section: true, ..View::default() }
         }
         SectionPlace::Text => {
             let window = Some(Window { span: section.span, lines: false });

@@ -1,6 +1,7 @@
 //! Each rule of cutting in one small text; `¦` stands where a chunk ends.
 
 use portion_core::chunk::{Limits, chunker_for};
+use portion_core::tokens::TokenCounter;
 
 use super::{Chars, chunks};
 
@@ -266,4 +267,30 @@ fn methods_of_a_large_class_stay_whole() {
 #[test]
 fn indented_lines_stay_with_their_key() {
     check("lines", 40, "one:\n  a: 1\n  b: 2\ntwo:\n  a: 1\n¦three:\n  a: 1\n  b: 2\n  c: 3\n");
+}
+
+/// Refuses to look at more than so many lines at once: counting is what costs.
+struct FewLines(usize);
+
+impl TokenCounter for FewLines {
+    fn name(&self) -> &'static str {
+        "few lines"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        assert!(text.lines().count() <= self.0, "{} lines are counted", text.lines().count());
+        0
+    }
+
+    fn prefix_within(&self, text: &str, _: usize) -> usize {
+        self.count(text);
+        text.len()
+    }
+}
+
+#[test]
+fn what_is_beyond_the_lines_of_a_chunk_is_not_counted() {
+    let text = "\n".repeat(5_000);
+    let limits = Limits { counter: &FewLines(20), tokens: 1, lines: 20, bytes: 65_536 };
+    assert!(chunks(&text, &limits).iter().all(|chunk| chunk.len() == 20));
 }

@@ -76,7 +76,7 @@ impl Session {
                 Some(Form::List(list)) => list.len(),
                 _ => part.text().matches('\n').count(),
             });
-        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes() / 40;
+        let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes() / 16;
         let mut replies = vec![reply];
         while let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next()?))) {
             let reply = self.read(view, next, &Request::default()).expect("nothing new is asked");
@@ -110,7 +110,7 @@ impl Session {
 
     fn fits(&self, asked: &Asked, reply: &Reply, fresh: bool) {
         let portion = &reply.portion;
-        let twice = fresh && self.snapshot.parts().iter().any(|part| part.address == "/structuredContent");
+        let twice = fresh && self.snapshot.structured().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
         let most = asked.tokens.min(share);
         let notice = portion.notice();

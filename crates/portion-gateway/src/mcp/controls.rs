@@ -55,13 +55,7 @@ pub(super) fn split(
 pub(super) fn read(text: &str, arguments: Span, policy: &Policy) -> Result<Request, ViewError> {
     let stranger = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
     if let Some(Member { key, .. }) = stranger {
-        return Err(ViewError::Malformed {
-            code: "controls_conflict",
-            name: decoded(key.of(text)).chars().take(64).collect(),
-            given: "given".into(),
-            wants: "not one of cursor, limit, fields, section, path, startLine, endLine, page, pages, \
-                    offset, sort, raw, maxTokens",
-        });
+        return Err(ViewError::Stranger(decoded(key.of(text)).chars().take(64).collect()));
     }
     let mut nothing = Splice::new(text);
     split(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
@@ -149,6 +143,10 @@ mod tests {
         };
         check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
         check(r#"{"cursor":"x","limit":100000}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":1e30}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":"1000000000000000000000"}"#, "limit_too_large");
+        check(r#"{"cursor":"x","limit":-1e30}"#, "limit_invalid");
+        check(r#"{"cursor":"x","sort":""}"#, "sort_invalid");
         check(r#"{"cursor":[7]}"#, "cursor_invalid");
         check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
         check(r#"{"cursor":"x","filter":"y"}"#, "controls_conflict");

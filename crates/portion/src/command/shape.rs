@@ -111,7 +111,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
     };
     let content = Content::Text(text.into_owned());
     let block = Block { address: "/content/0/text".into(), content };
-    let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, lone_surrogates: 0 });
+    let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
     let request = options.controls.request(&policy)?;
     let asked = resolve(&snapshot, None, &request, &policy).map_err(ShapeError::from)?;
     // Nobody can follow these cursors: they are shown because they are part of what a reply costs.

@@ -60,7 +60,7 @@ fn text_block(text: &str) -> String {
 }
 
 /// A part as a content block, wherever it came from.
-fn block(body: &Body) -> String {
+pub(super) fn block(body: &Body) -> String {
     let json = match body {
         Body::Text(text) => return text_block(text),
         Body::Block(json) => json,

@@ -144,7 +144,7 @@ impl<'a> Outline<'a> {
 
     /// The payload: each text is unescaped once, straight into what the core keeps.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let mut payload = Payload { invalid_utf8, ..Payload::default() };
+        let mut payload = Payload { invalid_utf8, text_only: self.is_error, ..Payload::default() };
         for part in &self.parts {
             let json = part.place.of(self.text);
             let content = match &part.kind {
@@ -157,7 +157,8 @@ impl<'a> Outline<'a> {
                 PartKind::Block(media) | PartKind::Entry(media) => {
                     Content::Atomic { json: json.to_owned(), media: media.clone() }
                 }
-                PartKind::Message | PartKind::Aside => Content::Atomic { json: json.to_owned(), media: None },
+                PartKind::Message => Content::Atomic { json: json.to_owned(), media: None },
+                PartKind::Aside => Content::Aside(json.to_owned()),
             };
             payload.blocks.push(Block { address: part.address.clone(), content });
         }

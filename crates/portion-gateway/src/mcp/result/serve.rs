@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use portion_core::render::{Body, Portion};
 use portion_core::scan::{Kind, decoded, quote};
+use portion_core::snapshot::STRUCTURED;
 use portion_core::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk;
+use super::local::block;
 use super::outline::{Outline, Part, PartKind, Shape};
 use super::{NOTICE, READ_URI};
 
@@ -67,17 +69,19 @@ impl Outline<'_> {
                 gone[outer][item] = true;
             }
         }
-        let notice = self.notice_item(shown.notice);
+        // An error has no `structuredContent`: what is shown of it stands among the texts.
+        let own = pieces.get(STRUCTURED).filter(|_| self.is_error()).map(|body| block(body));
+        let items: Vec<String> = own.into_iter().chain([self.notice_item(shown.notice)]).collect();
         let mut added = Vec::new();
         if self.list.is_none() {
-            added.push(format!("\"{}\":[{notice}]", self.shape.list_name()));
+            added.push(format!("\"{}\":[{}]", self.shape.list_name(), items.join(",")));
             self.lose_member(self.shape.list_name(), &mut gone);
         }
         added.extend(self.mark(shown.notice, &mut gone, splice));
         for (i, held) in self.sequences.iter().enumerate() {
             let added = match i {
                 0 => added.as_slice(),
-                i if Some(i) == self.list => std::slice::from_ref(&notice),
+                i if Some(i) == self.list => items.as_slice(),
                 _ => &[],
             };
             if !added.is_empty() || gone[i].contains(&true) {

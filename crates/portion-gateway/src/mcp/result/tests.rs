@@ -22,7 +22,7 @@ fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
             let content = match block.content {
                 Content::Text(text) => text,
                 Content::Structured(json) => format!(":{json}"),
-                Content::Atomic { json, .. } => format!("={json}"),
+                Content::Atomic { json, .. } | Content::Aside(json) => format!("={json}"),
             };
             (block.address, content)
         })
@@ -200,6 +200,26 @@ fn puts_a_portion_in_its_places() {
         &[],
         None,
         &format!(r#"{{"content":[{BLOCK}],"_meta":{{{OURS}}}}}"#),
+    );
+}
+
+#[test]
+fn an_error_shows_among_its_texts_what_it_has_for_programs() {
+    let own = [("/structuredContent", r#"{"a":2}"#)];
+    let shown = format!(r#"{{"type":"text","text":"{{\"a\":2}}"}},{BLOCK}"#);
+    check(
+        Shape::Tool,
+        r#"{"structuredContent":{"a":1},"content":[],"isError":true}"#,
+        &own,
+        None,
+        &format!(r#"{{"content":[{shown}],"isError":true,"_meta":{{{OURS}}}}}"#),
+    );
+    check(
+        Shape::Tool,
+        r#"{"structuredContent":{"a":1},"isError":true}"#,
+        &own,
+        None,
+        &format!(r#"{{"isError":true,"content":[{shown}],"_meta":{{{OURS}}}}}"#),
     );
 }
 
