@@ -52,6 +52,9 @@ impl Channel<'_> {
     }
 }
 
+/// Wire bytes of a text block around its text.
+const PIECE: usize = 64;
+
 /// A part that was drawn.
 pub(super) struct Shaped {
     pub part: usize,
@@ -179,6 +182,7 @@ impl<'a> Walk<'a> {
                     PartBody::Atomic { .. } => Body::Block(text.to_owned()),
                 };
                 if room.take(text) {
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     pieces.push(Piece { address: parts[*at].address.clone(), body });
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
@@ -211,7 +215,8 @@ impl<'a> Walk<'a> {
                 continue;
             }
             // The notice tells of one part: what it tells of is the last that is shown.
-            if used && (room.tokens < enough || channel.is_told_of()) {
+            let full = room.tokens < enough || room.bytes < 4 * PIECE;
+            if used && (full || channel.is_told_of()) {
                 channel.next = Some(self.after(at, Place::default()));
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
@@ -228,6 +233,7 @@ impl<'a> Walk<'a> {
                         channel.unreached.push((part.address.clone(), json.len()));
                         continue;
                     };
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     channel.pieces.push(Piece { address: part.address.clone(), body });
                 }
                 PartBody::Readable(subject) => {
@@ -239,6 +245,7 @@ impl<'a> Walk<'a> {
                     let whole = whole(&spot, room);
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
+                    room.bytes = room.bytes.saturating_sub(PIECE);
                     channel.next = drawn.next.map(|place| self.after(at, place));
                     channel.pieces.extend(pieces(part, &drawn));
                     let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
@@ -342,7 +349,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
-                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text)));
+                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text) + PIECE));
                 let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
                 (left, bytes) = (tokens_left, bytes_left);
                 companions.push(*at);
@@ -389,7 +396,7 @@ impl<'a> Walk<'a> {
     /// Wire bytes of a piece. Media has a limit of its own.
     pub(super) fn wire_bytes(&self, piece: &Piece) -> usize {
         match &piece.body {
-            Body::Text(text) => escaped_len(text) + 64,
+            Body::Text(text) => escaped_len(text) + PIECE,
             Body::Block(_) if self.is_media(piece) => 0,
             Body::Block(json) => json.len() + 2,
         }

@@ -59,6 +59,11 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
             }
         }
     }
+    let aside = dice.once_in(8);
+    if aside {
+        let content = Content::Aside(written(dice, &object));
+        blocks.push(Block { address: "/_meta".into(), content });
+    }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
     Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6) }

@@ -31,9 +31,9 @@ fn counts() {
     check("limit", "200", "limit: Some(200)");
     check("limit", "null", "");
     check("limit", "201", "limit_too_large: limit exceeds maximum of 200: 201 was asked for");
+    check("limit", "1e30", "limit_too_large: limit exceeds maximum of 200: 1e30 was asked for");
     check("limit", "\"5000\"", "limit_too_large: limit exceeds maximum of 200: 5000 was asked for");
-    let wrong =
-        [("0", "0"), ("-5", "-5"), ("1.5", "1.5"), ("\"many\"", "many"), ("true", "true"), ("1e30", "1e30")];
+    let wrong = [("0", "0"), ("-5", "-5"), ("1.5", "1.5"), ("\"many\"", "many"), ("true", "true")];
     for (json, given) in wrong {
         check(
             "limit",

@@ -1,0 +1,47 @@
+//! Every reply obeys the laws, whatever the payload, the limits and the request.
+#![no_main]
+
+#[path = "../../crates/portion-core/tests/laws/dice.rs"]
+mod dice;
+#[allow(dead_code)]
+#[path = "../../crates/portion-core/tests/laws/json.rs"]
+mod json;
+#[allow(dead_code)]
+#[path = "../../crates/portion-core/tests/laws/requests.rs"]
+mod requests;
+#[allow(dead_code)]
+#[path = "../../crates/portion-core/tests/laws/session.rs"]
+mod session;
+
+use dice::Dice;
+use libfuzzer_sys::fuzz_target;
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::tokens::Tokenizer;
+use session::Session;
+
+fuzz_target!(|input: (u64, &str)| {
+    let (seed, text) = input;
+    let mut dice = Dice::new(seed);
+    let policy = requests::policy(&mut dice);
+    let request = requests::request(&mut dice, &policy);
+    // One part, or one a form feed; what follows the last may be for programs.
+    let mut blocks: Vec<Block> = text
+        .split('\u{c}')
+        .enumerate()
+        .map(|(i, text)| Block {
+            address: format!("/content/{i}/text"),
+            content: Content::Text(text.to_owned()),
+        })
+        .collect();
+    if dice.once_in(3) && text.starts_with('{') && json::Json::parse(text).is_some() {
+        blocks.push(Block {
+            address: "/structuredContent".into(),
+            content: Content::Structured(text.to_owned()),
+        });
+    }
+    let session = Session::new(Payload { blocks, ..Payload::default() }, policy, Tokenizer::Chars4.counter());
+    let Ok(Some(reply)) = session.call(&request) else { return };
+    let other = requests::request(&mut dice, &session.policy);
+    let _ = session.read(&reply.view, reply.start(), &other);
+    session.walk_on(reply);
+});
