@@ -135,7 +135,11 @@ impl Draft {
     fn draw(walk: &Walk<'_>, room: Room<'_>, limits: Limits, detail: Detail) -> Self {
         let counter = walk.cx.counter;
         let mut text = walk.text(room);
-        let structured = if walk.fresh { walk.structured(room, &text) } else { None };
+        let mut structured = if walk.fresh { walk.structured(room, &text) } else { None };
+        if let Some(structured::Form::Own(own)) = &mut structured {
+            // Whichever form is read, it tells of what neither shows.
+            own.unreached.extend(text.unreached.iter().cloned());
+        }
         // Once the text is told, the walk goes on in what only programs were shown.
         let own = structured.as_ref().and_then(structured::Form::own);
         text.next = text.next.or(own.and_then(|own| own.next));

@@ -90,6 +90,15 @@ fn raw_reads_what_only_programs_see() {
 }
 
 #[test]
+fn what_is_left_out_beside_the_content_is_named() {
+    let aside = format!("{{\"trace\":\"{}\"}}", "a word ".repeat(9_000));
+    let parts =
+        [("/structuredContent", Content::Structured("{\"id\":1}".into())), ("/_meta", Content::Aside(aside))];
+    let replies = check(&parts, &[], 600);
+    assert!(replies[0].notice["meta"]["partsNotShown"].is_object());
+}
+
+#[test]
 fn a_pointer_may_end_in_a_space() {
     let replies = check(&[(TEXT, text("{\"a \":{\"id\":1}}"))], &[("path", "\"/a \"")], 600);
     assert_eq!(replies[0].text(), "{\"id\":1}");
