@@ -237,7 +237,7 @@ pub(crate) fn check_raw_parts(seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(cases(1_000))]
+    #![proptest_config(cases(700))]
     #[test]
     fn pages_joined_are_the_list(seed in any::<u64>()) {
         check_list(seed);
@@ -255,7 +255,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(500))]
+    #![proptest_config(cases(300))]
     #[test]
     fn chunks_joined_are_the_text(seed in any::<u64>()) {
         check_chunks(seed);

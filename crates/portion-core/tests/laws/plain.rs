@@ -46,7 +46,7 @@ pub(crate) fn check_page(seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(cases(2_000))]
+    #![proptest_config(cases(1_500))]
     #[test]
     fn what_is_small_is_untouched(seed in any::<u64>()) {
         check_small(seed);

@@ -21,7 +21,7 @@ pub(crate) fn check(seed: u64) {
 }
 
 proptest! {
-    #![proptest_config(cases(2_500))]
+    #![proptest_config(cases(1_500))]
     #[test]
     fn every_reply_obeys_the_laws(seed in any::<u64>()) {
         check(seed);
