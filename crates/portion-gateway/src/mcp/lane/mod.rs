@@ -22,6 +22,7 @@ use super::catalogue::Catalogue;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
+pub(super) use method::row as row_of;
 use pending::Pending;
 
 /// The name under which our reading tool is listed, unless it is renamed.
