@@ -9,6 +9,8 @@
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, and what we add to it
 //! - `heard`: what a transport must know of a message to carry it
+//! - `ids`: things by the ids of requests
+//! - `mirrored`: arguments that are repeated in header fields
 //! - `controls`: our own parameters, taken out of a call's arguments
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
@@ -17,12 +19,16 @@ mod catalogue;
 mod controls;
 mod envelope;
 mod heard;
+mod ids;
 mod lane;
 mod lanes;
+mod mirrored;
 mod result;
 mod splice;
 mod walk;
 
-pub use heard::{Heard, NotRpc, Note, Role};
+pub use heard::{Heard, NotRpc, Note, Role, revised};
+pub use ids::Ids;
 pub use lane::{McpLane, READ_TOOL};
 pub use lanes::Lanes;
+pub use mirrored::{Argument, Mirrored};

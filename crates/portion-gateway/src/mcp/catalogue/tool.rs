@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use portion_core::scan::{Kind, decoded};
 use portion_core::span::Span;
 
+use super::super::mirrored::{self, Mirrored};
 use super::super::walk::{self, Sequence};
 
 /// Keywords that may name properties elsewhere than in `properties`.
@@ -28,6 +29,8 @@ pub(in super::super) struct Tool {
     pub name: String,
     pub read_only: bool,
     pub idempotent: bool,
+    /// Its arguments that are repeated in header fields.
+    pub mirrored: Vec<Mirrored>,
     /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
     pub(super) list_like: bool,
     /// Where its `inputSchema` lies in the list.
@@ -59,6 +62,7 @@ impl Tool {
             name,
             read_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
+            mirrored: Vec::new(),
             list_like,
             input: None,
             advertised: Vec::new(),
@@ -66,6 +70,7 @@ impl Tool {
             closed: false,
         };
         if let Some(schema) = walk::member(text, tool, "inputSchema") {
+            read.mirrored = mirrored::of_schema(text, schema);
             read.read_input(text, schema);
         }
         Some(read)

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use portion_core::cursor::Scope;
 
 use super::catalogue::Catalogue;
+use super::mirrored::Mirrored;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
@@ -63,6 +64,11 @@ impl McpLane {
         let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
         let (scope, message_limit) = (self.scope, self.message_limit);
         Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
+    }
+
+    /// Which arguments of a tool are repeated in header fields, as far as it is known.
+    pub fn mirrored(&self, tool: &str) -> Vec<Mirrored> {
+        self.known().catalogue.tool(tool).map(|tool| tool.mirrored.clone()).unwrap_or_default()
     }
 
     /// Whether it waits for an answer with this id.
