@@ -5,6 +5,7 @@
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
 mod aside;
+pub mod bridge;
 pub mod call;
 mod decision;
 pub mod fault;

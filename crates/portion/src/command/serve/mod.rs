@@ -87,15 +87,20 @@ async fn serve(options: &Options) -> Outcome {
     let limits = Limits { body: options.shaping.message_limit(), ..Limits::default() };
     let door = Arc::new(Door::new(guard, limits, backends));
     let leave = Arc::new(Latch::default());
-    let serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
+    let mut serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
     let signal = tokio::select! {
         signal = signals.next() => signal,
-        ended = serving => {
+        ended = &mut serving => {
             ended??;
             return Ok(ExitCode::SUCCESS);
         }
     };
     leave.set();
+    // What we started is asked to leave. Whoever is in a hurry says so once more.
+    tokio::select! {
+        _ = serving => {}
+        _ = signals.next() => {}
+    }
     Ok(ExitCode::from(128 + signal))
 }
 
