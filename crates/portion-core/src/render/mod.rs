@@ -4,10 +4,13 @@
 //! leaves space for the notice, then counted as it will be sent; where it turns out too dear, it is
 //! drawn again into a smaller room with a shorter notice.
 
+mod block;
 mod chunk;
+mod cost;
 mod drawn;
 mod notice;
 mod page;
+mod pieces;
 mod portion;
 mod raw;
 mod room;
@@ -39,6 +42,9 @@ pub struct Context<'a> {
     pub mint: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// The name of the tool that reads on.
     pub read_tool: &'a str,
+    /// Where the reply is to be the contents of a resource, in which base64 stands as what it is: what begins the
+    /// URIs that read on, a cursor following.
+    pub read_uri: Option<&'a str>,
 }
 
 /// The first reply to a call.

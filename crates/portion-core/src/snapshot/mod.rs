@@ -21,7 +21,7 @@ pub use object::{Member, Members};
 pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 
-use crate::payload::{Content, Media, Payload};
+use crate::payload::{Binary, Content, Label, Payload};
 use crate::span::Span;
 
 /// An immutable payload with its index.
@@ -42,6 +42,8 @@ pub struct Part {
     pub body: PartBody,
     /// Set on `structuredContent` that says the same as another part.
     pub twin: Option<Twin>,
+    /// What the result says around it.
+    pub label: Label,
     /// Whether the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text` on.
     pub item_blocks: bool,
 }
@@ -56,7 +58,7 @@ pub enum PartBody {
         /// The block, JSON.
         json: Slice,
         /// Set for images, audio and blobs.
-        media: Option<Media>,
+        binary: Option<Binary>,
         /// Whether it stands beside the content, where it cannot be described.
         aside: bool,
     },
@@ -82,12 +84,13 @@ pub fn capture(payload: Payload) -> Snapshot {
         let body = match block.content {
             Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
             Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
-            Content::Atomic { json, media } => {
-                PartBody::Atomic { json: Slice::new(json), media, aside: false }
+            Content::Atomic { json, binary } => {
+                PartBody::Atomic { json: Slice::new(json), binary, aside: false }
             }
-            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), media: None, aside: true },
+            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), binary: None, aside: true },
         };
-        parts.push(Part { address: block.address, body, twin: None, item_blocks: false });
+        let (address, label) = (block.address, block.label);
+        parts.push(Part { address, body, twin: None, label, item_blocks: false });
     }
     if let Some(at) = parts.iter().position(|part| part.address == STRUCTURED) {
         parts[at].twin = twins::find(&parts, at);

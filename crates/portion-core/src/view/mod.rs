@@ -9,6 +9,7 @@ mod order;
 mod request;
 mod resolve;
 mod section;
+mod target;
 
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ pub(crate) struct Node {
     pub subject: Subject,
     /// Its bytes as the upstream wrote them.
     pub source: Slice,
+    /// Whether it is the base64 of a block: it is always shown as its bytes.
+    pub base64: bool,
     /// What it holds beyond what the snapshot holds already, in bytes.
     pub own_bytes: usize,
 }

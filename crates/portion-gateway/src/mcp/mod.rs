@@ -8,7 +8,7 @@
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, and what we add to it
-//! - `controls`: our own parameters, taken out of a call's arguments
+//! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
@@ -16,6 +16,7 @@ mod catalogue;
 mod controls;
 mod envelope;
 mod lane;
+mod query;
 mod result;
 mod splice;
 mod walk;

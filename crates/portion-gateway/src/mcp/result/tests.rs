@@ -41,7 +41,7 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
                 Some(json) => Body::Block(json.to_owned()),
                 None => Body::Text((*text).to_owned()),
             };
-            Piece { address: (*address).to_owned(), body }
+            Piece { address: (*address).to_owned(), body, mime: None }
         })
         .collect();
     let mut splice = Splice::new(result);
