@@ -13,6 +13,8 @@ pub struct Payload {
     pub lone_surrogates: usize,
     /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.
     pub text_only: bool,
+    /// Wire bytes that pass beside the parts, whatever is shown of them.
+    pub frame: usize,
 }
 
 /// One part of a result.

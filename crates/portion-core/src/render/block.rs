@@ -65,26 +65,30 @@ pub(super) fn describe(
     handle: Option<&CursorToken>,
     cx: &Context<'_>,
 ) -> String {
-    let block = block_address(&part.address);
-    let bytes = binary.map_or(part.text().len(), |binary| binary.bytes);
-    let name =
-        part.label.of.as_ref().filter(|of| of.len() <= NAME).map(|of| format!("{of}: ")).unwrap_or_default();
-    let (kind, path, how, raw) = match binary {
-        Some(Binary { mime, data, .. }) => (mime.as_str(), format!("{block}{data}"), " as base64", ("", "")),
-        None => ("a block", block.to_owned(), "", (", raw=true", "&raw=true")),
+    let (path, bytes) = inside(part, binary);
+    let name = part.label.of.as_ref().filter(|of| of.len() <= NAME).map(|of| format!("{of}: "));
+    let name = name.unwrap_or_default();
+    let (kind, how, (argument, query)) = match binary {
+        Some(binary) => (binary.mime.as_str(), " as base64", ("", "")),
+        None => ("a block", "", (", raw=true", "&raw=true")),
     };
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
     let Some(handle) = handle else { return format!("[{what}]") };
-    let tool = format!("{}(cursor, path=\"{path}\"{}) reads it{how}", cx.read_tool, raw.0);
+    let tool = format!("{}(cursor, path=\"{path}\"{argument})", cx.read_tool);
     // What would have to be escaped in a URI, no block has in its address.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'.');
-    match cx.read_uri.filter(|_| path.bytes().all(plain)) {
-        Some(uri) => format!("[{what}; {tool}, resources/read {uri}{handle}?path={path}{} too]", raw.1),
-        None => format!("[{what}; {tool}]"),
-    }
+    let by_uri = match cx.read_uri.filter(|_| path.bytes().all(plain)) {
+        Some(uri) => format!(" or resources/read {uri}{handle}?path={path}{query}"),
+        None => String::new(),
+    };
+    format!("[{what}; {tool}{by_uri} reads it{how}]")
 }
 
-/// The address of the block that a part's address leads into.
-fn block_address(address: &str) -> &str {
-    address.strip_suffix("/text").unwrap_or(address)
+/// Where what is told of a block stands, for a caller's path, and its size.
+pub(super) fn inside(part: &Part, binary: Option<&Binary>) -> (String, usize) {
+    let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
+    match binary {
+        Some(binary) => (format!("{block}{}", binary.data), binary.bytes),
+        None => (block.to_owned(), part.text().len()),
+    }
 }

@@ -23,7 +23,7 @@ mod whole;
 pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
-use crate::policy::Policy;
+use crate::policy::{LEAST_BYTES, Policy};
 use crate::snapshot::Snapshot;
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
@@ -88,7 +88,8 @@ struct Limits {
 
 impl Limits {
     fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Self {
-        let bytes = cx.policy.hard_byte_limit.saturating_sub(ENVELOPE);
+        let frame = if fresh { snapshot.frame() } else { 0 };
+        let bytes = cx.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES) - ENVELOPE;
         if fresh && snapshot.structured().is_some() {
             return Self { tokens: asked.tokens.min(cx.policy.hard_cap / 2), bytes: bytes / 2 };
         }

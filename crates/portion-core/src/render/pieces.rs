@@ -3,25 +3,9 @@
 use super::drawn::Drawn;
 use super::portion::{Body, Piece};
 use super::walk::Walk;
-use crate::snapshot::{Part, PartBody, cells};
+use crate::snapshot::{Part, cells};
 
 impl<'a> Walk<'a> {
-    /// A stretch of base64: where it can be told from text, as what it is. Only the whole is of the whole's type.
-    pub(super) fn base64_piece(&self, part: &Part, drawn: &Drawn) -> Piece {
-        let is_whole = drawn.next.is_none() && drawn.meta["startByte"] == 0;
-        let PartBody::Atomic { binary: Some(binary), .. } = &part.body else {
-            return stretch(part, Body::Text(drawn.body.clone()));
-        };
-        match self.cx.read_uri {
-            Some(_) => Piece {
-                address: part.address.clone(),
-                body: Body::Base64(drawn.body.clone()),
-                mime: is_whole.then(|| binary.mime.clone()),
-            },
-            None => stretch(part, Body::Text(drawn.body.clone())),
-        }
-    }
-
     /// Whose the pieces of a reply are that does not show them in their own places.
     pub(super) fn owners(&self, pieces: &[Piece]) -> Vec<Option<&'a str>> {
         if self.fresh || self.snapshot.parts().len() < 2 {
@@ -43,6 +27,13 @@ pub(super) fn piece(part: &Part, body: Body) -> Piece {
 /// A stretch of a part, which need not be of the part's type.
 pub(super) fn stretch(part: &Part, body: Body) -> Piece {
     Piece { address: part.address.clone(), body, mime: None }
+}
+
+/// A stretch of the base64 of a part. Only the whole is of the whole's type.
+pub(super) fn base64(part: &Part, drawn: &Drawn, mime: &str) -> Piece {
+    let is_whole = drawn.next.is_none() && drawn.meta["startByte"] == 0;
+    let mime = is_whole.then(|| mime.to_owned());
+    Piece { address: part.address.clone(), body: Body::Base64(drawn.body.clone()), mime }
 }
 
 /// A part as it was drawn: one piece, or a piece an item where the upstream gave each a block of its own.

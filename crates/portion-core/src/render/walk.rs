@@ -1,12 +1,12 @@
 //! A walk through the parts of a payload: small ones whole, the rest filling the room in order, one
 //! cursor across them.
 
-use super::block::{describe, weigh};
+use super::block::{describe, inside, weigh};
 use super::chunk;
 use super::cost::PIECE;
 use super::drawn::{Drawn, Spot};
 use super::notice::Notice;
-use super::pieces::{piece, pieces, stretch};
+use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
@@ -104,8 +104,11 @@ impl<'a> Walk<'a> {
         let next = drawn.next.map(|place| self.after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
             Some(whole) if node.pointer.is_empty() => pieces(whole, &drawn),
-            Some(whole) if node.base64 => vec![self.base64_piece(whole, &drawn)],
-            Some(whole) => vec![stretch(whole, Body::Text(drawn.body.clone()))],
+            Some(whole) => vec![match &node.base64 {
+                // Where it can be told from text, it stands as what it is.
+                Some(mime) if self.cx.read_uri.is_some() => base64(whole, &drawn, mime),
+                _ => stretch(whole, Body::Text(drawn.body.clone())),
+            }],
             None => Vec::new(),
         };
         Channel { pieces, shaped: Some(Shaped { part, drawn }), next, unreached: Vec::new(), about: None }
@@ -119,10 +122,11 @@ impl<'a> Walk<'a> {
                 Place::Byte(at) => at as usize,
                 Place::Item(_) => 0,
             };
-            if node.base64 {
+            if let Some(mime) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
                 let mut drawn = raw::draw_base64(&node.source, byte, &room, flat);
                 drawn.say("path", pointer);
+                drawn.say("mimeType", mime.as_str());
                 return drawn;
             }
             let window = self.asked.view.window.map(|window| window.span);
@@ -229,7 +233,7 @@ impl<'a> Walk<'a> {
                 PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
                     channel.unreached.push((part.address.clone(), json.len()));
                 }
-                PartBody::Atomic { json, .. } => {
+                PartBody::Atomic { json, binary, .. } => {
                     // Put off once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.block(part, &mut room, put_off) else {
@@ -237,6 +241,9 @@ impl<'a> Walk<'a> {
                         channel.unreached.push((part.address.clone(), json.len()));
                         continue;
                     };
+                    if matches!(body, Body::Text(_)) {
+                        channel.unreached.push(inside(part, binary.as_ref()));
+                    }
                     room.bytes = room.bytes.saturating_sub(self.around(part));
                     channel.pieces.push(piece(part, body));
                 }

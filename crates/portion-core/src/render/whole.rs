@@ -13,7 +13,7 @@ pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bo
         return false;
     }
     let policy = cx.policy;
-    let mut bytes = ENVELOPE;
+    let mut bytes = ENVELOPE + snapshot.frame();
     for part in snapshot.parts() {
         bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {

@@ -31,6 +31,7 @@ pub struct Snapshot {
     invalid_utf8: usize,
     lone_surrogates: usize,
     text_only: bool,
+    frame: usize,
 }
 
 /// One part of a payload.
@@ -98,8 +99,8 @@ pub fn capture(payload: Payload) -> Snapshot {
             twins::gather_items(&mut parts, at);
         }
     }
-    let Payload { invalid_utf8, lone_surrogates, text_only, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only }
+    let Payload { invalid_utf8, lone_surrogates, text_only, frame, .. } = payload;
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame }
 }
 
 /// The address of the part that programs read beside the text.
@@ -124,6 +125,11 @@ impl Snapshot {
     /// How often anything that is no text was replaced by U+FFFD.
     pub fn replaced(&self) -> usize {
         self.invalid_utf8 + self.lone_surrogates
+    }
+
+    /// Wire bytes that pass beside its parts where they are shown in their own places.
+    pub fn frame(&self) -> usize {
+        self.frame
     }
 
     /// Heap bytes held, index included.

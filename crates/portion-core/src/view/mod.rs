@@ -61,8 +61,8 @@ pub(crate) struct Node {
     pub subject: Subject,
     /// Its bytes as the upstream wrote them.
     pub source: Slice,
-    /// Whether it is the base64 of a block: it is always shown as its bytes.
-    pub base64: bool,
+    /// Set on the base64 of a block, which is always shown as its bytes: their MIME type.
+    pub base64: Option<String>,
     /// What it holds beyond what the snapshot holds already, in bytes.
     pub own_bytes: usize,
 }

@@ -62,7 +62,7 @@ pub fn resolve(
     }
     if let Some(path) = &request.path {
         let target = at_path(snapshot, &view, path)?;
-        let raw = matches!(&target, Target::Node(node) if node.base64);
+        let raw = matches!(&target, Target::Node(node) if node.base64.is_some());
         let limit = request.limit.filter(|_| !raw);
         view = View { limit, target, raw, ..View::default() };
         from = start(&view);
@@ -168,7 +168,7 @@ fn at_lines(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View,
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
         let (part, pointer) = (node.part, node.pointer.clone());
         let source = node.source.clone();
-        node = Arc::new(Node { part, pointer, subject, source, base64: false, own_bytes });
+        node = Arc::new(Node { part, pointer, subject, source, base64: None, own_bytes });
     }
     let Form::Text(text) = &node.subject.form else {
         return Err(ViewError::Range("line ranges are for text".into()));

@@ -56,7 +56,7 @@ pub(super) fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span)
         pointer: pointer.to_owned(),
         subject,
         source,
-        base64: false,
+        base64: None,
         own_bytes,
     }))
 }
@@ -65,7 +65,7 @@ pub(super) fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span)
 pub(super) fn whole_part(snapshot: &Snapshot, part: usize) -> Option<Node> {
     let subject = snapshot.parts().get(part)?.subject()?.clone();
     let source = subject.text.clone();
-    Some(Node { part: part as u16, pointer: String::new(), subject, source, base64: false, own_bytes: 0 })
+    Some(Node { part: part as u16, pointer: String::new(), subject, source, base64: None, own_bytes: 0 })
 }
 
 /// A value inside a block that is not text. What is the base64 of its bytes is taken out of its quotes and escapes.
@@ -73,12 +73,11 @@ fn at_block(part: &Part, index: usize, rest: &str) -> Result<Target, Astray> {
     let PartBody::Atomic { json, binary, .. } = &part.body else { return Err(Astray::default()) };
     let Reached { pointer, value } = follow(&Subject::of_payload(json.clone()), rest)?;
     let source = json.part(value);
-    let is_data = binary.as_ref().is_some_and(|binary| binary.data == pointer);
-    let inner = is_data.then(|| unquoted(&source)).filter(|inner| is_base64(inner));
-    let base64 = inner.is_some();
-    let (subject, source) = match inner {
-        Some(inner) => (Subject::of_text(inner.clone()), inner),
-        None => (Subject::of_value(&source), source),
+    let data = binary.as_ref().filter(|binary| binary.data == pointer);
+    let data = data.map(|binary| (unquoted(&source), &binary.mime)).filter(|(inner, _)| is_base64(inner));
+    let (subject, source, base64) = match data {
+        Some((inner, mime)) => (Subject::of_text(inner.clone()), inner, Some(mime.clone())),
+        None => (Subject::of_value(&source), source, None),
     };
     let (part, own_bytes) = (index as u16, source.len());
     Ok(Target::Node(Arc::new(Node { part, pointer, subject, source, base64, own_bytes })))

@@ -2,7 +2,7 @@
 
 use portion_core::cursor::{Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Binary, Payload};
-use portion_core::policy::Policy;
+use portion_core::policy::{LEAST_BYTES, Policy};
 use portion_core::render::{self, Body, Context, First, Piece, Portion};
 use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
@@ -144,7 +144,9 @@ impl Session {
             assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
             bytes += structured.len();
         }
-        let limit = self.policy.hard_byte_limit;
+        // A limit that holds hardly anything holds at least that.
+        let frame = if fresh { self.snapshot.frame() } else { 0 };
+        let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES);
         assert!(bytes <= limit, "{bytes} bytes of {limit}: {reply:?}");
         let meta = &reply.notice["meta"];
         assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");

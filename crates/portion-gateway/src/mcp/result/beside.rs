@@ -32,10 +32,12 @@ impl Aside {
         self.beyond.push((member, slot, String::new()));
     }
 
-    pub(super) fn into_parts(self, outline: &mut Outline<'_>) {
+    /// Makes parts of what is beyond, and tells how many bytes pass.
+    pub(super) fn into_parts(self, outline: &mut Outline<'_>) -> usize {
         for (member, slot, address) in self.beyond {
             let address = format!("{address}/{}", walk::step(member.key.of(outline.text)));
             outline.push(&address, member.value, slot, PartKind::Aside, Label::default());
         }
+        ASIDE - self.left
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Outline<'a> {
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
     pub(super) hidden: Vec<usize>,
+    /// Bytes that pass beside the parts.
+    frame: usize,
     is_error: bool,
 }
 
@@ -103,6 +105,7 @@ impl<'a> Outline<'a> {
             list: None,
             meta: None,
             hidden: Vec::new(),
+            frame: 0,
             is_error,
         };
         outline.read_meta(object);
@@ -132,7 +135,7 @@ impl<'a> Outline<'a> {
                 aside.consider(*member, (0, i), "");
             }
         }
-        aside.into_parts(&mut outline);
+        outline.frame = aside.into_parts(&mut outline);
         outline.read_structured(object);
         Some(outline)
     }
@@ -144,7 +147,8 @@ impl<'a> Outline<'a> {
 
     /// The payload: each text is unescaped once, straight into what the core keeps.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let mut payload = Payload { invalid_utf8, text_only: self.is_error, ..Payload::default() };
+        let mut payload =
+            Payload { invalid_utf8, text_only: self.is_error, frame: self.frame, ..Payload::default() };
         for part in &self.parts {
             let json = part.place.of(self.text);
             let content = match &part.kind {

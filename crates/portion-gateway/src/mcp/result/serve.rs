@@ -79,6 +79,7 @@ impl Outline<'_> {
             self.lose_member(self.shape.list_name(), &mut gone);
         }
         added.extend(self.mark(shown.notice, &mut gone, splice));
+        self.keep_private(splice);
         for (i, held) in self.sequences.iter().enumerate() {
             let added = match i {
                 0 => added.as_slice(),
@@ -150,6 +151,15 @@ impl Outline<'_> {
         }
         self.lose_member("_meta", gone);
         Some(format!("\"_meta\":{{{member}}}"))
+    }
+
+    /// Cursors are one caller's: what has them in it must not be cached for others.
+    fn keep_private(&self, splice: &mut Splice<'_>) {
+        let items = &self.sequences[0].sequence.items;
+        let scope = items.iter().rfind(|item| walk::is(walk::member_key(self.text, **item), "cacheScope"));
+        if let Some(member) = scope {
+            splice.replace(*member, "\"cacheScope\":\"private\"");
+        }
     }
 
     fn lose_member(&self, name: &str, gone: &mut [Vec<bool>]) {
