@@ -165,11 +165,12 @@ impl Notice<'_> {
 /// Whose the pieces of a reply are, in order, in at most so many characters; the last entry says how many are left out.
 fn owners(all: &[Option<&str>], characters: usize) -> Value {
     let mut left = characters;
-    let fits = |of: &&Option<&str>| {
-        let cost = of.map_or(0, str::len) + 8;
-        left.checked_sub(cost).map(|rest| left = rest).is_some()
-    };
-    let mut told: Vec<Value> = all.iter().take_while(fits).map(|of| json!(of)).collect();
+    let mut told: Vec<Value> = Vec::new();
+    for of in all {
+        let Some(rest) = left.checked_sub(of.map_or(0, str::len) + 8) else { break };
+        left = rest;
+        told.push(json!(of));
+    }
     if told.len() < all.len() {
         told.push(format!("+{} more", all.len() - told.len()).into());
     }

@@ -64,7 +64,7 @@ pub fn resolve(
         let target = at_path(snapshot, &view, path)?;
         let raw = matches!(&target, Target::Node(node) if node.base64.is_some());
         let limit = request.limit.filter(|_| !raw);
-        view = View { limit, target, raw, ..View::default() };
+        view = View { target, limit, raw, ..View::default() };
         from = start(&view);
     }
     if let Some(name) = &request.section {

@@ -22,6 +22,7 @@ use super::catalogue::Catalogue;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
+pub(super) use method::row as row_of;
 use pending::Pending;
 
 /// The name under which our reading tool is listed, unless it is renamed.
@@ -62,6 +63,11 @@ impl McpLane {
         let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
         let (scope, message_limit) = (self.scope, self.message_limit);
         Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
+    }
+
+    /// Whether it waits for an answer with this id.
+    pub fn awaits(&self, raw_id: &str) -> bool {
+        self.waiting().has(raw_id)
     }
 
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
