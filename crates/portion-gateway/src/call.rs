@@ -21,6 +21,8 @@ pub struct Call {
     pub endpoint: Option<Endpoint>,
     /// The name under which this caller knows the tool that reads on.
     pub read_tool: Arc<str>,
+    /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
+    pub read_uri: Option<&'static str>,
     /// What is to be made.
     pub intent: Intent,
 }

@@ -20,6 +20,13 @@ use crate::renderer::{Form, Job, Rendered, Renderer, payload_bytes};
 use crate::settings::{Clock, Settings};
 use crate::store::{Deposit, Held, Missing, Refused, SnapshotStore};
 
+/// Who asks, and how they read on.
+struct Caller {
+    scope: Scope,
+    read_tool: Arc<str>,
+    read_uri: Option<&'static str>,
+}
+
 /// Makes replies.
 pub struct Gateway {
     renderer: Arc<Renderer>,
@@ -44,12 +51,13 @@ impl Gateway {
 
     /// The reply to a call.
     pub async fn answer(&self, call: Call) -> Reply {
-        let Call { scope, endpoint, read_tool, intent } = call;
+        let Call { scope, endpoint, read_tool, read_uri, intent } = call;
+        let caller = Caller { scope, read_tool, read_uri };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                self.fresh(scope, endpoint.map(Arc::new), read_tool, payload, request, reuse).await
+                self.fresh(caller, endpoint.map(Arc::new), payload, request, reuse).await
             }
-            Intent::Follow { request } => self.follow(scope, endpoint.as_ref(), read_tool, request).await,
+            Intent::Follow { request } => self.follow(caller, endpoint.as_ref(), request).await,
         }
     }
 
@@ -72,7 +80,8 @@ impl Gateway {
         let held = self.store.recall(&scope, *reuse, (self.clock)()).await?;
         let Held { id, snapshot, .. } = held;
         let (request, read_tool) = (request.clone(), Arc::clone(read_tool));
-        let job = Job { scope, id, snapshot, base: None, request, form: Form::Again, read_tool };
+        let read_uri = None;
+        let job = Job { scope, id, snapshot, base: None, request, form: Form::Again, read_tool, read_uri };
         Some(self.serve(job, Some(endpoint)).await)
     }
 
@@ -89,9 +98,8 @@ impl Gateway {
 
     async fn fresh(
         &self,
-        scope: Scope,
+        caller: Caller,
         endpoint: Option<Arc<Endpoint>>,
-        read_tool: Arc<str>,
         payload: Payload,
         request: Request,
         reuse: Option<ReuseKey>,
@@ -106,8 +114,10 @@ impl Gateway {
             }
         };
         let id = random_id();
-        let form = Form::Fresh;
-        let job = Job { scope, id: id.unwrap_or_default(), snapshot, base: None, request, form, read_tool };
+        let Caller { scope, read_tool, read_uri } = caller;
+        let (form, base) = (Form::Fresh, None);
+        let job =
+            Job { scope, id: id.unwrap_or_default(), snapshot, base, request, form, read_tool, read_uri };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
@@ -130,13 +140,8 @@ impl Gateway {
         self.conclude(job, rendered, kept, endpoint.as_deref()).await
     }
 
-    async fn follow(
-        &self,
-        scope: Scope,
-        endpoint: Option<&Endpoint>,
-        read_tool: Arc<str>,
-        request: Request,
-    ) -> Reply {
+    async fn follow(&self, caller: Caller, endpoint: Option<&Endpoint>, request: Request) -> Reply {
+        let Caller { scope, read_tool, read_uri } = caller;
         let Some(token) = &request.cursor else {
             let fault = Fault::cursor_invalid("no cursor was given", endpoint);
             return self.refuse(fault, &request, endpoint);
@@ -152,13 +157,13 @@ impl Gateway {
             Ok(Held { id, snapshot, view, endpoint: source }) => {
                 let form = if endpoint.is_some() { Form::Again } else { Form::Text };
                 let base = Some((view, pointer.position));
-                let job = Job { scope, id, snapshot, base, request, form, read_tool };
+                let job = Job { scope, id, snapshot, base, request, form, read_tool, read_uri };
                 return self.serve(job, source.as_deref().or(endpoint)).await;
             }
             Err(Missing::View { root }) => {
                 let Held { id, snapshot, .. } = *root;
                 let (base, request, form) = (None, Request::default(), Form::Text);
-                let whole = Job { scope, id, snapshot, base, request, form, read_tool };
+                let whole = Job { scope, id, snapshot, base, request, form, read_tool, read_uri };
                 Fault::view_expired(self.renderer.handle(&whole), &whole.read_tool)
             }
             Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),

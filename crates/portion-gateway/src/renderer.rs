@@ -40,6 +40,8 @@ pub(crate) struct Job {
     pub(crate) form: Form,
     /// The name under which the caller knows the tool that reads on.
     pub(crate) read_tool: Arc<str>,
+    /// What begins the URIs that read on, where the reply is the contents of a resource.
+    pub(crate) read_uri: Option<&'static str>,
 }
 
 /// In which form a reply is expected.
@@ -107,7 +109,7 @@ impl Renderer {
             Rendered::Portion(portion, _) => {
                 let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
                     Body::Text(text) => Some(text.as_str()),
-                    Body::Block(_) => None,
+                    Body::Block(_) | Body::Base64(_) => None,
                 });
                 texts.chain([portion.notice()]).collect()
             }
@@ -135,7 +137,8 @@ impl Renderer {
             Err(error) => return Rendered::Wrong(error),
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
-        let cx = Context { policy, counter, mint: &mint, read_tool: &job.read_tool };
+        let (read_tool, read_uri) = (&*job.read_tool, job.read_uri);
+        let cx = Context { policy, counter, mint: &mint, read_tool, read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {

@@ -64,7 +64,7 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
     for (count, request) in calls {
         let intent = Intent::Fresh { payload: bookings(count), request, reuse: None };
         let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
-        let call = Call { scope, endpoint: Some(list_bookings()), read_tool, intent };
+        let call = Call { scope, endpoint: Some(list_bookings()), read_tool, read_uri: None, intent };
         gateway.answer(call).await;
     }
     drop(guard);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
-use portion_core::render::{Body, Portion};
+use portion_core::render::Portion;
 use portion_core::tokens::TokenCounter;
 use portion_core::view::{Request, View, ViewError};
 use portion_gateway::call::{Call, Endpoint, Fault, Intent, Reply, ReuseKey};
@@ -153,7 +153,9 @@ impl Trial {
         let reuse = Some(ReuseKey::of(&endpoint, "{}"));
         let intent = Intent::Fresh { payload, request, reuse };
         let read_tool = "portion_read".into();
-        self.gateway.answer(Call { scope: ada(), endpoint: Some(endpoint), read_tool, intent }).await
+        self.gateway
+            .answer(Call { scope: ada(), endpoint: Some(endpoint), read_tool, read_uri: None, intent })
+            .await
     }
 
     async fn follow(&self, cursor: impl ToString) -> Reply {
@@ -162,7 +164,7 @@ impl Trial {
 
     async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
         let (read_tool, intent) = ("portion_read".into(), Intent::Follow { request });
-        self.gateway.answer(Call { scope, endpoint: None, read_tool, intent }).await
+        self.gateway.answer(Call { scope, endpoint: None, read_tool, read_uri: None, intent }).await
     }
 
     async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
@@ -198,10 +200,7 @@ fn next_cursor(portion: &Portion) -> Option<String> {
 }
 
 fn shown(portion: &Portion) -> String {
-    let bodies = portion.pieces().iter().map(|piece| match &piece.body {
-        Body::Text(text) | Body::Block(text) => text.as_str(),
-    });
-    bodies.collect()
+    portion.pieces().iter().map(|piece| piece.body.as_str()).collect()
 }
 
 fn page(page: u32) -> Request {

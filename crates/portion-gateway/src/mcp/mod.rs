@@ -9,7 +9,7 @@
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, and what we add to it
 //! - `heard`: what a transport must know of a message to carry it
-//! - `controls`: our own parameters, taken out of a call's arguments
+//! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
@@ -19,6 +19,7 @@ mod envelope;
 mod heard;
 mod lane;
 mod lanes;
+mod query;
 mod result;
 mod splice;
 mod walk;

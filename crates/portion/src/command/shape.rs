@@ -8,7 +8,7 @@ use clap::Args;
 use portion_core::cursor::{Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Body, Context, First, Portion};
+use portion_core::render::{self, Context, First, Portion};
 use portion_core::scan::quote;
 use portion_core::snapshot::{Form, Layout, Snapshot, capture};
 use portion_core::tokens::{TokenCounter, approximate};
@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         0
     };
     let content = Content::Text(text.into_owned());
-    let block = Block { address: "/content/0/text".into(), content };
+    let block = Block::new("/content/0/text", content);
     let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
     let request = options.controls.request(&policy)?;
     let asked = resolve(&snapshot, None, &request, &policy).map_err(ShapeError::from)?;
@@ -119,7 +119,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let mint = |position: Position| {
         Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
     };
-    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read" };
+    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None };
     let reply = render::first(&snapshot, &asked, &cx);
     if options.explain {
         explain(&snapshot, &reply, &policy, counter, asked.tokens);
@@ -146,8 +146,7 @@ fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
         First::Untouched => out.write_all(snapshot.parts()[0].text().as_bytes())?,
         First::Portion(portion) => {
             for piece in portion.pieces() {
-                let (Body::Text(text) | Body::Block(text)) = &piece.body;
-                writeln!(out, "{text}")?;
+                writeln!(out, "{}", piece.body.as_str())?;
             }
             writeln!(out, "{}", portion.notice())?;
         }

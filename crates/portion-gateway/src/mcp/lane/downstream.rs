@@ -3,11 +3,11 @@
 use portion_core::span::Span;
 use portion_core::view::Request;
 
-use super::super::controls;
 use super::super::envelope::{Envelope, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
 use super::super::walk;
+use super::super::{controls, query};
 use super::line::{Onward, Step, messages, settle};
 use super::method::{Row, row};
 use super::pending::{Asked, What};
@@ -109,10 +109,12 @@ impl McpLane {
             },
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
-                if let Some(cursor) = uri.strip_prefix(READ_URI) {
-                    let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
-                    let reply = self.follow(None, request).await;
-                    return Step::Answer(answer::read(id, &uri, &reply, modern));
+                if let Some(ours) = uri.strip_prefix(READ_URI) {
+                    let reply = match query::read(ours, self.gateway.policy()) {
+                        Ok(request) => self.follow(None, Shape::Resource, request).await,
+                        Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
+                    };
+                    return Step::Answer(answer::read(id, &reply, modern));
                 }
                 content(Shape::Resource, endpoint(uri, EndpointKind::Resource))
             }
@@ -148,7 +150,7 @@ impl McpLane {
         };
         if self.is_ours(&name)? {
             let reply = match controls::read(text, arguments, self.gateway.policy()) {
-                Ok(request) => self.follow(None, request).await,
+                Ok(request) => self.follow(None, Shape::Tool, request).await,
                 Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
             };
             return Err(answer(&reply, false));
@@ -166,7 +168,7 @@ impl McpLane {
         })?;
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {
-            return Err(answer(&self.follow(Some(endpoint), request).await, true));
+            return Err(answer(&self.follow(Some(endpoint), Shape::Tool, request).await, true));
         }
         if !request.is_plain()
             && let Some(reply) =
@@ -210,10 +212,11 @@ impl McpLane {
         Some(ask_for_tools(&mut waiting, meta, None))
     }
 
-    async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
-        let read_tool = self.known().catalogue.read_tool();
-        let intent = Intent::Follow { request: request.clone() };
-        let reply = self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await;
+    /// The reply to a request with a cursor, as a result of that shape.
+    async fn follow(&self, endpoint: Option<Endpoint>, shape: Shape, request: Request) -> Reply {
+        let (read_tool, read_uri) = (self.known().catalogue.read_tool(), shape.read_uri());
+        let (scope, intent) = (self.scope, Intent::Follow { request: request.clone() });
+        let reply = self.gateway.answer(Call { scope, endpoint, read_tool, read_uri, intent }).await;
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };

@@ -15,6 +15,8 @@ use crate::settings::Settings;
 use crate::store::{Limits, MemoryStore};
 use crate::upstream::stdio::Ended;
 
+mod resources;
+
 /// A token for every four bytes.
 struct Quarters;
 
@@ -275,7 +277,7 @@ fn answers_its_own_tool_and_uris() {
     assert!(out[0].contains(&entry), "{out:?}");
     assert!(out[0].contains(r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#), "{out:?}");
     let forged = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"portion://read/x"}}"#;
-    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32602,"#));
+    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32002,"#));
     assert_eq!(lane.pending(), 0);
 }
 

@@ -115,7 +115,8 @@ impl McpLane {
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
             let (scope, read_tool) = (self.scope, self.known().catalogue.read_tool());
-            self.gateway.answer(Call { scope, endpoint: Some((**endpoint).clone()), read_tool, intent })
+            let (endpoint, read_uri) = (Some((**endpoint).clone()), shape.read_uri());
+            self.gateway.answer(Call { scope, endpoint, read_tool, read_uri, intent })
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
             match answer(failure.payload(invalid_utf8), Request::default(), None).await {
