@@ -7,7 +7,7 @@
 //!
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
-//! - `catalogue`: what `tools/list` teaches us, and what we add to it
+//! - `catalogue`: what `tools/list` teaches us, what we add to it, and how much of it we list
 //! - `controls`: our own parameters, taken out of a call's arguments
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
@@ -20,4 +20,5 @@ mod result;
 mod splice;
 mod walk;
 
-pub use lane::{McpLane, READ_TOOL};
+pub use catalogue::{DESCRIBE_TOOL, Listing, READ_TOOL, Style, UnknownStyle};
+pub use lane::McpLane;

@@ -40,6 +40,11 @@ pub(crate) fn read_contents(portion: &Portion, uri: &str, modern: bool) -> Strin
     format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completed(modern, true))
 }
 
+/// A text as the result of a tool.
+pub(crate) fn text(text: &str, modern: bool) -> String {
+    format!("{{\"content\":[{}]{}}}", text_block(text), completed(modern, false))
+}
+
 /// A fault as the result of a tool.
 pub(crate) fn fault(fault: &Fault, modern: bool) -> String {
     let block = text_block(&fault.to_json());

@@ -10,7 +10,7 @@ mod serve;
 mod tree;
 
 pub(super) use failure::Failure;
-pub(super) use local::{completed, fault, read_contents, read_tool};
+pub(super) use local::{completed, fault, read_contents, read_tool, text};
 pub(super) use outline::{Outline, Shape};
 
 /// Under this prefix `_meta` is ours: what an upstream puts there is taken out.
