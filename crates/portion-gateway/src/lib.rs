@@ -11,6 +11,8 @@ pub mod fault;
 pub mod frame;
 pub mod front;
 pub mod gateway;
+pub mod http;
+pub mod latch;
 pub mod mcp;
 pub mod relay;
 mod renderer;

@@ -1,5 +1,7 @@
 //! Our own tool that shows others in full, for lists that say little of each.
 
+use std::collections::HashSet;
+
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::scan::{Kind, Reader, decoded};
 use portion_core::span::Span;
@@ -24,9 +26,9 @@ impl McpLane {
         modern: bool,
     ) -> String {
         let (described, read_tool) = {
-            let state = self.state();
-            let described = names(text, arguments).and_then(|names| Ok(state.catalogue.describe(&names)?));
-            (described, state.catalogue.read_tool())
+            let known = self.known();
+            let described = names(text, arguments).and_then(|names| Ok(known.catalogue.describe(&names)?));
+            (described, known.catalogue.read_tool())
         };
         let endpoint = Some(Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true });
         let described = match described {
@@ -51,6 +53,7 @@ impl McpLane {
 /// The names that are asked for, each once: a list, or one alone. Models write both, and lists as texts.
 fn names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for Member { key, value } in walk::members(text, arguments) {
         let key = decoded(key.of(text));
         if key != "names" && key != "name" {
@@ -71,7 +74,7 @@ fn names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
                 return Err(wrong(format!("{} is no tool's name", beginning(name.of(text)))));
             }
             let name = decoded(name.of(text));
-            if !names.contains(&name) {
+            if seen.insert(name.clone()) {
                 names.push(name);
             }
         }
