@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use portion_core::nearest::nearest;
 use portion_core::policy::Policy;
-use portion_core::scan::Kind;
+use portion_core::scan::{Kind, minify};
 use portion_core::span::Span;
 
 use super::splice::Splice;
@@ -142,7 +142,9 @@ impl Catalogue {
             advertise::add_controls(tool, &mut splice, policy);
         }
         if self.style == Style::Lazy {
-            tool.full = Some(splice.apply_within(span).into());
+            let mut full = String::new();
+            minify(&splice.apply_within(span), &mut full);
+            tool.full = Some(full.into());
             return lazy::tool(text, span, &tool.name);
         }
         relax::relax_listed(&mut splice, text, span);

@@ -28,7 +28,7 @@ pub(in super::super) struct Tool {
     pub name: String,
     /// How long its listing is, as the upstream wrote it.
     pub(super) bytes: usize,
-    /// Its listing in full, where it is listed in one line.
+    /// Its listing in full and without white space, where it is listed in one line.
     pub(super) full: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
