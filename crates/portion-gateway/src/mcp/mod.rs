@@ -7,7 +7,7 @@
 //!
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
-//! - `catalogue`: what `tools/list` teaches us, and what we add to it
+//! - `catalogue`: what `tools/list` teaches us, what we add to it, and how much of it we list
 //! - `heard`: what a transport must know of a message to carry it
 //! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
 //!
@@ -24,6 +24,7 @@ mod result;
 mod splice;
 mod walk;
 
+pub use catalogue::{DESCRIBE_TOOL, Listing, READ_TOOL, Style, UnknownStyle};
 pub use heard::{Heard, NotRpc, Note, Role};
-pub use lane::{McpLane, READ_TOOL};
+pub use lane::McpLane;
 pub use lanes::Lanes;

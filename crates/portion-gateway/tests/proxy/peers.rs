@@ -10,7 +10,7 @@ use portion_core::tokens::Tokenizer;
 use portion_gateway::front::http::{Backend, Door, Guard, Limits};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
-use portion_gateway::mcp::{Lanes, READ_TOOL};
+use portion_gateway::mcp::{Lanes, Listing};
 use portion_gateway::proxy::Proxy;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{self, MemoryStore};
@@ -66,7 +66,7 @@ impl Scene {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
         let settings = Settings::new(Tokenizer::Chars4.counter(), Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lanes = Lanes { gateway, read_tool: READ_TOOL.into(), message_limit: LIMIT };
+        let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
         let target = Target::new(url).expect("a URL");
         let backend: Arc<dyn Backend> =
             Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));

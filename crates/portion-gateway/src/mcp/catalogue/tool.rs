@@ -26,6 +26,10 @@ const LISTING: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &[
 #[derive(Debug)]
 pub(in super::super) struct Tool {
     pub name: String,
+    /// How long its listing is, as the upstream wrote it.
+    pub(super) bytes: usize,
+    /// Its listing in full and without white space, where it is listed in one line.
+    pub(super) full: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
     /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
@@ -57,6 +61,8 @@ impl Tool {
             || walk::member(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
         let mut read = Self {
             name,
+            bytes: tool.len(),
+            full: None,
             read_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
             list_like,
@@ -74,6 +80,11 @@ impl Tool {
     /// Whether a parameter of this name is for us: advertised, or certainly not the tool's own.
     pub(in super::super) fn gives_us(&self, control: &str) -> bool {
         self.advertised.contains(&control) || (self.closed && !self.properties.contains(control))
+    }
+
+    /// Whether its schema lists its properties, and does not explicitly allow others.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Whether it has a property of that name itself.

@@ -3,6 +3,7 @@
 use portion_core::span::Span;
 use portion_core::view::Request;
 
+use super::super::catalogue::{Own, Whose};
 use super::super::envelope::{Envelope, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
@@ -148,12 +149,20 @@ impl McpLane {
         let answer = |reply: &Reply, structured| {
             Detour::Answer(answer::called(envelope.raw_id(text), reply, structured, modern))
         };
-        if self.is_ours(&name)? {
-            let reply = match controls::read(text, arguments, self.gateway.policy()) {
-                Ok(request) => self.follow(None, Shape::Tool, request).await,
-                Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
-            };
-            return Err(answer(&reply, false));
+        match self.whose(&name) {
+            Whose::Theirs => {}
+            Whose::Unclear => return Err(Detour::Unknown),
+            Whose::Ours(Own::Read) => {
+                let reply = match controls::read(text, arguments, self.gateway.policy()) {
+                    Ok(request) => self.follow(None, Shape::Tool, request).await,
+                    Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
+                };
+                return Err(answer(&reply, false));
+            }
+            Whose::Ours(Own::Describe) => {
+                let id = envelope.raw_id(text);
+                return Err(Detour::Answer(self.describe(id, name, text, arguments, modern).await));
+            }
         }
         let endpoint = self.endpoint_of(name, text, arguments)?;
         let (split, read_tool) = {
@@ -180,12 +189,12 @@ impl McpLane {
         Ok(What::Content { shape: Shape::Tool, endpoint, request, reuse: Some(reuse), inside: false })
     }
 
-    fn is_ours(&self, name: &str) -> Result<bool, Detour> {
+    fn whose(&self, name: &str) -> Whose {
         let mut known = self.known();
         if known.toolless && !known.catalogue.is_complete() {
             known.catalogue.ours_alone();
         }
-        known.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
+        known.catalogue.whose(name)
     }
 
     /// A tool of the upstream, as far as it is known: it must be, where something may be ours.

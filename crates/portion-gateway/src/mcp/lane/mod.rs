@@ -2,11 +2,12 @@
 //!
 //! [`method`] is the table from a method to what is done with it. Requests that wait for their answers are in
 //! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says,
-//! [`answer`] writes what neither said.
+//! [`describe`] with one of our own tools, [`answer`] writes what neither said.
 //!
 //! A message that is not reshaped leaves as the bytes that came.
 
 mod answer;
+mod describe;
 mod downstream;
 mod line;
 mod method;
@@ -18,15 +19,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::cursor::Scope;
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Listing};
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
 pub(super) use method::row as row_of;
 use pending::Pending;
-
-/// The name under which our reading tool is listed, unless it is renamed.
-pub const READ_TOOL: &str = "portion_read";
 
 /// The MCP lane between one client and one server.
 pub struct McpLane {
@@ -49,10 +47,10 @@ struct Known {
 }
 
 impl McpLane {
-    /// A lane that makes its replies through `gateway`, for one principal. `read_tool` is the name that our
-    /// reading tool shall have, [`READ_TOOL`] unless the operator wants another.
-    pub fn new(gateway: Arc<Gateway>, scope: Scope, read_tool: &str, message_limit: usize) -> Self {
-        let known = Known { catalogue: Catalogue::new(read_tool), toolless: false };
+    /// A lane that makes its replies through `gateway`, for one principal, and lists the server's tools as `listing`
+    /// says.
+    pub fn new(gateway: Arc<Gateway>, scope: Scope, listing: &Listing, message_limit: usize) -> Self {
+        let known = Known { catalogue: Catalogue::new(listing), toolless: false };
         Self { gateway, scope, message_limit, waiting: Mutex::default(), known: Arc::new(Mutex::new(known)) }
     }
 
