@@ -48,7 +48,7 @@ pub(crate) struct Options {
 /// Runs the server and relays until one of both ends has left. The exit code is the server's.
 pub(crate) fn run(options: &Options) -> Outcome {
     log::to_stderr();
-    let policy = options.limits.policy()?;
+    let rules = options.limits.rules()?;
     let tokenizer = options.limits.tokenizer;
     // The vocabulary takes longer to load than the server may take to answer.
     std::thread::spawn(move || {
@@ -62,9 +62,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         memory: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
         ttl: options.keeping.snapshot_ttl,
     });
-    let settings =
-        Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };
-    let gateway = Arc::new(Gateway::new(settings));
+    let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), random_secret()?)));
     let lane = Arc::new(McpLane::new(gateway, Scope::of(LOCAL), &options.read_tool, message_limit));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {

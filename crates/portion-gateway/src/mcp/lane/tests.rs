@@ -1,8 +1,11 @@
 //! The lane between a client and a server that are written out here, message by message.
 
+mod clients;
+
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
 use portion_core::scan::{Reader, quote};
 use portion_core::tokens::TokenCounter;
 use proptest::prelude::*;
@@ -13,6 +16,7 @@ use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
 use crate::settings::Settings;
 use crate::store::{Limits, MemoryStore};
+use crate::terms::{Rules, Terms};
 use crate::upstream::stdio::Ended;
 
 /// A token for every four bytes.
@@ -34,7 +38,8 @@ impl TokenCounter for Quarters {
 
 fn lane() -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let gateway = Gateway::new(Settings::new(&Quarters, store, [7; 32]));
+    let rules = Rules::fixed(Terms::new(Policy::default(), &Quarters, None));
+    let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
     McpLane::new(Arc::new(gateway), Scope::of("stdio"), READ_TOOL, 1 << 20)
 }
 
