@@ -7,7 +7,6 @@
 //! Must be absent here: any idea of what a message means. That is the lane's.
 
 mod gate;
-mod latch;
 mod outlet;
 mod pump;
 mod session;

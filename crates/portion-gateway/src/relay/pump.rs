@@ -9,10 +9,10 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::gate::Gate;
-use super::latch::Latch;
 use super::outlet::Outlet;
 use super::{Lane, Outgoing};
 use crate::frame::{Frame, Frames};
+use crate::latch::Latch;
 
 /// What both directions and the session share.
 pub(super) struct Ends<L> {

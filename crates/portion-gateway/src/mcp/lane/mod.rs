@@ -24,6 +24,7 @@ use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
+pub(super) use method::row as row_of;
 use pending::Pending;
 
 /// The name under which our reading tool is listed, unless it is renamed.
@@ -55,8 +56,9 @@ impl McpLane {
     /// A lane that makes its replies through `gateway`, for one principal. `read_tool` is the name that our
     /// reading tool shall have, [`READ_TOOL`] unless the operator wants another.
     pub fn new(gateway: Arc<Gateway>, scope: Scope, read_tool: &str, message_limit: usize) -> Self {
-        let known = Known { catalogue: Catalogue::new(read_tool), toolless: false };
-        Self::over(gateway, scope, message_limit, Arc::new(Mutex::new(known)))
+        let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(read_tool), toolless: false }));
+        let (client, waiting) = (OnceLock::new(), Mutex::default());
+        Self { gateway, scope, message_limit, client, waiting, known }
     }
 
     /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
@@ -64,12 +66,19 @@ impl McpLane {
     #[must_use]
     pub fn sibling(&self) -> Self {
         let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
-        Self::over(gateway, self.scope, self.message_limit, known)
+        let (scope, message_limit, client) = (self.scope, self.message_limit, self.client.clone());
+        Self { gateway, scope, message_limit, client, waiting: Mutex::default(), known }
     }
 
-    fn over(gateway: Arc<Gateway>, scope: Scope, message_limit: usize, known: Arc<Mutex<Known>>) -> Self {
-        let (client, waiting) = (OnceLock::new(), Mutex::default());
-        Self { gateway, scope, message_limit, client, waiting, known }
+    /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.
+    #[must_use]
+    pub fn for_anybody(self) -> Self {
+        Self { client: OnceLock::new(), ..self }
+    }
+
+    /// Whether it waits for an answer with this id.
+    pub fn awaits(&self, raw_id: &str) -> bool {
+        self.waiting().has(raw_id)
     }
 
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
