@@ -43,8 +43,6 @@ struct Gist {
     is_ready: bool,
     /// Its answer may have to be changed.
     is_read: bool,
-    /// It answers itself.
-    is_answer: bool,
 }
 
 /// Passes a post on and its answer back.
@@ -70,7 +68,7 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     let first_id = gist.ids.first().cloned();
     let mut post = Post { inner, session, lane, headers, first_id, taken };
     let (onward, answers) = post.outward(body).await;
-    let Some(onward) = onward else { return post.answered(answers) };
+    let Some(onward) = onward else { return answered(answers) };
     if !gist.ids.is_empty() {
         post.session.opening.passed().await;
     }
@@ -90,7 +88,7 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
         post.inner.sessions.end(scope, id);
     }
     if is_stream(&answer) {
-        stream::posted(post, answer, answers)
+        stream::posted(post, answer, &answers)
     } else if is_json(&answer) && (gist.is_read || !answers.is_empty()) {
         post.whole(answer, answers).await
     } else {
@@ -115,7 +113,6 @@ impl Gist {
             begins: says("initialize"),
             is_ready: says("notifications/initialized"),
             is_read: heard.requests().any(Note::is_reshaped),
-            is_answer: heard.messages.iter().any(|note| note.role() == Role::Response),
         })
     }
 }
@@ -215,15 +212,16 @@ impl Post {
         }
         refusal::json(StatusCode::BAD_GATEWAY, joined(answers))
     }
+}
 
-    fn answered(&self, answers: Vec<Vec<u8>>) -> Response<Body> {
-        if answers.is_empty() {
-            let mut accepted = Response::new(body::empty());
-            *accepted.status_mut() = StatusCode::ACCEPTED;
-            return accepted;
-        }
-        refusal::json(StatusCode::OK, joined(answers))
+/// The answer where nothing went to the server.
+fn answered(answers: Vec<Vec<u8>>) -> Response<Body> {
+    if answers.is_empty() {
+        let mut accepted = Response::new(body::empty());
+        *accepted.status_mut() = StatusCode::ACCEPTED;
+        return accepted;
     }
+    refusal::json(StatusCode::OK, joined(answers))
 }
 
 /// Several answers are an array, as in a batch; those that are arrays themselves are parts of it.
@@ -255,23 +253,27 @@ async fn pursue(inner: Arc<Inner>, headers: HeaderMap, lane: Arc<McpLane>, quest
 
 /// The messages with which the server answers a question of our own, the last of them the answer.
 async fn ask(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Vec<Frame> {
-    let text = String::from_utf8_lossy(&question).into_owned();
-    let failed = |why: &dyn Display| {
-        tracing::warn!(%why, "a question of our own was not answered");
-        let id = Heard::read(&text)
-            .ok()
-            .and_then(|heard| heard.requests().next().map(|note| note.id().to_owned()));
-        let error = refusal::error(&id.unwrap_or_default(), INTERNAL, &why.to_string());
-        vec![Frame::Message(error.into_bytes())]
+    let asked = Gist::of(&question).and_then(|gist| gist.ids.into_iter().next()).unwrap_or_default();
+    let why = match timeout(QUESTION, answers_to(inner, headers, question)).await {
+        Ok(Ok(answers)) if answers.last().is_some_and(|answer| answered_by(answer) == Some(&*asked)) => {
+            return answers.into_iter().map(|answer| Frame::Message(answer.into_bytes())).collect();
+        }
+        Ok(Ok(_)) => "the server answered with something else than the answer".to_owned(),
+        Ok(Err(why)) => why,
+        Err(_) => format!("no answer within {} s", QUESTION.as_secs()),
     };
-    match timeout(QUESTION, answers_to(inner, headers, question)).await {
-        Ok(Ok(answers)) => answers,
-        Ok(Err(why)) => failed(&why),
-        Err(_) => failed(&format_args!("no answer within {} s", QUESTION.as_secs())),
-    }
+    tracing::warn!(why, "a question of our own was not answered");
+    vec![Frame::Message(refusal::error(&asked, INTERNAL, &why).into_bytes())]
 }
 
-async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Result<Vec<Frame>, String> {
+/// The id that a response answers.
+pub(super) fn answered_by(message: &str) -> Option<&str> {
+    let heard = Heard::read(message).ok()?;
+    let first = heard.messages.first().filter(|note| note.role() == Role::Response)?;
+    Some(first.id())
+}
+
+async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Result<Vec<String>, String> {
     let mut headers = headers.clone();
     let named: Vec<_> =
         headers.keys().filter(|name| name.as_str().starts_with("mcp-param-")).cloned().collect();
@@ -290,22 +292,19 @@ async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Re
     let (head, mut body) = outward::readable(answer).map_err(|error| error.to_string())?;
     if !is_stream {
         let bytes = body::whole(body, limit).await.map_err(|error| error.to_string())?;
-        return match Gist::of(&bytes) {
-            Some(_) => Ok(vec![Frame::Message(bytes)]),
-            None => Err(format!("the server answered with status {}", head.status)),
+        return match String::from_utf8(bytes) {
+            Ok(answer) if head.status.is_success() => Ok(vec![answer]),
+            _ => Err(format!("the server answered with status {}", head.status)),
         };
     }
     let (mut events, mut answers) = (Events::new(limit), Vec::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| error.to_string())?;
         for piece in events.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
-            if let Piece::Event(event) = piece
-                && let Some(gist) = Gist::of(event.data())
-            {
-                answers.push(Frame::Message(event.data().to_vec()));
-                if gist.is_answer {
-                    return Ok(answers);
-                }
+            let Piece::Event(event) = piece else { continue };
+            answers.push(String::from_utf8_lossy(event.data()).into_owned());
+            if answers.last().is_some_and(|message| answered_by(message).is_some()) {
+                return Ok(answers);
             }
         }
     }

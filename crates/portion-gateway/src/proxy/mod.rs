@@ -52,22 +52,21 @@ impl Proxy {
     /// Everything but a post: the stream of a session, its end, and what a later revision may know.
     async fn other(&self, asked: Asked) -> Response<Body> {
         let Inner { outward, sessions, lanes } = &*self.inner;
-        let session = session_id(&asked.headers).map(|id| sessions.session(asked.scope, id, lanes));
         let is_get = asked.method == Method::GET;
-        let opening = session.as_ref().filter(|_| is_get).map(|session| session.opening.coming());
+        let id = session_id(&asked.headers).unwrap_or_default();
+        let session = is_get.then(|| sessions.session(asked.scope, id, lanes));
+        let opening = session.as_ref().map(|session| session.opening.coming());
         let request = outward.request(asked.method.clone(), &asked.headers, asked.body);
         let answer = match outward.client.send(request).await {
             Ok(answer) => answer,
             Err(error) => return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
         };
         drop(opening);
-        if let Some(id) = session_id(&asked.headers)
-            && (asked.method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND)
-        {
+        if asked.method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
             sessions.end(asked.scope, id);
         }
         match session {
-            Some(session) if is_get && outward::is_stream(&answer) => {
+            Some(session) if outward::is_stream(&answer) => {
                 stream::listening(Arc::clone(&self.inner), session, asked.headers, answer)
             }
             _ => outward::passed(answer),

@@ -1,7 +1,7 @@
 //! Requests to the server, and the heads of its answers.
 
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue};
 use hyper::http::response::Parts;
 use hyper::{Method, Request, Response};
 
@@ -63,7 +63,7 @@ pub(super) fn is_json<B>(answer: &Response<B>) -> bool {
 }
 
 fn is_of<B>(answer: &Response<B>, kind: &str) -> bool {
-    let stated = answer.headers().get(CONTENT_TYPE).map(|value| value.as_bytes()).unwrap_or_default();
+    let stated = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     let stated = stated.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
     stated.eq_ignore_ascii_case(kind.as_bytes())
 }

@@ -40,12 +40,15 @@ pub(super) struct Taken {
     ids: Vec<Box<str>>,
 }
 
-/// By principal and id.
+/// All sessions.
 #[derive(Default)]
 pub(super) struct Sessions {
-    all: Mutex<HashMap<(Scope, Box<str>), Arc<Session>>>,
+    all: Mutex<All>,
     uses: AtomicU64,
 }
+
+/// By principal and id.
+type All = HashMap<(Scope, Box<str>), Arc<Session>>;
 
 impl Sessions {
     /// The session of that id, as far as anything is known of it.
@@ -84,7 +87,7 @@ impl Sessions {
         self.all().remove(&(scope, id.into()));
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<(Scope, Box<str>), Arc<Session>>> {
+    fn all(&self) -> MutexGuard<'_, All> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -155,7 +158,7 @@ impl Drop for Taken {
     }
 }
 
-fn make_room(all: &mut HashMap<(Scope, Box<str>), Arc<Session>>) {
+fn make_room(all: &mut All) {
     if all.len() <= REMEMBERED {
         return;
     }

@@ -15,14 +15,13 @@ use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use tokio::time::timeout;
 
-use super::exchange::Post;
-use super::sessions::{Session, session_id};
+use super::exchange::{Post, answered_by};
+use super::sessions::Session;
 use super::{Inner, outward};
 use crate::frame::Frame;
 use crate::front::http::refusal::{INTERNAL, Refusal};
 use crate::http::body::{self, Body, Broken};
 use crate::http::event::{Event, Events, Piece};
-use crate::mcp::{Heard, Role};
 use crate::relay::{Lane as _, Outgoing};
 
 /// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
@@ -45,7 +44,7 @@ enum Whose {
 }
 
 /// The stream that answers a post. `first`: what was answered here already.
-pub(super) fn posted(post: Post, answer: Response<Incoming>, first: Vec<Vec<u8>>) -> Response<Body> {
+pub(super) fn posted(post: Post, answer: Response<Incoming>, first: &[Vec<u8>]) -> Response<Body> {
     let limit = post.inner.lanes.message_limit;
     let first = first.iter().flat_map(|message| event_of(message)).collect();
     passing(answer, limit, first, Whose::Post { post: Box::new(post), resumable: false })
@@ -107,8 +106,8 @@ impl Passing {
     }
 
     async fn event(&mut self, event: Event, out: &mut Vec<u8>) {
-        if let Whose::Post { resumable, post } = &mut self.whose {
-            *resumable |= event.id().is_some() && session_id(&post.headers).is_some();
+        if let Whose::Post { resumable, .. } = &mut self.whose {
+            *resumable |= event.id().is_some();
         }
         if event.kind() != b"message" || event.data().is_empty() {
             out.extend(event.into_raw());
@@ -168,21 +167,20 @@ impl Whose {
             Self::Session { session, inner, headers } => (session, inner, headers),
         };
         let lane = match &frame {
-            Frame::Message(message) => answered(message).and_then(|id| session.lane_of(&id)),
+            Frame::Message(message) => {
+                std::str::from_utf8(message).ok().and_then(answered_by).and_then(|id| session.lane_of(id))
+            }
             Frame::TooLarge { .. } => None,
         };
-        let said = match lane {
-            Some(lane) => Post::resumed(inner, session, headers, lane).hears(frame).await,
-            None => {
-                let said = session.lane.from_server(frame).await.into_iter();
-                said.filter_map(|said| match said {
-                    Outgoing::ToClient(message) => Some(message),
-                    Outgoing::ToServer(_) | Outgoing::Question(_) => None,
-                })
-                .collect()
-            }
-        };
-        said
+        if let Some(lane) = lane {
+            return Post::resumed(inner, session, headers, lane).hears(frame).await;
+        }
+        let said = session.lane.from_server(frame).await.into_iter();
+        let heard = said.filter_map(|said| match said {
+            Outgoing::ToClient(message) => Some(message),
+            Outgoing::ToServer(_) | Outgoing::Question(_) => None,
+        });
+        heard.collect()
     }
 }
 
@@ -194,13 +192,6 @@ impl Drop for Passing {
             post.session.keep(Arc::clone(&post.lane));
         }
     }
-}
-
-/// The id that a response answers.
-fn answered(message: &[u8]) -> Option<String> {
-    let heard = Heard::read(std::str::from_utf8(message).ok()?).ok()?;
-    let first = heard.messages.first().filter(|note| note.role() == Role::Response)?;
-    Some(first.id().to_owned())
 }
 
 /// A message as an event of our own, without an id: none of the server's stands for it.
