@@ -6,6 +6,7 @@
 
 mod aside;
 pub mod call;
+pub mod client;
 mod decision;
 pub mod fault;
 pub mod frame;
@@ -19,4 +20,5 @@ pub mod relay;
 mod renderer;
 pub mod settings;
 pub mod store;
+pub mod terms;
 pub mod upstream;

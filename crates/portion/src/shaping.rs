@@ -29,7 +29,7 @@ impl Shaping {
     /// # Errors
     /// Where the limits cannot be obeyed together.
     pub(crate) fn lanes(&self) -> Result<Lanes, Box<dyn Error>> {
-        let policy = self.limits.policy()?;
+        let rules = self.limits.rules()?;
         let tokenizer = self.limits.tokenizer;
         // The vocabulary takes longer to load than the server may take to answer.
         std::thread::spawn(move || {
@@ -42,12 +42,7 @@ impl Shaping {
             memory: usize::try_from(self.keeping.snapshot_memory).unwrap_or(usize::MAX),
             ttl: self.keeping.snapshot_ttl,
         });
-        let settings = Settings {
-            policy,
-            auditor: tokenizer.auditor(),
-            ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?)
-        };
-        let gateway = Arc::new(Gateway::new(settings));
+        let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), random_secret()?)));
         Ok(Lanes { gateway, listing: (&self.listing).into(), message_limit: self.message_limit() })
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
 use portion_gateway::front::http::{Backend, Door, Guard, Limits};
 use portion_gateway::gateway::Gateway;
@@ -14,6 +15,7 @@ use portion_gateway::mcp::{Lanes, Listing};
 use portion_gateway::proxy::Proxy;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{self, MemoryStore};
+use portion_gateway::terms::{Rules, Terms};
 use portion_gateway::upstream::http::{Client, Target};
 
 /// Far beyond what anything here takes: reaching it means a hang.
@@ -64,7 +66,8 @@ impl Scene {
 
     fn before(url: &str, seen: Arc<Mutex<Vec<Request>>>) -> Self {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
-        let settings = Settings::new(Tokenizer::Chars4.counter(), Arc::new(store), [7; 32]);
+        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = Settings::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
         let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
         let target = Target::new(url).expect("a URL");

@@ -6,6 +6,7 @@ use portion_core::scan::{Kind, decoded};
 use portion_core::span::Span;
 
 use super::super::walk::{self, Sequence};
+use crate::client::TOOL_LIMIT;
 
 /// Keywords that may name properties elsewhere than in `properties`.
 const ELSEWHERE: [&str; 9] = [
@@ -32,6 +33,8 @@ pub(in super::super) struct Tool {
     pub(super) full: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
+    /// Characters that its results may have, by what it says of itself: [`TOOL_LIMIT`].
+    pub characters: Option<usize>,
     /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
     pub(super) list_like: bool,
     /// Where its `inputSchema` lies in the list.
@@ -65,6 +68,9 @@ impl Tool {
             full: None,
             read_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
+            characters: walk::at(text, tool, &["_meta", TOOL_LIMIT])
+                .and_then(|limit| limit.of(text).parse().ok())
+                .filter(|limit| *limit > 0),
             list_like,
             input: None,
             advertised: Vec::new(),

@@ -10,7 +10,7 @@ use portion_core::view::Request;
 use super::super::catalogue::NoSuchTool;
 use super::super::walk::{self, Member};
 use super::{McpLane, answer};
-use crate::call::{Call, Endpoint, EndpointKind, Fault, Intent, Reply};
+use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 
 /// Characters of what was given that an error repeats.
 const GIVEN_SHOWN: usize = 64;
@@ -21,20 +21,19 @@ impl McpLane {
         &self,
         id: &str,
         name: String,
+        caller: Caller,
         text: &str,
         arguments: Span,
         modern: bool,
     ) -> String {
-        let (described, read_tool) = {
-            let known = self.known();
-            let described = names(text, arguments).and_then(|names| Ok(known.catalogue.describe(&names)?));
-            (described, known.catalogue.read_tool())
-        };
+        let described =
+            names(text, arguments).and_then(|names| Ok(self.known().catalogue.describe(&names)?));
         let endpoint = Some(Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true });
         let described = match described {
             Ok(described) => described,
             Err(fault) => {
-                let refused = self.gateway.refuse(fault, &Request::default(), endpoint.as_ref());
+                let refused =
+                    self.gateway.refuse(fault, &caller.terms, &Request::default(), endpoint.as_ref());
                 return answer::called(id, &refused, false, modern);
             }
         };
@@ -42,7 +41,7 @@ impl McpLane {
         let block = Block::new("/content/0/text", content);
         let payload = Payload { blocks: vec![block], ..Payload::default() };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        let call = Call { scope: self.scope, endpoint, read_tool, read_uri: None, intent };
+        let call = Call { caller, endpoint, intent };
         match self.gateway.answer(call).await {
             Reply::Untouched => answer::said(id, &described, modern),
             reply => answer::called(id, &reply, false, modern),

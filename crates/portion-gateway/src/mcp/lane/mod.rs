@@ -15,11 +15,13 @@ mod pending;
 mod upstream;
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 
 use super::catalogue::{Catalogue, Listing};
+use crate::call::{Caller, Endpoint, EndpointKind};
+use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
@@ -33,6 +35,8 @@ pub struct McpLane {
     scope: Scope,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
+    /// Who said `initialize`, where that is known.
+    client: OnceLock<&'static Client>,
     /// Requests under way.
     waiting: Mutex<Pending>,
     /// What this lane and its siblings have learnt of the server.
@@ -50,8 +54,9 @@ impl McpLane {
     /// A lane that makes its replies through `gateway`, for one principal, and lists the server's tools as `listing`
     /// says.
     pub fn new(gateway: Arc<Gateway>, scope: Scope, listing: &Listing, message_limit: usize) -> Self {
-        let known = Known { catalogue: Catalogue::new(listing), toolless: false };
-        Self { gateway, scope, message_limit, waiting: Mutex::default(), known: Arc::new(Mutex::new(known)) }
+        let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(listing), toolless: false }));
+        let (client, waiting) = (OnceLock::new(), Mutex::default());
+        Self { gateway, scope, message_limit, client, waiting, known }
     }
 
     /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
@@ -59,8 +64,14 @@ impl McpLane {
     #[must_use]
     pub fn sibling(&self) -> Self {
         let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
-        let (scope, message_limit) = (self.scope, self.message_limit);
-        Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
+        let (scope, message_limit, client) = (self.scope, self.message_limit, self.client.clone());
+        Self { gateway, scope, message_limit, client, waiting: Mutex::default(), known }
+    }
+
+    /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.
+    #[must_use]
+    pub fn for_anybody(self) -> Self {
+        Self { client: OnceLock::new(), ..self }
     }
 
     /// Whether it waits for an answer with this id.
@@ -71,6 +82,19 @@ impl McpLane {
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
     pub fn abandon(&self, raw_id: &str) {
         self.waiting().take(raw_id);
+    }
+
+    /// Whom a reply of an endpoint is for: one of our own where there is none.
+    fn caller(&self, client: Option<&'static Client>, endpoint: Option<&Endpoint>) -> Caller {
+        let rules = self.gateway.rules();
+        let known = self.known();
+        let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
+        let tool = tool.and_then(|endpoint| known.catalogue.tool(&endpoint.name));
+        let terms = match (client, tool.and_then(|tool| tool.characters)) {
+            (Some(client), Some(characters)) => rules.terms_for_tool(client, characters),
+            _ => Arc::clone(rules.terms(client)),
+        };
+        Caller { scope: self.scope, terms, read_tool: known.catalogue.read_tool(), read_uri: None }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Pending> {

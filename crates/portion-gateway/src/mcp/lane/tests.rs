@@ -1,10 +1,12 @@
 //! The lane between a client and a server that are written out here, message by message.
 
+mod clients;
 mod describe;
 
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
 use portion_core::scan::{Reader, quote};
 use portion_core::tokens::TokenCounter;
 use proptest::prelude::*;
@@ -16,6 +18,7 @@ use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
 use crate::settings::Settings;
 use crate::store::{Limits, MemoryStore};
+use crate::terms::{Rules, Terms};
 use crate::upstream::stdio::Ended;
 
 mod resources;
@@ -43,7 +46,8 @@ fn lane() -> McpLane {
 
 fn lane_of(style: Style) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let gateway = Gateway::new(Settings::new(&Quarters, store, [7; 32]));
+    let rules = Rules::fixed(Terms::new(Policy::default(), &Quarters, None));
+    let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
     let listing = Listing { style, ..Listing::default() };
     McpLane::new(Arc::new(gateway), Scope::of("stdio"), &listing, 1 << 20)
 }
