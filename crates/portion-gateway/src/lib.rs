@@ -7,6 +7,7 @@
 mod aside;
 pub mod bridge;
 pub mod call;
+pub mod client;
 mod decision;
 pub mod fault;
 pub mod frame;
@@ -20,4 +21,5 @@ pub mod relay;
 mod renderer;
 pub mod settings;
 pub mod store;
+pub mod terms;
 pub mod upstream;

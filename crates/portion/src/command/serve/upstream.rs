@@ -77,7 +77,7 @@ mod tests {
         let named = text.parse::<Named>();
         match (&named, expect) {
             (Ok(named), Ok((name, upstream))) => {
-                assert_eq!((&*named.name, &named.upstream), (name, &upstream))
+                assert_eq!((&*named.name, &named.upstream), (name, &upstream));
             }
             (Err(error), Err(expect)) => assert!(error.contains(expect), "{text}: {error}"),
             (named, expect) => panic!("{text}: {named:?} instead of {expect:?}"),
