@@ -234,9 +234,7 @@ impl Reply {
     /// The text of its only piece.
     pub(crate) fn text(&self) -> &str {
         match self.portion.pieces() {
-            [piece] => match &piece.body {
-                body => body.as_str(),
-            },
+            [piece] => piece.body.as_str(),
             [] => "",
             pieces => panic!("{} pieces", pieces.len()),
         }

@@ -60,12 +60,8 @@ mod tests {
     use super::read;
 
     fn check(ours: &str, expect: Result<Request, &str>) {
-        let request = read(ours, &Policy::default());
-        assert_eq!(
-            request.as_ref().map_err(|error| error.code()),
-            expect.as_ref().map_err(|code| *code),
-            "{ours}"
-        );
+        let request = read(ours, &Policy::default()).map_err(|error| error.code().to_owned());
+        assert_eq!(request, expect.map_err(str::to_owned), "{ours}");
     }
 
     #[test]

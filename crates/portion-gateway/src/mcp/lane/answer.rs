@@ -55,6 +55,11 @@ pub(super) fn called(id: &str, reply: &Reply, structured: bool, modern: bool) ->
     result(id, &text)
 }
 
+/// The answer of a tool of ours that says this, whole.
+pub(super) fn said(id: &str, text: &str, modern: bool) -> String {
+    result(id, &result::text(text, modern))
+}
+
 /// The answer of `resources/read` with a reply that no upstream has a part in.
 pub(super) fn read(id: &str, reply: &Reply, modern: bool) -> String {
     match reply {

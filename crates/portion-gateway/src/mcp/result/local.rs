@@ -25,6 +25,11 @@ fn tool(shown: Shown<'_>, structured: bool, modern: bool) -> String {
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completed(modern, false))
 }
 
+/// A text as the result of a tool.
+pub(crate) fn text(text: &str, modern: bool) -> String {
+    format!("{{\"content\":[{}]{}}}", text_block(text), completed(modern, false))
+}
+
 /// A fault as the result of a tool.
 pub(crate) fn fault(fault: &Fault, modern: bool) -> String {
     let block = text_block(&fault.to_json());

@@ -14,7 +14,7 @@ mod tree;
 
 pub(super) use contents::read_contents;
 pub(super) use failure::Failure;
-pub(super) use local::{completed, fault, read_tool};
+pub(super) use local::{completed, fault, read_tool, text};
 pub(super) use outline::{Outline, Shape};
 
 /// Under this prefix `_meta` is ours: what an upstream puts there is taken out.
