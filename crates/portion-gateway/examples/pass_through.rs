@@ -4,13 +4,14 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_gateway::frame::Frame;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{Lane, Outgoing, relay};
-use portion_gateway::upstream::stdio::{Child, Ended};
+use portion_gateway::upstream::stdio::Child;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -104,7 +105,7 @@ impl Lane for PassThrough {
         }
     }
 
-    fn server_gone(&self, how: &Ended) -> Vec<Outgoing> {
+    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
         let waiting = std::mem::take(&mut *self.waiting());
         waiting.iter().map(|id| Outgoing::ToClient(fault(id, &how.to_string()))).collect()
     }

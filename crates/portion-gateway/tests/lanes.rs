@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use portion_gateway::frame::{Frame, Frames};
 use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{Exit, Lane, Outgoing, relay};
-use portion_gateway::upstream::stdio::{Child, Ended};
+use portion_gateway::upstream::stdio::Child;
 
 const LIMIT: usize = 1 << 20;
 
@@ -59,7 +60,7 @@ impl Lane for Retort {
         }
     }
 
-    fn server_gone(&self, _: &Ended) -> Vec<Outgoing> {
+    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
         Vec::new()
     }
 
@@ -112,7 +113,7 @@ impl Lane for Patience {
         vec![Outgoing::ToClient(message)]
     }
 
-    fn server_gone(&self, how: &Ended) -> Vec<Outgoing> {
+    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
         let left = self.pending.swap(0, Ordering::SeqCst);
         (0..left).map(|_| Outgoing::ToClient(how.to_string().into_bytes())).collect()
     }
@@ -161,7 +162,7 @@ impl Lane for Panics {
         panic!("a test of what follows");
     }
 
-    fn server_gone(&self, _: &Ended) -> Vec<Outgoing> {
+    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
         vec![Outgoing::ToClient(b"gone".to_vec())]
     }
 

@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod limits;
 mod log;
+mod shaping;
 mod tips;
 
 use std::error::Error;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     let outcome = match Args::read().command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
+        Command::Serve(serve) => command::serve::run(&serve),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::DemoServer => command::demo_server::run(),
     };

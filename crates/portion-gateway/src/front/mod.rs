@@ -1,4 +1,5 @@
 //! Who calls us.
 
+pub mod http;
 pub mod signals;
 pub mod stdio;

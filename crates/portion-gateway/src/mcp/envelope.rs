@@ -29,17 +29,22 @@ pub(super) struct Envelope {
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
+    /// It wants an answer.
     Request,
+    /// It wants none.
     Notification,
+    /// It is one.
     Response,
 }
 
 /// Why a line is no message.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub(super) enum NotRpc {
+pub enum NotRpc {
+    /// It is not even JSON.
     #[error(transparent)]
     Json(#[from] ScanError),
+    /// It is JSON, but no message.
     #[error("not JSON-RPC 2.0: {0}")]
     Rpc(&'static str),
 }

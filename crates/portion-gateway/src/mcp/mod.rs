@@ -8,6 +8,7 @@
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, and what we add to it
+//! - `heard`: what a transport must know of a message to carry it
 //! - `controls`: our own parameters, taken out of a call's arguments
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
@@ -15,9 +16,13 @@
 mod catalogue;
 mod controls;
 mod envelope;
+mod heard;
 mod lane;
+mod lanes;
 mod result;
 mod splice;
 mod walk;
 
+pub use heard::{Heard, NotRpc, Note, Role};
 pub use lane::{McpLane, READ_TOOL};
+pub use lanes::Lanes;

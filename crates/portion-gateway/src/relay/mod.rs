@@ -7,18 +7,18 @@
 //! Must be absent here: any idea of what a message means. That is the lane's.
 
 mod gate;
-mod latch;
 mod outlet;
 mod pump;
 mod session;
 
+use std::fmt::Display;
 use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use crate::frame::Frame;
 use crate::front::stdio::Front;
-use crate::upstream::stdio::{Child, Ended};
+use crate::upstream::stdio::Child;
 
 /// What is made of each message.
 ///
@@ -33,7 +33,7 @@ pub trait Lane: Send + Sync {
     fn from_server(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
 
     /// The server is gone: one answer for every pending request. Called once, and last.
-    fn server_gone(&self, how: &Ended) -> Vec<Outgoing>;
+    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing>;
 
     /// How many of the client's requests still wait for the server.
     fn pending(&self) -> usize;
@@ -52,6 +52,8 @@ pub enum Outgoing {
     ToClient(Vec<u8>),
     /// To the one whom we call.
     ToServer(Vec<u8>),
+    /// To the one whom we call, a request of the lane's own: the answer is for nobody but the lane.
+    Question(Vec<u8>),
 }
 
 /// The code to leave with: the server's own (128 + n if a signal ended it), 0 if it had to be ended after the

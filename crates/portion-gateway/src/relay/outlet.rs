@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
-use super::latch::Latch;
+use crate::latch::Latch;
 
 /// A writer shared by both directions. Whole messages, in the order of the calls; whoever comes while it is
 /// full waits, which is how a slow reader slows its writer down.

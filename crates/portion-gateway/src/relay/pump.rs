@@ -9,10 +9,10 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::gate::Gate;
-use super::latch::Latch;
 use super::outlet::Outlet;
 use super::{Lane, Outgoing};
 use crate::frame::{Frame, Frames};
+use crate::latch::Latch;
 
 /// What both directions and the session share.
 pub(super) struct Ends<L> {
@@ -45,7 +45,7 @@ pub(super) fn start_client<L: Lane + 'static>(ends: &Arc<Ends<L>>, input: Frames
             for outgoing in runtime.block_on(ends.lane.from_client(frame)) {
                 match outgoing {
                     Outgoing::ToClient(message) => ends.client.send(message),
-                    Outgoing::ToServer(message) => ends.server.send(message),
+                    Outgoing::ToServer(message) | Outgoing::Question(message) => ends.server.send(message),
                 }
             }
         });
@@ -66,7 +66,9 @@ pub(super) fn start_server<L: Lane + 'static, R: Read + Send + 'static>(
                 match outgoing {
                     Outgoing::ToClient(message) => ends.client.send(message),
                     // There is an error only when the session is over.
-                    Outgoing::ToServer(message) => drop(errands.send(Errand::Send(message))),
+                    Outgoing::ToServer(message) | Outgoing::Question(message) => {
+                        drop(errands.send(Errand::Send(message)));
+                    }
                 }
             }
             ends.progress.notify_one();

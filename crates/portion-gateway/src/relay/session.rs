@@ -19,11 +19,11 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
 use super::gate::Gate;
-use super::latch::Latch;
 use super::outlet::Outlet;
 use super::pump::{self, Ends, Errand};
 use super::{Exit, Lane, Outgoing};
 use crate::front::stdio::Front;
+use crate::latch::Latch;
 use crate::upstream::stdio::{Child, Ended};
 
 /// How long answers may take after the client's end of input.

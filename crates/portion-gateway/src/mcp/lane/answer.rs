@@ -1,11 +1,12 @@
 //! Messages that neither the client nor the server wrote.
 
+use std::fmt::Display;
+
 use portion_core::scan::quote;
 
 use super::super::result;
 use super::pending::Asked;
 use crate::call::{Fault, Reply};
-use crate::upstream::stdio::Ended;
 
 /// JSON-RPC: the request is none that can be taken.
 pub(super) const INVALID_REQUEST: i32 = -32600;
@@ -62,7 +63,7 @@ pub(super) fn read(id: &str, uri: &str, reply: &Reply, modern: bool) -> String {
 }
 
 /// The answer to a request that the server will not answer any more.
-pub(super) fn gone(asked: &Asked, how: Ended) -> String {
+pub(super) fn gone(asked: &Asked, how: &dyn Display) -> String {
     let advice = "the call may have acted; restart the server, then look for its outcome".into();
     let reason = Fault::new("upstream_gone", format!("{how} before it answered"), advice);
     refusal(asked, &reason)

@@ -66,7 +66,7 @@ impl McpLane {
             return Step::Pass;
         }
         let id = envelope.params.and_then(|params| walk::member(text, params, "requestId"));
-        let forgotten = id.and_then(|id| self.state().pending.take(id.of(text)));
+        let forgotten = id.and_then(|id| self.waiting().take(id.of(text)));
         match forgotten {
             // The server has never heard of it.
             Some(Asked { what: What::Held { .. }, .. }) => Step::Stop,
@@ -82,7 +82,7 @@ impl McpLane {
         out: &mut Vec<Outgoing>,
     ) -> Step {
         let id = envelope.raw_id(text);
-        if self.state().pending.has(id) {
+        if self.waiting().has(id) {
             let message = format!("a request with id {id} is already waiting for its answer");
             return Step::Answer(answer::error(id, answer::INVALID_REQUEST, &message, None));
         }
@@ -91,9 +91,9 @@ impl McpLane {
             Row::Relay => What::Relay,
             Row::Advertise => What::Advertise,
             Row::ListTools => {
-                let mut state = self.state();
-                if state.toolless {
-                    let tools = state.catalogue.ours_alone();
+                let mut known = self.known();
+                if known.toolless {
+                    let tools = known.catalogue.ours_alone();
                     let result = format!("{{\"tools\":{tools}{}}}", completed(modern, true));
                     return Step::Answer(answer::result(id, &result));
                 }
@@ -128,7 +128,7 @@ impl McpLane {
                 What::Content { shape: Shape::Tool, endpoint, request, reuse: None, inside: true }
             }
         };
-        self.state().pending.add(Asked { id: id.to_owned(), modern, what });
+        self.waiting().add(Asked { id: id.to_owned(), modern, what });
         Step::Pass
     }
 
@@ -155,11 +155,11 @@ impl McpLane {
         }
         let endpoint = self.endpoint_of(name, text, arguments)?;
         let (split, read_tool) = {
-            let state = self.state();
-            let tool = state.catalogue.tool(&endpoint.name);
+            let known = self.known();
+            let tool = known.catalogue.tool(&endpoint.name);
             let ours = |control: &str| tool.is_some_and(|tool| tool.gives_us(control));
             let split = controls::split(splice, text, arguments, ours, self.gateway.policy());
-            (split, state.catalogue.read_tool())
+            (split, known.catalogue.read_tool())
         };
         let (request, canonical) = split.map_err(|error| {
             answer(&self.gateway.refuse(error.into(), &Request::default(), Some(&endpoint)), true)
@@ -179,18 +179,18 @@ impl McpLane {
     }
 
     fn is_ours(&self, name: &str) -> Result<bool, Detour> {
-        let mut state = self.state();
-        if state.toolless && !state.catalogue.is_complete() {
-            state.catalogue.ours_alone();
+        let mut known = self.known();
+        if known.toolless && !known.catalogue.is_complete() {
+            known.catalogue.ours_alone();
         }
-        state.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
+        known.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
     }
 
     /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
     fn endpoint_of(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, Detour> {
-        let state = self.state();
-        let tool = state.catalogue.tool(&name);
-        if tool.is_none() && !state.catalogue.is_complete() && controls::any(text, arguments) {
+        let known = self.known();
+        let tool = known.catalogue.tool(&name);
+        if tool.is_none() && !known.catalogue.is_complete() && controls::any(text, arguments) {
             return Err(Detour::Unknown);
         }
         let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
@@ -199,19 +199,19 @@ impl McpLane {
 
     /// Keeps a call until the tools are known, and asks for them unless that is under way.
     fn hold(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<Outgoing> {
-        let mut state = self.state();
+        let mut waiting = self.waiting();
         let line = envelope.whole.of(text).to_owned();
         let id = envelope.raw_id(text).to_owned();
-        state.pending.add(Asked { id, modern, what: What::Held { line } });
-        if state.pending.is_listing() {
+        waiting.add(Asked { id, modern, what: What::Held { line } });
+        if waiting.is_listing() {
             return None;
         }
         let meta = protocol_meta(text, envelope);
-        Some(Outgoing::ToServer(ask_for_tools(&mut state.pending, meta, None)))
+        Some(ask_for_tools(&mut waiting, meta, None))
     }
 
     async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
-        let read_tool = self.state().catalogue.read_tool();
+        let read_tool = self.known().catalogue.read_tool();
         let intent = Intent::Follow { request: request.clone() };
         let reply = self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await;
         match &reply {
@@ -225,8 +225,8 @@ impl McpLane {
 
     /// What is known of an endpoint by now, where it was not when it was called.
     fn informed(&self, endpoint: &Endpoint) -> Option<Endpoint> {
-        let state = self.state();
-        let tool = state.catalogue.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
+        let known = self.known();
+        let tool = known.catalogue.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
         let informed =
             Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
         (informed != *endpoint).then_some(informed)

@@ -4,7 +4,7 @@ use super::super::result::Shape;
 
 /// What is done with a request of the client, and with the answer to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Row {
+pub(in super::super) enum Row {
     /// The answer is told that there are tools.
     Advertise,
     /// The answer gains our tool and controls; answered here where the server has no tools.
@@ -21,6 +21,13 @@ pub(super) enum Row {
     Relay,
 }
 
+impl Row {
+    /// Whether the answer may be changed on its way.
+    pub(in super::super) fn reads_the_answer(self) -> bool {
+        self != Self::Relay
+    }
+}
+
 /// Every method that is not simply relayed, of every revision.
 const METHODS: [(&str, Row); 8] = [
     ("initialize", Row::Advertise),
@@ -34,6 +41,6 @@ const METHODS: [(&str, Row); 8] = [
 ];
 
 /// What is done with a method.
-pub(super) fn row(method: &str) -> Row {
+pub(in super::super) fn row(method: &str) -> Row {
     METHODS.iter().find(|(name, _)| *name == method).map_or(Row::Relay, |(_, row)| *row)
 }

@@ -13,6 +13,7 @@ mod method;
 mod pending;
 mod upstream;
 
+use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::cursor::Scope;
@@ -21,7 +22,7 @@ use super::catalogue::Catalogue;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
-use crate::upstream::stdio::Ended;
+pub(super) use method::row as row_of;
 use pending::Pending;
 
 /// The name under which our reading tool is listed, unless it is renamed.
@@ -34,14 +35,16 @@ pub struct McpLane {
     scope: Scope,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
-    state: Mutex<State>,
+    /// Requests under way.
+    waiting: Mutex<Pending>,
+    /// What this lane and its siblings have learnt of the server.
+    known: Arc<Mutex<Known>>,
 }
 
-/// What has to be remembered from one message to another.
-struct State {
-    pending: Pending,
+/// What a server has said about itself.
+struct Known {
     catalogue: Catalogue,
-    /// The server has said that it has no tools: then `tools/list` is ours alone.
+    /// It has said that it has no tools: then `tools/list` is ours alone.
     toolless: bool,
 }
 
@@ -49,13 +52,35 @@ impl McpLane {
     /// A lane that makes its replies through `gateway`, for one principal. `read_tool` is the name that our
     /// reading tool shall have, [`READ_TOOL`] unless the operator wants another.
     pub fn new(gateway: Arc<Gateway>, scope: Scope, read_tool: &str, message_limit: usize) -> Self {
-        let state =
-            State { pending: Pending::default(), catalogue: Catalogue::new(read_tool), toolless: false };
-        Self { gateway, scope, message_limit, state: Mutex::new(state) }
+        let known = Known { catalogue: Catalogue::new(read_tool), toolless: false };
+        Self { gateway, scope, message_limit, waiting: Mutex::default(), known: Arc::new(Mutex::new(known)) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
+    /// requests may have the ids of this one's. For clients that have no session, and so share no ids.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
+        let (scope, message_limit) = (self.scope, self.message_limit);
+        Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
+    }
+
+    /// Whether it waits for an answer with this id.
+    pub fn awaits(&self, raw_id: &str) -> bool {
+        self.waiting().has(raw_id)
+    }
+
+    /// Forgets a request, by its id as it was written: no answer to it will come this way.
+    pub fn abandon(&self, raw_id: &str) {
+        self.waiting().take(raw_id);
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Pending> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,17 +99,17 @@ impl Lane for McpLane {
         }
     }
 
-    fn server_gone(&self, how: &Ended) -> Vec<Outgoing> {
-        let waiting = self.state().pending.take_all();
-        waiting.iter().map(|asked| Outgoing::ToClient(answer::gone(asked, *how).into_bytes())).collect()
+    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
+        let waiting = self.waiting().take_all();
+        waiting.iter().map(|asked| Outgoing::ToClient(answer::gone(asked, how).into_bytes())).collect()
     }
 
     fn pending(&self) -> usize {
-        self.state().pending.len()
+        self.waiting().len()
     }
 
     fn holds_back(&self) -> bool {
-        self.state().pending.holds_back()
+        self.waiting().holds_back()
     }
 }
 

@@ -48,7 +48,7 @@ fn sent(outgoing: Vec<Outgoing>) -> Vec<String> {
     outgoing
         .into_iter()
         .map(|message| match message {
-            Outgoing::ToServer(line) => format!("> {}", text(line)),
+            Outgoing::ToServer(line) | Outgoing::Question(line) => format!("> {}", text(line)),
             Outgoing::ToClient(line) => format!("< {}", text(line)),
         })
         .collect()

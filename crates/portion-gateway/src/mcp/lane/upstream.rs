@@ -56,7 +56,7 @@ impl McpLane {
                 vec![Outgoing::ToServer(answer::fault(id, &reason).into_bytes())]
             }
             (Some(id), false) => {
-                let asked = self.state().pending.take(id);
+                let asked = self.waiting().take(id);
                 let answer = asked.map(|asked| answer::refusal(&asked, &reason(&asked)));
                 answer.map(|answer| Outgoing::ToClient(answer.into_bytes())).into_iter().collect()
             }
@@ -66,7 +66,7 @@ impl McpLane {
 
     fn server_notifies(&self, text: &str, envelope: &Envelope) -> Step {
         if envelope.method(text) == "notifications/tools/list_changed" {
-            self.state().catalogue.forget();
+            self.known().catalogue.forget();
         }
         Step::Pass
     }
@@ -79,14 +79,14 @@ impl McpLane {
         splice: &mut Splice<'_>,
         out: &mut Vec<Outgoing>,
     ) -> Step {
-        let Some(asked) = self.state().pending.take(envelope.raw_id(text)) else { return Step::Pass };
+        let Some(asked) = self.waiting().take(envelope.raw_id(text)) else { return Step::Pass };
         match asked.what {
             What::Relay | What::Held { .. } => {}
             What::Advertise => self.advertise(text, envelope, splice),
             What::ListTools => {
                 if let Some(result) = envelope.result.filter(|result| is_complete(text, *result)) {
-                    let mut state = self.state();
-                    state.catalogue.page(splice, text, result, self.gateway.policy());
+                    let mut known = self.known();
+                    known.catalogue.page(splice, text, result, self.gateway.policy());
                 }
             }
             What::Content { .. } => {
@@ -114,7 +114,7 @@ impl McpLane {
         let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return false };
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
-            let (scope, read_tool) = (self.scope, self.state().catalogue.read_tool());
+            let (scope, read_tool) = (self.scope, self.known().catalogue.read_tool());
             self.gateway.answer(Call { scope, endpoint: Some((**endpoint).clone()), read_tool, intent })
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
@@ -156,11 +156,14 @@ impl McpLane {
     /// Asks for the tools once one of them has said much and none is known: whether it may be called again will
     /// matter when its snapshot has gone. A request of 2026-07-28 needs what only its client knows.
     fn get_to_know_tools(&self, asked: &Asked) -> Option<Outgoing> {
-        let mut state = self.state();
         let is_tool = matches!(asked.what, What::Content { shape: Shape::Tool, inside: false, .. });
-        let unknown = !state.catalogue.is_complete() && !state.pending.is_listing() && !state.toolless;
-        (is_tool && unknown && !asked.modern)
-            .then(|| Outgoing::ToServer(ask_for_tools(&mut state.pending, String::new(), None)))
+        let unknown = {
+            let known = self.known();
+            !known.catalogue.is_complete() && !known.toolless
+        };
+        let mut waiting = self.waiting();
+        (is_tool && unknown && !asked.modern && !waiting.is_listing())
+            .then(|| ask_for_tools(&mut waiting, String::new(), None))
     }
 
     /// Tells the client that there are tools, ours at least.
@@ -173,27 +176,26 @@ impl McpLane {
             let items = members.iter().map(|member| member.whole()).collect();
             splice.append(&Sequence { whole, items }, &["\"tools\":{}".to_owned()]);
         }
-        self.state().toolless = toolless;
+        self.known().toolless = toolless;
     }
 
     /// The answer to our own question for the tools: the next question, or the calls that waited for it.
     async fn listed(&self, text: &str, envelope: &Envelope, meta: String) -> Vec<Outgoing> {
-        let held = {
-            let mut state = self.state();
+        {
+            let mut known = self.known();
             let mut nothing = Splice::new(text);
             let result = envelope.result.filter(|result| is_complete(text, *result));
             let next = result
-                .and_then(|result| state.catalogue.page(&mut nothing, text, result, self.gateway.policy()));
+                .and_then(|result| known.catalogue.page(&mut nothing, text, result, self.gateway.policy()));
             if let Some(next) = next {
-                let question = ask_for_tools(&mut state.pending, meta, Some(&next));
-                return vec![Outgoing::ToServer(question)];
+                return vec![ask_for_tools(&mut self.waiting(), meta, Some(&next))];
             }
-            if !state.catalogue.is_complete() {
+            if !known.catalogue.is_complete() {
                 // A server that does not list has no tool that we could know, nor one of our name.
-                state.catalogue.ours_alone();
+                known.catalogue.ours_alone();
             }
-            state.pending.take_held()
-        };
+        }
+        let held = self.waiting().take_held();
         let mut out = Vec::new();
         for asked in held {
             if let What::Held { line } = asked.what {
@@ -205,7 +207,7 @@ impl McpLane {
 }
 
 /// Our own question for a page of the tools.
-pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<&str>) -> Vec<u8> {
+pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<&str>) -> Outgoing {
     let id = pending.own_id();
     let mut params = Vec::new();
     params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
@@ -214,7 +216,7 @@ pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<
         if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
     let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
     pending.add(Asked { id, modern: false, what: What::Listing { meta } });
-    question.into_bytes()
+    Outgoing::Question(question.into_bytes())
 }
 
 /// Answers with an error instead.

@@ -2,7 +2,8 @@
 
 use tokio::sync::watch;
 
-pub(super) struct Latch(watch::Sender<bool>);
+/// Set once, for good.
+pub struct Latch(watch::Sender<bool>);
 
 impl Default for Latch {
     fn default() -> Self {
@@ -11,12 +12,13 @@ impl Default for Latch {
 }
 
 impl Latch {
-    pub(super) fn set(&self) {
+    /// Sets it.
+    pub fn set(&self) {
         self.0.send_replace(true);
     }
 
-    /// Returns at once if it is set already.
-    pub(super) async fn wait(&self) {
+    /// Waits until it is set; returns at once if it is already.
+    pub async fn wait(&self) {
         // The sender lives as long as this borrow, so there is no error.
         let _ = self.0.subscribe().wait_for(|set| *set).await;
     }

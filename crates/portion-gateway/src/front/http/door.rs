@@ -1,0 +1,222 @@
+//! From a connection to a backend.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING};
+use hyper::http::uri::PathAndQuery;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use portion_core::cursor::Scope;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::refusal::{INVALID_REQUEST, PARSE_ERROR, Refusal};
+use super::{Asked, Backend, Guard, WellKnown};
+use crate::http::body::{self, Body, Unread};
+use crate::latch::Latch;
+use crate::mcp::{Heard, NotRpc};
+
+/// Where OAuth looks for who protects a path (RFC 9728, RFC 8414).
+const WELL_KNOWN: &str = "/.well-known/";
+/// How long what is under way may take once we are leaving.
+const LEAVING: Duration = Duration::from_secs(5);
+
+/// What a client may use up.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at the same time; further ones wait.
+    pub connections: usize,
+    /// Bytes of a request's body.
+    pub body: usize,
+    /// Bytes of a request's head.
+    pub head: usize,
+    /// How long a head may take to arrive, or a connection be idle.
+    pub idle: Duration,
+    /// How long a body may take to arrive.
+    pub sending: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            body: 256 << 20,
+            head: 64 << 10,
+            idle: Duration::from_secs(90),
+            sending: Duration::from_mins(2),
+        }
+    }
+}
+
+/// The paths that are served, and who may ask.
+pub struct Door {
+    guard: Guard,
+    limits: Limits,
+    /// A path, and what stands behind it.
+    backends: Vec<(String, Arc<dyn Backend>)>,
+}
+
+impl Door {
+    /// A door to these backends, by their paths (`/mcp`).
+    pub fn new(guard: Guard, limits: Limits, backends: Vec<(String, Arc<dyn Backend>)>) -> Self {
+        Self { guard, limits, backends }
+    }
+
+    /// Serves until `leave` is set, then lets what is under way come to its end for a while.
+    ///
+    /// # Errors
+    /// Where the listener fails for good.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, leave: Arc<Latch>) -> io::Result<()> {
+        let room = Arc::new(Semaphore::new(self.limits.connections));
+        let left = loop {
+            let Ok(seat) = Arc::clone(&room).acquire_owned().await else { break Ok(()) };
+            let stream = tokio::select! {
+                () = leave.wait() => break Ok(()),
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) if is_passing(&error) => {
+                        tracing::warn!(%error, "a connection was not taken");
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    }
+                    Err(error) => break Err(error),
+                },
+            };
+            let (door, leave) = (Arc::clone(&self), Arc::clone(&leave));
+            tokio::spawn(async move {
+                door.connection(stream, &leave).await;
+                drop(seat);
+            });
+        };
+        for (_, backend) in &self.backends {
+            backend.close().await;
+        }
+        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
+        let _ = timeout(LEAVING, room.acquire_many(all)).await;
+        left
+    }
+
+    async fn connection(&self, stream: TcpStream, leave: &Latch) {
+        let _ = stream.set_nodelay(true);
+        let service = service_fn(|request| async { Ok::<_, Infallible>(self.request(request).await) });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.idle)
+            .max_buf_size(self.limits.head.max(8 << 10))
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = leave.wait() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%error, "a connection ended");
+        }
+    }
+
+    async fn request(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
+            tracing::warn!(%stranger, "turned a request away");
+            return Refusal::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
+        }
+        let path = request.uri().path();
+        if let Some((_, backend)) = self.backends.iter().find(|(at, _)| at == path) {
+            return match self.asked(request).await {
+                Ok(asked) => backend.answer(asked).await,
+                Err(refusal) => refusal.into(),
+            };
+        }
+        if let Some((backend, question)) = self.well_known(request.uri().path_and_query())
+            && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
+        {
+            let asked = match self.asked(request).await {
+                Ok(asked) => asked,
+                Err(refusal) => return refusal.into(),
+            };
+            if let Some(answering) = backend.well_known(asked, question) {
+                return answering.await;
+            }
+        }
+        let paths: Vec<&str> = self.backends.iter().map(|(at, _)| at.as_str()).collect();
+        let message = format!("nothing is served at this path; served: {}", paths.join(", "));
+        Refusal::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
+    }
+
+    async fn asked(&self, request: Request<Incoming>) -> Result<Asked, Refusal> {
+        let (head, body) = request.into_parts();
+        if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+            let coding = String::from_utf8_lossy(coding.as_bytes());
+            let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
+            return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
+        }
+        let body = match timeout(self.limits.sending, body::whole(body, self.limits.body)).await {
+            Ok(Ok(body)) => body,
+            Ok(Err(Unread::TooLarge(limit))) => {
+                let message = format!(
+                    "the body has more than {limit} bytes; send less, or have upstreamMessageLimit raised"
+                );
+                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message));
+            }
+            Ok(Err(broken @ Unread::Broken(_))) => {
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, broken.to_string()));
+            }
+            Err(_) => {
+                let message = format!("the body did not arrive within {} s", self.limits.sending.as_secs());
+                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message));
+            }
+        };
+        if head.method == Method::POST {
+            check_rpc(&body)?;
+        }
+        let proof = head.headers.get(AUTHORIZATION).map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let scope = Scope::of(&format!("{}\n{}", head.uri.path(), proof.unwrap_or_default()));
+        Ok(Asked { method: head.method, headers: head.headers, body, scope })
+    }
+
+    /// The backend that a path under `/.well-known/` is about: the one whose path it ends with, or the only one.
+    fn well_known(&self, asked: Option<&PathAndQuery>) -> Option<(&dyn Backend, WellKnown)> {
+        let asked = asked?;
+        let query = asked.query().map(str::to_owned);
+        let whole = asked.path().strip_prefix(WELL_KNOWN)?;
+        let about =
+            self.backends.iter().find_map(|(at, backend)| Some((whole.strip_suffix(at.as_str())?, backend)));
+        let (name, backend, of_path) = match (about, self.backends.as_slice()) {
+            (Some((name, backend)), _) => (name, backend, true),
+            (None, [(_, backend)]) => (whole, backend, false),
+            (None, _) => return None,
+        };
+        Some((&**backend, WellKnown { name: name.to_owned(), of_path, query }))
+    }
+}
+
+/// Whether the next connection may be taken all the same: this one is gone, or there is no room just now.
+fn is_passing(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    // 23 and 24: too many open files, in the system or here.
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
+        || matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// What was posted is a message, or a batch of such; the server need not see anything else.
+fn check_rpc(body: &[u8]) -> Result<(), Refusal> {
+    let bad = |code, why: &str| {
+        let message = format!("the body is no JSON-RPC 2.0 message: {why}");
+        Refusal::new(StatusCode::BAD_REQUEST, code, message)
+    };
+    let text = std::str::from_utf8(body).map_err(|_| bad(PARSE_ERROR, "it is not UTF-8"))?;
+    match Heard::read(text) {
+        Ok(_) => Ok(()),
+        Err(NotRpc::Json(error)) => Err(bad(PARSE_ERROR, &error.to_string())),
+        Err(error @ NotRpc::Rpc(_)) => Err(bad(INVALID_REQUEST, &error.to_string())),
+    }
+}

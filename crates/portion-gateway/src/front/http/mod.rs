@@ -1,0 +1,63 @@
+//! Clients over HTTP: the door through which every request comes.
+//!
+//! What passes the door is whole, within its limits, from a place that may ask, and, where it is posted, JSON-RPC.
+//! Everything else is refused here with an error that a program and a person can read, before a server sees it.
+//! What is made of a request that passes is a [`Backend`]'s.
+//!
+//! - `guard`: `Host` and `Origin`
+//! - `door`: from a connection to a backend
+//! - `refusal`: errors as HTTP
+
+mod door;
+mod guard;
+pub mod refusal;
+
+use std::pin::Pin;
+
+use hyper::{HeaderMap, Method, Response};
+use portion_core::cursor::Scope;
+
+use crate::http::body::Body;
+
+pub use door::{Door, Limits};
+pub use guard::Guard;
+
+/// A request that passed the door.
+#[derive(Debug)]
+pub struct Asked {
+    /// What is to be done.
+    pub method: Method,
+    /// As they came.
+    pub headers: HeaderMap,
+    /// All of it: JSON-RPC where it was posted.
+    pub body: Vec<u8>,
+    /// Whom it is for: a hash of its `Authorization` and of the path.
+    pub scope: Scope,
+}
+
+/// What is asked for under `/.well-known/`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WellKnown {
+    /// Its name, such as `oauth-protected-resource`.
+    pub name: String,
+    /// It is asked for the backend's path, not for the whole host.
+    pub of_path: bool,
+    /// After the question mark.
+    pub query: Option<String>,
+}
+
+/// A promised answer.
+pub type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+
+/// What stands behind a path.
+pub trait Backend: Send + Sync {
+    /// Answers a request of MCP. Whoever asked may leave before: then the future is dropped, and so is the body.
+    fn answer(&self, asked: Asked) -> Answering<'_>;
+
+    /// Answers a question for what stands under `/.well-known/` for this path, which a client asks for when it is to
+    /// prove who it is. `None`: there is nothing, and nobody to ask.
+    fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>>;
+
+    /// Ends what it has begun, for we are leaving.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}

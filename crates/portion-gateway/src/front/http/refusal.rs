@@ -1,0 +1,60 @@
+//! Errors as HTTP, with a body that both a program and a person can read.
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use portion_core::scan::quote;
+
+use crate::http::body::{Body, full};
+
+/// JSON-RPC: what came is no JSON.
+pub const PARSE_ERROR: i32 = -32700;
+/// JSON-RPC: what came is no request that can be taken.
+pub const INVALID_REQUEST: i32 = -32600;
+/// JSON-RPC: it is not the request's fault.
+pub const INTERNAL: i32 = -32603;
+/// MCP 2026-07-28: the header fields do not say what the body says.
+pub const HEADER_MISMATCH: i32 = -32020;
+
+/// Why a request goes no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    status: StatusCode,
+    code: i32,
+    message: String,
+    /// Of the request that it answers.
+    raw_id: String,
+}
+
+impl Refusal {
+    /// A refusal that answers no request in particular.
+    pub fn new(status: StatusCode, code: i32, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), raw_id: "null".to_owned() }
+    }
+
+    /// The same as the answer to the request of this id, as it was written.
+    #[must_use]
+    pub fn of(self, raw_id: &str) -> Self {
+        Self { raw_id: raw_id.to_owned(), ..self }
+    }
+}
+
+impl From<Refusal> for Response<Body> {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { status, code, message, raw_id } = refusal;
+        json(status, error(&raw_id, code, &message))
+    }
+}
+
+/// An answer of JSON.
+pub fn json(status: StatusCode, json: impl Into<bytes::Bytes>) -> Response<Body> {
+    let mut response = Response::new(full(json));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A JSON-RPC error.
+pub fn error(raw_id: &str, code: i32, message: &str) -> String {
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
+}

@@ -1,0 +1,78 @@
+//! Bodies: whole within a limit, or as they come.
+
+use bytes::Bytes;
+use futures_util::Stream;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Body as HttpBody, Frame};
+use thiserror::Error;
+
+/// A body on its way to whoever asked, or to whom we ask.
+pub type Body = UnsyncBoxBody<Bytes, Broken>;
+
+/// A body that ended before its time: whoever reads it must not take it for whole.
+#[derive(Debug, Error)]
+#[error("the body broke off: {0}")]
+pub struct Broken(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Why a body could not be read.
+#[derive(Debug, Error)]
+pub enum Unread {
+    /// It is longer than this many bytes.
+    #[error("the body has more than {0} bytes")]
+    TooLarge(usize),
+    /// It ended before its time.
+    #[error(transparent)]
+    Broken(#[from] Broken),
+}
+
+/// A body of these bytes.
+pub fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
+}
+
+/// A body of nothing.
+pub fn empty() -> Body {
+    full(Bytes::new())
+}
+
+/// A body of what comes.
+pub fn streamed(bytes: impl Stream<Item = Result<Bytes, Broken>> + Send + 'static) -> Body {
+    use futures_util::StreamExt as _;
+    StreamBody::new(bytes.map(|bytes| bytes.map(Frame::data))).boxed_unsync()
+}
+
+/// The body that came, to be passed on as it comes.
+pub fn passed<B>(body: B) -> Body
+where
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    body.map_err(|error| Broken(error.into())).boxed_unsync()
+}
+
+/// All of a body that has at most `limit` bytes.
+///
+/// # Errors
+/// [`Unread`] where it is larger, or breaks off.
+pub async fn whole<B>(mut body: B, limit: usize) -> Result<Vec<u8>, Unread>
+where
+    B: HttpBody<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let promised = body.size_hint();
+    if promised.lower() > limit as u64 {
+        return Err(Unread::TooLarge(limit));
+    }
+    // What is promised is not yet there: memory follows what comes.
+    let mut all = Vec::with_capacity((promised.lower() as usize).min(64 << 10));
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Broken(error.into()))?;
+        let Some(bytes) = frame.data_ref() else { continue };
+        if bytes.len() > limit - all.len() {
+            return Err(Unread::TooLarge(limit));
+        }
+        all.extend_from_slice(bytes);
+    }
+    Ok(all)
+}

@@ -1,0 +1,328 @@
+//! Server-sent events, byte for byte: what is not changed passes as it came, ids, comments and line ends included.
+//!
+//! The format is WHATWG HTML, 9.2: fields on lines, an event ends with an empty line; lines end with LF, CRLF or CR.
+
+use memchr::memchr2;
+
+/// A part of a stream, each as the bytes that came: joined they are the stream.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Lines that lead to no event: comments, empty lines, and fields without data.
+    Aside(Vec<u8>),
+    /// An event with data.
+    Event(Event),
+    /// An event over the limit, which was dropped. It had this many bytes.
+    TooLarge(u64),
+}
+
+/// An event with its data.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Event {
+    raw: Vec<u8>,
+    data: Vec<u8>,
+}
+
+/// Reads a stream of events.
+#[derive(Debug)]
+pub struct Events {
+    /// The lines of the event that is coming.
+    coming: Vec<u8>,
+    /// Where in `coming` the line begins that is coming.
+    line: usize,
+    /// Where in `coming` no end of line has been looked for.
+    seen: usize,
+    has_data: bool,
+    has_fields: bool,
+    /// The event is too large; so many of its bytes were dropped.
+    dropped: u64,
+    /// The last line ended with a CR: a LF that comes now belongs to it.
+    after_cr: bool,
+    limit: usize,
+}
+
+impl Event {
+    /// What it is an event of: `message` where it does not say.
+    pub fn kind(&self) -> &[u8] {
+        self.field(b"event").filter(|kind| !kind.is_empty()).unwrap_or(b"message")
+    }
+
+    /// Its data: the values of all its data lines.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// Its id, from which a client may have the stream resumed.
+    pub fn id(&self) -> Option<&[u8]> {
+        self.field(b"id")
+    }
+
+    /// As it came.
+    pub fn into_raw(self) -> Vec<u8> {
+        self.raw
+    }
+
+    /// The same with other data, everything else as it came.
+    pub fn with_data(&self, data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(data.len() + 64);
+        let mut written = false;
+        for (line, end) in lines(&self.raw) {
+            if field(line).is_none_or(|(name, _)| name != b"data") {
+                out.extend_from_slice(line);
+                out.extend_from_slice(end);
+            } else if !written {
+                written = true;
+                for line in data.split(|byte| *byte == b'\n') {
+                    out.extend_from_slice(b"data: ");
+                    out.extend_from_slice(line);
+                    out.extend_from_slice(end);
+                }
+            }
+        }
+        out
+    }
+
+    fn field(&self, wanted: &[u8]) -> Option<&[u8]> {
+        let fields = lines(&self.raw).filter_map(|(line, _)| field(line));
+        fields.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
+    }
+}
+
+impl Events {
+    /// Events of at most `limit` bytes each.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            coming: Vec::new(),
+            line: 0,
+            seen: 0,
+            has_data: false,
+            has_fields: false,
+            dropped: 0,
+            after_cr: false,
+            limit,
+        }
+    }
+
+    /// Takes what came, and returns what is complete by it.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        if self.after_cr && !bytes.is_empty() {
+            self.after_cr = false;
+            if let Some(rest) = bytes.strip_prefix(b"\n") {
+                // It is the second half of an end that was taken for whole.
+                bytes = rest;
+                if self.coming.is_empty() && self.dropped == 0 {
+                    pieces.push(Piece::Aside(b"\n".to_vec()));
+                } else if self.dropped == 0 {
+                    self.coming.push(b'\n');
+                    self.line = self.coming.len();
+                    self.seen = self.line;
+                }
+            }
+        }
+        self.coming.extend_from_slice(bytes);
+        while let Some(at) = memchr2(b'\n', b'\r', &self.coming[self.seen..]) {
+            let at = self.seen + at;
+            let mut end = at + 1;
+            if self.coming[at] == b'\r' {
+                match self.coming.get(end) {
+                    Some(b'\n') => end += 1,
+                    Some(_) => {}
+                    None => self.after_cr = true,
+                }
+            }
+            pieces.extend(self.line_ends(at, end));
+        }
+        self.seen = self.coming.len();
+        if self.coming.len() > self.limit {
+            self.drop_coming();
+        }
+        pieces
+    }
+
+    /// What is left where the stream has ended: no event, for none has ended.
+    pub fn rest(self) -> Vec<u8> {
+        self.coming
+    }
+
+    fn line_ends(&mut self, at: usize, end: usize) -> Option<Piece> {
+        let line = &self.coming[self.line..at];
+        let is_empty = line.is_empty() && self.line == at;
+        if let Some((name, _)) = field(line) {
+            self.has_data |= name == b"data";
+            self.has_fields = true;
+        }
+        self.line = end;
+        self.seen = end;
+        if self.dropped > 0 {
+            let dropped = self.dropped + end as u64;
+            if !is_empty {
+                return None;
+            }
+            self.take(end);
+            return Some(Piece::TooLarge(dropped));
+        }
+        // What is no part of an event need not wait for one.
+        if !is_empty && self.has_fields {
+            return None;
+        }
+        let has_data = self.has_data;
+        let raw = self.take(end);
+        Some(if has_data { Piece::Event(event(raw)) } else { Piece::Aside(raw) })
+    }
+
+    /// The lines up to `end`; the next event begins there.
+    fn take(&mut self, end: usize) -> Vec<u8> {
+        let next = self.coming.split_off(end);
+        let raw = std::mem::replace(&mut self.coming, next);
+        (self.line, self.seen, self.has_data, self.has_fields, self.dropped) = (0, 0, false, false, 0);
+        raw
+    }
+
+    /// Lets go of an event that is too large, but for the line that is coming, as far as it may be an empty one.
+    fn drop_coming(&mut self) {
+        self.dropped += self.coming.len() as u64;
+        let at_start = self.line == self.coming.len();
+        self.coming.clear();
+        if !at_start {
+            // The line has begun: it is not empty, whatever comes.
+            self.coming.push(b'x');
+            self.dropped -= 1;
+        }
+        self.line = 0;
+        self.seen = self.coming.len();
+    }
+}
+
+fn event(raw: Vec<u8>) -> Event {
+    let mut data = Vec::new();
+    let values = lines(&raw).filter_map(|(line, _)| field(line)).filter(|(name, _)| *name == b"data");
+    for (i, (_, value)) in values.enumerate() {
+        if i > 0 {
+            data.push(b'\n');
+        }
+        data.extend_from_slice(value);
+    }
+    Event { raw, data }
+}
+
+/// The field of a line; none in comments and empty lines.
+fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+    let Some(colon) = memchr::memchr(b':', line) else { return (!line.is_empty()).then_some((line, b"")) };
+    let value = &line[colon + 1..];
+    (colon > 0).then(|| (&line[..colon], value.strip_prefix(b" ").unwrap_or(value)))
+}
+
+/// The lines of whole lines, and the end of each.
+fn lines(mut raw: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    std::iter::from_fn(move || {
+        if raw.is_empty() {
+            return None;
+        }
+        let at = memchr2(b'\n', b'\r', raw).unwrap_or(raw.len());
+        let end = if raw[at..].starts_with(b"\r\n") { at + 2 } else { raw.len().min(at + 1) };
+        let (line, rest) = raw.split_at(end);
+        raw = rest;
+        Some(line.split_at(at))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Events, Piece};
+
+    fn read(stream: &[u8], cuts: usize, limit: usize) -> Vec<Piece> {
+        let mut events = Events::new(limit);
+        let mut pieces: Vec<Piece> = stream.chunks(cuts.max(1)).flat_map(|part| events.push(part)).collect();
+        pieces.push(Piece::Aside(events.rest()));
+        pieces
+    }
+
+    /// `expect`: the kind, id and data of each event.
+    fn check(stream: &str, expect: &[(&str, Option<&str>, &str)]) {
+        for cuts in [1, 2, 3, 7, stream.len()] {
+            let pieces = read(stream.as_bytes(), cuts, 1000);
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let events: Vec<_> = pieces
+                .iter()
+                .filter_map(|piece| match piece {
+                    Piece::Event(event) => {
+                        Some((text(event.kind()), event.id().map(text), text(event.data())))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let events: Vec<_> =
+                events.iter().map(|(kind, id, data)| (&**kind, id.as_deref(), &**data)).collect();
+            assert_eq!(events, expect, "{stream:?} cut every {cuts}");
+        }
+    }
+
+    #[test]
+    fn reads_events() {
+        check("data: a\n\n", &[("message", None, "a")]);
+        check("id: 1\r\nevent: x\r\ndata:a\r\ndata: b\r\n\r\n", &[("x", Some("1"), "a\nb")]);
+        check("data: a\r\rdata: b\r\r", &[("message", None, "a"), ("message", None, "b")]);
+        check(": ping\n\nid: 7\ndata: \n\n", &[("message", Some("7"), "")]);
+        check("\u{feff}data: a\n\nretry: 5\n\ndata\n\n", &[("message", None, "a"), ("message", None, "")]);
+        check("data: never ends\n", &[]);
+        check("id: 1\nid: 2\ndata: a\n\n", &[("message", Some("2"), "a")]);
+    }
+
+    #[test]
+    fn a_comment_does_not_wait_for_an_event() {
+        assert_eq!(Events::new(100).push(b": ping\r\n"), [Piece::Aside(b": ping\r\n".to_vec())]);
+    }
+
+    #[test]
+    fn other_data_leave_the_rest_as_it_was() {
+        let stream = b": c\r\nid:  1\r\ndata: a\r\nx: y\r\ndata: b\r\nretry: 3\r\n\r\n";
+        let pieces = read(stream, 100, 1000);
+        let Piece::Event(event) = &pieces[1] else { panic!("{pieces:?}") };
+        let expect = "id:  1\r\ndata: new\r\ndata: line\r\nx: y\r\nretry: 3\r\n\r\n";
+        assert_eq!(String::from_utf8_lossy(&event.with_data(b"new\nline")), expect);
+    }
+
+    #[test]
+    fn an_event_over_the_limit_is_dropped_and_the_next_one_read() {
+        let stream = format!("data: {}\nid: 3\n\ndata: b\n\n", "a".repeat(500));
+        for cuts in [1, 2, 3, 50, 99] {
+            let pieces = read(stream.as_bytes(), cuts, 100);
+            let dropped = stream.len() - "data: b\n\n".len();
+            assert_eq!(pieces[0], Piece::TooLarge(dropped as u64), "{cuts}");
+            assert!(matches!(&pieces[1], Piece::Event(event) if event.data() == b"b"), "{pieces:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn pieces_joined_are_the_stream(stream in "(data|id|:|a|\n|\r|\r\n| |é){0,60}", cuts in 1..9usize) {
+            let mut joined = Vec::new();
+            for piece in read(stream.as_bytes(), cuts, 1000) {
+                match piece {
+                    Piece::Aside(raw) => joined.extend(raw),
+                    Piece::Event(event) => joined.extend(event.into_raw()),
+                    Piece::TooLarge(_) => prop_assert!(false, "nothing is that large"),
+                }
+            }
+            prop_assert_eq!(joined, stream.as_bytes());
+        }
+
+        #[test]
+        fn cuts_make_no_difference(stream in "(data:a|data|id:1|:c|\n|\r\n){0,40}", cuts in 1..9usize) {
+            let events = |cuts| {
+                let pieces = read(stream.as_bytes(), cuts, 1000).into_iter();
+                let events = pieces.filter_map(|piece| match piece {
+                    Piece::Event(event) => Some((event.id().map(<[u8]>::to_vec), event.data().to_vec())),
+                    _ => None,
+                });
+                events.collect::<Vec<_>>()
+            };
+            prop_assert_eq!(events(cuts), events(1000));
+        }
+    }
+}

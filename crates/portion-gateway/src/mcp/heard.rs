@@ -1,0 +1,140 @@
+//! What a transport must know of a message to carry it: whose it is, not what is in it.
+
+use std::borrow::Cow;
+
+use portion_core::span::Span;
+
+use super::envelope::{Envelope, parse};
+pub use super::envelope::{NotRpc, Role};
+use super::lane::row_of;
+use super::walk;
+
+/// The `_meta` key of 2026-07-28 that carries the revision of each request.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The `_meta` key with which a request of 2026-07-28 asks for log messages.
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The `_meta` key that says which `subscriptions/listen` a notification belongs to.
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Methods with a name that HTTP carries in `Mcp-Name`, and the parameter that it is.
+const NAMED: [(&str, &str); 3] = [("tools/call", "name"), ("prompts/get", "name"), ("resources/read", "uri")];
+
+/// The messages of a text: one, or a batch.
+#[derive(Debug)]
+pub struct Heard<'a> {
+    /// In order.
+    pub messages: Vec<Note<'a>>,
+    /// In an array, as 2025-03-26 had it.
+    pub batch: bool,
+}
+
+/// A message, as far as a transport reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Note<'a> {
+    text: &'a str,
+    envelope: Envelope,
+}
+
+impl<'a> Heard<'a> {
+    /// Reads a text, all of it.
+    ///
+    /// # Errors
+    /// [`NotRpc`] for everything that is no JSON-RPC 2.0 message, or batch of such.
+    pub fn read(text: &'a str) -> Result<Self, NotRpc> {
+        use super::envelope::Message;
+        let (envelopes, batch) = match parse(text)? {
+            Message::One(envelope) => (vec![envelope], false),
+            Message::Batch(envelopes) => (envelopes, true),
+        };
+        let messages = envelopes.into_iter().map(|envelope| Note { text, envelope }).collect();
+        Ok(Self { messages, batch })
+    }
+
+    /// The requests among them.
+    pub fn requests(&self) -> impl Iterator<Item = &Note<'a>> {
+        self.messages.iter().filter(|note| note.role() == Role::Request)
+    }
+}
+
+impl<'a> Note<'a> {
+    /// What it is.
+    pub fn role(&self) -> Role {
+        // `parse` lets nothing else through.
+        self.envelope.role().unwrap_or(Role::Notification)
+    }
+
+    /// The id as it was written; `null` where there is none.
+    pub fn id(&self) -> &'a str {
+        self.envelope.raw_id(self.text)
+    }
+
+    /// The method; empty in a response.
+    pub fn method(&self) -> Cow<'a, str> {
+        self.envelope.method(self.text)
+    }
+
+    /// What it names: a tool, a prompt, a resource.
+    pub fn name(&self) -> Option<String> {
+        let method = self.method();
+        let (_, parameter) = NAMED.iter().find(|(named, _)| *named == method)?;
+        self.envelope.param(self.text, parameter)
+    }
+
+    /// The revision that a request of 2026-07-28 or later says it is of.
+    pub fn version(&self) -> Option<String> {
+        walk::string(self.text, self.meta()?, VERSION)
+    }
+
+    /// Whether it asks for log messages, as requests of 2026-07-28 do.
+    pub fn wants_logs(&self) -> bool {
+        self.meta().is_some_and(|meta| walk::member(self.text, meta, LOG_LEVEL).is_some())
+    }
+
+    /// The token under which a request wants to hear of its progress, or which a report of progress is for.
+    pub fn progress_token(&self) -> Option<Span> {
+        let holder =
+            if self.method() == "notifications/progress" { self.envelope.params? } else { self.meta()? };
+        walk::member(self.text, holder, "progressToken")
+    }
+
+    /// The request that a cancellation is about.
+    pub fn cancelled(&self) -> Option<Span> {
+        let params = self.envelope.params.filter(|_| self.method() == "notifications/cancelled")?;
+        walk::member(self.text, params, "requestId")
+    }
+
+    /// The `subscriptions/listen` that a notification belongs to.
+    pub fn subscription(&self) -> Option<Span> {
+        walk::member(self.text, self.meta()?, SUBSCRIPTION)
+    }
+
+    /// Whether the answer is read and may be changed; of others not even the end is waited for.
+    pub fn is_reshaped(&self) -> bool {
+        row_of(&self.method()).reads_the_answer()
+    }
+
+    /// A place of the text that it was read from.
+    pub fn at(&self, place: Span) -> &'a str {
+        place.of(self.text)
+    }
+
+    /// Where its id lies.
+    pub fn id_place(&self) -> Option<Span> {
+        self.envelope.id
+    }
+
+    /// Where it lies itself.
+    pub fn whole(&self) -> Span {
+        self.envelope.whole
+    }
+
+    /// The arguments of a call.
+    pub fn arguments(&self) -> Option<&'a str> {
+        let arguments = walk::member(self.text, self.envelope.params?, "arguments")?;
+        Some(arguments.of(self.text))
+    }
+
+    fn meta(&self) -> Option<Span> {
+        walk::member(self.text, self.envelope.params?, "_meta")
+    }
+}

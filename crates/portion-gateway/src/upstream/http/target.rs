@@ -1,0 +1,136 @@
+//! Where an MCP server is, and what each request to it carries.
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::http::uri::{InvalidUri, PathAndQuery, Uri};
+use thiserror::Error;
+
+/// A server and what is added to each request to it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    url: Uri,
+    headers: HeaderMap,
+}
+
+/// Why something is no target. The values of headers are never shown: they may be secret.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// It cannot be read.
+    #[error("`{0}` is no URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
+    NoUrl(String, #[source] InvalidUri),
+    /// A scheme that is not spoken, or none.
+    #[error("`{0}` is neither http:// nor https://; write the whole URL, such as http://127.0.0.1:3000/mcp")]
+    Scheme(String),
+    /// No host.
+    #[error("`{0}` names no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
+    NoHost(String),
+    /// A password in a URL ends up in logs.
+    #[error("the URL holds a user or password; give it as --header 'Authorization: …' instead")]
+    UserInfo,
+    /// No name, colon and value.
+    #[error("a header is written as 'Name: value'; this one has no colon")]
+    NoColon,
+    /// A name that HTTP does not allow.
+    #[error("`{0}` is no name of a header")]
+    HeaderName(String),
+    /// A value that HTTP does not allow.
+    #[error("the value of the header `{0}` has characters that HTTP does not allow")]
+    HeaderValue(String),
+}
+
+impl Target {
+    /// Reads a URL.
+    ///
+    /// # Errors
+    /// [`TargetError`] says what to mend.
+    pub fn new(url: &str) -> Result<Self, TargetError> {
+        let uri: Uri = url.parse().map_err(|error| TargetError::NoUrl(url.to_owned(), error))?;
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(TargetError::UserInfo);
+        }
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(TargetError::Scheme(url.to_owned()));
+        }
+        if uri.host().is_none_or(str::is_empty) {
+            return Err(TargetError::NoHost(url.to_owned()));
+        }
+        Ok(Self { url: uri, headers: HeaderMap::new() })
+    }
+
+    /// The same with a header that each request gets, in place of one of that name; `line` is `Name: value`.
+    ///
+    /// # Errors
+    /// [`TargetError`] says what to mend.
+    pub fn with_header(mut self, line: &str) -> Result<Self, TargetError> {
+        let (name, value) = line.split_once(':').ok_or(TargetError::NoColon)?;
+        let name = name.trim();
+        let parsed: HeaderName = name.parse().map_err(|_| TargetError::HeaderName(name.to_owned()))?;
+        let mut value =
+            HeaderValue::from_str(value.trim()).map_err(|_| TargetError::HeaderValue(name.to_owned()))?;
+        value.set_sensitive(true);
+        self.headers.append(parsed, value);
+        Ok(self)
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &Uri {
+        &self.url
+    }
+
+    /// What each request gets, in place of what it has of these names.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Another place on the same server.
+    pub fn elsewhere(&self, path: PathAndQuery) -> Uri {
+        let mut parts = self.url.clone().into_parts();
+        parts.path_and_query = Some(path);
+        // Scheme and authority are those of a whole URL.
+        Uri::from_parts(parts).unwrap_or_else(|_| self.url.clone())
+    }
+
+    /// Adds what each request gets.
+    pub fn adorn(&self, headers: &mut HeaderMap) {
+        for name in self.headers.keys() {
+            headers.remove(name);
+        }
+        for (name, value) in &self.headers {
+            headers.append(name, value.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Target;
+
+    fn check(url: &str, expect: &str) {
+        let said = match Target::new(url) {
+            Ok(target) => target.url().to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert!(said.contains(expect), "{url}: {said}");
+    }
+
+    #[test]
+    fn reads_urls_and_says_what_is_wrong() {
+        check("http://127.0.0.1:3000/mcp?x=1", "http://127.0.0.1:3000/mcp?x=1");
+        check("https://[::1]:1/", "https://[::1]:1/");
+        check("127.0.0.1:3000", "neither http:// nor https://");
+        check("/mcp", "neither http:// nor https://");
+        check("ftp://x/", "neither http:// nor https://");
+        check("http://user:secret@host/", "--header");
+        check("http://a b/", "no URL");
+    }
+
+    #[test]
+    fn a_header_is_a_name_and_a_value() {
+        let target = Target::new("http://x/").expect("a URL");
+        let with = |line| target.clone().with_header(line).map_err(|error| error.to_string());
+        assert_eq!(with("A: b:c ").expect("fine").headers()["a"], "b:c");
+        assert!(with("Authorization Bearer secret").expect_err("no colon").contains("no colon"));
+        assert!(with("a b: c").expect_err("a name").contains("no name"));
+        let error = with("A: sec\nret").expect_err("a value");
+        assert!(error.contains("`A`") && !error.contains("sec"), "{error}");
+    }
+}
