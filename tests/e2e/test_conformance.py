@@ -22,10 +22,6 @@ ROUTES = {
     "stdio": lambda start: start(served("--", *FIXTURE, "--stdio")),
 }
 
-BY_NATURE = {
-    # "scenario: check (name)": "why it cannot hold with this upstream"
-}
-
 
 def run(suite, route, folder):
     """The suite's checks over a route of its own, so that runs side by side do not meet."""
@@ -71,4 +67,5 @@ def test_the_fixture_server_passes(outcomes, suite):
 def test_what_passes_directly_passes_through_portion(outcomes, suite, route):
     direct = outcomes[suite.name, "direct"].result()
     through = outcomes[suite.name, route].result()
-    assert not worse(direct, through)
+    lost = worse(direct, through)
+    assert not lost, "\n".join(lost)
