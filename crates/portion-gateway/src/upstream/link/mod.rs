@@ -3,6 +3,8 @@
 //! Both ends of a [`Link`] are held by tasks: what is said to the server goes into its [`Outbox`], what the server says
 //! comes out of its [`Inbox`], in order. What carries them is a process's pipes (`child`) or HTTP.
 
+mod child;
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -10,6 +12,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::frame::Frame;
+pub use child::ChildDial;
 
 /// Messages that may wait on a link, each way. Whoever is faster than the other end waits.
 const WAITING: usize = 64;

@@ -53,7 +53,7 @@ pub(crate) struct Options {
     /// A further Host by which we may be asked, on loopback
     #[arg(long = "allow-host", value_name = "HOST")]
     hosts: Vec<String>,
-    /// An Origin whose pages may ask, such as https://app.example.com
+    /// An Origin whose pages may ask, such as `https://app.example.com`
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
     #[command(flatten)]
@@ -87,23 +87,28 @@ async fn serve(options: &Options) -> Outcome {
     let limits = Limits { body: options.shaping.message_limit(), ..Limits::default() };
     let door = Arc::new(Door::new(guard, limits, backends));
     let leave = Arc::new(Latch::default());
-    let serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
-    let signal = tokio::select! {
-        signal = signals.next() => signal,
-        ended = serving => {
+    let mut serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
+    let code = tokio::select! {
+        signal = signals.next() => 128 + signal,
+        ended = &mut serving => {
             ended??;
             return Ok(ExitCode::SUCCESS);
         }
     };
     leave.set();
-    Ok(ExitCode::from(128 + signal))
+    // Whoever is in a hurry says so once more.
+    tokio::select! {
+        ended = serving => ended??,
+        _ = signals.next() => {}
+    }
+    Ok(ExitCode::from(code))
 }
 
 /// The servers, by the paths at which they are served.
 fn backends(options: &Options) -> Result<Vec<(String, Upstream)>, String> {
-    let one = if let Some(url) = &options.url { Some(Upstream::Url(url.clone())) } else { None };
+    let url = options.url.clone().map(Upstream::Url);
     let one =
-        one.or_else(|| (!options.command.is_empty()).then(|| Upstream::Command(options.command.clone())));
+        url.or_else(|| (!options.command.is_empty()).then(|| Upstream::Command(options.command.clone())));
     if let Some(upstream) = one {
         return Ok(vec![("/mcp".to_owned(), upstream)]);
     }
