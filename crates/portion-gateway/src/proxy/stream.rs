@@ -80,14 +80,18 @@ impl Passing {
     /// What passes next; `None` at the end.
     async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
         while !self.over {
-            let frame = match timeout(SILENCE, self.body.frame()).await {
+            let came = tokio::select! {
+                came = timeout(SILENCE, self.body.frame()) => came,
+                () = self.whose.leaving() => return None,
+            };
+            let frame = match came {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(broken))) => return Some(self.breaks_off(broken)),
+                Ok(Some(Err(broken))) => return Some(self.breaks_off(broken).await),
                 Ok(None) => {
                     self.over = true;
                     return self.ends().map(Ok);
                 }
-                Err(_) => return Some(self.breaks_off(Broken("the server fell silent".into()))),
+                Err(_) => return Some(self.breaks_off(Broken("the server fell silent".into())).await),
             };
             let Some(bytes) = frame.data_ref() else { continue };
             let mut out = Vec::with_capacity(bytes.len());
@@ -143,10 +147,13 @@ impl Passing {
         (!all.is_empty()).then(|| all.into())
     }
 
-    fn breaks_off(&mut self, broken: Broken) -> Result<Bytes, Broken> {
+    /// The stream has broken off. What can be resumed will be, unless the server takes no connections any more.
+    async fn breaks_off(&mut self, broken: Broken) -> Result<Bytes, Broken> {
         self.over = true;
         let told = match &self.whose {
-            Whose::Post { post, resumable: false } => post.lost(&broken),
+            Whose::Post { post, resumable } if !resumable || post.inner.outward.is_deserted().await => {
+                post.lost(&broken)
+            }
             _ => Vec::new(),
         };
         if told.is_empty() {
@@ -160,6 +167,14 @@ impl Passing {
 }
 
 impl Whose {
+    /// Returns once nobody need be listening any more.
+    async fn leaving(&self) {
+        match self {
+            Self::Post { .. } => std::future::pending().await,
+            Self::Session { inner, .. } => inner.leaving.wait().await,
+        }
+    }
+
     /// What the client hears of what the server said.
     async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
         let (session, inner, headers) = match self {
