@@ -39,7 +39,9 @@ pub enum Frame {
 pub struct Frames<R> {
     source: R,
     limit: usize,
-    scratch: Box<[u8]>,
+    /// Made when it is needed first.
+    scratch: Vec<u8>,
+    scratch_bytes: usize,
     /// What of `scratch` has been read and not yet been handed out.
     fresh: std::ops::Range<usize>,
     over: bool,
@@ -48,7 +50,14 @@ pub struct Frames<R> {
 impl<R: Read> Frames<R> {
     /// Frames of at most `limit` bytes each.
     pub fn new(source: R, limit: usize) -> Self {
-        Self { source, limit, scratch: vec![0; SCRATCH_BYTES].into_boxed_slice(), fresh: 0..0, over: false }
+        let (scratch, scratch_bytes) = (Vec::new(), SCRATCH_BYTES);
+        Self { source, limit, scratch, scratch_bytes, fresh: 0..0, over: false }
+    }
+
+    /// The same, reading at most `bytes` at once: for one of many streams that are idle most of the time.
+    #[must_use]
+    pub fn in_sips_of(self, bytes: usize) -> Self {
+        Self { scratch_bytes: bytes, ..self }
     }
 
     fn frame(&mut self) -> io::Result<Option<Frame>> {
@@ -72,6 +81,9 @@ impl<R: Read> Frames<R> {
 
     fn refill(&mut self) -> io::Result<()> {
         self.fresh = 0..0;
+        if self.scratch.is_empty() {
+            self.scratch = vec![0; self.scratch_bytes];
+        }
         loop {
             match self.source.read(&mut self.scratch) {
                 Ok(read) => {

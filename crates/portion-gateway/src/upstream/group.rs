@@ -16,19 +16,46 @@ pub(super) enum Push {
 }
 
 #[cfg(unix)]
-pub(super) use unix::{lead_group, push, wait_unreaped, widen};
+pub(super) use unix::{Exit, lead_group, push, widen};
 
 #[cfg(not(unix))]
 pub(super) use other::{lead_group, push, widen};
 
 #[cfg(unix)]
 mod unix {
+    use std::io;
     use std::os::fd::AsFd;
     use std::os::unix::process::CommandExt;
 
     use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
+    use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
     use super::{Child, Command, Push};
+
+    /// Tells when a process has ended, and leaves it to be reaped. No thread sleeps for it: servers can be many.
+    pub(in super::super) struct Exit {
+        process: Option<Pid>,
+        /// Of any child.
+        deaths: Signals,
+    }
+
+    impl Exit {
+        pub(in super::super) fn of(child: &Child) -> io::Result<Self> {
+            Ok(Self { process: Some(Pid::from_child(child)), deaths: signal(SignalKind::child())? })
+        }
+
+        pub(in super::super) async fn wait(&mut self) {
+            while let Some(process) = self.process {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+                match waitid(WaitId::Pid(process), options) {
+                    Ok(None) | Err(rustix::io::Errno::INTR) => drop(self.deaths.recv().await),
+                    // An error means that there is nobody to wait for.
+                    Ok(Some(_)) | Err(_) => self.process = None,
+                }
+            }
+        }
+    }
 
     /// Makes what the command starts the leader of a new group.
     pub(in super::super) fn lead_group(command: &mut Command) {
@@ -43,13 +70,6 @@ mod unix {
         };
         // An error means that there is nobody left to end.
         let _ = kill_process_group(Pid::from_child(child), signal);
-    }
-
-    /// Blocks until the process has ended, and leaves it to be reaped.
-    pub(in super::super) fn wait_unreaped(process: u32) {
-        let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return };
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while matches!(waitid(WaitId::Pid(pid), options), Err(rustix::io::Errno::INTR) | Ok(None)) {}
     }
 
     /// Makes a pipe hold `bytes`, where the system has that and allows it.

@@ -27,7 +27,7 @@ pub struct Child {
     stdin: Option<ChildStdin>,
     output: Option<Frames<Output>>,
     #[cfg(unix)]
-    exited: tokio::sync::watch::Receiver<bool>,
+    exit: group::Exit,
     buried: Arc<AtomicBool>,
     ended: Option<Ended>,
 }
@@ -69,11 +69,19 @@ impl Child {
     ///
     /// # Errors
     /// [`SpawnError`] says what to mend.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with IO enabled.
     pub fn spawn(program: &OsStr, args: &[OsString], message_limit: usize) -> Result<Self, SpawnError> {
         let mut command = Command::new(program);
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         group::lead_group(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
+        #[cfg(unix)]
+        let exit = group::Exit::of(&process).map_err(|error| {
+            group::push(&mut process, Push::Hard);
+            SpawnError::Other(program.to_string_lossy().into_owned(), error)
+        })?;
         let buried = Arc::new(AtomicBool::new(false));
         let stdin = process.stdin.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
         let stdout = process.stdout.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
@@ -82,7 +90,7 @@ impl Child {
         });
         Ok(Self {
             #[cfg(unix)]
-            exited: watch_exit(process.id()),
+            exit,
             process,
             stdin,
             output,
@@ -109,8 +117,7 @@ impl Child {
     /// Waits until the process has ended; those that it started may still run.
     #[cfg(unix)]
     pub async fn exited(&mut self) {
-        // An error means that the thread that waits for it is gone, and it only goes with the process.
-        let _ = self.exited.wait_for(|exited| *exited).await;
+        self.exit.wait().await;
     }
 
     /// Waits until the process has ended; those that it started may still run.
@@ -226,16 +233,6 @@ impl Read for Output {
         self.rest -= read;
         Ok(read)
     }
-}
-
-#[cfg(unix)]
-fn watch_exit(process: u32) -> tokio::sync::watch::Receiver<bool> {
-    let (say, exited) = tokio::sync::watch::channel(false);
-    std::thread::spawn(move || {
-        group::wait_unreaped(process);
-        let _ = say.send(true);
-    });
-    exited
 }
 
 #[cfg(all(test, unix))]

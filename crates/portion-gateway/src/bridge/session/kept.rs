@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use super::desk::Event;
+use super::stream::Event;
 
 /// Bytes that are kept; the latest message always is.
 const BYTES: usize = 32 << 10;

@@ -2,6 +2,7 @@
 //!
 //! - `conversation`: one session
 //! - `desk`: whose is what its server says
+//! - `stream`: what is on its way by one answer
 //! - `kept`: what was delivered and may have got lost
 //! - `reader`: a client that hears a stream
 
@@ -9,6 +10,7 @@ mod conversation;
 mod desk;
 mod kept;
 mod reader;
+mod stream;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -26,6 +26,8 @@ const END_GRACE: Duration = Duration::from_secs(1);
 const CODE_GRACE: Duration = Duration::from_millis(200);
 /// How long those whom a dead server left behind may still hold its output.
 const DRAIN: Duration = Duration::from_millis(100);
+/// How much is read at once: links are many, and mostly idle.
+const SIP_BYTES: usize = 16 << 10;
 /// A thread here does nothing but read or write.
 const STACK_BYTES: usize = 256 << 10;
 
@@ -93,7 +95,7 @@ fn write(mut outgoing: mpsc::Receiver<Vec<u8>>, mut stdin: ChildStdin, pipes: &P
 
 fn read(output: Frames<Output>, incoming: &mpsc::Sender<Said>, pipes: &Pipes) {
     // A stream that fails ends as one that ends does.
-    for frame in output.map_while(Result::ok) {
+    for frame in output.in_sips_of(SIP_BYTES).map_while(Result::ok) {
         if incoming.blocking_send(Said::Frame(frame)).is_err() {
             break;
         }

@@ -6,12 +6,11 @@
 //! | progress | the post whose request gave that token |
 //! | anything else | the post that waits, if it is the only one; else the listening stream, if there is one; else the latest post that takes a stream; else it is kept until somebody listens |
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-
 use super::kept::Kept;
+use super::stream::{Event, Stream};
 use crate::front::http::refusal;
 use crate::mcp::{Heard, Ids, Note, Role};
 
@@ -21,9 +20,6 @@ pub(super) const LISTENING: u64 = 0;
 const UNHEARD_BYTES: usize = 256 << 10;
 /// How long what waits for a client that has left is kept.
 const UNHEARD: Duration = Duration::from_mins(5);
-/// What may wait for a client that reads slowly, before the server waits as well.
-const AHEAD_BYTES: usize = 1 << 20;
-const AHEAD: usize = 1024;
 /// JSON-RPC has no code for it; others use this one.
 const CANCELLED: i32 = -32800;
 
@@ -41,30 +37,6 @@ pub(super) struct Desk {
     /// When a client last did anything.
     touched: Instant,
     over: bool,
-}
-
-/// What is on its way to the client by one answer over HTTP, or by several where it lost the first.
-#[derive(Debug, Default)]
-struct Stream {
-    queue: VecDeque<Event>,
-    bytes: usize,
-    /// Answers still to come.
-    owed: usize,
-    /// The requests that are to be answered, by their ids as they were written.
-    ids: Vec<String>,
-    /// The client takes other messages than answers on it.
-    is_open: bool,
-    reader: Option<u64>,
-    /// When the last reader left.
-    left: Option<Instant>,
-}
-
-/// A message on a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Event {
-    pub number: u64,
-    pub data: Bytes,
-    pub answer: bool,
 }
 
 /// A place at a stream: the last one given out is the one that counts.
@@ -107,7 +79,7 @@ impl Desk {
             }
         }
         let ids: Vec<String> = heard.requests().map(|request| request.id().to_owned()).collect();
-        self.streams.insert(stream, Stream { owed: ids.len(), ids, is_open, ..Stream::default() });
+        self.streams.insert(stream, Stream::of_post(ids, is_open));
         self.sit(stream, now)
     }
 
@@ -119,9 +91,7 @@ impl Desk {
         if lost.is_empty() && !self.streams.contains_key(&stream) {
             return None;
         }
-        let resumed = self.streams.entry(stream).or_default();
-        resumed.bytes += lost.iter().map(|event| event.data.len()).sum::<usize>();
-        lost.into_iter().rev().for_each(|event| resumed.queue.push_front(event));
+        self.streams.entry(stream).or_default().push_back_in_front(lost);
         Some(self.sit(stream, now))
     }
 
@@ -131,8 +101,7 @@ impl Desk {
         else {
             return Next::End;
         };
-        if let Some(event) = stream.queue.pop_front() {
-            stream.bytes -= event.data.len();
+        if let Some(event) = stream.pop() {
             self.kept.keep(seat.stream, event.clone(), now);
             return Next::Event(event);
         }
@@ -143,7 +112,7 @@ impl Desk {
     /// Whether [`next`](Self::next) has anything to say.
     pub(super) fn is_ready(&self, seat: Seat) -> bool {
         self.streams.get(&seat.stream).filter(|s| s.reader == Some(seat.reader)).is_none_or(|stream| {
-            !stream.queue.is_empty() || self.over || (seat.stream != LISTENING && stream.owed == 0)
+            !stream.is_empty() || self.over || (seat.stream != LISTENING && stream.owed == 0)
         })
     }
 
@@ -154,7 +123,7 @@ impl Desk {
             return;
         };
         (stream.reader, stream.left, self.touched) = (None, Some(now), now);
-        let is_over = stream.owed == 0 && stream.queue.is_empty();
+        let is_over = stream.owed == 0 && stream.is_empty();
         if seat.stream != LISTENING && (is_over || !can_return) {
             self.remove(seat.stream);
             if !can_return {
@@ -211,9 +180,7 @@ impl Desk {
 
     /// Whether the client reads a stream so slowly that the server should wait.
     pub(super) fn is_full(&self, stream: u64) -> bool {
-        self.streams.get(&stream).filter(|stream| stream.reader.is_some()).is_some_and(|stream| {
-            stream.queue.len() > AHEAD || (stream.bytes > AHEAD_BYTES && stream.queue.len() > 1)
-        })
+        self.streams.get(&stream).is_some_and(Stream::is_full)
     }
 
     /// Since when no client reads here nor has asked anything; `None` while one reads.
@@ -290,8 +257,7 @@ impl Desk {
         let event = Event { number: self.number(), data: data.into(), answer: answers > 0 };
         let Some(stream) = self.streams.get_mut(&number) else { return };
         stream.owed = stream.owed.saturating_sub(answers);
-        stream.bytes += event.data.len();
-        stream.queue.push_back(event);
+        stream.push(event);
         if stream.reader.is_none() {
             self.let_go_of_unheard();
         }
@@ -299,18 +265,18 @@ impl Desk {
 
     /// Drops the oldest of what nobody hears, where that is too much.
     fn let_go_of_unheard(&mut self) {
-        let unheard = |stream: &&mut Stream| stream.reader.is_none() && !stream.queue.is_empty();
         loop {
-            let (mut bytes, mut messages) = (0, 0);
-            let streams = self.streams.values_mut().filter(unheard);
-            let oldest = streams
-                .inspect(|stream| (bytes, messages) = (bytes + stream.bytes, messages + stream.queue.len()))
-                .min_by_key(|stream| stream.queue.front().map(|event| event.number));
+            let unheard =
+                self.streams.values_mut().filter(|stream| stream.reader.is_none() && !stream.is_empty());
+            let (mut messages, mut bytes) = (0, 0);
+            let counted = unheard.inspect(|stream| {
+                let (more, larger, _) = stream.backlog();
+                (messages, bytes) = (messages + more, bytes + larger);
+            });
+            let oldest = counted.min_by_key(|stream| stream.backlog().2);
             let Some(oldest) = oldest.filter(|_| bytes > UNHEARD_BYTES && messages > 1) else { return };
-            if let Some(event) = oldest.queue.pop_front() {
-                oldest.bytes -= event.data.len();
-                tracing::warn!("dropped a message of the server that nobody came to hear");
-            }
+            oldest.pop();
+            tracing::warn!("dropped a message of the server that nobody came to hear");
         }
     }
 
@@ -328,5 +294,4 @@ fn read<T: Default>(data: &[u8], so: impl FnOnce(&Heard<'_>) -> T) -> T {
 }
 
 #[cfg(test)]
-#[path = "desk_tests.rs"]
 mod tests;
