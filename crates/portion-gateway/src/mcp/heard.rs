@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use portion_core::span::Span;
 
-use super::envelope::{Envelope, parse};
+use super::envelope::{Envelope, id_key, parse};
 pub use super::envelope::{NotRpc, Role};
 use super::lane::row_of;
 use super::walk;
@@ -33,6 +33,11 @@ pub struct Heard<'a> {
 pub struct Note<'a> {
     text: &'a str,
     envelope: Envelope,
+}
+
+/// What tells ids apart: as they were written, but strings however they are escaped.
+pub fn same(raw_id: &str) -> String {
+    id_key(raw_id)
 }
 
 impl<'a> Heard<'a> {
@@ -66,6 +71,11 @@ impl<'a> Note<'a> {
     /// The id as it was written; `null` where there is none.
     pub fn id(&self) -> &'a str {
         self.envelope.raw_id(self.text)
+    }
+
+    /// What its id is known by, however it is spelled: see [`same`].
+    pub fn key(&self) -> String {
+        same(self.id())
     }
 
     /// The method; empty in a response.
@@ -132,6 +142,26 @@ impl<'a> Note<'a> {
     pub fn arguments(&self) -> Option<&'a str> {
         let arguments = walk::member(self.text, self.envelope.params?, "arguments")?;
         Some(arguments.of(self.text))
+    }
+
+    /// The revision that an answer to `initialize` settles on.
+    pub fn settled(&self) -> Option<String> {
+        walk::string(self.text, self.result()?, "protocolVersion")
+    }
+
+    /// The text that it was read from.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Where its params lie.
+    pub(super) fn params(&self) -> Option<Span> {
+        self.envelope.params
+    }
+
+    /// Where its result lies.
+    pub(super) fn result(&self) -> Option<Span> {
+        self.envelope.result
     }
 
     fn meta(&self) -> Option<Span> {

@@ -9,6 +9,7 @@
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, and what we add to it
 //! - `heard`: what a transport must know of a message to carry it
+//! - `mirror`: what HTTP repeats of a message in its header fields
 //! - `controls`: our own parameters, taken out of a call's arguments
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
@@ -19,10 +20,11 @@ mod envelope;
 mod heard;
 mod lane;
 mod lanes;
+pub mod mirror;
 mod result;
 mod splice;
 mod walk;
 
-pub use heard::{Heard, NotRpc, Note, Role};
+pub use heard::{Heard, NotRpc, Note, Role, same};
 pub use lane::{McpLane, READ_TOOL};
 pub use lanes::Lanes;
