@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod limits;
 mod log;
+mod remote;
 mod tips;
 
 use std::error::Error;
