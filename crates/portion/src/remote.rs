@@ -10,7 +10,7 @@ use thiserror::Error as ThisError;
 
 /// What each request to the server carries, and how it is asked.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct Options {
+pub(crate) struct Way {
     /// A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from the
     /// environment, $$ is a dollar sign
     #[arg(long = "header", value_name = "FIELD", requires = "url")]
@@ -28,7 +28,7 @@ pub(crate) enum Transport {
     Sse,
 }
 
-impl Options {
+impl Way {
     /// The server at this URL, whose messages may have so many bytes.
     ///
     /// # Errors

@@ -166,7 +166,8 @@ impl<L: Lane + 'static> Ends<L> {
         let _ = timeout(DRAIN, self.from_server.close()).await;
         let _ = timeout(DRAIN, self.from_client.close()).await;
         let why = self.gone.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let answers = self.lane.server_gone(&why.as_deref().unwrap_or("the connection to the server was closed"));
+        let answers =
+            self.lane.server_gone(&why.as_deref().unwrap_or("the connection to the server was closed"));
         let (ends, (done, sent)) = (Arc::clone(self), tokio::sync::oneshot::channel());
         thread::spawn(move || {
             for answer in answers {

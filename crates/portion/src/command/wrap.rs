@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    remote: remote::Options,
+    way: remote::Way,
     /// The name under which our reading tool is listed
     #[arg(long, value_name = "NAME", env = "PORTION_READ_TOOL", default_value = READ_TOOL, value_parser = tool_name, hide_env_values = true)]
     read_tool: String,
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };
     let gateway = Arc::new(Gateway::new(settings));
     let lane = Arc::new(McpLane::new(gateway, Scope::of(LOCAL), &options.read_tool, message_limit));
-    let remote = options.url.as_deref().map(|url| options.remote.remote(url, message_limit)).transpose()?;
+    let remote = options.url.as_deref().map(|url| options.way.remote(url, message_limit)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.

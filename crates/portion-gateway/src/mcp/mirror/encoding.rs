@@ -12,7 +12,8 @@ const END: &str = "?=";
 /// at an end, and what looks like that form already.
 pub fn encoded(text: &str) -> Cow<'_, str> {
     let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && text == text.trim_matches(' ');
-    let looks_encoded = text.len() >= BEGIN.len() + END.len() && text.starts_with(BEGIN) && text.ends_with(END);
+    let looks_encoded =
+        text.len() >= BEGIN.len() + END.len() && text.starts_with(BEGIN) && text.ends_with(END);
     if survives && !looks_encoded {
         return Cow::Borrowed(text);
     }

@@ -116,10 +116,11 @@ mod tests {
             all,
             &[("mcp-param-region", "eu"), ("mcp-param-n", "42"), ("mcp-param-dry-run", "true")],
         );
-        check(schema, r#"{"region":" é","n":1.2e2}"#, &[
-            ("mcp-param-region", "=?base64?IMOp?="),
-            ("mcp-param-n", "120"),
-        ]);
+        check(
+            schema,
+            r#"{"region":" é","n":1.2e2}"#,
+            &[("mcp-param-region", "=?base64?IMOp?="), ("mcp-param-n", "120")],
+        );
         check(schema, r#"{"region":null,"n":[1],"in":"flat"}"#, &[]);
         check(schema, "{}", &[]);
     }
@@ -142,7 +143,8 @@ mod tests {
             check(&schema, r#"{"good":"1","bad":"2"}"#, &[]);
         }
         // Data are no schema.
-        let data = r#"{"properties":{"good":{"type":"string","x-mcp-header":"Good","default":{"x-mcp-header":1}}}}"#;
+        let data =
+            r#"{"properties":{"good":{"type":"string","x-mcp-header":"Good","default":{"x-mcp-header":1}}}}"#;
         check(data, r#"{"good":"1"}"#, &[("mcp-param-good", "1")]);
     }
 

@@ -15,7 +15,7 @@ mod trouble;
 mod wire;
 
 pub use client::{Client, NoClient, Unreachable};
-pub(crate) use place::{resolve, same_origin};
+pub(crate) use place::{named, resolve, same_origin};
 pub(crate) use stream::{Item, Resume, Stream};
 pub use target::{Target, TargetError};
 pub use trouble::{Refused, Trouble};

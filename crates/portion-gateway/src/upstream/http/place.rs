@@ -16,7 +16,8 @@ pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     if let Some(rest) = reference.strip_prefix("//") {
         return format!("{scheme}://{rest}").parse().ok();
     }
-    let (path, query) = reference.split_once('?').map_or((reference, None), |(path, query)| (path, Some(query)));
+    let (path, query) =
+        reference.split_once('?').map_or((reference, None), |(path, query)| (path, Some(query)));
     let path = match path {
         "" => base.path().to_owned(),
         _ if path.starts_with('/') => without_dots(path),
@@ -41,6 +42,13 @@ pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
         plain.then(|| (scheme, authority.host().to_ascii_lowercase(), port))
     };
     origin(a).is_some() && origin(a) == origin(b)
+}
+
+/// A place in words: without its query, which may hold what is secret.
+pub(crate) fn named(uri: &Uri) -> String {
+    let (scheme, authority) =
+        (uri.scheme_str().unwrap_or_default(), uri.authority().map_or("", Authority::as_str));
+    format!("{scheme}://{authority}{}", uri.path())
 }
 
 fn default_port(scheme: &Scheme) -> Option<u16> {

@@ -7,6 +7,7 @@ use hyper::{StatusCode, Uri};
 use thiserror::Error;
 
 use super::Unreachable;
+use super::place::named;
 use crate::http::body::Broken;
 use crate::http::encoding::Unknown;
 
@@ -28,7 +29,7 @@ pub enum Trouble {
     )]
     Foreign {
         /// Who was asked.
-        url: Uri,
+        url: String,
         /// What came instead.
         what: String,
     },
@@ -39,23 +40,32 @@ pub enum Trouble {
     #[error("{0}; whether the server has acted cannot be told, so look before asking again")]
     Broken(#[from] Broken),
     /// The answer ended, and the request was not answered in it.
-    #[error("the server's answer ended {0}; whether it has acted cannot be told, so look before asking again")]
+    #[error(
+        "the server's answer ended {0}; whether it has acted cannot be told, so look before asking again"
+    )]
     Ended(&'static str),
     /// The session is over, and there is no new one.
     #[error("the server has ended the session, and a new one cannot be had: {0}; restart the client")]
     NoSession(Box<Trouble>),
     /// A server of 2024-11-05 that does not say where to post.
-    #[error("{0}")]
+    #[error(
+        "{0} opens a stream that does not begin with the place to post to; check that the URL is that of an MCP server with HTTP+SSE"
+    )]
     NoEndpoint(String),
+    /// One that says somewhere else.
+    #[error(
+        "{0} wants messages posted to another server, which is not done; give that server's own URL if you trust it"
+    )]
+    Elsewhere(String),
 }
 
 /// An answer with an error status.
 #[derive(Clone, Debug, Error)]
 pub struct Refused {
     /// Who answered.
-    pub url: Uri,
+    url: String,
     /// The status.
-    pub status: StatusCode,
+    pub(crate) status: StatusCode,
     /// What it said besides, as far as it can be shown.
     said: String,
     challenge: String,
@@ -80,23 +90,28 @@ impl Trouble {
                 refused.status.is_server_error()
                     || matches!(refused.status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
             }
-            Self::Foreign { .. } | Self::Compressed(_) | Self::NoSession(_) | Self::NoEndpoint(_) => false,
+            Self::Foreign { .. }
+            | Self::Compressed(_)
+            | Self::NoSession(_)
+            | Self::NoEndpoint(_)
+            | Self::Elsewhere(_) => false,
         }
     }
 }
 
 impl Refused {
     /// Reads the head of an answer; `said` is what its body says.
-    pub(crate) fn new(url: Uri, status: StatusCode, headers: &HeaderMap, said: &str) -> Self {
+    pub(crate) fn new(url: &Uri, status: StatusCode, headers: &HeaderMap, said: &str) -> Self {
         let field = |name: HeaderName| {
-            let values: Vec<String> = headers.get_all(name).iter().map(|value| shown(value.as_bytes())).collect();
+            let values: Vec<String> =
+                headers.get_all(name).iter().map(|value| shown(value.as_bytes())).collect();
             values.join(", ")
         };
         let challenge = field(WWW_AUTHENTICATE);
         let (location, retry_after) = (field(LOCATION), field(RETRY_AFTER));
         let is_page = field(CONTENT_TYPE).contains("html");
         let said = if is_page { String::new() } else { shown(said.as_bytes()) };
-        Self { url, status, said, challenge, location, retry_after }
+        Self { url: named(url), status, said, challenge, location, retry_after }
     }
 }
 
@@ -168,7 +183,8 @@ mod tests {
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
         let status = status.try_into().expect("a status");
-        let refused = Refused::new("http://h/mcp".parse().expect("a URL"), status, &fields, said).to_string();
+        let refused =
+            Refused::new(&"http://h/mcp?key=x".parse().expect("a URL"), status, &fields, said).to_string();
         for part in expect {
             assert!(refused.contains(part), "{refused}");
         }
@@ -176,10 +192,15 @@ mod tests {
 
     #[test]
     fn says_what_happened_and_what_to_do() {
-        check(401, &[("www-authenticate", "Bearer realm=\"x\"")], "", &[
-            "http://h/mcp answered 401 Unauthorized, and asks for Bearer realm=\"x\"; ",
-            "--header 'Authorization: ",
-        ]);
+        check(
+            401,
+            &[("www-authenticate", "Bearer realm=\"x\"")],
+            "",
+            &[
+                "http://h/mcp answered 401 Unauthorized, and asks for Bearer realm=\"x\"; ",
+                "--header 'Authorization: ",
+            ],
+        );
         check(403, &[], "Invalid\nHost", &["403 Forbidden (Invalid Host); ", "--header"]);
         check(307, &[("location", "https://h/mcp/")], "", &["it is at https://h/mcp/: "]);
         check(404, &[("content-type", "text/html")], "<html>", &["404 Not Found; check the path"]);

@@ -8,7 +8,7 @@ use hyper::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValu
 use hyper::{Method, Request, StatusCode, Uri};
 use tokio::time::timeout;
 
-use super::place::{resolve, same_origin};
+use super::place::{named, resolve, same_origin};
 use super::stream::{Resume, Stream};
 use super::trouble::{Refused, Trouble};
 use super::{Client, Target};
@@ -57,7 +57,7 @@ impl Answered {
             Answer::Words(said) => said.into(),
             Answer::Nothing | Answer::TooLarge(_) | Answer::Stream(_) => "".into(),
         };
-        Refused::new(self.url.clone(), self.status, &self.headers, &said)
+        Refused::new(&self.url, self.status, &self.headers, &said)
     }
 }
 
@@ -97,7 +97,7 @@ impl Wire {
         match answered {
             Answered { answer: Answer::Stream(stream), .. } => Ok(stream),
             answered if answered.status.is_success() => {
-                Err(Trouble::Foreign { url: answered.url, what: "no event stream".into() })
+                Err(Trouble::Foreign { url: named(&answered.url), what: "no event stream".into() })
             }
             answered => Err(answered.refusal().into()),
         }
@@ -132,7 +132,7 @@ impl Wire {
                 && let Some(location) = head.headers.get(LOCATION).and_then(|value| value.to_str().ok())
                 && let Some(next) = resolve(&url, location).filter(|next| same_origin(next, &url))
             {
-                tracing::info!(from = %url, to = %next, "the server has moved");
+                tracing::info!(from = named(&url), to = named(&next), "the server has moved");
                 if elsewhere.is_none() {
                     self.at.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&next);
                 }
@@ -168,7 +168,11 @@ impl Wire {
         if kind != "application/json" {
             let is_empty = matches!(body::whole(body, 0).await, Ok(nothing) if nothing.is_empty());
             let what = if kind.is_empty() { "something".to_owned() } else { kind };
-            return if is_empty { Ok(Answer::Nothing) } else { Err(Trouble::Foreign { url: url.clone(), what }) };
+            return if is_empty {
+                Ok(Answer::Nothing)
+            } else {
+                Err(Trouble::Foreign { url: named(url), what })
+            };
         }
         match body::whole(body, self.limit).await {
             Ok(json) => Ok(Answer::Json(json)),

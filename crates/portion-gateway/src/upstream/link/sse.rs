@@ -16,7 +16,9 @@ use super::{Carrier, Dial, Dialling, Link, NoLink, Said};
 use crate::frame::Frame;
 use crate::latch::Latch;
 use crate::mcp::{Heard, Role};
-use crate::upstream::http::{Client, Item, Resume, Stream, Target, Trouble, Wire, resolve, same_origin};
+use crate::upstream::http::{
+    Client, Item, Resume, Stream, Target, Trouble, Wire, named, resolve, same_origin,
+};
 
 /// How long a server may take to name the place.
 const NAMING: Duration = Duration::from_secs(10);
@@ -68,19 +70,15 @@ impl Sse {
     pub(super) async fn open(wire: Wire) -> Result<Self, Trouble> {
         let mut stream = wire.get(HeaderMap::new(), Resume::default()).await?;
         let url = wire.url();
-        let named = timeout(NAMING, stream.next()).await;
-        let Ok(Some(Item::Event(event))) = named else {
-            let why = format!("{url} opens a stream that does not begin with the place to post to");
-            return Err(Trouble::NoEndpoint(why));
+        let first = timeout(NAMING, stream.next()).await;
+        let endpoint = match first {
+            Ok(Some(Item::Event(event))) if event.kind() == b"endpoint" => {
+                resolve(&url, &String::from_utf8_lossy(event.data()))
+            }
+            _ => return Err(Trouble::NoEndpoint(named(&url))),
         };
-        let reference = String::from_utf8_lossy(event.data());
-        if event.kind() != b"endpoint" {
-            let why = format!("{url} opens a stream that does not begin with the place to post to");
-            return Err(Trouble::NoEndpoint(why));
-        }
-        let Some(endpoint) = resolve(&url, &reference).filter(|endpoint| same_origin(endpoint, &url)) else {
-            let why = format!("{url} wants messages posted to another server, which is not done: {reference}");
-            return Err(Trouble::NoEndpoint(why));
+        let Some(endpoint) = endpoint.filter(|endpoint| same_origin(endpoint, &url)) else {
+            return Err(Trouble::Elsewhere(named(&url)));
         };
         let poster = Poster { wire, endpoint, flights: Flights::default(), over: Latch::default() };
         Ok(Self { poster: Arc::new(poster), stream })
@@ -97,7 +95,7 @@ impl Sse {
         };
         poster.over.set();
         if gone {
-            let why = format!("{} has closed its event stream", poster.wire.url());
+            let why = format!("{} has closed its event stream", named(&poster.wire.url()));
             let _ = incoming.send(Said::Gone(why)).await;
         }
     }
@@ -165,7 +163,10 @@ impl Poster {
             let text = String::from_utf8_lossy(&message);
             let heard = Heard::read(&text).ok();
             let requests = heard.iter().flat_map(Heard::requests);
-            requests.inspect(|request| self.flights.start(request, &Arc::default())).map(|r| r.id().to_owned()).collect()
+            requests
+                .inspect(|request| self.flights.start(request, &Arc::default()))
+                .map(|r| r.id().to_owned())
+                .collect()
         };
         let trouble = match self.wire.post(Some(&self.endpoint), HeaderMap::new(), message).await {
             Ok(answered) if answered.status.is_success() => return,

@@ -84,7 +84,11 @@ impl Exchange {
                     return Ok(());
                 }
                 if !self.is_waiting() {
-                    let rest = async { while let Some(item) = stream.next().await && self.pass(item).await.is_ok() {} };
+                    let rest = async {
+                        while let Some(item) = stream.next().await
+                            && self.pass(item).await.is_ok()
+                        {}
+                    };
                     let _ = timeout(AFTERWARDS, rest).await;
                     return Ok(());
                 }

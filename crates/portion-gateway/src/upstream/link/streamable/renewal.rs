@@ -31,17 +31,18 @@ impl Server {
         };
         tracing::warn!("the server has ended the session; a new one is begun");
         let ended = || Trouble::Ended("before a session began");
-        let answer = match self.post(&Letter { bytes: hello, begins_session: true, ..Letter::default() }).await? {
-            Posted::Answer(Answer::Json(json)) => json,
-            Posted::Answer(Answer::Stream(mut stream)) => loop {
-                match stream.next().await.ok_or_else(ended)? {
-                    Item::Event(event) if settled(event.data()).is_some() => break event.into_data(),
-                    Item::Event(_) | Item::TooLarge(_) => {}
-                }
-            },
-            Posted::Answer(_) => return Err(ended()),
-            Posted::NoSession(_, trouble) => return Err(trouble),
-        };
+        let answer =
+            match self.post(&Letter { bytes: hello, begins_session: true, ..Letter::default() }).await? {
+                Posted::Answer(Answer::Json(json)) => json,
+                Posted::Answer(Answer::Stream(mut stream)) => loop {
+                    match stream.next().await.ok_or_else(ended)? {
+                        Item::Event(event) if settled(event.data()).is_some() => break event.into_data(),
+                        Item::Event(_) | Item::TooLarge(_) => {}
+                    }
+                },
+                Posted::Answer(_) => return Err(ended()),
+                Posted::NoSession(_, trouble) => return Err(trouble),
+            };
         let version = settled(&answer).ok_or_else(ended)?;
         self.session().settle(&version);
         if let Some(begun) = begun {
