@@ -14,6 +14,7 @@ pub mod gateway;
 pub mod http;
 pub mod latch;
 pub mod mcp;
+pub mod proxy;
 pub mod relay;
 mod renderer;
 pub mod settings;

@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::command::{demo, shape, wrap};
+use crate::command::{demo, serve, shape, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Demo(demo::Options),
     /// Stand in front of an MCP server on stdio and keep its replies within a token budget
     Wrap(Box<wrap::Options>),
+    /// Serve MCP over HTTP in front of one server or several
+    Serve(Box<serve::Options>),
     /// Show what a model would see of a file
     Shape(Box<shape::Options>),
     /// The MCP server that `portion demo` calls, on stdin and stdout

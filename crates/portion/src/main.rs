@@ -6,6 +6,7 @@ mod command;
 mod limits;
 mod log;
 mod remote;
+mod shaping;
 mod tips;
 
 use std::error::Error;
@@ -18,6 +19,7 @@ fn main() -> ExitCode {
     let outcome = match Args::read().command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
+        Command::Serve(serve) => command::serve::run(&serve),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::DemoServer => command::demo_server::run(),
     };

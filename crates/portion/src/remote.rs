@@ -13,10 +13,17 @@ use thiserror::Error as ThisError;
 pub(crate) struct Way {
     /// A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from the
     /// environment, $$ is a dollar sign
-    #[arg(long = "header", value_name = "FIELD", requires = "url")]
+    #[arg(long = "header", value_name = "FIELD", requires = "url", conflicts_with = "command")]
     pub(crate) headers: Vec<String>,
     /// How the server speaks: auto finds out, http is streamable HTTP, sse that of 2024-11-05
-    #[arg(long, value_name = "NAME", default_value = "auto", requires = "url", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "auto",
+        requires = "url",
+        conflicts_with = "command",
+        hide_possible_values = true
+    )]
     pub(crate) transport: Transport,
 }
 

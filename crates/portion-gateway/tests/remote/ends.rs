@@ -26,7 +26,7 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
     let (heard, output) = pipe().expect("a pipe");
     let session = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let limits = Limits { memory: 1 << 20, ttl: std::time::Duration::from_secs(60) };
+        let limits = Limits { memory: 1 << 20, ttl: std::time::Duration::from_mins(1) };
         let store = Arc::new(MemoryStore::new(limits));
         let settings = Settings::new(Tokenizer::Chars4.counter(), store, [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));

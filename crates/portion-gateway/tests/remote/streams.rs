@@ -1,9 +1,12 @@
 //! What comes in answer to a message, and how it comes.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use portion_gateway::frame::Frame;
 use portion_gateway::upstream::link::Said;
 use portion_gateway::upstream::link::remote::Transport;
-use tokio::io::AsyncWriteExt as _;
 
 use crate::server::{Server, session};
 use crate::{LIMIT, Peer, call, modern, result};
@@ -27,7 +30,7 @@ async fn every_event_is_a_message() {
         reply.stream();
         reply.raw(": hello\n\nid: 1\ndata: \n\nevent: ping\ndata: x\n\n");
         reply.event(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"n":1.0}}"#);
-        reply.raw(format!("data: {}\n\n", result("1", "{\"x\":\"é\"}").replace(",", ",\ndata:  ")));
+        reply.raw(format!("data: {}\n\n", result("1", "{\"x\":\"é\"}").replace(',', ",\ndata:  ")));
         reply.event(r#"{"jsonrpc":"2.0","method":"notifications/after"}"#);
         reply.end();
     });
@@ -86,7 +89,7 @@ async fn an_error_status_with_a_message_is_an_answer_to_the_request() {
 
 #[tokio::test]
 async fn what_is_too_large_is_let_go_however_it_comes() {
-    let bomb = gzip(&vec![b' '; 64 << 20]).await;
+    let bomb = gzip(&vec![b' '; 64 << 20]);
     let server = Server::new(move |asked, _, reply| {
         let large = result("1", &format!("\"{}\"", "x".repeat(LIMIT)));
         match asked.line.as_str() {
@@ -116,13 +119,13 @@ async fn what_is_too_large_is_let_go_however_it_comes() {
 #[tokio::test]
 async fn compressed_answers_are_read_as_they_come() {
     let (start, rest) = {
-        let mut encoder = async_compression::tokio::write::GzipEncoder::new(Vec::new());
-        encoder.write_all(b"data: {\"jsonrpc\":\"2.0\",\"method\":\"early\"}\n\n").await.expect("memory");
-        encoder.flush().await.expect("memory");
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(b"data: {\"jsonrpc\":\"2.0\",\"method\":\"early\"}\n\n").expect("memory");
+        encoder.flush().expect("memory");
         let start = encoder.get_ref().clone();
-        encoder.write_all(format!("data: {}\n\n", result("1", "{}")).as_bytes()).await.expect("memory");
-        encoder.shutdown().await.expect("memory");
-        (start.clone(), encoder.into_inner()[start.len()..].to_vec())
+        encoder.write_all(format!("data: {}\n\n", result("1", "{}")).as_bytes()).expect("memory");
+        let all = encoder.finish().expect("memory");
+        (start.clone(), all[start.len()..].to_vec())
     };
     let (go_on, may) = std::sync::mpsc::channel();
     let may = std::sync::Mutex::new(may);
@@ -201,9 +204,8 @@ async fn a_cancellation_is_posted_or_closes_the_stream_as_the_revision_has_it() 
     assert!(server.asked().iter().any(|asked| asked.body == cancel), "{:?}", server.lines());
 }
 
-async fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = async_compression::tokio::write::GzipEncoder::new(Vec::new());
-    encoder.write_all(bytes).await.expect("memory");
-    encoder.shutdown().await.expect("memory");
-    encoder.into_inner()
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
 }

@@ -1,6 +1,7 @@
 //! The commands: a file each, with its options and what it does.
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod wrap;
 

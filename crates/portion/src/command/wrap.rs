@@ -7,15 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use portion_core::cursor::Scope;
 use portion_gateway::front::stdio::Front;
-use portion_gateway::gateway::Gateway;
-use portion_gateway::mcp::{McpLane, READ_TOOL};
 use portion_gateway::relay::{relay, relay_link};
-use portion_gateway::settings::{Settings, random_secret};
-use portion_gateway::store::{self, MemoryStore};
 use portion_gateway::upstream::stdio::Child;
 
 use super::Outcome;
-use crate::limits::{Keeping, Limits};
+use crate::shaping::Shaping;
 use crate::{log, remote};
 
 /// The one principal of a stdio session: whoever started us.
@@ -37,41 +33,20 @@ pub(crate) struct Options {
     /// The command that starts the server, after `--`
     #[arg(last = true, required_unless_present = "url", conflicts_with = "url", value_name = "CMD")]
     command: Vec<OsString>,
-    /// The server over HTTP, in place of a command: its URL, such as http://127.0.0.1:3000/mcp
+    /// The URL of a server over HTTP, in place of a command
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     way: remote::Way,
-    /// The name under which our reading tool is listed
-    #[arg(long, value_name = "NAME", env = "PORTION_READ_TOOL", default_value = READ_TOOL, value_parser = tool_name, hide_env_values = true)]
-    read_tool: String,
     #[command(flatten)]
-    limits: Limits,
-    #[command(flatten)]
-    keeping: Keeping,
+    shaping: Shaping,
 }
 
 /// Runs or reaches the server, and relays until one of both ends has left.
 pub(crate) fn run(options: &Options) -> Outcome {
     log::to_stderr();
-    let policy = options.limits.policy()?;
-    let tokenizer = options.limits.tokenizer;
-    // The vocabulary takes longer to load than the server may take to answer.
-    std::thread::spawn(move || {
-        tokenizer.warm();
-        if let Some(auditor) = tokenizer.auditor() {
-            auditor.count("warm");
-        }
-    });
-    let message_limit = usize::try_from(options.keeping.upstream_message_limit).unwrap_or(usize::MAX);
-    let store = MemoryStore::new(store::Limits {
-        memory: usize::try_from(options.keeping.snapshot_memory).unwrap_or(usize::MAX),
-        ttl: options.keeping.snapshot_ttl,
-    });
-    let settings =
-        Settings { policy, ..Settings::new(tokenizer.counter(), Arc::new(store), random_secret()?) };
-    let gateway = Arc::new(Gateway::new(settings));
-    let lane = Arc::new(McpLane::new(gateway, Scope::of(LOCAL), &options.read_tool, message_limit));
+    let message_limit = options.shaping.message_limit();
+    let lane = Arc::new(options.shaping.lanes()?.lane(Scope::of(LOCAL)));
     let remote = options.url.as_deref().map(|url| options.way.remote(url, message_limit)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
@@ -91,13 +66,4 @@ pub(crate) fn run(options: &Options) -> Outcome {
     // A thread may still sleep in a read of our stdin; it must not hold us up.
     runtime.shutdown_background();
     exit
-}
-
-/// A name that every client takes: `[a-zA-Z0-9_-]{1,64}`.
-fn tool_name(name: &str) -> Result<String, String> {
-    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    if plain && (1..=64).contains(&name.len()) {
-        return Ok(name.to_owned());
-    }
-    Err("a tool's name is 1 to 64 letters, digits, `_` or `-`".into())
 }

@@ -65,6 +65,11 @@ impl McpLane {
         Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
     }
 
+    /// Whether it waits for an answer with this id.
+    pub fn awaits(&self, raw_id: &str) -> bool {
+        self.waiting().has(raw_id)
+    }
+
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
     pub fn abandon(&self, raw_id: &str) {
         self.waiting().take(raw_id);

@@ -84,7 +84,8 @@ impl Client {
         let inner = legacy::Client::builder(TokioExecutor::new())
             .pool_idle_timeout(KEPT)
             .pool_timer(TokioTimer::new())
-            .retry_canceled_requests(false)
+            // Only what was never written is sent again.
+            .retry_canceled_requests(true)
             .build(connector);
         Ok(Self { inner })
     }

@@ -20,13 +20,11 @@ pub(super) fn on_one_line(mut message: Vec<u8>) -> Vec<u8> {
 
 /// The same answer with another id, as it is written.
 pub(super) fn with_id(text: &str, answer: &Note<'_>, raw_id: &str) -> Vec<u8> {
-    let (start, end, id) = match answer.id_place() {
-        Some(place) => (place.start as usize, place.end as usize, raw_id.to_owned()),
-        None => {
-            let inside = answer.whole().start as usize + 1;
-            (inside, inside, format!("\"id\":{raw_id},"))
-        }
-    };
+    let inside = answer.whole().start as usize + 1;
+    let (start, end, id) = answer.id_place().map_or_else(
+        || (inside, inside, format!("\"id\":{raw_id},")),
+        |place| (place.start as usize, place.end as usize, raw_id.to_owned()),
+    );
     [&text[..start], &id, &text[end..]].concat().into_bytes()
 }
 

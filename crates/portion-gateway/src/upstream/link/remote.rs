@@ -51,14 +51,14 @@ impl Remote {
     /// [`NoLink`] where the server has a stream and cannot be reached. Other servers hear of us with the first message.
     pub async fn start(&self) -> Result<(Link, JoinHandle<()>), NoLink> {
         let (link, carrier) = Link::new();
-        let carried = match self.transport {
+        let task = match self.transport {
             Transport::Sse => {
                 let sse = Sse::open(self.wire()).await.map_err(|trouble| NoLink(trouble.to_string()))?;
                 tokio::spawn(sse.carry(carrier, None))
             }
             Transport::Http | Transport::Auto => tokio::spawn(self.clone().carry(carrier)),
         };
-        Ok((link, carried))
+        Ok((link, task))
     }
 
     async fn carry(self, mut carrier: Carrier) {
@@ -96,7 +96,7 @@ impl Remote {
                     Err(trouble) => refused = Some(trouble),
                 }
             }
-            let mut first = streamable.try_first(message.clone()).await;
+            let mut first = streamable.try_first(&message).await;
             if refused.is_none() && first.trouble().is_some_and(has_no_post) {
                 match Sse::open(self.wire()).await {
                     Ok(sse) => return Some((sse, message)),

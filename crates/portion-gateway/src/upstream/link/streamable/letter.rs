@@ -35,9 +35,9 @@ pub(super) struct Letter {
 
 impl Letter {
     /// Reads a message; its requests are under way from now on. What is no message is left to the server to judge.
-    pub(super) fn read(bytes: Bytes, mirror: &Mirror, flights: &Flights) -> Self {
+    pub(super) fn read(bytes: &Bytes, mirror: &Mirror, flights: &Flights) -> Self {
         let mut letter = Self { bytes: bytes.clone(), ..Self::default() };
-        let text = String::from_utf8_lossy(&bytes);
+        let text = String::from_utf8_lossy(bytes);
         let Ok(heard) = Heard::read(&text) else { return letter };
         for request in heard.requests() {
             letter.ids.push(request.id().to_owned());

@@ -65,7 +65,7 @@ impl Streamable {
     }
 
     /// Posts the first message, and leaves it to the caller whether this is the way to this server.
-    pub(super) async fn try_first(&self, message: Bytes) -> First {
+    pub(super) async fn try_first(&self, message: &Bytes) -> First {
         let exchange = self.exchange(message);
         let posted = self.server.post(&exchange.letter).await;
         First { exchange, posted }
@@ -102,7 +102,7 @@ impl Streamable {
     }
 
     async fn say(&self, message: Bytes) {
-        let exchange = self.exchange(message);
+        let exchange = self.exchange(&message);
         let letter = &exchange.letter;
         if letter.cancels.as_deref().is_some_and(|id| self.drops(id)) {
             return;
@@ -128,7 +128,7 @@ impl Streamable {
         }
     }
 
-    fn exchange(&self, message: Bytes) -> Exchange {
+    fn exchange(&self, message: &Bytes) -> Exchange {
         let letter = self.server.letter(message);
         if letter.begins_session {
             self.server.session().begin(letter.bytes.clone());

@@ -70,7 +70,7 @@ impl Server {
     }
 
     /// Reads a message of the client.
-    pub(super) fn letter(&self, message: Bytes) -> Letter {
+    pub(super) fn letter(&self, message: &Bytes) -> Letter {
         Letter::read(message, &self.mirror(), &self.flights)
     }
 

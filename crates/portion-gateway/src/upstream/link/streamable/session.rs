@@ -72,7 +72,7 @@ mod tests {
 
     /// `expect`: session, revision and method.
     fn check(session: &mut Session, message: &'static str, expect: [Option<&str>; 3]) {
-        let letter = Letter::read(message.into(), &Mirror::default(), &Flights::default());
+        let letter = Letter::read(&message.into(), &Mirror::default(), &Flights::default());
         let fields = session.fields_of(&letter);
         let field = |name: &str| fields.get(name).map(|value| value.to_str().expect("ASCII"));
         let found = [field("mcp-session-id"), field("mcp-protocol-version"), field("mcp-method")];

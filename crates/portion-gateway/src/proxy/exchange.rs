@@ -1,0 +1,312 @@
+//! A post and its answer.
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use tokio::time::timeout;
+
+use super::outward::{self, is_json, is_stream};
+use super::sessions::{Session, Taken, session_id};
+use super::{Inner, stream, with_body};
+use crate::frame::Frame;
+use crate::front::http::Asked;
+use crate::front::http::refusal::{self, INTERNAL, INVALID_REQUEST, Refusal};
+use crate::http::body::{self, Body, Unread};
+use crate::http::event::{Events, Piece};
+use crate::mcp::{Heard, McpLane, Note, Role};
+use crate::relay::{Lane as _, Outgoing};
+
+/// How long a server may take to answer a question of our own, on which a call waits.
+const QUESTION: Duration = Duration::from_secs(30);
+
+/// A post under way.
+pub(super) struct Post {
+    pub(super) inner: Arc<Inner>,
+    pub(super) session: Arc<Session>,
+    pub(super) lane: Arc<McpLane>,
+    pub(super) headers: HeaderMap,
+    /// Its first request, for which an answer that cannot be read is taken.
+    pub(super) first_id: Option<Box<str>>,
+    pub(super) taken: Taken,
+}
+
+/// What a post is about, as far as it decides what becomes of it.
+struct Gist {
+    ids: Vec<Box<str>>,
+    begins: bool,
+    is_ready: bool,
+    /// Its answer may have to be changed.
+    is_read: bool,
+}
+
+/// Passes a post on and its answer back.
+pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
+    let Asked { headers, body, scope, .. } = asked;
+    let Some(gist) = Gist::of(&body) else {
+        // The door lets nothing else in.
+        return Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no message").into();
+    };
+    let session = match session_id(&headers) {
+        _ if gist.begins => Arc::new(Session::fresh(scope, &inner.lanes)),
+        Some(id) => inner.sessions.session(scope, id, &inner.lanes),
+        None => inner.sessions.sessionless(scope, &inner.lanes),
+    };
+    let taken = match session.take(gist.ids.iter().map(|id| &**id)) {
+        Ok(taken) => taken,
+        Err(id) => {
+            let message = format!("a request with id {id} is already waiting for its answer");
+            return Refusal::new(StatusCode::OK, INVALID_REQUEST, message).of(&id).into();
+        }
+    };
+    let lane = Arc::new(session.lane.sibling());
+    let first_id = gist.ids.first().cloned();
+    let mut post = Post { inner, session, lane, headers, first_id, taken };
+    let (onward, answers) = post.outward(body).await;
+    let Some(onward) = onward else { return answered(answers) };
+    if !gist.ids.is_empty() {
+        post.session.opening.passed().await;
+    }
+    let request = post.inner.outward.request(Method::POST, &post.headers, onward);
+    let answer = match post.inner.outward.client.send(request).await {
+        Ok(answer) => answer,
+        Err(error) => return post.failed(&error, answers),
+    };
+    if answer.status().is_success() {
+        if gist.begins {
+            post.inner.sessions.begin(scope, session_id(answer.headers()), &post.lane);
+        }
+        if gist.is_ready {
+            post.session.opening.ready();
+        }
+    } else if let Some(id) = session_id(&post.headers).filter(|_| answer.status() == StatusCode::NOT_FOUND) {
+        post.inner.sessions.end(scope, id);
+    }
+    if is_stream(&answer) {
+        stream::posted(post, answer, &answers)
+    } else if is_json(&answer) && (gist.is_read || !answers.is_empty()) {
+        post.whole(answer, answers).await
+    } else {
+        let taken = post.taken;
+        outward::passed(answer).map(|body| {
+            let held = body.map_frame(move |frame| {
+                // The ids are free once the answer has passed.
+                let _ = &taken;
+                frame
+            });
+            held.boxed_unsync()
+        })
+    }
+}
+
+impl Gist {
+    fn of(body: &[u8]) -> Option<Self> {
+        let heard = Heard::read(std::str::from_utf8(body).ok()?).ok()?;
+        let says = |method: &str| heard.messages.iter().any(|note| note.method() == method);
+        Some(Self {
+            ids: heard.requests().map(|note| note.id().into()).collect(),
+            begins: says("initialize"),
+            is_ready: says("notifications/initialized"),
+            is_read: heard.requests().any(Note::is_reshaped),
+        })
+    }
+}
+
+impl Post {
+    /// A post whose stream ended before the answer, which now comes another way.
+    pub(super) fn resumed(
+        inner: &Arc<Inner>,
+        session: &Arc<Session>,
+        headers: &HeaderMap,
+        lane: Arc<McpLane>,
+    ) -> Self {
+        let (inner, headers) = (Arc::clone(inner), headers.clone());
+        let taken = Taken::none(session);
+        Self { inner, session: Arc::clone(session), lane, headers, first_id: None, taken }
+    }
+
+    /// What of it goes to the server, and what has been answered here. What must be known first is asked for.
+    async fn outward(&mut self, body: Vec<u8>) -> (Option<Vec<u8>>, Vec<Vec<u8>>) {
+        let (mut onward, mut answers) = (None, Vec::new());
+        let mut queue = VecDeque::from(self.lane.from_client(Frame::Message(body)).await);
+        while let Some(next) = queue.pop_front() {
+            match next {
+                Outgoing::ToServer(message) => onward = Some(message),
+                Outgoing::ToClient(message) => answers.push(message),
+                Outgoing::Question(question) => {
+                    for answer in ask(&self.inner, &self.headers, question).await {
+                        queue.extend(self.lane.from_server(answer).await);
+                    }
+                }
+            }
+        }
+        (onward, answers)
+    }
+
+    /// An answer that is read as a whole.
+    async fn whole(self, answer: Response<Incoming>, mut answers: Vec<Vec<u8>>) -> Response<Body> {
+        let (mut head, body) = match outward::readable(answer) {
+            Ok(parts) => parts,
+            Err(unknown) => return self.failed(&unknown, answers),
+        };
+        let limit = self.inner.lanes.message_limit;
+        let frame = match body::whole(body, limit).await {
+            Ok(bytes) if !head.status.is_success() && Gist::of(&bytes).is_none() => {
+                return with_body(head, bytes);
+            }
+            Ok(bytes) => Frame::Message(bytes),
+            Err(Unread::TooLarge(bytes)) => self.too_large(bytes as u64),
+            Err(broken @ Unread::Broken(_)) => return self.failed(&broken, answers),
+        };
+        answers.extend(self.hears(frame).await);
+        if self.lane.pending() > 0 && head.status.is_success() {
+            return self.failed(&"the server answered with something else than the answer", answers);
+        }
+        if answers.is_empty() {
+            head.status = StatusCode::ACCEPTED;
+        }
+        with_body(head, joined(answers))
+    }
+
+    /// What the client hears of what the server said.
+    pub(super) async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
+        let mut heard = Vec::new();
+        for said in self.lane.from_server(frame).await {
+            match said {
+                Outgoing::ToClient(message) => heard.push(message),
+                Outgoing::Question(question) => {
+                    let (inner, lane) = (Arc::clone(&self.inner), Arc::clone(&self.lane));
+                    tokio::spawn(pursue(inner, self.headers.clone(), lane, question));
+                }
+                // Nothing waits here that an answer could set free.
+                Outgoing::ToServer(_) => {}
+            }
+        }
+        heard
+    }
+
+    /// What an answer of so many bytes is to the lane.
+    pub(super) fn too_large(&self, bytes: u64) -> Frame {
+        Frame::TooLarge { id: self.first_id.clone(), has_method: false, bytes }
+    }
+
+    /// The errors for all that waits.
+    pub(super) fn lost(&self, why: &dyn Display) -> Vec<Vec<u8>> {
+        let told = self.lane.server_gone(why).into_iter().filter_map(|said| match said {
+            Outgoing::ToClient(message) => Some(message),
+            Outgoing::ToServer(_) | Outgoing::Question(_) => None,
+        });
+        told.collect()
+    }
+
+    fn failed(&self, why: &dyn Display, mut answers: Vec<Vec<u8>>) -> Response<Body> {
+        tracing::warn!(%why, "an exchange with the server failed");
+        answers.extend(self.lost(why));
+        if answers.is_empty() {
+            return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why.to_string()).into();
+        }
+        refusal::json(StatusCode::BAD_GATEWAY, joined(answers))
+    }
+}
+
+/// The answer where nothing went to the server.
+fn answered(answers: Vec<Vec<u8>>) -> Response<Body> {
+    if answers.is_empty() {
+        let mut accepted = Response::new(body::empty());
+        *accepted.status_mut() = StatusCode::ACCEPTED;
+        return accepted;
+    }
+    refusal::json(StatusCode::OK, joined(answers))
+}
+
+/// Several answers are an array, as in a batch; those that are arrays themselves are parts of it.
+fn joined(mut answers: Vec<Vec<u8>>) -> Vec<u8> {
+    if answers.len() <= 1 {
+        return answers.pop().unwrap_or_default();
+    }
+    let inside = answers.iter().map(|answer| {
+        let answer = answer.trim_ascii();
+        answer.strip_prefix(b"[").and_then(|answer| answer.strip_suffix(b"]")).unwrap_or(answer)
+    });
+    let inside: Vec<&[u8]> = inside.collect();
+    [b"[", inside.join(&b',').as_slice(), b"]"].concat()
+}
+
+/// Asks a question of the lane's own until it has no further one, while nobody waits for it.
+async fn pursue(inner: Arc<Inner>, headers: HeaderMap, lane: Arc<McpLane>, question: Vec<u8>) {
+    let mut questions = VecDeque::from([question]);
+    while let Some(question) = questions.pop_front() {
+        for answer in ask(&inner, &headers, question).await {
+            for said in lane.from_server(answer).await {
+                if let Outgoing::Question(next) = said {
+                    questions.push_back(next);
+                }
+            }
+        }
+    }
+}
+
+/// The messages with which the server answers a question of our own, the last of them the answer.
+async fn ask(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Vec<Frame> {
+    let asked = Gist::of(&question).and_then(|gist| gist.ids.into_iter().next()).unwrap_or_default();
+    let why = match timeout(QUESTION, answers_to(inner, headers, question)).await {
+        Ok(Ok(answers)) if answers.last().is_some_and(|answer| answered_by(answer) == Some(&*asked)) => {
+            return answers.into_iter().map(|answer| Frame::Message(answer.into_bytes())).collect();
+        }
+        Ok(Ok(_)) => "the server answered with something else than the answer".to_owned(),
+        Ok(Err(why)) => why,
+        Err(_) => format!("no answer within {} s", QUESTION.as_secs()),
+    };
+    tracing::warn!(why, "a question of our own was not answered");
+    vec![Frame::Message(refusal::error(&asked, INTERNAL, &why).into_bytes())]
+}
+
+/// The id that a response answers.
+pub(super) fn answered_by(message: &str) -> Option<&str> {
+    let heard = Heard::read(message).ok()?;
+    let first = heard.messages.first().filter(|note| note.role() == Role::Response)?;
+    Some(first.id())
+}
+
+async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Result<Vec<String>, String> {
+    let mut headers = headers.clone();
+    let named: Vec<_> =
+        headers.keys().filter(|name| name.as_str().starts_with("mcp-param-")).cloned().collect();
+    for name in named {
+        headers.remove(name);
+    }
+    headers.remove("mcp-name");
+    if headers.contains_key("mcp-method") {
+        headers.insert("mcp-method", HeaderValue::from_static("tools/list"));
+    }
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let request = inner.outward.request(Method::POST, &headers, question);
+    let answer = inner.outward.client.send(request).await.map_err(|error| error.to_string())?;
+    let (is_stream, limit) = (is_stream(&answer), inner.lanes.message_limit);
+    let (head, mut body) = outward::readable(answer).map_err(|error| error.to_string())?;
+    if !is_stream {
+        let bytes = body::whole(body, limit).await.map_err(|error| error.to_string())?;
+        return match String::from_utf8(bytes) {
+            Ok(answer) if head.status.is_success() => Ok(vec![answer]),
+            _ => Err(format!("the server answered with status {}", head.status)),
+        };
+    }
+    let (mut events, mut answers) = (Events::new(limit), Vec::new());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| error.to_string())?;
+        for piece in events.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
+            let Piece::Event(event) = piece else { continue };
+            answers.push(String::from_utf8_lossy(event.data()).into_owned());
+            if answers.last().is_some_and(|message| answered_by(message).is_some()) {
+                return Ok(answers);
+            }
+        }
+    }
+    Err("the server ended its stream before it answered".to_owned())
+}

@@ -1,0 +1,110 @@
+//! HTTP in front of HTTP: a reverse proxy that reads only what it may have to change.
+//!
+//! Each request of a client is one request to the server, with its header fields, and gets that one's answer. An answer
+//! that may have to be reshaped is read, whether it is a body of JSON or an event of a stream; everything else passes
+//! as it comes.
+//!
+//! - `outward`: requests to the server
+//! - `exchange`: a post and its answer
+//! - `stream`: a stream of events on its way to the client
+//! - `sessions`: what is remembered between posts
+//! - `opening`: the first moments of a session
+
+mod exchange;
+mod opening;
+mod outward;
+mod sessions;
+mod stream;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::{Method, Response, StatusCode};
+
+use crate::front::http::refusal::{INTERNAL, Refusal};
+use crate::front::http::{Answering, Asked, Backend, WellKnown};
+use crate::http::body::{self, Body};
+use crate::mcp::Lanes;
+use crate::upstream::http::{Client, Target};
+use outward::Outward;
+use sessions::{Sessions, session_id};
+
+/// A server that speaks streamable HTTP, behind a path of ours.
+pub struct Proxy {
+    inner: Arc<Inner>,
+}
+
+/// What a request, and what outlives it, shares with the others.
+struct Inner {
+    outward: Outward,
+    lanes: Lanes,
+    sessions: Sessions,
+}
+
+impl Proxy {
+    /// A proxy for the server at `target`.
+    pub fn new(target: Target, client: Client, lanes: Lanes) -> Self {
+        let outward = Outward { target, client };
+        Self { inner: Arc::new(Inner { outward, lanes, sessions: Sessions::default() }) }
+    }
+
+    /// Everything but a post: the stream of a session, its end, and what a later revision may know.
+    async fn other(&self, asked: Asked) -> Response<Body> {
+        let Inner { outward, sessions, lanes } = &*self.inner;
+        let is_get = asked.method == Method::GET;
+        let id = session_id(&asked.headers).unwrap_or_default();
+        let session = is_get.then(|| sessions.session(asked.scope, id, lanes));
+        let opening = session.as_ref().map(|session| session.opening.coming());
+        let request = outward.request(asked.method.clone(), &asked.headers, asked.body);
+        let answer = match outward.client.send(request).await {
+            Ok(answer) => answer,
+            Err(error) => return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
+        };
+        drop(opening);
+        if asked.method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
+            sessions.end(asked.scope, id);
+        }
+        match session {
+            Some(session) if outward::is_stream(&answer) => {
+                stream::listening(Arc::clone(&self.inner), session, asked.headers, answer)
+            }
+            _ => outward::passed(answer),
+        }
+    }
+}
+
+impl Backend for Proxy {
+    fn answer(&self, asked: Asked) -> Answering<'_> {
+        if asked.method == Method::POST {
+            return Box::pin(exchange::post(Arc::clone(&self.inner), asked));
+        }
+        Box::pin(self.other(asked))
+    }
+
+    fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>> {
+        let Outward { target, client } = &self.inner.outward;
+        let path = if question.of_path { target.url().path() } else { "" };
+        let query = question.query.map(|query| format!("?{query}")).unwrap_or_default();
+        let path =
+            format!("/.well-known/{}{}{query}", question.name, path.trim_end_matches('/')).parse().ok()?;
+        let mut request = self.inner.outward.request(asked.method, &asked.headers, asked.body);
+        *request.uri_mut() = target.elsewhere(path);
+        Some(Box::pin(async move {
+            match client.send(request).await {
+                Ok(answer) => outward::passed(answer),
+                Err(error) => Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
+            }
+        }))
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        // The sessions are the clients' and the server's own.
+        Box::pin(async {})
+    }
+}
+
+/// A body of JSON, with the head that came.
+fn with_body(head: hyper::http::response::Parts, bytes: impl Into<Bytes>) -> Response<Body> {
+    Response::from_parts(head, body::full(bytes))
+}

@@ -1,0 +1,207 @@
+//! A stream of events on its way from the server to the client.
+//!
+//! Events pass one by one, as soon as they are there and as the bytes that came; where a message in one is changed, the
+//! event keeps its id and everything else. A stream that breaks off breaks off for the client too, or ends with an error
+//! for each request that can no longer be answered: never as if it were complete.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt as _;
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::header::HeaderMap;
+use tokio::time::timeout;
+
+use super::exchange::{Post, answered_by};
+use super::sessions::Session;
+use super::{Inner, outward};
+use crate::frame::Frame;
+use crate::front::http::refusal::{INTERNAL, Refusal};
+use crate::http::body::{self, Body, Broken};
+use crate::http::event::{Event, Events, Piece};
+use crate::relay::{Lane as _, Outgoing};
+
+/// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
+/// client has gone are noticed by the connection.
+const SILENCE: Duration = Duration::from_hours(1);
+
+/// A stream under way.
+struct Passing {
+    body: Body,
+    events: Events,
+    whose: Whose,
+    over: bool,
+}
+
+enum Whose {
+    /// The answer to a post. `resumable`: the client has seen an id by which it can have it resumed.
+    Post { post: Box<Post>, resumable: bool },
+    /// What a session hears.
+    Session { session: Arc<Session>, inner: Arc<Inner>, headers: HeaderMap },
+}
+
+/// The stream that answers a post. `first`: what was answered here already.
+pub(super) fn posted(post: Post, answer: Response<Incoming>, first: &[Vec<u8>]) -> Response<Body> {
+    let limit = post.inner.lanes.message_limit;
+    let first = first.iter().flat_map(|message| event_of(message)).collect();
+    passing(answer, limit, first, Whose::Post { post: Box::new(post), resumable: false })
+}
+
+/// The stream that a session hears.
+pub(super) fn listening(
+    inner: Arc<Inner>,
+    session: Arc<Session>,
+    headers: HeaderMap,
+    answer: Response<Incoming>,
+) -> Response<Body> {
+    let limit = inner.lanes.message_limit;
+    passing(answer, limit, Vec::new(), Whose::Session { session, inner, headers })
+}
+
+fn passing(answer: Response<Incoming>, limit: usize, first: Vec<u8>, whose: Whose) -> Response<Body> {
+    let (head, body) = match outward::readable(answer) {
+        Ok(parts) => parts,
+        Err(unknown) => {
+            return Refusal::new(hyper::StatusCode::BAD_GATEWAY, INTERNAL, unknown.to_string()).into();
+        }
+    };
+    let passing = Passing { body, events: Events::new(limit), whose, over: false };
+    let chunks = stream::unfold((passing, first), |(mut passing, first)| async move {
+        let chunk = if first.is_empty() { passing.next().await? } else { Ok(first.into()) };
+        Some((chunk, (passing, Vec::new())))
+    });
+    Response::from_parts(head, body::streamed(chunks))
+}
+
+impl Passing {
+    /// What passes next; `None` at the end.
+    async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
+        while !self.over {
+            let frame = match timeout(SILENCE, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => frame,
+                Ok(Some(Err(broken))) => return Some(self.breaks_off(broken)),
+                Ok(None) => {
+                    self.over = true;
+                    return self.ends().map(Ok);
+                }
+                Err(_) => return Some(self.breaks_off(Broken("the server fell silent".into()))),
+            };
+            let Some(bytes) = frame.data_ref() else { continue };
+            let mut out = Vec::with_capacity(bytes.len());
+            for piece in self.events.push(bytes) {
+                match piece {
+                    Piece::Aside(raw) => out.extend(raw),
+                    Piece::Event(event) => self.event(event, &mut out).await,
+                    Piece::TooLarge(bytes) => self.too_large(bytes, &mut out).await,
+                }
+            }
+            if !out.is_empty() {
+                return Some(Ok(out.into()));
+            }
+        }
+        None
+    }
+
+    async fn event(&mut self, event: Event, out: &mut Vec<u8>) {
+        if let Whose::Post { resumable, .. } = &mut self.whose {
+            *resumable |= event.id().is_some();
+        }
+        if event.kind() != b"message" || event.data().is_empty() {
+            out.extend(event.into_raw());
+            return;
+        }
+        let mut heard = self.whose.hears(Frame::Message(event.data().to_vec())).await.into_iter();
+        match heard.next() {
+            // What is no message may be one to others.
+            None => out.extend(event.into_raw()),
+            Some(message) if message == event.data() => out.extend(event.into_raw()),
+            Some(message) => out.extend(event.with_data(&message)),
+        }
+        heard.for_each(|message| out.extend(event_of(&message)));
+    }
+
+    async fn too_large(&mut self, bytes: u64, out: &mut Vec<u8>) {
+        let frame = match &self.whose {
+            Whose::Post { post, .. } => post.too_large(bytes),
+            Whose::Session { .. } => Frame::TooLarge { id: None, has_method: false, bytes },
+        };
+        self.whose.hears(frame).await.iter().for_each(|message| out.extend(event_of(message)));
+    }
+
+    /// The server has ended the stream. What can be resumed will be; everything else is told.
+    fn ends(&mut self) -> Option<Bytes> {
+        let rest = std::mem::replace(&mut self.events, Events::new(0)).rest();
+        let told = match &self.whose {
+            Whose::Post { post, resumable: false } => post.lost(&"the server ended its stream"),
+            _ => Vec::new(),
+        };
+        let all: Vec<u8> =
+            rest.into_iter().chain(told.iter().flat_map(|message| event_of(message))).collect();
+        (!all.is_empty()).then(|| all.into())
+    }
+
+    fn breaks_off(&mut self, broken: Broken) -> Result<Bytes, Broken> {
+        self.over = true;
+        let told = match &self.whose {
+            Whose::Post { post, resumable: false } => post.lost(&broken),
+            _ => Vec::new(),
+        };
+        if told.is_empty() {
+            return Err(broken);
+        }
+        tracing::warn!(%broken, "an exchange with the server failed");
+        // Half an event may have passed: an empty line ends it.
+        let told = told.iter().flat_map(|message| event_of(message));
+        Ok(b"\n\n".iter().copied().chain(told).collect())
+    }
+}
+
+impl Whose {
+    /// What the client hears of what the server said.
+    async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
+        let (session, inner, headers) = match self {
+            Self::Post { post, .. } => return post.hears(frame).await,
+            Self::Session { session, inner, headers } => (session, inner, headers),
+        };
+        let lane = match &frame {
+            Frame::Message(message) => {
+                std::str::from_utf8(message).ok().and_then(answered_by).and_then(|id| session.lane_of(id))
+            }
+            Frame::TooLarge { .. } => None,
+        };
+        if let Some(lane) = lane {
+            return Post::resumed(inner, session, headers, lane).hears(frame).await;
+        }
+        let said = session.lane.from_server(frame).await.into_iter();
+        let heard = said.filter_map(|said| match said {
+            Outgoing::ToClient(message) => Some(message),
+            Outgoing::ToServer(_) | Outgoing::Question(_) => None,
+        });
+        heard.collect()
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        if let Whose::Post { post, resumable: true } = &self.whose
+            && post.lane.pending() > 0
+        {
+            post.session.keep(Arc::clone(&post.lane));
+        }
+    }
+}
+
+/// A message as an event of our own, without an id: none of the server's stands for it.
+fn event_of(message: &[u8]) -> Vec<u8> {
+    let mut event = b"event: message\n".to_vec();
+    for line in message.split(|byte| *byte == b'\n') {
+        event.extend_from_slice(b"data: ");
+        event.extend_from_slice(line);
+        event.push(b'\n');
+    }
+    event.push(b'\n');
+    event
+}

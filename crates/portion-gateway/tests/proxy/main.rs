@@ -1,0 +1,319 @@
+//! The proxy between a real client and a real server, both of which watch every byte.
+
+mod peers;
+
+use std::io::{Read, Write};
+use std::sync::mpsc::channel;
+
+use peers::{EVENTS, LIMIT, Request, Scene, json, say};
+use serde_json::Value;
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"log","arguments":{}}}"#;
+const SESSION: &str = "Mcp-Session-Id: s1\r\n";
+
+/// A result of so many lines of text.
+fn result(id: &str, lines: usize) -> String {
+    let text: Vec<String> =
+        (0..lines).map(|n| format!("line {n} of a long text that goes on and on")).collect();
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{}"}}],"x":1.0}}}}"#,
+        text.join("\\n")
+    )
+}
+
+fn parsed(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {}", &body[..body.len().min(300)]))
+}
+
+fn notice(answer: &Value) -> &Value {
+    &answer["result"]["_meta"]["io.portion/notice"]
+}
+
+#[test]
+fn small_answers_and_all_fields_pass_as_they_came() {
+    let answer = r#"{"jsonrpc":"2.0", "id":7,"vendor":1e400, "result":{"content":[],"z":1,"a":-0.0}}"#;
+    let scene = Scene::new(move |_, stream| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nX-Vendor: a\r\nX-Vendor: b\r\n\
+            Mcp-Session-Id: s9\r\nKeep-Alive: timeout=5\r\nConnection: X-Hop\r\nX-Hop: 1\r\n";
+        say(stream, format!("{head}Content-Length: {}\r\n\r\n{answer}", answer.len()));
+    });
+    let body =
+        r#"{"jsonrpc":"2.0", "id":7,"method":"tools/call","vendor":{"b":1,"a":2},"params":{"name":"x"}}"#;
+    let lines = "Authorization: Bearer t\r\nMcp-Session-Id: s1\r\nMCP-Protocol-Version: 2025-06-18\r\nMcp-Method: tools/call\r\n\
+        Mcp-Name: x\r\nLast-Event-ID: 5\r\nOrigin: http://localhost:3\r\nX-Mine: 1\r\nTE: trailers\r\nAccept-Encoding: gzip, zstd\r\n";
+    let (head, said) = scene.post(lines, body);
+    assert_eq!(said, answer);
+    for line in
+        ["x-vendor: a", "x-vendor: b", "mcp-session-id: s9", "content-type: application/json; charset=utf-8"]
+    {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    assert!(!head.contains("keep-alive") && !head.contains("x-hop"), "{head}");
+    let Request { head, body: came } = scene.seen().remove(0);
+    assert_eq!(came, body);
+    assert!(head.starts_with("POST /mcp HTTP/1.1\r\n") && head.contains("host: 127.0.0.1:"), "{head}");
+    let expected = "authorization: Bearer t\r\nmcp-session-id: s1\r\nmcp-protocol-version: 2025-06-18\r\nmcp-method: tools/call\r\n\
+        mcp-name: x\r\nlast-event-id: 5\r\norigin: http://localhost:3\r\nx-mine: 1\r\naccept-encoding: gzip\r\n";
+    for line in expected.lines() {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    assert!(!head.contains("te: ") && !head.contains("connection: "), "{head}");
+}
+
+#[test]
+fn a_large_answer_is_served_in_portions_that_need_no_server() {
+    let scene = Scene::new(|request, stream| {
+        let id = parsed(&request.body)["id"].to_string();
+        let tools = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[]}}}}"#);
+        let listing = request.body.contains("tools/list");
+        say(stream, json(&if listing { tools } else { result("7", 3000) }));
+    });
+    let (_, said) = scene.post("", CALL);
+    let answer = parsed(&said);
+    assert!(said.len() < 65_536 && said.contains("\"x\":1.0"), "{}", said.len());
+    let mut text = answer["result"]["content"][0]["text"].as_str().expect("text").to_owned();
+    let mut next = notice(&answer)["nextCursor"].as_str().map(str::to_owned);
+    let asked = scene.seen().len();
+    while let Some(cursor) = next {
+        let read = format!(
+            r#"{{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{"name":"portion_read","arguments":{{"cursor":"{cursor}"}}}}}}"#
+        );
+        // Another principal has no use for it.
+        let (_, foreign) = scene.post("Authorization: Bearer other\r\n", &read);
+        assert!(foreign.contains("cursor_invalid"), "{foreign}");
+        let answer = parsed(&scene.post("", &read).1);
+        text += answer["result"]["content"][0]["text"].as_str().expect("text");
+        next = notice(&answer)["nextCursor"].as_str().map(str::to_owned);
+    }
+    let whole = parsed(&result("7", 3000));
+    assert_eq!(text, whole["result"]["content"][0]["text"].as_str().expect("text"));
+    let calls = scene.seen().iter().filter(|request| request.body.contains("tools/call")).count();
+    assert_eq!((calls, asked >= 1), (1, true), "no follow-up went to the server");
+}
+
+#[test]
+fn events_pass_as_they_came_and_keep_their_ids() {
+    let scene = Scene::new(|_, stream| {
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1.50}}"#;
+        say(stream, format!("{EVENTS}: hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: {progress}\r\n\r\n"));
+        say(stream, format!("id: 2\r\nevent: message\r\ndata: {}\r\n\r\n", result("7", 3000)));
+    });
+    let (head, said) = scene.post("", CALL);
+    assert!(head.contains("text/event-stream"), "{head}");
+    let (before, after) = said.split_once("id: 2\r\nevent: message\r\ndata: ").expect("the last event");
+    let expected = ": hello\r\nretry: 5\r\n\r\nid: 1\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progress\":1.50}}\r\n\r\n";
+    assert_eq!(before, expected);
+    let answer = parsed(after.strip_suffix("\r\n\r\n").expect("its end"));
+    assert!(notice(&answer)["nextCursor"].is_string(), "{answer}");
+}
+
+#[test]
+fn an_answer_on_a_resumed_stream_is_reshaped_too() {
+    let scene = Scene::new(|request, stream| {
+        if request.head.starts_with("GET") {
+            assert!(request.head.contains("last-event-id: 1\r\n"), "{}", request.head);
+            say(stream, format!("{EVENTS}id: 2\ndata: {}\n\n", result("7", 3000)));
+        } else {
+            say(stream, format!("{EVENTS}id: 1\ndata: \n\n"));
+        }
+    });
+    let (_, said) = scene.post(SESSION, CALL);
+    assert_eq!(said, "id: 1\ndata: \n\n");
+    let get = format!("GET /mcp HTTP/1.1\r\nHost: localhost\r\n{SESSION}Last-Event-ID: 1\r\n\r\n");
+    let (_, said) = scene.ask(&get);
+    let answer = parsed(said.strip_prefix("id: 2\ndata: ").expect("the event").trim_end());
+    assert!(notice(&answer)["nextCursor"].is_string(), "{answer}");
+}
+
+#[test]
+fn who_must_prove_who_he_is_is_told_how() {
+    let scene = Scene::new(|request, stream| {
+        let body = if request.head.starts_with("GET /.well-known/") {
+            &request.head[4..60]
+        } else {
+            "{\"error\":\"no\"}"
+        };
+        let head = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\
+            WWW-Authenticate: Bearer resource_metadata=\"https://x/y\"\r\n";
+        say(stream, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
+    });
+    let (head, said) = scene.post("", CALL);
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    assert!(head.contains("www-authenticate: Bearer resource_metadata=\"https://x/y\""), "{head}");
+    assert_eq!(said, "{\"error\":\"no\"}");
+    let known = |path: &str| scene.ask(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")).1;
+    let of_path = known("/.well-known/oauth-protected-resource/mcp");
+    assert!(of_path.starts_with("/.well-known/oauth-protected-resource/mcp HTTP"), "{of_path}");
+    assert!(
+        known("/.well-known/oauth-protected-resource?a=b")
+            .starts_with("/.well-known/oauth-protected-resource?a=b")
+    );
+}
+
+#[test]
+fn what_is_no_request_never_reaches_the_server() {
+    let scene = Scene::new(|_, stream| say(stream, json("{}")));
+    let check = |request: &str, status: &str, code: &str| {
+        let (head, body) = scene.ask(request);
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {head}");
+        assert_eq!(parsed(&body)["error"]["code"].to_string(), code, "{request}: {body}");
+    };
+    let post = |fields: &str, body: &str| {
+        format!("POST /mcp HTTP/1.1\r\n{fields}Content-Length: {}\r\n\r\n{body}", body.len())
+    };
+    check(&post("Host: localhost\r\n", "{"), "400", "-32700");
+    check(&post("Host: localhost\r\n", ""), "400", "-32700");
+    check(&post("Host: localhost\r\n", "{}"), "400", "-32600");
+    check(&post("Host: localhost\r\n", "[]"), "400", "-32600");
+    check(&post("Host: evil.example\r\n", CALL), "403", "-32600");
+    check(&post("Host: localhost\r\nOrigin: http://evil.example\r\n", CALL), "403", "-32600");
+    check(&post("", CALL), "403", "-32600");
+    check(&post("Host: localhost\r\nContent-Encoding: gzip\r\n", CALL), "415", "-32600");
+    check(&post("Host: localhost\r\n", &" ".repeat(LIMIT + 1)), "413", "-32600");
+    check(&post("Host: localhost\r\n", CALL).replace("/mcp", "/elsewhere"), "404", "-32600");
+    assert!(scene.seen().is_empty(), "{:?}", scene.seen());
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_one_error() {
+    let (head, body) = Scene::deserted().post("", CALL);
+    assert!(head.starts_with("HTTP/1.1 502"), "{head}");
+    let answer = parsed(&body);
+    assert_eq!(answer["id"], 7);
+    assert!(body.contains("cannot be reached"), "{body}");
+}
+
+#[test]
+fn a_stream_that_breaks_off_ends_with_an_error() {
+    let scene = Scene::new(|_, stream| {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+        );
+        say(stream, "a\r\ndata: {\"js\r\n");
+    });
+    let (_, said) = scene.post("", CALL);
+    let (_, told) = said.split_once("event: message\ndata: ").expect("an event of our own");
+    let answer = parsed(told.trim_end());
+    assert_eq!((answer["id"].as_i64(), said.ends_with('!')), (Some(7), false), "{said}");
+    assert!(told.contains("upstream_gone"), "{told}");
+}
+
+#[test]
+fn a_body_that_breaks_off_is_one_error() {
+    let scene = Scene::new(|_, stream| {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"jsonrpc\"",
+        );
+    });
+    let (head, body) = scene.post("", CALL);
+    assert!(head.starts_with("HTTP/1.1 502") && body.contains("upstream_gone"), "{head} {body}");
+}
+
+#[test]
+fn a_body_that_is_not_read_breaks_off_for_the_client_too() {
+    let scene = Scene::new(|_, stream| {
+        say(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"jso\r\n",
+        );
+    });
+    let (_, body) = scene.post("", r#"{"jsonrpc":"2.0","id":1,"method":"vendor/x"}"#);
+    assert_eq!(body, "{\"jso!");
+}
+
+#[test]
+fn a_compressed_answer_is_read_and_a_bomb_is_not() {
+    let check = |lines: usize, expect: &str| {
+        let scene = Scene::new(move |_, stream| {
+            let packed = gzip(result("7", lines).as_bytes());
+            let length = packed.len();
+            say(
+                stream,
+                format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+                ),
+            );
+            say(stream, packed);
+        });
+        let (head, said) = scene.post("Accept-Encoding: gzip\r\n", CALL);
+        assert!(!head.contains("content-encoding"), "{head}");
+        assert!(said.contains(expect), "{head}: {}", &said[..said.len().min(500)]);
+        parsed(&said);
+    };
+    check(3000, "nextCursor");
+    check(100_000, "message_too_large");
+}
+
+#[test]
+fn an_id_in_flight_is_refused_within_its_session() {
+    let (go, wait) = channel::<()>();
+    let wait = std::sync::Mutex::new(wait);
+    let scene = Scene::new(move |request, stream| {
+        if request.body.contains("slow") {
+            let _ = wait.lock().expect("no panic").recv();
+        }
+        say(stream, json(&result("7", 1)));
+    });
+    let slow = CALL.replace("\"log\"", "\"slow\"");
+    std::thread::scope(|threads| {
+        let first = threads.spawn(|| scene.post(SESSION, &slow).1);
+        while scene.seen().is_empty() {
+            std::thread::yield_now();
+        }
+        let refused = scene.post(SESSION, CALL).1;
+        assert!(refused.contains("already waiting"), "{refused}");
+        for other in ["", "Mcp-Session-Id: s2\r\n"] {
+            assert_eq!(scene.post(other, CALL).1, result("7", 1));
+        }
+        go.send(()).expect("it waits");
+        assert_eq!(first.join().expect("no panic"), result("7", 1));
+    });
+    assert_eq!(scene.post(SESSION, CALL).1, result("7", 1));
+}
+
+#[test]
+fn what_must_be_known_of_a_tool_is_asked_before_it_is_called() {
+    let scene = Scene::new(|request, stream| {
+        if request.body.contains("tools/list") {
+            let id = parsed(&request.body)["id"].to_string();
+            let tools = r#"[{"name":"list_x","inputSchema":{"type":"object","properties":{"q":{}}}}]"#;
+            let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#);
+            say(stream, format!("{EVENTS}data: {answer}\n\n"));
+        } else {
+            say(stream, json(&result("7", 1)));
+        }
+    });
+    let call = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"list_x","arguments":{"q":1,"limit":2}}}"#;
+    let said = scene.post(SESSION, call).1;
+    assert!(said.contains("line 0"), "{said}");
+    let seen = scene.seen();
+    assert_eq!(seen.len(), 2);
+    assert!(seen[0].head.contains("mcp-session-id: s1"), "{}", seen[0].head);
+    assert_eq!(seen[1].body, call.replace(r#","limit":2"#, ""));
+}
+
+#[test]
+fn a_client_that_leaves_is_missed_by_the_server() {
+    let (left, heard) = channel();
+    let left = std::sync::Mutex::new(left);
+    let scene = Scene::new(move |_, stream| {
+        say(stream, format!("{EVENTS}: started\n\n"));
+        let ended = stream.read(&mut [0]);
+        let _ = left.lock().expect("no panic").send(ended.unwrap_or(0));
+    });
+    let request =
+        format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{CALL}", CALL.len());
+    let mut client = scene.says(request.as_bytes());
+    let mut some = [0; 64];
+    assert!(client.read(&mut some).expect("the head") > 0);
+    drop(client);
+    assert_eq!(heard.recv_timeout(std::time::Duration::from_secs(20)), Ok(0));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).expect("memory");
+    packer.finish().expect("memory")
+}

@@ -1,0 +1,184 @@
+//! A server that says what a test wants said, byte for byte, a client that sees what comes, and the proxy between them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use portion_core::tokens::Tokenizer;
+use portion_gateway::front::http::{Backend, Door, Guard, Limits};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::latch::Latch;
+use portion_gateway::mcp::{Lanes, READ_TOOL};
+use portion_gateway::proxy::Proxy;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{self, MemoryStore};
+use portion_gateway::upstream::http::{Client, Target};
+
+/// Far beyond what anything here takes: reaching it means a hang.
+const HANG: Duration = Duration::from_secs(30);
+/// Of any message.
+pub(crate) const LIMIT: usize = 2 << 20;
+
+/// A request as it came: the head in lines, and the body.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// A server, and the proxy in front of it.
+pub(crate) struct Scene {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<Request>>>,
+    leave: Arc<Latch>,
+}
+
+impl Scene {
+    /// A scene with a server that answers each request by itself, then closes the connection.
+    pub(crate) fn new(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let upstream = listener.local_addr().expect("an address");
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (answer, all) = (Arc::new(answer), Arc::clone(&seen));
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (answer, all) = (Arc::clone(&answer), Arc::clone(&all));
+                thread::spawn(move || {
+                    let mut stream = stream.expect("a connection");
+                    let Some(request) = read(&stream) else { return };
+                    all.lock().expect("no panic").push(request.clone());
+                    answer(&request, &mut stream);
+                });
+            }
+        });
+        Self::before(&format!("http://{upstream}/mcp"), seen)
+    }
+
+    /// A scene in which nobody listens where the server should be.
+    pub(crate) fn deserted() -> Self {
+        let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+        Self::before(&format!("http://{nobody}/mcp"), Arc::default())
+    }
+
+    fn before(url: &str, seen: Arc<Mutex<Vec<Request>>>) -> Self {
+        let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
+        let settings = Settings::new(Tokenizer::Chars4.counter(), Arc::new(store), [7; 32]);
+        let gateway = Arc::new(Gateway::new(settings));
+        let lanes = Lanes { gateway, read_tool: READ_TOOL.into(), message_limit: LIMIT };
+        let target = Target::new(url).expect("a URL");
+        let backend: Arc<dyn Backend> =
+            Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let guard = Guard::new(address, vec![], vec![]);
+        let door = Arc::new(Door::new(
+            guard,
+            Limits { body: LIMIT, ..Limits::default() },
+            vec![("/mcp".into(), backend)],
+        ));
+        let leave = Arc::new(Latch::default());
+        let until = Arc::clone(&leave);
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                door.serve(listener, until).await.expect("it listens");
+            });
+        });
+        Self { address, seen, leave }
+    }
+
+    /// Connects, sends these bytes, and is ready to hear.
+    pub(crate) fn says(&self, bytes: &[u8]) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).expect("the proxy listens");
+        stream.set_read_timeout(Some(HANG)).expect("a socket");
+        stream.write_all(bytes).expect("the proxy reads");
+        stream
+    }
+
+    /// Posts a body with these lines in its head; returns the head and the body of the answer.
+    pub(crate) fn post(&self, lines: &str, body: &str) -> (String, String) {
+        let length = body.len();
+        self.ask(&format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {length}\r\n\r\n{body}"
+        ))
+    }
+
+    /// Sends a request; returns the head and the body of the answer, which a `!` ends where it broke off.
+    pub(crate) fn ask(&self, request: &str) -> (String, String) {
+        let request = request.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+        let mut all = Vec::new();
+        self.says(request.as_bytes()).read_to_end(&mut all).expect("an end");
+        answer(&all)
+    }
+
+    /// What the server has seen.
+    pub(crate) fn seen(&self) -> Vec<Request> {
+        self.seen.lock().expect("no panic").clone()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.leave.set();
+    }
+}
+
+/// Says all of this.
+pub(crate) fn say(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
+    // Whoever has left hears nothing, which is what some tests are about.
+    let _ = stream.write_all(bytes.as_ref());
+}
+
+/// An answer of JSON.
+pub(crate) fn json(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// The head of an answer of events, which end with the connection.
+pub(crate) const EVENTS: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
+
+fn read(stream: &TcpStream) -> Option<Request> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line == "\r\n" {
+            break;
+        }
+        head += &line;
+    }
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
+    let mut body = vec![0; length.parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some(Request { head, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+fn answer(all: &[u8]) -> (String, String) {
+    let text = String::from_utf8_lossy(all);
+    let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+    if !head.contains("transfer-encoding: chunked") {
+        return (head.to_owned(), body.to_owned());
+    }
+    let (mut rest, mut whole) = (body, String::new());
+    loop {
+        let Some((size, after)) = rest.split_once("\r\n") else { break whole += "!" };
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        if size == 0 {
+            break;
+        }
+        whole += &after[..size];
+        rest = after[size..].strip_prefix("\r\n").unwrap_or_default();
+    }
+    (head.to_owned(), whole)
+}
