@@ -125,8 +125,8 @@ async fn a_stream_that_cannot_be_resumed_is_one_error() {
     }
 }
 
-#[tokio::test]
-async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() {
+/// `refusal`: what is answered to a message of a session that the server has ended.
+async fn check_renewal(refusal: (&'static str, &'static str)) {
     let sessions = AtomicUsize::new(0);
     let server = Server::new(move |asked, _, reply| {
         if asked.is("initialize") {
@@ -135,10 +135,7 @@ async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() 
         let id = format!("s{}", sessions.load(Ordering::SeqCst));
         if session(asked, reply, &id) {
         } else if asked.field("mcp-session-id") == Some("s1") {
-            reply.whole(
-                "404 Not Found\r\nContent-Type: application/json",
-                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#,
-            );
+            reply.whole(&format!("{}\r\nContent-Type: application/json", refusal.0), refusal.1);
         } else {
             reply.json(&result("1", "{}"));
         }
@@ -148,8 +145,18 @@ async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() 
     assert_eq!(peer.hear().await, result("1", "{}"));
     assert_eq!(peer.leave().await, []);
     let bodies: Vec<String> =
-        server.asked().into_iter().map(|asked| asked.body).filter(|b| !b.is_empty()).collect();
+        server.asked().into_iter().map(|asked| asked.body).filter(|body| !body.is_empty()).collect();
     assert_eq!(bodies, [HELLO, BEGUN, &call("1"), HELLO, BEGUN, &call("1")]);
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_has_ended_is_begun_anew_without_the_client() {
+    let python =
+        r#"{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Session not found"}}"#;
+    check_renewal(("404 Not Found", python)).await;
+    check_renewal(("404 Not Found", "")).await;
+    let typescript = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
+    check_renewal(("400 Bad Request", typescript)).await;
 }
 
 #[tokio::test]

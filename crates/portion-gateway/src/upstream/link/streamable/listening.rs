@@ -11,7 +11,7 @@ use crate::upstream::http::{Item, Resume};
 
 /// How long the next message waits for the stream to be open: what the server says in between would be lost.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// How long to wait before it is opened again, at first and at most.
+/// How long to wait before it is opened again, where the server does not say, and at most after it came to nothing.
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -26,14 +26,15 @@ pub(super) async fn listen(server: &Arc<Server>) {
 async fn keep_listening(server: Arc<Server>, opened: Arc<Latch>) {
     let number = server.session().number;
     let mut resume = Resume::default();
-    let mut pause = PAUSE;
+    let mut fruitless = 0;
     while server.session().number == number {
         let outcome = server.get(resume.clone()).await;
         opened.set();
+        fruitless += 1;
         match outcome {
             Ok(mut stream) => {
                 while let Some(item) = stream.next().await {
-                    pause = PAUSE;
+                    fruitless = 0;
                     let heard = match item {
                         Item::Event(event) if event.kind() == b"message" => {
                             server.heard(event.into_data(), None).await
@@ -56,7 +57,37 @@ async fn keep_listening(server: Arc<Server>, opened: Arc<Latch>) {
                 return;
             }
         }
-        sleep(resume.retry.unwrap_or_default().max(pause)).await;
-        pause = (2 * pause).min(LONGEST_PAUSE);
+        sleep(pause(resume.retry, fruitless)).await;
+    }
+}
+
+/// How long to wait after so many streams in a row that nothing came of.
+fn pause(retry: Option<Duration>, fruitless: u32) -> Duration {
+    let wanted = retry.unwrap_or(PAUSE);
+    match fruitless {
+        0 => wanted,
+        _ => wanted.max((PAUSE.saturating_mul(2_u32.saturating_pow(fruitless - 1))).min(LONGEST_PAUSE)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::pause;
+
+    #[test]
+    fn the_server_is_obeyed_and_left_alone() {
+        let check = |retry: Option<u64>, fruitless: u32, expect: u64| {
+            let paused = pause(retry.map(Duration::from_millis), fruitless);
+            assert_eq!(paused, Duration::from_millis(expect), "{retry:?} {fruitless}");
+        };
+        check(None, 0, 1000);
+        check(Some(0), 0, 0);
+        check(Some(250), 0, 250);
+        check(Some(250), 1, 1000);
+        check(None, 3, 4000);
+        check(Some(90_000), 3, 90_000);
+        check(None, 100, 30_000);
     }
 }

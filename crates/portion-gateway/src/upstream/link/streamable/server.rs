@@ -88,11 +88,16 @@ impl Server {
             }
             return Ok(Posted::Answer(answered.answer));
         }
-        let session_ended = answered.status == StatusCode::NOT_FOUND && in_session;
+        let is_meant = is_answer(&answered.answer, |id| letter.is_about(id));
+        let session_ended = in_session
+            && match answered.status {
+                StatusCode::NOT_FOUND => !is_meant,
+                StatusCode::BAD_REQUEST => says_no_session(&answered.answer),
+                _ => false,
+            };
         // These speak for themselves, unless the answer is certainly to this very request.
-        let says_enough =
-            session_ended || matches!(answered.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if is_answer(&answered.answer, |id| letter.is_about(id) || !says_enough) {
+        let says_enough = matches!(answered.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !session_ended && (is_meant || (!says_enough && is_answer(&answered.answer, |_| true))) {
             return Ok(Posted::Answer(answered.answer));
         }
         let refusal = answered.refusal().into();
@@ -104,6 +109,18 @@ impl Server {
         let fields = self.session().fields();
         self.wire.get(fields, resume).await
     }
+}
+
+/// Whether it says that the session is none, as servers do that began as the official SDKs' older examples, which answer
+/// 400 where the specification has 404.
+fn says_no_session(answer: &Answer) -> bool {
+    const WORDS: [&str; 3] = ["no valid session", "invalid session", "session not found"];
+    let said = match answer {
+        Answer::Json(said) => String::from_utf8_lossy(said).to_lowercase(),
+        Answer::Words(said) => said.to_lowercase(),
+        _ => return false,
+    };
+    WORDS.iter().any(|words| said.contains(words))
 }
 
 /// Whether it is the answer to a request with such an id.
