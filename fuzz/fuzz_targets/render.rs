@@ -28,16 +28,10 @@ fuzz_target!(|input: (u64, &str)| {
     let mut blocks: Vec<Block> = text
         .split('\u{c}')
         .enumerate()
-        .map(|(i, text)| Block {
-            address: format!("/content/{i}/text"),
-            content: Content::Text(text.to_owned()),
-        })
+        .map(|(i, text)| Block::new(format!("/content/{i}/text"), Content::Text(text.to_owned())))
         .collect();
     if dice.once_in(3) && text.starts_with('{') && json::Json::parse(text).is_some() {
-        blocks.push(Block {
-            address: "/structuredContent".into(),
-            content: Content::Structured(text.to_owned()),
-        });
+        blocks.push(Block::new("/structuredContent", Content::Structured(text.to_owned())));
     }
     let session = Session::new(Payload { blocks, ..Payload::default() }, policy, Tokenizer::Chars4.counter());
     let Ok(Some(reply)) = session.call(&request) else { return };

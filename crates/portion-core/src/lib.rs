@@ -8,7 +8,7 @@
 
 pub mod chunk;
 pub mod cursor;
-mod nearest;
+pub mod nearest;
 pub mod path;
 pub mod payload;
 mod pointer;

@@ -1,7 +1,7 @@
 //! The name that was probably meant.
 
 /// The name most like `given`: by edits, ignoring case, where close enough to be a slip.
-pub(crate) fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted: Vec<char> = given.to_lowercase().chars().take(64).collect();
     let slack = wanted.len() / 3 + 1;
     let scored = names.into_iter().filter_map(|name| {

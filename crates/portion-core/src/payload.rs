@@ -13,6 +13,8 @@ pub struct Payload {
     pub lone_surrogates: usize,
     /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.
     pub text_only: bool,
+    /// Wire bytes that pass beside the parts, whatever is shown of them.
+    pub frame: usize,
 }
 
 /// One part of a result.
@@ -22,6 +24,26 @@ pub struct Block {
     pub address: String,
     /// What it holds.
     pub content: Content,
+    /// What is said of it around it.
+    pub label: Label,
+}
+
+/// What a result says around one of its parts. Where the part is shown in another place, that is told beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// Whose it is: the URI of a resource, the role that says a message.
+    pub of: Option<String>,
+    /// The MIME type of its text, of a resource.
+    pub mime: Option<String>,
+    /// Wire bytes that stand around it in its own place, whatever is shown of it.
+    pub frame: usize,
+}
+
+impl Block {
+    /// A part of which nothing is said around it.
+    pub fn new(address: impl Into<String>, content: Content) -> Self {
+        Self { address: address.into(), content, label: Label::default() }
+    }
 }
 
 /// What one part of a result holds.
@@ -35,8 +57,8 @@ pub enum Content {
     Atomic {
         /// The block as the upstream wrote it, JSON.
         json: String,
-        /// Its media type and size, where it is an image, audio, or a blob.
-        media: Option<Media>,
+        /// What is known of the bytes in it, where it is an image, audio, or a blob.
+        binary: Option<Binary>,
     },
     /// A JSON value beside the content, as the upstream wrote it: passed on whole or left out, for nothing else can
     /// be said in its place.
@@ -45,11 +67,13 @@ pub enum Content {
 
 /// What is known of binary content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Media {
+pub struct Binary {
     /// Its MIME type, or what stands for it.
     pub mime: String,
     /// Where in the block its base64 text stands, a JSON Pointer: `/data`.
     pub data: &'static str,
-    /// Length of that base64 text, in bytes.
-    pub encoded_bytes: usize,
+    /// Its bytes, out of the base64.
+    pub bytes: usize,
+    /// Whether it is an image or audio, which models are shown as such: it has a limit of its own.
+    pub media: bool,
 }

@@ -10,19 +10,32 @@ use portion_core::render::Portion;
 use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
 
+use crate::terms::Terms;
+
 pub use crate::fault::Fault;
 
 /// One content-bearing reply to be made.
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Whom it is for.
-    pub scope: Scope,
+    pub caller: Caller,
     /// What was called; `None` where one of our own tools was.
     pub endpoint: Option<Endpoint>,
-    /// The name under which this caller knows the tool that reads on.
-    pub read_tool: Arc<str>,
     /// What is to be made.
     pub intent: Intent,
+}
+
+/// Whom a reply is for.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Who may read on.
+    pub scope: Scope,
+    /// What a reply obeys.
+    pub terms: Arc<Terms>,
+    /// The name under which this caller knows the tool that reads on.
+    pub read_tool: Arc<str>,
+    /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
+    pub read_uri: Option<&'static str>,
 }
 
 /// What a call is about.

@@ -1,6 +1,6 @@
 //! What was decided about a reply, for the log: sizes and codes, never content.
 
-use portion_core::render::{Body, Portion};
+use portion_core::render::Portion;
 
 use crate::call::{Endpoint, Fault};
 
@@ -11,9 +11,7 @@ pub(crate) fn untouched(original_bytes: usize, endpoint: Option<&Endpoint>) {
 
 /// A portion is sent. The payload is as large as `original_bytes`.
 pub(crate) fn portion(original_bytes: usize, portion: &Portion, endpoint: Option<&Endpoint>) {
-    let pieces = portion.pieces().iter().map(|piece| match &piece.body {
-        Body::Text(text) | Body::Block(text) => text.len(),
-    });
+    let pieces = portion.pieces().iter().map(|piece| piece.body.as_str().len());
     let bytes = pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len();
     tracing::info!(
         endpoint = name(endpoint),

@@ -7,49 +7,48 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use portion_core::cursor::{Keyring, Scope, SnapshotId};
+use portion_core::cursor::{Keyring, SnapshotId};
 use portion_core::payload::Payload;
-use portion_core::policy::Policy;
 use portion_core::tokens::BYTES;
 use portion_core::view::{Request, View};
 
 use crate::aside::aside;
-use crate::call::{Call, Endpoint, Fault, Intent, Reply, ReuseKey};
+use crate::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
-use crate::renderer::{Form, Job, Rendered, Renderer, payload_bytes};
+use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::settings::{Clock, Settings};
 use crate::store::{Deposit, Held, Missing, Refused, SnapshotStore};
+use crate::terms::{Rules, Terms};
 
 /// Makes replies.
 pub struct Gateway {
+    rules: Rules,
     renderer: Arc<Renderer>,
     store: Arc<dyn SnapshotStore>,
     clock: Clock,
 }
 
 impl Gateway {
-    /// A gateway of these parts. The policy is taken to be valid.
+    /// A gateway of these parts.
     pub fn new(settings: Settings) -> Self {
-        let Settings { policy, counter, auditor, secret, store, clock } = settings;
-        let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
-        let keyring = Keyring::new(&secret);
-        let renderer = Arc::new(Renderer { policy, fallback, counter, auditor, keyring });
-        Self { renderer, store, clock }
+        let Settings { rules, secret, store, clock } = settings;
+        let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
+        Self { rules, renderer, store, clock }
     }
 
-    /// The limits that replies obey.
-    pub fn policy(&self) -> &Policy {
-        &self.renderer.policy
+    /// What decides on which terms a client is served.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// The reply to a call.
     pub async fn answer(&self, call: Call) -> Reply {
-        let Call { scope, endpoint, read_tool, intent } = call;
+        let Call { caller, endpoint, intent } = call;
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                self.fresh(scope, endpoint.map(Arc::new), read_tool, payload, request, reuse).await
+                self.fresh(caller, endpoint.map(Arc::new), payload, request, reuse).await
             }
-            Intent::Follow { request } => self.follow(scope, endpoint.as_ref(), read_tool, request).await,
+            Intent::Follow { request } => self.follow(caller, endpoint.as_ref(), request).await,
         }
     }
 
@@ -59,9 +58,8 @@ impl Gateway {
     /// A place further on can be answered so always, another selection only where the endpoint changes nothing.
     pub async fn recall(
         &self,
-        scope: Scope,
+        caller: &Caller,
         endpoint: &Endpoint,
-        read_tool: &Arc<str>,
         reuse: &ReuseKey,
         request: &Request,
     ) -> Option<Reply> {
@@ -69,16 +67,22 @@ impl Gateway {
         if !answerable || request.cursor.is_some() {
             return None;
         }
-        let held = self.store.recall(&scope, *reuse, (self.clock)()).await?;
+        let held = self.store.recall(&caller.scope, *reuse, (self.clock)()).await?;
         let Held { id, snapshot, .. } = held;
-        let (request, read_tool) = (request.clone(), Arc::clone(read_tool));
-        let job = Job { scope, id, snapshot, base: None, request, form: Form::Again, read_tool };
+        let (caller, request) = (Caller { read_uri: None, ..caller.clone() }, request.clone());
+        let job = Job { caller, id, snapshot, base: None, request, form: Form::Again };
         Some(self.serve(job, Some(endpoint)).await)
     }
 
     /// A fault as a reply: within the budget of the request that it answers.
-    pub fn refuse(&self, fault: Fault, request: &Request, endpoint: Option<&Endpoint>) -> Reply {
-        let Renderer { policy, counter, .. } = &*self.renderer;
+    pub fn refuse(
+        &self,
+        fault: Fault,
+        terms: &Terms,
+        request: &Request,
+        endpoint: Option<&Endpoint>,
+    ) -> Reply {
+        let Terms { policy, counter, .. } = terms;
         let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
         let fitted =
             catch_unwind(AssertUnwindSafe(|| fault.clone().fit(*counter, budget, policy.hard_byte_limit)));
@@ -89,25 +93,24 @@ impl Gateway {
 
     async fn fresh(
         &self,
-        scope: Scope,
+        caller: Caller,
         endpoint: Option<Arc<Endpoint>>,
-        read_tool: Arc<str>,
         payload: Payload,
         request: Request,
         reuse: Option<ReuseKey>,
     ) -> Reply {
-        let capturing = Arc::clone(&self.renderer);
-        let captured = aside(payload_bytes(&payload), move || capturing.capture(payload)).await;
+        let terms = Arc::clone(&caller.terms);
+        let captured = aside(payload_bytes(&payload), move || capture(payload, &terms)).await;
         let snapshot = match captured {
             Ok(snapshot) => Arc::new(snapshot),
             Err(lost) => {
                 let fault = Fault::not_captured(lost.bytes, &lost.beginning, endpoint.as_deref());
-                return self.refuse(fault, &request, endpoint.as_deref());
+                return self.refuse(fault, &caller.terms, &request, endpoint.as_deref());
             }
         };
         let id = random_id();
         let form = Form::Fresh;
-        let job = Job { scope, id: id.unwrap_or_default(), snapshot, base: None, request, form, read_tool };
+        let job = Job { caller, id: id.unwrap_or_default(), snapshot, base: None, request, form };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
@@ -120,46 +123,42 @@ impl Gateway {
             Some(view) if id.is_some() => {
                 let snapshot = Arc::clone(&job.snapshot);
                 let deposit = Deposit { id: job.id, snapshot, view, endpoint: endpoint.clone(), reuse };
-                is_kept(&self.store.put(&scope, deposit, (self.clock)()).await)
+                is_kept(&self.store.put(&job.caller.scope, deposit, (self.clock)()).await)
             }
             _ => false,
         };
         if let Some(reuse) = reuse.filter(|_| !kept) {
-            self.store.forget(&scope, reuse).await;
+            self.store.forget(&job.caller.scope, reuse).await;
         }
         self.conclude(job, rendered, kept, endpoint.as_deref()).await
     }
 
-    async fn follow(
-        &self,
-        scope: Scope,
-        endpoint: Option<&Endpoint>,
-        read_tool: Arc<str>,
-        request: Request,
-    ) -> Reply {
+    async fn follow(&self, caller: Caller, endpoint: Option<&Endpoint>, request: Request) -> Reply {
+        let terms = Arc::clone(&caller.terms);
         let Some(token) = &request.cursor else {
             let fault = Fault::cursor_invalid("no cursor was given", endpoint);
-            return self.refuse(fault, &request, endpoint);
+            return self.refuse(fault, &terms, &request, endpoint);
         };
-        let pointer = match self.renderer.keyring.verify(token, &scope) {
+        let pointer = match self.renderer.keyring.verify(token, &caller.scope) {
             Ok(pointer) => pointer,
             Err(invalid) => {
-                return self.refuse(Fault::cursor_invalid(invalid.to_string(), endpoint), &request, endpoint);
+                let fault = Fault::cursor_invalid(invalid.to_string(), endpoint);
+                return self.refuse(fault, &terms, &request, endpoint);
             }
         };
-        let found = self.store.find(&scope, pointer.snapshot, pointer.view, (self.clock)()).await;
+        let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
         let fault = match found {
             Ok(Held { id, snapshot, view, endpoint: source }) => {
                 let form = if endpoint.is_some() { Form::Again } else { Form::Text };
                 let base = Some((view, pointer.position));
-                let job = Job { scope, id, snapshot, base, request, form, read_tool };
+                let job = Job { caller, id, snapshot, base, request, form };
                 return self.serve(job, source.as_deref().or(endpoint)).await;
             }
             Err(Missing::View { root }) => {
                 let Held { id, snapshot, .. } = *root;
                 let (base, request, form) = (None, Request::default(), Form::Text);
-                let whole = Job { scope, id, snapshot, base, request, form, read_tool };
-                Fault::view_expired(self.renderer.handle(&whole), &whole.read_tool)
+                let whole = Job { caller, id, snapshot, base, request, form };
+                Fault::view_expired(self.renderer.handle(&whole), &whole.caller.read_tool)
             }
             Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),
             Err(Missing::Unknown) => Fault::cursor_expired(endpoint),
@@ -168,7 +167,7 @@ impl Gateway {
                 Fault::store_unavailable(endpoint)
             }
         };
-        self.refuse(fault, &request, endpoint)
+        self.refuse(fault, &terms, &request, endpoint)
     }
 
     /// The reply of a snapshot that is kept.
@@ -177,7 +176,7 @@ impl Gateway {
         let rendered = self.render(&job, true).await;
         let kept = match &rendered {
             Rendered::Portion(_, view) => {
-                is_kept(&self.store.keep_view(&job.scope, job.id, view.clone(), (self.clock)()).await)
+                is_kept(&self.store.keep_view(&job.caller.scope, job.id, view.clone(), (self.clock)()).await)
             }
             _ => true,
         };
@@ -207,9 +206,9 @@ impl Gateway {
                 return Reply::Portion(portion);
             }
             Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
-            Rendered::Failed => Fault::not_rendered(handle(), &job.read_tool),
+            Rendered::Failed => Fault::not_rendered(handle(), &job.caller.read_tool),
         };
-        self.refuse(fault, &job.request, endpoint)
+        self.refuse(fault, &job.caller.terms, &job.request, endpoint)
     }
 
     async fn render(&self, job: &Arc<Job>, kept: bool) -> Rendered {

@@ -5,7 +5,9 @@
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
 mod aside;
+pub mod bridge;
 pub mod call;
+pub mod client;
 mod decision;
 pub mod fault;
 pub mod frame;
@@ -19,4 +21,5 @@ pub mod relay;
 mod renderer;
 pub mod settings;
 pub mod store;
+pub mod terms;
 pub mod upstream;

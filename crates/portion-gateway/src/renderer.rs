@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope, SnapshotId};
+use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Body, Context, First, Portion};
@@ -14,32 +14,27 @@ use portion_core::snapshot::{self, Part, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
 
+use crate::call::Caller;
+use crate::terms::Terms;
+
 /// Percent of its estimate from which a reply's real cost shows the estimate to be badly wrong.
 const BADLY_WRONG: usize = 150;
 
-/// Renders by one policy, counter and key.
+/// Renders, and signs the cursors.
 pub(crate) struct Renderer {
-    pub(crate) policy: Policy,
-    /// The same limits, where counting or rendering failed.
-    pub(crate) fallback: Policy,
-    pub(crate) counter: &'static dyn TokenCounter,
-    /// What catches the counter where it is badly wrong.
-    pub(crate) auditor: Option<&'static dyn TokenCounter>,
     pub(crate) keyring: Keyring,
 }
 
 /// One reply to be rendered.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
-    pub(crate) scope: Scope,
+    pub(crate) caller: Caller,
     pub(crate) id: SnapshotId,
     pub(crate) snapshot: Arc<Snapshot>,
     /// The view and place of the request's cursor.
     pub(crate) base: Option<(View, Position)>,
     pub(crate) request: Request,
     pub(crate) form: Form,
-    /// The name under which the caller knows the tool that reads on.
-    pub(crate) read_tool: Arc<str>,
 }
 
 /// In which form a reply is expected.
@@ -72,60 +67,30 @@ pub(crate) struct Uncaptured {
     pub(crate) beginning: String,
 }
 
-impl Renderer {
-    /// Captures a payload.
-    pub(crate) fn capture(&self, payload: Payload) -> Result<Snapshot, Uncaptured> {
-        let bytes = payload_bytes(&payload);
-        // In JSON, text can take twice its bytes, and more only where it is hardly text.
-        let most = self.policy.fallback_byte_limit / 2;
-        let first = payload.blocks.iter().map(|block| text(&block.content)).find(|text| !text.is_empty());
-        let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
-        catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload)))
-            .map_err(|_| Uncaptured { bytes, beginning })
-    }
+/// Captures a payload.
+pub(crate) fn capture(payload: Payload, terms: &Terms) -> Result<Snapshot, Uncaptured> {
+    let bytes = payload_bytes(&payload);
+    // In JSON, text can take twice its bytes, and more only where it is hardly text.
+    let most = terms.policy.fallback_byte_limit / 2;
+    let first = payload.blocks.iter().map(|block| text(&block.content)).find(|text| !text.is_empty());
+    let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
+    catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload))).map_err(|_| Uncaptured { bytes, beginning })
+}
 
+impl Renderer {
     /// Renders a reply. `kept`: its cursors will find something; without, it has none.
     pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
-        let attempts = [(&self.policy, self.counter), (&self.fallback, BYTES)];
+        let Terms { policy, fallback, counter, .. } = &*job.caller.terms;
+        let attempts = [(policy, *counter), (fallback, BYTES)];
         for (policy, counter) in attempts {
             let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
             match catch_unwind(attempt) {
-                Ok(rendered) if self.is_badly_wrong(job, &rendered, counter) => {}
+                Ok(rendered) if is_badly_wrong(job, &rendered, counter) => {}
                 Ok(rendered) => return rendered,
                 Err(_) => tracing::error!(counter = counter.name(), "rendering panicked"),
             }
         }
         Rendered::Failed
-    }
-
-    /// Whether a reply costs far more than its counter said. Then it is rendered anew within the fallback limits.
-    fn is_badly_wrong(&self, job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) -> bool {
-        let Some(auditor) = self.auditor.filter(|_| counter.name() == self.counter.name()) else {
-            return false;
-        };
-        let texts: Vec<&str> = match rendered {
-            Rendered::Portion(portion, _) => {
-                let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
-                    Body::Text(text) => Some(text.as_str()),
-                    Body::Block(_) => None,
-                });
-                texts.chain([portion.notice()]).collect()
-            }
-            // Media has a cost of its own.
-            Rendered::Untouched => {
-                let readable = |part: &&Part| part.subject().is_some();
-                job.snapshot.parts().iter().filter(readable).map(Part::text).collect()
-            }
-            Rendered::Wrong(_) | Rendered::Failed => return false,
-        };
-        let cost = |counter: &dyn TokenCounter| texts.iter().map(|text| counter.count(text)).sum::<usize>();
-        let (estimated, real) = (cost(counter), cost(auditor));
-        let wrong = real > self.policy.full_below && real > estimated.saturating_mul(BADLY_WRONG) / 100;
-        if wrong {
-            let counter = counter.name();
-            tracing::warn!(counter, estimated, real, "the estimate is badly wrong; the byte limit decides");
-        }
-        wrong
     }
 
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {
@@ -135,7 +100,8 @@ impl Renderer {
             Err(error) => return Rendered::Wrong(error),
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
-        let cx = Context { policy, counter, mint: &mint, read_tool: &job.read_tool };
+        let Caller { read_tool, read_uri, .. } = &job.caller;
+        let cx = Context { policy, counter, mint: &mint, read_tool, read_uri: *read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {
@@ -156,8 +122,39 @@ impl Renderer {
     }
 
     fn sign(&self, job: &Job, view: &View, position: Position) -> CursorToken {
-        self.keyring.sign(&Pointer { snapshot: job.id, view: view.id(), position }, &job.scope)
+        self.keyring.sign(&Pointer { snapshot: job.id, view: view.id(), position }, &job.caller.scope)
     }
+}
+
+/// Whether a reply costs far more than its counter said. Then it is rendered anew within the fallback limits.
+fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) -> bool {
+    let terms = &job.caller.terms;
+    let Some(auditor) = terms.auditor.filter(|_| counter.name() == terms.counter.name()) else {
+        return false;
+    };
+    let texts: Vec<&str> = match rendered {
+        Rendered::Portion(portion, _) => {
+            let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
+                Body::Text(text) => Some(text.as_str()),
+                Body::Block(_) | Body::Base64(_) => None,
+            });
+            texts.chain([portion.notice()]).collect()
+        }
+        // Media has a cost of its own.
+        Rendered::Untouched => {
+            let readable = |part: &&Part| part.subject().is_some();
+            job.snapshot.parts().iter().filter(readable).map(Part::text).collect()
+        }
+        Rendered::Wrong(_) | Rendered::Failed => return false,
+    };
+    let cost = |counter: &dyn TokenCounter| texts.iter().map(|text| counter.count(text)).sum::<usize>();
+    let (estimated, real) = (cost(counter), cost(auditor));
+    let wrong = real > terms.policy.full_below && real > estimated.saturating_mul(BADLY_WRONG) / 100;
+    if wrong {
+        let counter = counter.name();
+        tracing::warn!(counter, estimated, real, "the estimate is badly wrong; the byte limit decides");
+    }
+    wrong
 }
 
 /// Bytes of what an upstream said.

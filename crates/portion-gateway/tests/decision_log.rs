@@ -6,12 +6,15 @@ use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
 use portion_core::cursor::Scope;
+use portion_core::policy::{Given, Room};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Intent};
+use portion_gateway::call::{Call, Caller, Intent};
+use portion_gateway::client::Preset;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::terms::Rules;
 use samples::{bookings, list_bookings};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -59,12 +62,15 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     let store = MemoryStore::new(Limits { memory, ..Limits::default() });
-    let settings = Settings::new(Tokenizer::Chars4.counter(), Arc::new(store), [7; 32]);
+    let rules = Rules::new(Given::default(), Tokenizer::Chars4, Preset::None, Room::UNKNOWN);
+    let terms = Arc::clone(rules.terms(None));
+    let settings = Settings::new(rules, Arc::new(store), [7; 32]);
     let gateway = Gateway::new(settings);
     for (count, request) in calls {
         let intent = Intent::Fresh { payload: bookings(count), request, reuse: None };
         let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
-        let call = Call { scope, endpoint: Some(list_bookings()), read_tool, intent };
+        let caller = Caller { scope, terms: Arc::clone(&terms), read_tool, read_uri: None };
+        let call = Call { caller, endpoint: Some(list_bookings()), intent };
         gateway.answer(call).await;
     }
     drop(guard);

@@ -9,15 +9,16 @@ use std::time::{Duration, Instant};
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
-use portion_core::render::{Body, Portion};
+use portion_core::render::Portion;
 use portion_core::tokens::TokenCounter;
 use portion_core::view::{Request, View, ViewError};
-use portion_gateway::call::{Call, Endpoint, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{
     Deposit, Figures, Held, Limits, MemoryStore, Missing, Pending, Refused, SnapshotStore,
 };
+use portion_gateway::terms::{Rules, Terms};
 use proptest::prelude::*;
 use samples::{bookings, create_order, list_bookings, text};
 
@@ -132,16 +133,22 @@ impl Trial {
     fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
+        let auditor = (counter.name() == Blind.name()).then_some(&Quarters as &dyn TokenCounter);
+        let rules = Rules::fixed(Terms::new(Policy::default(), counter, auditor));
         let settings = Settings {
-            auditor: (counter.name() == Blind.name()).then_some(&Quarters),
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
-            ..Settings::new(counter, Arc::clone(&store), SECRET)
+            ..Settings::new(rules, Arc::clone(&store), SECRET)
         };
         Self { gateway: Gateway::new(settings), store, now }
     }
 
     fn pass(&self, by: Duration) {
         *self.now.lock().expect("nobody panics with it") += by;
+    }
+
+    fn caller(&self, scope: Scope) -> Caller {
+        let terms = Arc::clone(self.gateway.rules().terms(None));
+        Caller { scope, terms, read_tool: "portion_read".into(), read_uri: None }
     }
 
     fn figures(&self) -> Figures {
@@ -152,8 +159,7 @@ impl Trial {
     async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
         let reuse = Some(ReuseKey::of(&endpoint, "{}"));
         let intent = Intent::Fresh { payload, request, reuse };
-        let read_tool = "portion_read".into();
-        self.gateway.answer(Call { scope: ada(), endpoint: Some(endpoint), read_tool, intent }).await
+        self.gateway.answer(Call { caller: self.caller(ada()), endpoint: Some(endpoint), intent }).await
     }
 
     async fn follow(&self, cursor: impl ToString) -> Reply {
@@ -161,13 +167,13 @@ impl Trial {
     }
 
     async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
-        let (read_tool, intent) = ("portion_read".into(), Intent::Follow { request });
-        self.gateway.answer(Call { scope, endpoint: None, read_tool, intent }).await
+        let (caller, intent) = (self.caller(scope), Intent::Follow { request });
+        self.gateway.answer(Call { caller, endpoint: None, intent }).await
     }
 
     async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
-        let (read_tool, reuse) = ("portion_read".into(), ReuseKey::of(endpoint, "{}"));
-        self.gateway.recall(scope, endpoint, &read_tool, &reuse, &request).await
+        let reuse = ReuseKey::of(endpoint, "{}");
+        self.gateway.recall(&self.caller(scope), endpoint, &reuse, &request).await
     }
 }
 
@@ -198,10 +204,7 @@ fn next_cursor(portion: &Portion) -> Option<String> {
 }
 
 fn shown(portion: &Portion) -> String {
-    let bodies = portion.pieces().iter().map(|piece| match &piece.body {
-        Body::Text(text) | Body::Block(text) => text.as_str(),
-    });
-    bodies.collect()
+    portion.pieces().iter().map(|piece| piece.body.as_str()).collect()
 }
 
 fn page(page: u32) -> Request {
@@ -461,7 +464,8 @@ proptest! {
         let request = Request { max_tokens: Some(300), ..Request::default() };
         let endpoint = Endpoint { name: given, ..list_bookings() };
         for fault in [error.into(), Fault::cursor_expired(Some(&endpoint))] {
-            let Reply::Fault(fault) = gateway.refuse(fault, &request, None) else { panic!("not a fault") };
+            let terms = gateway.rules().terms(None);
+            let Reply::Fault(fault) = gateway.refuse(fault, terms, &request, None) else { panic!("not a fault") };
             let json = fault.to_json();
             prop_assert!(Quarters.count(&json) <= 300, "{json}");
             serde_json::from_str::<serde_json::Value>(&json).expect("a fault is JSON");

@@ -5,8 +5,10 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::Args;
-use portion_core::policy::{Policy, PolicyError};
+use portion_core::policy::{Given, LEAST_BUDGET, PolicyError, Room};
 use portion_core::tokens::Tokenizer;
+use portion_gateway::client::{Limit, Preset};
+use portion_gateway::terms::Rules;
 
 /// Limits that replies obey.
 #[derive(Clone, Debug, Args)]
@@ -57,6 +59,10 @@ pub(crate) struct Limits {
     /// Aim at smaller replies: replyTarget 1200, hardCap 4000
     #[arg(long)]
     lean: bool,
+    /// Whose limits to stay below where nothing else is given: none, auto (those of the client that asks, if it is
+    /// known), or a client's, such as codex
+    #[arg(long, value_name = "NAME", env = "PORTION_PRESET", default_value_t = Preset::None, hide_env_values = true)]
+    preset: Preset,
     /// What counts tokens: auto, o200k, cl100k, claude, chars4 or len4
     #[arg(long, value_name = "NAME", env = "PORTION_TOKENIZER", default_value_t = Tokenizer::Auto, hide_env_values = true)]
     pub(crate) tokenizer: Tokenizer,
@@ -78,40 +84,59 @@ pub(crate) struct Keeping {
 }
 
 impl Limits {
-    /// The policy, every limit that was not given being the profile's.
+    /// What these limits decide for each client, where nothing else is known than what our surroundings say.
     ///
     /// # Errors
     /// Where the limits cannot be obeyed together.
-    pub(crate) fn policy(&self) -> Result<Policy, LimitsError> {
-        let base = Policy::default();
-        let threshold = self.token_budget_threshold.unwrap_or(base.token_budget_threshold);
-        // What was not given follows what was, so that one option is enough to move a limit.
-        let hard_cap = base.hard_cap.max(threshold);
-        let policy = Policy { token_budget_threshold: threshold, reply_target: threshold, hard_cap, ..base };
-        let policy = if self.lean { policy.lean() } else { policy };
-        let page = self.default_page_size.unwrap_or(policy.default_page_size);
-        let hard_byte_limit = self.hard_byte_limit.map_or(policy.hard_byte_limit, |size| size as usize);
-        let policy = Policy {
-            reply_target: self.reply_target.unwrap_or(policy.reply_target.min(threshold)),
-            hard_cap: self.hard_cap.unwrap_or(policy.hard_cap),
-            hard_byte_limit,
-            fallback_byte_limit: self
-                .fallback_byte_limit
-                .map_or(policy.fallback_byte_limit.min(hard_byte_limit), |size| size as usize),
-            media_byte_limit: self.media_byte_limit.map_or(policy.media_byte_limit, |size| size as usize),
-            full_below: self.full_below.unwrap_or(policy.full_below),
-            default_page_size: page,
-            max_page_size: self.max_page_size.unwrap_or(policy.max_page_size.max(page)),
-            summarize_above: self.summarize_above.unwrap_or(policy.summarize_above),
-            chunk_above: self.chunk_above.unwrap_or(policy.chunk_above),
-            chunk_size: self.chunk_size.unwrap_or(policy.chunk_size),
-            chunk_lines: self.chunk_lines.unwrap_or(policy.chunk_lines),
-            warn_at: self.warn_at.unwrap_or(policy.warn_at),
-            ..policy
-        };
-        policy.validate().map_err(LimitsError)?;
-        Ok(policy)
+    pub(crate) fn rules(&self) -> Result<Rules, LimitsError> {
+        let given = self.given();
+        given.policy(Room::UNKNOWN).validate().map_err(LimitsError)?;
+        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()))
     }
+
+    fn given(&self) -> Given {
+        let bytes = |size: Option<u64>| size.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
+        Given {
+            token_budget_threshold: self.token_budget_threshold,
+            reply_target: self.reply_target,
+            hard_cap: self.hard_cap,
+            hard_byte_limit: bytes(self.hard_byte_limit),
+            fallback_byte_limit: bytes(self.fallback_byte_limit),
+            media_byte_limit: bytes(self.media_byte_limit),
+            media_tokens: None,
+            full_below: self.full_below,
+            default_page_size: self.default_page_size,
+            max_page_size: self.max_page_size,
+            summarize_above: self.summarize_above,
+            chunk_above: self.chunk_above,
+            chunk_size: self.chunk_size,
+            chunk_lines: self.chunk_lines,
+            warn_at: self.warn_at,
+            lean: self.lean,
+        }
+    }
+}
+
+/// The variable by which Claude Code bounds results, in tokens. It hands its environment on to the servers that it
+/// starts.
+///
+/// Source: <https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings>.
+const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
+
+/// The room that whoever started us says there is. What makes no sense is told and left aside: it is not ours to refuse.
+fn surroundings() -> Room {
+    let Some(said) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return Room::UNKNOWN };
+    let said = said.to_string_lossy();
+    let Some(tokens) = said.trim().parse().ok().filter(|tokens| *tokens > 0) else {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {said}, which is no number of tokens: it is left aside");
+        return Room::UNKNOWN;
+    };
+    let room = Limit::Tokens(tokens).room();
+    let least = 2 * LEAST_BUDGET;
+    if room.tokens < Some(least) {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but what is asked for may need {least}");
+    }
+    room
 }
 
 /// Limits that contradict each other, named as they are given here.

@@ -4,6 +4,7 @@
 mod args;
 mod command;
 mod limits;
+mod listing;
 mod log;
 mod remote;
 mod shaping;

@@ -64,7 +64,12 @@ fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
     check("wrap --snapshot-memory lots -- cat", "such as 64KiB or 5MiB")?;
     check("wrap --upstream-message-limit 8GiB -- cat", "it is from 64KiB to below 4GiB")?;
     check("wrap --tokenizer gpt -- cat", "use auto, o200k, cl100k, claude, chars4, len4")?;
-    check("wrap --read-tool a.b -- cat", "1 to 64 letters, digits")
+    check(
+        "wrap --preset emacs -- cat",
+        "unknown preset `emacs`: use none, auto, claude-code, claude-desktop, codex,",
+    )?;
+    check("wrap --read-tool a.b -- cat", "1 to 64 letters, digits")?;
+    check("wrap --catalog short -- cat", "use full, trim, lazy")
 }
 
 #[test]

@@ -14,5 +14,5 @@ NODE_SERVERS = E2E / "node_modules/@modelcontextprotocol"
 FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/server.py")]
 
 
-def wrapped(command):
-    return [PORTION, "wrap", "--", *command]
+def wrapped(command, *options):
+    return [PORTION, "wrap", *options, "--", *command]

@@ -206,6 +206,6 @@ pub(crate) fn log(bytes: usize) -> String {
 
 /// A payload of one text block.
 pub(crate) fn payload(text: String) -> Payload {
-    let block = Block { address: "/content/0/text".into(), content: Content::Text(text) };
+    let block = Block::new("/content/0/text", Content::Text(text));
     Payload { blocks: vec![block], ..Payload::default() }
 }

@@ -35,6 +35,7 @@ pub use mark::{Mark, Rank};
 pub(crate) use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
 pub use sample::Sample;
+pub use sentence::sentence_starts;
 
 /// One kind of text.
 pub trait Chunker: Send + Sync {

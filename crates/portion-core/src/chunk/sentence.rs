@@ -17,6 +17,13 @@ const LONGEST: usize = 24;
 /// Bytes from which on a line is taken for running text where lines are the rule.
 const LONG_LINE: usize = 400;
 
+/// Where the sentences of a running text begin, the first one excepted, in bytes.
+pub fn sentence_starts(text: &str) -> Vec<usize> {
+    let mut marks = Vec::new();
+    mark(text, 0..text.len(), &mut marks);
+    marks.into_iter().map(|mark| mark.at).collect()
+}
+
 /// Marks the beginnings of the sentences in a range, the first one excepted.
 pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
     let mut at = range.start;

@@ -4,10 +4,13 @@
 //! leaves space for the notice, then counted as it will be sent; where it turns out too dear, it is
 //! drawn again into a smaller room with a shorter notice.
 
+mod block;
 mod chunk;
+mod cost;
 mod drawn;
 mod notice;
 mod page;
+mod pieces;
 mod portion;
 mod raw;
 mod room;
@@ -20,7 +23,7 @@ mod whole;
 pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
-use crate::policy::Policy;
+use crate::policy::{LEAST_BYTES, Policy};
 use crate::snapshot::Snapshot;
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
@@ -39,6 +42,9 @@ pub struct Context<'a> {
     pub mint: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// The name of the tool that reads on.
     pub read_tool: &'a str,
+    /// Where the reply is to be the contents of a resource, in which base64 stands as what it is: what begins the
+    /// URIs that read on, a cursor following.
+    pub read_uri: Option<&'a str>,
 }
 
 /// The first reply to a call.
@@ -82,7 +88,8 @@ struct Limits {
 
 impl Limits {
     fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Self {
-        let bytes = cx.policy.hard_byte_limit.saturating_sub(ENVELOPE);
+        let frame = if fresh { snapshot.frame() } else { 0 };
+        let bytes = cx.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES) - ENVELOPE;
         if fresh && snapshot.structured().is_some() {
             return Self { tokens: asked.tokens.min(cx.policy.hard_cap / 2), bytes: bytes / 2 };
         }

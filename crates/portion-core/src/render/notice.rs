@@ -21,6 +21,10 @@ pub(super) struct Notice<'a> {
     pub replaced: usize,
     /// The part that the notice is about, where there are several.
     pub part: Option<&'a str>,
+    /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
+    pub owners: Vec<Option<&'a str>>,
+    /// What begins the URIs that read on, where the reply is the contents of a resource.
+    pub read_uri: Option<&'a str>,
     /// Tokens the reply may cost.
     pub budget: usize,
     /// Share of the budget from which a warning is due.
@@ -63,6 +67,9 @@ impl Notice<'_> {
         }
         if let Some(part) = self.part {
             say("part", part.into());
+        }
+        if !self.owners.is_empty() && detail < Detail::Bare {
+            say("of", owners(&self.owners, self.budget / 3));
         }
         for (key, value) in &self.drawn.meta {
             let dropped = detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens");
@@ -119,6 +126,9 @@ impl Notice<'_> {
         if let Some(call) = self.next_call() {
             say("next", call.into());
         }
+        if let (Some(uri), Some(next)) = (self.read_uri, &self.next) {
+            say("nextUri", format!("{uri}{next}").into());
+        }
         meta
     }
 
@@ -150,4 +160,19 @@ impl Notice<'_> {
             _ => None,
         }
     }
+}
+
+/// Whose the pieces of a reply are, in order, in at most so many characters; the last entry says how many are left out.
+fn owners(all: &[Option<&str>], characters: usize) -> Value {
+    let mut left = characters;
+    let mut told: Vec<Value> = Vec::new();
+    for of in all {
+        let Some(rest) = left.checked_sub(of.map_or(0, str::len) + 8) else { break };
+        left = rest;
+        told.push(json!(of));
+    }
+    if told.len() < all.len() {
+        told.push(format!("+{} more", all.len() - told.len()).into());
+    }
+    told.into()
 }

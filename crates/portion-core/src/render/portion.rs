@@ -19,6 +19,8 @@ pub struct Piece {
     pub address: String,
     /// What to show there.
     pub body: Body,
+    /// The MIME type of what is shown, where it is known.
+    pub mime: Option<String>,
 }
 
 /// What stands in a part's place.
@@ -28,6 +30,17 @@ pub enum Body {
     Text(String),
     /// A block as the upstream wrote it, JSON.
     Block(String),
+    /// A stretch of base64 that can be decoded by itself, as the bytes it stands for.
+    Base64(String),
+}
+
+impl Body {
+    /// What it says: a text out of its escapes, JSON, base64.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Block(text) | Self::Base64(text) => text,
+        }
+    }
 }
 
 impl Portion {

@@ -9,7 +9,11 @@ use crate::span::Span;
 pub(super) fn draw(text: &str, stretch: Span, from: usize, room: &Room<'_>) -> Drawn {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
-    let to = edge(text, from, end, room);
+    told(text, stretch, from, edge(text, from, end, room))
+}
+
+fn told(text: &str, stretch: Span, from: usize, to: usize) -> Drawn {
+    let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let mut drawn = Drawn::new("raw", text[from..to].to_owned());
     drawn.next = (to < end).then_some(Place::Byte(to as u32));
     drawn.say("startByte", from - start);
@@ -17,6 +21,23 @@ pub(super) fn draw(text: &str, stretch: Span, from: usize, room: &Room<'_>) -> D
     drawn.say("totalBytes", end - start);
     drawn
 }
+
+/// Draws as much of a stretch of base64 as fits, from `from` on, so that it can be decoded by itself. Up to `flat` tokens
+/// are what it counts as at most, where it stands for itself and is no text.
+pub(super) fn draw_base64(text: &str, from: usize, room: &Room<'_>, flat: Option<usize>) -> Drawn {
+    let from = from.min(text.len()) / QUAD * QUAD;
+    let left = &text[from..];
+    let within = left.len().min(room.bytes);
+    let fits = match flat {
+        Some(tokens) if tokens <= room.tokens => within,
+        _ => room.counter.prefix_within(&left[..within], room.tokens),
+    };
+    let fits = if fits < left.len() { (fits / QUAD * QUAD).max(QUAD).min(left.len()) } else { fits };
+    told(text, Span::new(0, text.len()), from, from + fits)
+}
+
+/// Characters of base64 that stand for bytes of their own.
+const QUAD: usize = 4;
 
 /// Where the room ends: at least one character on.
 fn edge(text: &str, from: usize, end: usize, room: &Room<'_>) -> usize {

@@ -1,18 +1,20 @@
 //! A walk through the parts of a payload: small ones whole, the rest filling the room in order, one
 //! cursor across them.
 
+use super::block::{describe, inside, weigh};
 use super::chunk;
+use super::cost::PIECE;
 use super::drawn::{Drawn, Spot};
 use super::notice::Notice;
+use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
-use crate::payload::Media;
 use crate::policy::LEAST_BUDGET;
 use crate::scan::escaped_len;
-use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin, cells};
+use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -51,9 +53,6 @@ impl Channel<'_> {
         self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.leaves_out())
     }
 }
-
-/// Wire bytes of a text block around its text.
-const PIECE: usize = 64;
 
 /// A part that was drawn.
 pub(super) struct Shaped {
@@ -105,9 +104,11 @@ impl<'a> Walk<'a> {
         let next = drawn.next.map(|place| self.after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
             Some(whole) if node.pointer.is_empty() => pieces(whole, &drawn),
-            Some(whole) => {
-                vec![Piece { address: whole.address.clone(), body: Body::Text(drawn.body.clone()) }]
-            }
+            Some(whole) => vec![match &node.base64 {
+                // Where it can be told from text, it stands as what it is.
+                Some(mime) if self.cx.read_uri.is_some() => base64(whole, &drawn, mime),
+                _ => stretch(whole, Body::Text(drawn.body.clone())),
+            }],
             None => Vec::new(),
         };
         Channel { pieces, shaped: Some(Shaped { part, drawn }), next, unreached: Vec::new(), about: None }
@@ -121,6 +122,13 @@ impl<'a> Walk<'a> {
                 Place::Byte(at) => at as usize,
                 Place::Item(_) => 0,
             };
+            if let Some(mime) = &node.base64 {
+                let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
+                let mut drawn = raw::draw_base64(&node.source, byte, &room, flat);
+                drawn.say("path", pointer);
+                drawn.say("mimeType", mime.as_str());
+                return drawn;
+            }
             let window = self.asked.view.window.map(|window| window.span);
             let stretch = window.unwrap_or(Span::new(0, node.source.len()));
             let mut drawn = raw::draw(&node.source, stretch, byte, &room);
@@ -182,8 +190,8 @@ impl<'a> Walk<'a> {
                     PartBody::Atomic { .. } => Body::Block(text.to_owned()),
                 };
                 if room.take(text) {
-                    room.bytes = room.bytes.saturating_sub(PIECE);
-                    pieces.push(Piece { address: parts[*at].address.clone(), body });
+                    room.bytes = room.bytes.saturating_sub(self.around(&parts[*at]));
+                    pieces.push(piece(&parts[*at], body));
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
                 }
@@ -225,16 +233,19 @@ impl<'a> Walk<'a> {
                 PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
                     channel.unreached.push((part.address.clone(), json.len()));
                 }
-                PartBody::Atomic { json, media, .. } => {
+                PartBody::Atomic { json, binary, .. } => {
                     // Put off once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
-                    let Some(body) = self.block(part, json, media.as_ref(), &mut room, put_off) else {
+                    let Some(body) = self.block(part, &mut room, put_off) else {
                         channel.next = Some(self.after(at, Place::default()));
                         channel.unreached.push((part.address.clone(), json.len()));
                         continue;
                     };
-                    room.bytes = room.bytes.saturating_sub(PIECE);
-                    channel.pieces.push(Piece { address: part.address.clone(), body });
+                    if matches!(body, Body::Text(_)) {
+                        channel.unreached.push(inside(part, binary.as_ref()));
+                    }
+                    room.bytes = room.bytes.saturating_sub(self.around(part));
+                    channel.pieces.push(piece(part, body));
                 }
                 PartBody::Readable(subject) => {
                     let pointer = self.base(at);
@@ -245,7 +256,7 @@ impl<'a> Walk<'a> {
                     let whole = whole(&spot, room);
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
-                    room.bytes = room.bytes.saturating_sub(PIECE);
+                    room.bytes = room.bytes.saturating_sub(self.around(part));
                     channel.next = drawn.next.map(|place| self.after(at, place));
                     channel.pieces.extend(pieces(part, &drawn));
                     let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
@@ -261,43 +272,22 @@ impl<'a> Walk<'a> {
 
     /// A block that is passed whole: within the room; else, where it may be put off, on its own in the next
     /// reply; else described.
-    fn block(
-        &self,
-        part: &Part,
-        json: &str,
-        media: Option<&Media>,
-        room: &mut Room<'_>,
-        put_off: bool,
-    ) -> Option<Body> {
-        let policy = self.cx.policy;
+    fn block(&self, part: &Part, room: &mut Room<'_>, put_off: bool) -> Option<Body> {
+        let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
+        let (policy, binary) = (self.cx.policy, binary.as_ref());
+        if room.take_block(json, binary, policy) {
+            return Some(Body::Block(json.to_string()));
+        }
         // What a block may cost that is put off: it will have a reply to itself.
         let alone = self.asked.tokens.min(policy.hard_cap) / 2;
-        let (fits, later) = if let Some(media) = media {
-            let passes = media.encoded_bytes / 4 * 3 <= policy.media_byte_limit;
-            let fits = passes && policy.media_tokens <= room.tokens;
-            room.tokens -= if fits { policy.media_tokens } else { 0 };
-            (fits, passes && policy.media_tokens <= alone)
-        } else {
-            let short = json.len() <= policy.hard_byte_limit / 4;
-            (room.take(json), short && self.cx.counter.fits(json, alone))
-        };
-        if fits {
-            return Some(Body::Block(json.to_owned()));
-        }
+        let share =
+            if binary.is_some() { policy.hard_byte_limit / 4 * 3 } else { policy.hard_byte_limit / 4 };
+        let later = weigh(json, binary, alone, policy, self.cx.counter).is_some_and(|w| w.bytes <= share);
         if put_off && later {
             return None;
         }
-        let (tool, block) = (self.cx.read_tool, block_address(&part.address));
-        let described = match media {
-            Some(media) => format!(
-                "[{}, {} bytes as base64, not shown: {tool}(cursor, path=\"{block}{}\", raw=true) reads it]",
-                media.mime, media.encoded_bytes, media.data
-            ),
-            None => format!(
-                "[a block of {} bytes, not shown: {tool}(cursor, path=\"{block}\", raw=true) reads it]",
-                json.len()
-            ),
-        };
+        let handle = (self.cx.mint)(self.asked.from);
+        let described = describe(part, binary, handle.as_ref(), self.cx);
         let fits = room.take(&described);
         (fits || !put_off).then_some(Body::Text(described))
     }
@@ -323,9 +313,7 @@ impl<'a> Walk<'a> {
         drawn.say("path", parts[at].address.clone());
         let after = drawn.next.map(|place| self.after(at, place));
         channel.next = after.or_else(|| left.next().map(|next| self.after(next, Place::Byte(0))));
-        channel
-            .pieces
-            .push(Piece { address: parts[at].address.clone(), body: Body::Text(drawn.body.clone()) });
+        channel.pieces.push(stretch(&parts[at], Body::Text(drawn.body.clone())));
         channel.shaped = Some(Shaped { part: at, drawn });
         channel
     }
@@ -343,13 +331,14 @@ impl<'a> Walk<'a> {
         let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
         let mut companions = Vec::new();
         for at in walked {
-            let is_media = matches!(&parts[*at].body, PartBody::Atomic { media: Some(_), .. });
+            let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
             let text = parts[*at].text();
-            if is_media || text.len() > policy.hard_byte_limit / 8 {
+            if is_binary || text.len() > policy.hard_byte_limit / 8 {
                 continue;
             }
+            let around = PIECE.max(parts[*at].label.frame);
             if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
-                let rest = (left.checked_sub(cost), bytes.checked_sub(escaped_len(text) + PIECE));
+                let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));
                 let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
                 (left, bytes) = (tokens_left, bytes_left);
                 companions.push(*at);
@@ -379,47 +368,12 @@ impl<'a> Walk<'a> {
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
             part: channel.about,
+            owners: self.owners(&channel.pieces),
+            read_uri: self.cx.read_uri,
             budget,
             warn_at: self.cx.policy.warn_at,
         }
     }
-
-    /// What a piece costs.
-    pub(super) fn cost(&self, piece: &Piece) -> usize {
-        match &piece.body {
-            Body::Text(text) => self.cx.counter.count(text),
-            Body::Block(_) if self.is_media(piece) => self.cx.policy.media_tokens,
-            Body::Block(json) => self.cx.counter.count(json),
-        }
-    }
-
-    /// Wire bytes of a piece. Media has a limit of its own.
-    pub(super) fn wire_bytes(&self, piece: &Piece) -> usize {
-        match &piece.body {
-            Body::Text(text) => escaped_len(text) + PIECE,
-            Body::Block(_) if self.is_media(piece) => 0,
-            Body::Block(json) => json.len() + 2,
-        }
-    }
-
-    /// Whether a piece is an image or audio. A block of a kind not known may hold `data` and be neither.
-    fn is_media(&self, piece: &Piece) -> bool {
-        let part = self.snapshot.parts().iter().find(|part| part.address == piece.address);
-        part.is_some_and(|part| matches!(part.body, PartBody::Atomic { media: Some(_), .. }))
-    }
-}
-
-/// A part as it was drawn: one piece, or a piece an item where the upstream gave each a block of its own.
-fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
-    if part.item_blocks && drawn.kind == "page" {
-        let item = |(i, item): (usize, &str)| Piece {
-            address: format!("{}/{i}/text", part.address),
-            body: Body::Text(item.to_owned()),
-        };
-        return cells(&drawn.body).iter().map(|cell| cell.of(&drawn.body)).enumerate().map(item).collect();
-    }
-    let address = if part.item_blocks { format!("{}/0/text", part.address) } else { part.address.clone() };
-    vec![Piece { address, body: Body::Text(drawn.body.clone()) }]
 }
 
 /// Said of a reply in which nothing was drawn.
@@ -450,9 +404,4 @@ fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
         Form::Object(members) => summary::draw(spot, members, room),
         Form::Text(text) => chunk::draw(spot, text, room),
     }
-}
-
-/// The address of the block that a part's address leads into.
-fn block_address(address: &str) -> &str {
-    address.strip_suffix("/text").unwrap_or(address)
 }

@@ -1,7 +1,7 @@
 //! Which payloads pass as they came.
 
+use super::block::weigh;
 use super::{Context, ENVELOPE};
-use crate::payload::Media;
 use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot};
 use crate::view::Asked;
@@ -13,7 +13,7 @@ pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bo
         return false;
     }
     let policy = cx.policy;
-    let mut bytes = ENVELOPE;
+    let mut bytes = ENVELOPE + snapshot.frame();
     for part in snapshot.parts() {
         bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {
@@ -41,16 +41,11 @@ fn form_passes(parts: &[&Part], most: usize, cx: &Context<'_>) -> bool {
 
 fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
     match &part.body {
-        PartBody::Atomic { media: Some(media), .. } => {
-            let passes = passes_media(media, cx.policy.media_byte_limit);
-            (passes && cx.policy.media_tokens <= left).then_some(cx.policy.media_tokens)
+        PartBody::Atomic { json, binary, .. } => {
+            weigh(json, binary.as_ref(), left, cx.policy, cx.counter).map(|weight| weight.tokens)
         }
-        _ => cx.counter.count_within(part.text(), left),
+        PartBody::Readable(subject) => cx.counter.count_within(&subject.text, left),
     }
-}
-
-fn passes_media(media: &Media, limit: usize) -> bool {
-    media.encoded_bytes / 4 * 3 <= limit
 }
 
 fn below_its_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
@@ -65,12 +60,13 @@ fn below_its_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
 
 /// Wire bytes of a part, or any figure above the limit where they are. Media has a limit of its own.
 fn wire_bytes(part: &Part, limit: usize) -> usize {
+    let frame = part.label.frame;
     match &part.body {
-        PartBody::Atomic { media: Some(_), .. } => 0,
+        PartBody::Atomic { binary: Some(binary), .. } if binary.media => 0,
         PartBody::Atomic { json, .. } => json.len(),
         PartBody::Readable(subject) if part.address == STRUCTURED => subject.text.len(),
         // Escapes only add: what is too long without them need not be read.
         PartBody::Readable(subject) if subject.text.len() > limit => subject.text.len(),
-        PartBody::Readable(subject) => escaped_len(&subject.text),
+        PartBody::Readable(subject) => frame + escaped_len(&subject.text),
     }
 }

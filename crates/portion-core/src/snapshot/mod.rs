@@ -21,7 +21,7 @@ pub use object::{Member, Members};
 pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 
-use crate::payload::{Content, Media, Payload};
+use crate::payload::{Binary, Content, Label, Payload};
 use crate::span::Span;
 
 /// An immutable payload with its index.
@@ -31,6 +31,7 @@ pub struct Snapshot {
     invalid_utf8: usize,
     lone_surrogates: usize,
     text_only: bool,
+    frame: usize,
 }
 
 /// One part of a payload.
@@ -42,6 +43,8 @@ pub struct Part {
     pub body: PartBody,
     /// Set on `structuredContent` that says the same as another part.
     pub twin: Option<Twin>,
+    /// What the result says around it.
+    pub label: Label,
     /// Whether the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text` on.
     pub item_blocks: bool,
 }
@@ -56,7 +59,7 @@ pub enum PartBody {
         /// The block, JSON.
         json: Slice,
         /// Set for images, audio and blobs.
-        media: Option<Media>,
+        binary: Option<Binary>,
         /// Whether it stands beside the content, where it cannot be described.
         aside: bool,
     },
@@ -82,12 +85,13 @@ pub fn capture(payload: Payload) -> Snapshot {
         let body = match block.content {
             Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
             Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
-            Content::Atomic { json, media } => {
-                PartBody::Atomic { json: Slice::new(json), media, aside: false }
+            Content::Atomic { json, binary } => {
+                PartBody::Atomic { json: Slice::new(json), binary, aside: false }
             }
-            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), media: None, aside: true },
+            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), binary: None, aside: true },
         };
-        parts.push(Part { address: block.address, body, twin: None, item_blocks: false });
+        let (address, label) = (block.address, block.label);
+        parts.push(Part { address, body, twin: None, label, item_blocks: false });
     }
     if let Some(at) = parts.iter().position(|part| part.address == STRUCTURED) {
         parts[at].twin = twins::find(&parts, at);
@@ -95,8 +99,8 @@ pub fn capture(payload: Payload) -> Snapshot {
             twins::gather_items(&mut parts, at);
         }
     }
-    let Payload { invalid_utf8, lone_surrogates, text_only, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only }
+    let Payload { invalid_utf8, lone_surrogates, text_only, frame, .. } = payload;
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame }
 }
 
 /// The address of the part that programs read beside the text.
@@ -121,6 +125,11 @@ impl Snapshot {
     /// How often anything that is no text was replaced by U+FFFD.
     pub fn replaced(&self) -> usize {
         self.invalid_utf8 + self.lone_surrogates
+    }
+
+    /// Wire bytes that pass beside its parts where they are shown in their own places.
+    pub fn frame(&self) -> usize {
+        self.frame
     }
 
     /// Heap bytes held, index included.

@@ -4,6 +4,7 @@
 //! no object under `result`, others name it `content`. A list may be one text block, or a block an item.
 
 use super::{Form, Part, PartBody, Slice, Subject, Twin};
+use crate::payload::Label;
 use crate::scan::{Reader, decoded, same_json};
 use crate::snapshot::cells;
 use crate::span::Span;
@@ -63,7 +64,9 @@ fn items_as_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {
         return None;
     }
     let body = PartBody::Readable(Subject::of_payload(Slice::part(&whole.text, list)));
-    Some((Part { address: "/content".into(), body, twin: None, item_blocks: true }, key))
+    let frame = parts.iter().map(|part| part.label.frame).max().unwrap_or(0);
+    let label = Label { frame, ..Label::default() };
+    Some((Part { address: "/content".into(), body, twin: None, label, item_blocks: true }, key))
 }
 
 fn is_json(text: &str) -> bool {

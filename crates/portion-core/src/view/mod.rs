@@ -9,6 +9,7 @@ mod order;
 mod request;
 mod resolve;
 mod section;
+mod target;
 
 use std::sync::Arc;
 
@@ -60,6 +61,8 @@ pub(crate) struct Node {
     pub subject: Subject,
     /// Its bytes as the upstream wrote them.
     pub source: Slice,
+    /// Set on the base64 of a block, which is always shown as its bytes: their MIME type.
+    pub base64: Option<String>,
     /// What it holds beyond what the snapshot holds already, in bytes.
     pub own_bytes: usize,
 }

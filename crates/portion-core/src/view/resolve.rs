@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::section::{self, SectionPlace};
+use super::target::{at_path, no_path, node, whole_part};
 use super::{Node, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
 use crate::nearest::nearest;
-use crate::path::{Astray, follow};
+use crate::path::follow;
 use crate::policy::Policy;
 use crate::projection::{Fields, LeftOut};
 use crate::snapshot::{Form, Layout, List, Snapshot, Subject};
@@ -60,7 +61,10 @@ pub fn resolve(
         view.limit = Some(limit);
     }
     if let Some(path) = &request.path {
-        view = View { limit: request.limit, target: at_path(snapshot, &view, path)?, ..View::default() };
+        let target = at_path(snapshot, &view, path)?;
+        let raw = matches!(&target, Target::Node(node) if node.base64.is_some());
+        let limit = request.limit.filter(|_| !raw);
+        view = View { target, limit, raw, ..View::default() };
         from = start(&view);
     }
     if let Some(name) = &request.section {
@@ -137,86 +141,6 @@ fn focus(snapshot: &Snapshot, view: &View) -> Result<Arc<Node>, ViewError> {
     Ok(Arc::new(whole_part(snapshot, part).ok_or(ViewError::FieldNone("that part holds no text"))?))
 }
 
-fn whole_part(snapshot: &Snapshot, part: usize) -> Option<Node> {
-    let subject = snapshot.parts().get(part)?.subject()?.clone();
-    let source = subject.text.clone();
-    Some(Node { part: part as u16, pointer: String::new(), subject, source, own_bytes: 0 })
-}
-
-/// The value at a path: from the root of the result where it begins with a part's address, else
-/// from the root of the main part.
-fn at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
-    let main = match &view.target {
-        Target::Node(node) => Some(usize::from(node.part)),
-        Target::Everything => snapshot.main_part(),
-    };
-    let addressed = snapshot.parts().iter().enumerate().find_map(|(i, part)| {
-        let rest = path.strip_prefix(part.address.as_str())?;
-        (rest.is_empty() || rest.starts_with('/')).then_some((i, rest))
-    });
-    // A payload may hold keys that look like an address: what the main part knows comes first.
-    let inside = main.and_then(|part| Some((part, snapshot.parts()[part].subject()?)));
-    let found = inside.map(|(part, subject)| (part, follow(subject, path)));
-    match (found, addressed) {
-        (Some((part, Ok(reached))), _) => Ok(node(snapshot, part, &reached.pointer, reached.value)),
-        (_, Some((part, rest))) => {
-            let body = &snapshot.parts()[part];
-            match body.subject() {
-                Some(subject) => {
-                    let reached = follow(subject, rest).map_err(|astray| no_path(path, astray))?;
-                    Ok(node(snapshot, part, &reached.pointer, reached.value))
-                }
-                None => at_block(body, part, rest).ok_or_else(|| no_path(path, Astray::default())),
-            }
-        }
-        (Some((_, Err(astray))), None) => Err(no_path(path, astray)),
-        (None, None) => Err(no_path(path, Astray::default())),
-    }
-}
-
-fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span) -> Target {
-    let whole = snapshot.parts().get(part).and_then(|part| part.subject());
-    let Some(whole) = whole else { return Target::Everything };
-    if pointer.is_empty()
-        && let Some(node) = whole_part(snapshot, part)
-    {
-        return Target::Node(Arc::new(node));
-    }
-    let source = whole.text.part(value);
-    let subject = Subject::of_value(&source);
-    let own_bytes =
-        subject.heap_bytes().saturating_sub(if subject.is_json() { source.heap_bytes() } else { 0 });
-    Target::Node(Arc::new(Node {
-        part: part as u16,
-        pointer: pointer.to_owned(),
-        subject,
-        source,
-        own_bytes,
-    }))
-}
-
-/// A value inside a block that is not text: the base64 text of an image, say.
-fn at_block(part: &crate::snapshot::Part, index: usize, rest: &str) -> Option<Target> {
-    let crate::snapshot::PartBody::Atomic { json, .. } = &part.body else { return None };
-    let block = Subject::of_payload(json.clone());
-    let reached = follow(&block, rest).ok()?;
-    let source = json.part(reached.value);
-    let subject = Subject::of_value(&source);
-    let own_bytes = source.len();
-    Some(Target::Node(Arc::new(Node {
-        part: index as u16,
-        pointer: reached.pointer,
-        subject,
-        source,
-        own_bytes,
-    })))
-}
-
-fn no_path(given: &str, astray: Astray) -> ViewError {
-    let Astray { reached, missing, nearest, available } = astray;
-    ViewError::Path { given: given.to_owned(), reached, missing, nearest, available }
-}
-
 fn at_section(snapshot: &Snapshot, view: &View, name: &str, limit: Option<u32>) -> Result<View, ViewError> {
     let focus = focus(snapshot, view)?;
     let section = section::find(&focus.subject, name)?;
@@ -243,7 +167,8 @@ fn at_lines(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View,
         let subject = Subject::of_text(node.source.clone());
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
         let (part, pointer) = (node.part, node.pointer.clone());
-        node = Arc::new(Node { part, pointer, subject, source: node.source.clone(), own_bytes });
+        let source = node.source.clone();
+        node = Arc::new(Node { part, pointer, subject, source, base64: None, own_bytes });
     }
     let Form::Text(text) = &node.subject.form else {
         return Err(ViewError::Range("line ranges are for text".into()));

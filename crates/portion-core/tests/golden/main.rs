@@ -21,8 +21,7 @@ use material::{booking, bookings, log, paper};
 /// Compares the first reply to a call, and the next one, with the file of that name.
 fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
     let policy = Policy::default();
-    let block =
-        |(address, content): &(&str, Content)| Block { address: (*address).into(), content: content.clone() };
+    let block = |(address, content): &(&str, Content)| Block::new(*address, content.clone());
     let blocks = parts.iter().map(block).collect();
     let snapshot = capture(Payload { blocks, ..Payload::default() });
     let mut request = Request::default();
@@ -69,7 +68,11 @@ fn render<T>(
     };
     // By length: what a cursor costs must not depend on what is in it.
     let counter = Tokenizer::Chars4.counter();
-    render(snapshot, asked, &Context { policy, counter, mint: &mint, read_tool: "portion_read" })
+    render(
+        snapshot,
+        asked,
+        &Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None },
+    )
 }
 
 fn next(portion: &Portion) -> Option<Position> {
@@ -81,7 +84,7 @@ fn next(portion: &Portion) -> Option<Position> {
 /// Writes a reply, long texts cut in the middle, cursors by the place they point to.
 fn show(portion: &Portion, out: &mut String) {
     for piece in portion.pieces() {
-        let (Body::Text(text) | Body::Block(text)) = &piece.body;
+        let text = piece.body.as_str();
         let _ = writeln!(out, "--- {}\n{}", piece.address, middle_out(text));
     }
     if let Some(structured) = portion.structured() {
@@ -179,7 +182,7 @@ fn small() {
 
 #[test]
 fn parts() {
-    let link = Content::Atomic { json: "{\"type\":\"resource_link\",\"uri\":\"a:b\"}".into(), media: None };
+    let link = Content::Atomic { json: "{\"type\":\"resource_link\",\"uri\":\"a:b\"}".into(), binary: None };
     let parts = [
         (TEXT, text("Found 60 bookings and a log.".into())),
         ("/content/1/text", text(bookings(60))),
@@ -198,10 +201,7 @@ fn twin() {
 /// What V2 asks for, whatever the files say.
 #[test]
 fn a_booking_is_summed_up() {
-    let snapshot = capture(Payload {
-        blocks: vec![Block { address: TEXT.into(), content: text(booking()) }],
-        ..Payload::default()
-    });
+    let snapshot = capture(Payload { blocks: vec![Block::new(TEXT, text(booking()))], ..Payload::default() });
     let policy = Policy::default();
     let First::Portion(portion) = render(&snapshot, &Asked::plain(&policy), &policy, first) else {
         panic!("a booking of this size is summed up");

@@ -15,10 +15,7 @@ fn check(parts: &[(&str, Content)], controls: &[(&str, &str)], tokens: usize) ->
         hard_cap: 1_200,
         ..Policy::default()
     };
-    let block = |(address, content): &(&str, Content)| Block {
-        address: (*address).to_owned(),
-        content: content.clone(),
-    };
+    let block = |(address, content): &(&str, Content)| Block::new(*address, content.clone());
     let blocks = parts.iter().map(block).collect();
     let payload = Payload { blocks, ..Payload::default() };
     let session = Session::new(payload, policy, Tokenizer::O200k.counter());
@@ -34,7 +31,7 @@ fn text(text: impl Into<String>) -> Content {
 }
 
 fn block(json: String) -> Content {
-    Content::Atomic { json, media: None }
+    Content::Atomic { json, binary: None }
 }
 
 const TEXT: &str = "/content/0/text";

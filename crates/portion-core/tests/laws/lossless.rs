@@ -12,7 +12,7 @@ use super::session::{Reply, Session};
 use super::{cases, payloads, requests};
 
 pub(crate) fn text_payload(text: String) -> Payload {
-    let block = Block { address: "/content/0/text".into(), content: Content::Text(text) };
+    let block = Block::new("/content/0/text", Content::Text(text));
     Payload { blocks: vec![block], ..Payload::default() }
 }
 
@@ -214,12 +214,7 @@ pub(crate) fn check_parts(seed: u64) {
         let named = aside && replies[0].notice["meta"]["partsNotShown"].is_object();
         assert!(apart || named || !pieces.is_empty(), "{} is never shown", part.address);
         if !apart && part.subject().is_some_and(|subject| !subject.is_json()) {
-            let shown: String = pieces
-                .iter()
-                .map(|(_, body)| match body {
-                    Body::Text(text) | Body::Block(text) => text.as_str(),
-                })
-                .collect();
+            let shown: String = pieces.iter().map(|(_, body)| body.as_str()).collect();
             assert_eq!(shown, part.text(), "{}", part.address);
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! A case is made from a seed: random enough to find what nobody thought of, and cheap enough for thousands.
 
+mod blocks;
 mod cursor;
 mod dice;
 mod found;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use portion_core::payload::{Block, Content, Media, Payload};
+use portion_core::payload::{Binary, Block, Content, Label, Payload};
 use portion_core::scan::quote;
 
 use super::dice::Dice;
@@ -21,7 +21,12 @@ pub(crate) fn body(dice: &mut Dice) -> String {
 /// A result: one text, or several parts, or a text with its twin.
 pub(crate) fn payload(dice: &mut Dice) -> Payload {
     let mut blocks = Vec::new();
-    let mut add = |address: String, content| blocks.push(Block { address, content });
+    let framed = dice.pick(&[0, 0, 300, 2_500]);
+    let mut add = |address: String, content| {
+        let label = Label { of: Some(format!("file:///{address}")), mime: None, frame: framed };
+        let label = if framed > 0 && address != "/structuredContent" { label } else { Label::default() };
+        blocks.push(Block { label, ..Block::new(address, content) });
+    };
     match dice.below(8) {
         0..=3 => add("/content/0/text".into(), Content::Text(body(dice))),
         4 | 5 => {
@@ -62,31 +67,41 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     let aside = dice.once_in(8);
     if aside {
         let content = Content::Aside(written(dice, &object));
-        blocks.push(Block { address: "/_meta".into(), content });
+        blocks.push(Block::new("/_meta", content));
     }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
-    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6) }
+    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6), frame: framed }
+}
+
+/// An image, or an embedded blob, of this base64 text.
+pub(crate) fn binary(base64: &str, media: bool) -> Content {
+    let (json, mime, data) = if media {
+        let json = format!("{{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{base64}\"}}");
+        (json, "image/png", "/data")
+    } else {
+        let mime = "application/pdf";
+        let resource = format!("{{\"uri\":\"a:b\",\"mimeType\":\"{mime}\",\"blob\":\"{base64}\"}}");
+        (format!("{{\"type\":\"resource\",\"resource\":{resource}}}"), mime, "/resource/blob")
+    };
+    let bytes = base64.trim_end_matches('=').len() * 3 / 4;
+    Content::Atomic { json, binary: Some(Binary { mime: mime.into(), data, bytes, media }) }
 }
 
 fn block(dice: &mut Dice) -> Content {
     let bytes = dice.pick(&[40, 400, 4_000, 40_000]);
-    match dice.below(3) {
-        0 => {
-            let data = "iVBORw0K".repeat(bytes / 8);
-            let json = format!("{{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{data}\"}}");
-            let media = Media { mime: "image/png".into(), data: "/data", encoded_bytes: data.len() };
-            Content::Atomic { json, media: Some(media) }
-        }
+    match dice.below(4) {
+        0 => binary(&"iVBORw0K".repeat(bytes / 8), true),
+        3 => binary(&"JVBERi0x".repeat(bytes / 8), false),
         1 => {
             let name = prose(dice, bytes / 30 + 1);
             let json =
                 format!("{{\"type\":\"resource_link\",\"uri\":\"a:b\",\"description\":{}}}", quote(&name));
-            Content::Atomic { json, media: None }
+            Content::Atomic { json, binary: None }
         }
         _ => {
             let json = format!("{{\"type\":\"later\",\"data\":{}}}", quote(&" ".repeat(bytes)));
-            Content::Atomic { json, media: None }
+            Content::Atomic { json, binary: None }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A caller and a snapshot: asks, reads on, and holds every reply against the laws that need no more than the reply.
 
 use portion_core::cursor::{Keyring, Pointer, Position, Scope};
-use portion_core::payload::Payload;
-use portion_core::policy::Policy;
+use portion_core::payload::{Binary, Payload};
+use portion_core::policy::{LEAST_BYTES, Policy};
 use portion_core::render::{self, Body, Context, First, Piece, Portion};
 use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
@@ -22,6 +22,8 @@ pub(crate) struct Session {
     pub(crate) snapshot: Snapshot,
     pub(crate) policy: Policy,
     pub(crate) counter: &'static dyn TokenCounter,
+    /// Set where replies are to be the contents of a resource.
+    pub(crate) read_uri: Option<&'static str>,
 }
 
 /// A reply as its caller has it.
@@ -35,7 +37,7 @@ pub(crate) struct Reply {
 
 impl Session {
     pub(crate) fn new(payload: Payload, policy: Policy, counter: &'static dyn TokenCounter) -> Self {
-        Self { snapshot: capture(payload), policy, counter }
+        Self { snapshot: capture(payload), policy, counter, read_uri: None }
     }
 
     /// A call with these controls; `None` where the payload passes untouched.
@@ -92,7 +94,8 @@ impl Session {
             Some(keyring().sign(&pointer, &Scope::of("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);
-        render(&self.snapshot, asked, &Context { policy, counter, mint: &mint, read_tool: "portion_read" })
+        let cx = Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: self.read_uri };
+        render(&self.snapshot, asked, &cx)
     }
 
     fn checked(&self, asked: &Asked, portion: Portion, fresh: bool) -> Reply {
@@ -117,18 +120,22 @@ impl Session {
         let (mut tokens, mut bytes) =
             (self.counter.count(notice), ENVELOPE + escaped_len(notice) + notice.len());
         for piece in portion.pieces() {
-            let is_media = matches!(&self.part_of(piece).body, PartBody::Atomic { media: Some(_), .. });
-            match &piece.body {
-                Body::Block(_) if is_media => tokens += self.policy.media_tokens,
-                Body::Block(json) => {
-                    tokens += self.counter.count(json);
-                    bytes += json.len();
-                }
-                Body::Text(text) => {
-                    tokens += self.counter.count(text);
-                    bytes += escaped_len(text) + BLOCK;
-                }
-            }
+            let part = self.part_of(piece);
+            let binary = match &part.body {
+                PartBody::Atomic { binary, .. } => binary.as_ref(),
+                PartBody::Readable(_) => None,
+            };
+            let cost = self.counter.count(piece.body.as_str());
+            let frame = if fresh { part.label.frame } else { 0 };
+            let (cost, size) = match (&piece.body, binary) {
+                (Body::Block(_), Some(Binary { media: true, .. })) => (self.policy.media_tokens, 0),
+                (Body::Block(base64), Some(_)) => (cost.min(self.policy.media_tokens), base64.len()),
+                (Body::Base64(base64), _) => (cost.min(self.policy.media_tokens), base64.len() + BLOCK),
+                (Body::Block(json), None) => (cost, json.len()),
+                (Body::Text(text), _) => (cost, escaped_len(text) + BLOCK.max(frame)),
+            };
+            tokens += cost;
+            bytes += size;
         }
         assert!(tokens <= most, "{tokens} tokens of {most}: {reply:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
@@ -137,7 +144,9 @@ impl Session {
             assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
             bytes += structured.len();
         }
-        let limit = self.policy.hard_byte_limit;
+        // A limit that holds hardly anything holds at least that.
+        let frame = if fresh { self.snapshot.frame() } else { 0 };
+        let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES);
         assert!(bytes <= limit, "{bytes} bytes of {limit}: {reply:?}");
         let meta = &reply.notice["meta"];
         assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");
@@ -225,9 +234,7 @@ impl Reply {
     /// The text of its only piece.
     pub(crate) fn text(&self) -> &str {
         match self.portion.pieces() {
-            [piece] => match &piece.body {
-                Body::Text(text) | Body::Block(text) => text,
-            },
+            [piece] => piece.body.as_str(),
             [] => "",
             pieces => panic!("{} pieces", pieces.len()),
         }

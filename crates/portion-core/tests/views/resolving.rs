@@ -3,7 +3,7 @@
 use portion_core::cursor::{Keyring, Place, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{Body, Context, First, first};
+use portion_core::render::{Context, First, first};
 use portion_core::snapshot::capture;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Asked, Request, ViewError, resolve};
@@ -11,7 +11,7 @@ use portion_core::view::{Asked, Request, ViewError, resolve};
 fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewError> {
     let policy = Policy::default();
     let content = Content::Text(text.to_owned());
-    let block = Block { address: "/content/0/text".into(), content };
+    let block = Block::new("/content/0/text", content);
     let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
     let mut request = Request::default();
     for (name, json) in controls {
@@ -24,16 +24,10 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewErr
         Some(keyring.sign(&pointer, &Scope::of("")))
     };
     let counter = Tokenizer::Chars4.counter();
-    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read" };
+    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None };
     let shown = match first(&snapshot, &asked, &cx) {
         First::Untouched => text.to_owned(),
-        First::Portion(portion) => portion
-            .pieces()
-            .iter()
-            .map(|piece| match &piece.body {
-                Body::Text(text) | Body::Block(text) => text.as_str(),
-            })
-            .collect(),
+        First::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
     };
     Ok((asked, shown))
 }

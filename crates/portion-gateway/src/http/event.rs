@@ -63,6 +63,33 @@ impl Piece {
     }
 }
 
+/// What says on a stream that it lives; no client sees it.
+pub const PING: &[u8] = b": ping\n\n";
+
+/// An event of our own with these data, white space at their end left out.
+pub fn written(id: Option<&str>, data: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(data.len() + 64);
+    if let Some(id) = id {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(id.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"event: message\n");
+    let mut rest = data.trim_ascii_end();
+    loop {
+        let at = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(&rest[..at]);
+        out.push(b'\n');
+        if at == rest.len() {
+            break;
+        }
+        rest = rest[at..].strip_prefix(b"\r\n").unwrap_or(&rest[at + 1..]);
+    }
+    out.push(b'\n');
+    out
+}
+
 impl Event {
     /// What it is an event of: `message` where it does not say.
     pub fn kind(&self) -> &[u8] {
@@ -321,6 +348,21 @@ mod tests {
         check("retry: \n\n", None, None);
         check("retry: 99999999999999999999\n\n", None, None);
         check(": comment\n", None, None);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let check = |id: Option<&str>, data: &str, expect: &str| {
+            let stream = super::written(id, data.as_bytes());
+            let Some(Piece::Event(event)) = read(&stream, stream.len(), 1000).into_iter().next() else {
+                panic!("{data:?} is no event")
+            };
+            assert_eq!((event.kind(), event.id()), (&b"message"[..], id.map(str::as_bytes)));
+            assert_eq!(String::from_utf8_lossy(event.data()), expect);
+        };
+        check(None, "{}\r", "{}");
+        check(Some("3-1"), "{\r\n\"a\":\r1\n}", "{\n\"a\":\n1\n}");
+        check(Some("3-0"), "", "");
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use portion_core::span::Span;
 
-use super::envelope::{Envelope, id_key, parse};
+use super::envelope::{Envelope, parse};
 pub use super::envelope::{NotRpc, Role};
 use super::lane::row_of;
+use super::splice::Splice;
 use super::walk;
 
 /// The `_meta` key of 2026-07-28 that carries the revision of each request.
@@ -35,9 +36,13 @@ pub struct Note<'a> {
     envelope: Envelope,
 }
 
-/// What tells ids apart: as they were written, but strings however they are escaped.
-pub fn same(raw_id: &str) -> String {
-    id_key(raw_id)
+/// A text with something else in some of its places.
+pub fn revised(text: &str, places: Vec<(Span, String)>) -> String {
+    let mut splice = Splice::new(text);
+    for (place, with) in places {
+        splice.replace(place, with);
+    }
+    splice.apply()
 }
 
 impl<'a> Heard<'a> {
@@ -71,11 +76,6 @@ impl<'a> Note<'a> {
     /// The id as it was written; `null` where there is none.
     pub fn id(&self) -> &'a str {
         self.envelope.raw_id(self.text)
-    }
-
-    /// What its id is known by, however it is spelled: see [`same`].
-    pub fn key(&self) -> String {
-        same(self.id())
     }
 
     /// The method; empty in a response.
@@ -113,9 +113,21 @@ impl<'a> Note<'a> {
         walk::member(self.text, params, "requestId")
     }
 
-    /// The `subscriptions/listen` that a notification belongs to.
+    /// The `subscriptions/listen` that a notification belongs to, or that a result ends.
     pub fn subscription(&self) -> Option<Span> {
-        walk::member(self.text, self.meta()?, SUBSCRIPTION)
+        let holder = self.envelope.params.or(self.envelope.result)?;
+        walk::at(self.text, holder, &["_meta", SUBSCRIPTION])
+    }
+
+    /// The code of an answer that is an error.
+    pub fn error_code(&self) -> Option<i64> {
+        let code = walk::member(self.text, self.envelope.error?, "code")?;
+        code.of(self.text).parse().ok()
+    }
+
+    /// Whether an answer is a result.
+    pub fn is_result(&self) -> bool {
+        self.envelope.result.is_some()
     }
 
     /// Whether the answer is read and may be changed; of others not even the end is waited for.
@@ -152,11 +164,6 @@ impl<'a> Note<'a> {
     /// The text that it was read from.
     pub(super) fn text(&self) -> &'a str {
         self.text
-    }
-
-    /// Where its params lie.
-    pub(super) fn params(&self) -> Option<Span> {
-        self.envelope.params
     }
 
     /// Where its result lies.

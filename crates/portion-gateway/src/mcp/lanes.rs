@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 
-use super::McpLane;
+use super::{Listing, McpLane};
 use crate::gateway::Gateway;
 
 /// Makes lanes.
@@ -12,8 +12,8 @@ use crate::gateway::Gateway;
 pub struct Lanes {
     /// Makes the replies.
     pub gateway: Arc<Gateway>,
-    /// The name that our reading tool shall have.
-    pub read_tool: Arc<str>,
+    /// How the server's tools are listed.
+    pub listing: Listing,
     /// Bytes of the largest message that is read.
     pub message_limit: usize,
 }
@@ -21,6 +21,6 @@ pub struct Lanes {
 impl Lanes {
     /// A lane for one principal, which knows nothing yet.
     pub fn lane(&self, scope: Scope) -> McpLane {
-        McpLane::new(Arc::clone(&self.gateway), scope, &self.read_tool, self.message_limit)
+        McpLane::new(Arc::clone(&self.gateway), scope, &self.listing, self.message_limit)
     }
 }

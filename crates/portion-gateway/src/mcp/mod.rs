@@ -7,10 +7,12 @@
 //!
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
-//! - `catalogue`: what `tools/list` teaches us, and what we add to it
+//! - `catalogue`: what `tools/list` teaches us, what we add to it, and how much of it we list
 //! - `heard`: what a transport must know of a message to carry it
-//! - `mirror`: what HTTP repeats of a message in its header fields
-//! - `controls`: our own parameters, taken out of a call's arguments
+//! - `ids`: things by the ids of requests
+//! - `mirrored`: arguments that are repeated in header fields
+//! - `mirror`: all that HTTP repeats of a message in its header fields
+//! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
@@ -18,13 +20,19 @@ mod catalogue;
 mod controls;
 mod envelope;
 mod heard;
+mod ids;
 mod lane;
 mod lanes;
 pub mod mirror;
+mod mirrored;
+mod query;
 mod result;
 mod splice;
 mod walk;
 
-pub use heard::{Heard, NotRpc, Note, Role, same};
-pub use lane::{McpLane, READ_TOOL};
+pub use catalogue::{DESCRIBE_TOOL, Listing, READ_TOOL, Style, UnknownStyle};
+pub use heard::{Heard, NotRpc, Note, Role, revised};
+pub use ids::Ids;
+pub use lane::McpLane;
 pub use lanes::Lanes;
+pub use mirrored::{Argument, Mirrored};

@@ -71,8 +71,11 @@ impl Sessions {
 
     /// A session has begun, or a principal has begun anew: this is known of the server.
     pub(super) fn begin(&self, scope: Scope, id: Option<&str>, lane: &McpLane) {
+        let session = match id {
+            Some(_) => Session::new(lane.sibling(), true),
+            None => Session::new(lane.sibling().for_anybody(), false),
+        };
         let id = id.unwrap_or_default();
-        let session = Session::new(lane.sibling(), !id.is_empty());
         session.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut all = self.all();
         all.insert((scope, id.into()), Arc::new(session));

@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
 use portion_gateway::front::http::{Backend, Door, Guard, Limits};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
-use portion_gateway::mcp::{Lanes, READ_TOOL};
+use portion_gateway::mcp::{Lanes, Listing};
 use portion_gateway::proxy::Proxy;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{self, MemoryStore};
+use portion_gateway::terms::{Rules, Terms};
 use portion_gateway::upstream::http::{Client, Target};
 
 /// Far beyond what anything here takes: reaching it means a hang.
@@ -64,9 +66,10 @@ impl Scene {
 
     fn before(url: &str, seen: Arc<Mutex<Vec<Request>>>) -> Self {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
-        let settings = Settings::new(Tokenizer::Chars4.counter(), Arc::new(store), [7; 32]);
+        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = Settings::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lanes = Lanes { gateway, read_tool: READ_TOOL.into(), message_limit: LIMIT };
+        let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
         let target = Target::new(url).expect("a URL");
         let backend: Arc<dyn Backend> =
             Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
 use portion_gateway::frame::Frames;
 use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::mcp::{McpLane, READ_TOOL};
+use portion_gateway::mcp::{Listing, McpLane};
 use portion_gateway::relay::{Exit, relay_link};
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::terms::{Rules, Terms};
 use portion_gateway::upstream::http::{Client, Target};
 use portion_gateway::upstream::link::remote::{Remote, Transport};
 
@@ -28,9 +30,10 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let limits = Limits { memory: 1 << 20, ttl: std::time::Duration::from_mins(1) };
         let store = Arc::new(MemoryStore::new(limits));
-        let settings = Settings::new(Tokenizer::Chars4.counter(), store, [7; 32]);
+        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = Settings::new(rules, store, [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lane = Arc::new(McpLane::new(gateway, Scope::of("test"), READ_TOOL, LIMIT));
+        let lane = Arc::new(McpLane::new(gateway, Scope::of("test"), &Listing::default(), LIMIT));
         let exit = runtime.block_on(async {
             let input: Box<dyn Read + Send> = Box::new(input);
             let front = Front {
@@ -83,9 +86,9 @@ fn a_server_that_is_gone_for_good_ends_the_session() {
         }
     });
     let (mut client, heard, session) = run(server.url("/sse"));
-    client.write_all(format!("{}\n", call("\"x\"")).as_bytes()).expect("it reads");
+    client.write_all(format!("{HELLO}\n").as_bytes()).expect("it reads");
     let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
-    assert!(lines.len() == 1 && lines[0].contains("\"id\":\"x\""), "{lines:?}");
+    assert!(lines.len() == 1 && lines[0].contains("\"id\":0"), "{lines:?}");
     assert!(lines[0].contains("has closed its event stream before it answered"), "{lines:?}");
     assert_eq!(session.join().expect("no panic"), Exit(1));
     drop(client);

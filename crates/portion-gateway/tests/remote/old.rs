@@ -64,12 +64,12 @@ async fn a_server_with_a_stream_is_found_out() {
 #[tokio::test]
 async fn a_url_that_ends_like_a_stream_may_be_none() {
     let server = Server::new(|asked, _, reply| match asked.line.as_str() {
-        "POST /sse" => reply.json(&result("1", "{}")),
+        "POST /sse" => reply.json(&result("0", "{}")),
         _ => reply.whole(REFUSAL, ""),
     });
     let mut peer = Peer::to(&server.url("/sse"), Transport::Auto).await;
-    peer.say(&call("1")).await;
-    assert_eq!(peer.hear().await, result("1", "{}"));
+    peer.say(HELLO).await;
+    assert_eq!(peer.hear().await, result("0", "{}"));
     peer.say(&call("1")).await;
     peer.hear().await;
     assert_eq!(server.lines(), ["GET /sse", "POST /sse", "POST /sse"]);
@@ -118,7 +118,7 @@ async fn whoever_wants_proof_is_not_taken_for_somebody_else() {
     });
     for path in ["/sse", "/mcp"] {
         let mut peer = Peer::to(&server.url(path), Transport::Auto).await;
-        peer.say(&call("1")).await;
+        peer.say(HELLO).await;
         let error = peer.hear().await;
         assert!(error.contains("401") && error.contains("--header"), "{error}");
     }

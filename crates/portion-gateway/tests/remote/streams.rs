@@ -80,8 +80,8 @@ async fn an_error_status_with_a_message_is_an_answer_to_the_request() {
         reply.whole("400 Bad Request\r\nContent-Type: application/json", error);
     });
     let mut peer = Peer::to(&server.url("/mcp"), Transport::Auto).await;
-    peer.say(&call("\"a\"")).await;
-    let expect = r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32022,"message":"no","data":[1.0]}}"#;
+    peer.say(&modern(7, "server/discover", "")).await;
+    let expect = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32022,"message":"no","data":[1.0]}}"#;
     assert_eq!(peer.hear().await, expect);
     // And it is no reason to look for a stream.
     assert_eq!(server.lines(), ["POST /mcp"]);

@@ -9,7 +9,7 @@ use portion_gateway::call::{Endpoint, EndpointKind};
 
 /// A payload of one text.
 pub(crate) fn text(text: impl Into<String>) -> Payload {
-    let block = Block { address: "/content/0/text".into(), content: Content::Text(text.into()) };
+    let block = Block::new("/content/0/text", Content::Text(text.into()));
     Payload { blocks: vec![block], ..Payload::default() }
 }
 

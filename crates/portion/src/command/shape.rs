@@ -8,11 +8,12 @@ use clap::Args;
 use portion_core::cursor::{Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Body, Context, First, Portion};
+use portion_core::render::{self, Context, First, Portion};
 use portion_core::scan::quote;
 use portion_core::snapshot::{Form, Layout, Snapshot, capture};
 use portion_core::tokens::{TokenCounter, approximate};
 use portion_core::view::{Request, ViewError, resolve};
+use portion_gateway::terms::Terms;
 use thiserror::Error;
 
 use super::Outcome;
@@ -100,8 +101,8 @@ impl From<ViewError> for ShapeError {
 
 /// Prints what a model would see of the file.
 pub(crate) fn run(options: &Options) -> Outcome {
-    let policy = options.limits.policy()?;
-    let counter = options.limits.tokenizer.counter();
+    let rules = options.limits.rules()?;
+    let Terms { policy, counter, .. } = &**rules.terms(rules.client(None));
     let bytes = read(options)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -110,19 +111,19 @@ pub(crate) fn run(options: &Options) -> Outcome {
         0
     };
     let content = Content::Text(text.into_owned());
-    let block = Block { address: "/content/0/text".into(), content };
+    let block = Block::new("/content/0/text", content);
     let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
-    let request = options.controls.request(&policy)?;
-    let asked = resolve(&snapshot, None, &request, &policy).map_err(ShapeError::from)?;
+    let request = options.controls.request(policy)?;
+    let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
     // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::of("shape"));
     let mint = |position: Position| {
         Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
     };
-    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read" };
+    let cx = Context { policy, counter: *counter, mint: &mint, read_tool: "portion_read", read_uri: None };
     let reply = render::first(&snapshot, &asked, &cx);
     if options.explain {
-        explain(&snapshot, &reply, &policy, counter, asked.tokens);
+        explain(&snapshot, &reply, policy, *counter, asked.tokens);
     }
     print(&snapshot, &reply)
 }
@@ -146,8 +147,7 @@ fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
         First::Untouched => out.write_all(snapshot.parts()[0].text().as_bytes())?,
         First::Portion(portion) => {
             for piece in portion.pieces() {
-                let (Body::Text(text) | Body::Block(text)) = &piece.body;
-                writeln!(out, "{text}")?;
+                writeln!(out, "{}", piece.body.as_str())?;
             }
             writeln!(out, "{}", portion.notice())?;
         }

@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p portion --test docs` writes outputs and the command reference anew;
 //! look at the difference before it is committed.
+mod clients;
 mod examples;
 mod facts;
 mod reference;
@@ -44,7 +45,7 @@ fn check(file: &str, expect: &str) -> Outcome {
 fn hermetic(program: &str) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
-        if name.to_string_lossy().starts_with("PORTION_") {
+        if name.to_string_lossy().starts_with("PORTION_") || name == "MAX_MCP_OUTPUT_TOKENS" {
             command.env_remove(name);
         }
     }

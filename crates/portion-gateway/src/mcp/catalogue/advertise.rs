@@ -3,14 +3,14 @@
 use portion_core::policy::Policy;
 
 use super::super::splice::Splice;
-use super::Tool;
+use super::{Own, Tool};
 
 /// claude.ai drops tools whose input schema exceeds this.
 const SCHEMA_BYTES: usize = 16_384;
 
-/// The listed form of our tool.
-pub(super) fn read_tool(name: &str) -> String {
-    const REST: &str = concat!(
+/// The listed form of one of our own tools.
+pub(super) fn own(own: Own, name: &str) -> String {
+    const READ: &str = concat!(
         r#","description":"Reads on in a shortened result: pass its nextCursor. "#,
         r#"Or pass meta.cursor with fields, section, path, lines, sort or raw for another view of it. "#,
         r#"Nothing is lost, nothing is run again.","#,
@@ -30,7 +30,19 @@ pub(super) fn read_tool(name: &str) -> String {
         r#"},"required":["cursor"]},"#,
         r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
     );
-    format!("{{\"name\":\"{name}\"{REST}")
+    const DESCRIBE: &str = concat!(
+        r#","description":"Shows tools in full, with their arguments. "#,
+        r#"The other tools are listed by one line alone: call this before the first use of any of them.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""names":{"type":"array","items":{"type":"string"}}"#,
+        r#"},"required":["names"]},"#,
+        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    );
+    let rest = match own {
+        Own::Read => READ,
+        Own::Describe => DESCRIBE,
+    };
+    format!("{{\"name\":\"{name}\"{rest}")
 }
 
 /// Adds our controls to a list-like tool's schema, those that it has no property of the name for.
@@ -74,7 +86,7 @@ mod tests {
 
     use super::super::super::splice::Splice;
     use super::super::super::walk;
-    use super::{SCHEMA_BYTES, Tool, add_controls, read_tool};
+    use super::{Own, SCHEMA_BYTES, Tool, add_controls, own};
 
     fn check(schema: &str, expect: &str) {
         let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
@@ -114,10 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn our_tool_is_cheap() {
-        let listed = read_tool("portion_read");
-        Reader::new(&listed).skip().expect("JSON");
-        let tokens = Tokenizer::O200k.counter().count(&listed);
-        assert!(tokens <= 250, "{tokens}");
+    fn our_tools_are_cheap() {
+        for (tool, most) in [(Own::Read, 250), (Own::Describe, 100)] {
+            let listed = own(tool, "portion_tool");
+            Reader::new(&listed).skip().expect("JSON");
+            let tokens = Tokenizer::O200k.counter().count(&listed);
+            assert!(tokens <= most, "{tokens}");
+        }
     }
 }

@@ -1,45 +1,63 @@
-//! What `tools/list` teaches us, and what we add to it.
+//! What `tools/list` teaches us, what we add to it, and how much of it we list.
 //!
-//! The same list in gives the same bytes out: clients cache prompts by them. What we do not add to keeps its
-//! bytes.
+//! The same list in gives the same bytes out: clients cache prompts by them. What we do not add to or shorten
+//! keeps its bytes.
 
 mod advertise;
+mod gist;
+mod lazy;
+mod listing;
+mod own;
 mod relax;
+mod schema;
 mod tool;
+mod trim;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use portion_core::nearest::nearest;
 use portion_core::policy::Policy;
-use portion_core::scan::Kind;
+use portion_core::scan::{Kind, minify};
 use portion_core::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};
+pub use listing::{DESCRIBE_TOOL, Listing, READ_TOOL, Style, UnknownStyle};
+use own::Names;
+pub(super) use own::{Own, Whose};
 pub(super) use tool::Tool;
 
 /// The tools of an upstream, as far as they are known.
 #[derive(Debug)]
 pub(super) struct Catalogue {
     tools: HashMap<String, Tool>,
-    /// The name that our own tool shall have, where no tool of the upstream has it.
-    wished: Arc<str>,
-    /// The name that it has: known once all of the upstream's are.
-    read_tool: Option<Arc<str>>,
+    style: Style,
+    /// Those of our own tools.
+    names: Names,
+    /// The operator has been told how much is listed.
+    told: bool,
+}
+
+/// A tool that was to be described, and is not there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NoSuchTool {
+    pub name: String,
+    pub nearest: Option<String>,
 }
 
 impl Catalogue {
-    /// A catalogue of nothing yet, with the name that our own tool shall have.
-    pub(super) fn new(wished: &str) -> Self {
-        Self { tools: HashMap::new(), wished: wished.into(), read_tool: None }
+    /// A catalogue of nothing yet.
+    pub(super) fn new(listing: &Listing) -> Self {
+        Self { tools: HashMap::new(), style: listing.style, names: Names::new(listing), told: false }
     }
 
-    /// The name of our own tool, as far as it is known.
+    /// The name of the tool that reads on, as far as it is known.
     pub(super) fn read_tool(&self) -> Arc<str> {
-        Arc::clone(self.read_tool.as_ref().unwrap_or(&self.wished))
+        self.names.read_tool()
     }
 
-    /// Learns the tools of one page of `tools/list`, and adds ours to it.
+    /// Learns the tools of one page of `tools/list`, shortens them, and adds ours.
     ///
     /// Returns the upstream's cursor to the next page; an empty one is a cursor, too.
     pub(super) fn page(
@@ -55,15 +73,19 @@ impl Catalogue {
         let tools = Sequence { whole: list.value, items: walk::items(text, list.value) };
         for span in &tools.items {
             let Some(mut tool) = Tool::read(text, *span) else { continue };
-            advertise::add_controls(&mut tool, splice, policy);
-            relax::relax_listed(splice, text, *span);
+            let listed = self.listed(&mut tool, text, *span, policy);
+            if listed != span.of(text) {
+                splice.replace(*span, listed);
+            }
             self.tools.insert(tool.name.clone(), tool);
         }
         let next = walk::string(text, result, "nextCursor");
         if next.is_none() {
-            let name = self.free_name();
-            splice.append(&tools, &[advertise::read_tool(&name)]);
-            self.read_tool = Some(name.into());
+            let known = &self.tools;
+            let ours = self.names.give(|name| known.contains_key(name));
+            let ours: Vec<String> = ours.iter().map(|(own, name)| advertise::own(*own, name)).collect();
+            splice.append(&tools, &ours);
+            self.tell();
         }
         next
     }
@@ -71,19 +93,18 @@ impl Catalogue {
     /// The list of an upstream that has no tools of its own.
     pub(super) fn ours_alone(&mut self) -> String {
         self.forget();
-        self.read_tool = Some(Arc::clone(&self.wished));
-        format!("[{}]", advertise::read_tool(&self.wished))
+        format!("[{}]", advertise::own(Own::Read, &self.names.give_read_tool_alone()))
     }
 
     /// Forgets everything: the list has changed.
     pub(super) fn forget(&mut self) {
         self.tools.clear();
-        self.read_tool = None;
+        self.names.forget();
     }
 
     /// Whether every tool is known.
     pub(super) fn is_complete(&self) -> bool {
-        self.read_tool.is_some()
+        self.names.are_given()
     }
 
     /// What is known of a tool.
@@ -91,25 +112,66 @@ impl Catalogue {
         self.tools.get(name)
     }
 
-    /// Whether it is our own tool. `None`: that cannot be told before all tools are known.
-    pub(super) fn is_read_tool(&self, name: &str) -> Option<bool> {
-        let number = name.strip_prefix(&*self.wished);
-        let like_ours = number.is_some_and(|n| {
-            n.is_empty() || n.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
-        });
-        match &self.read_tool {
-            Some(ours) => Some(**ours == *name),
-            None => (!like_ours).then_some(false),
-        }
+    /// Whose tool it is.
+    pub(super) fn whose(&self, name: &str) -> Whose {
+        self.names.whose(name)
     }
 
-    fn free_name(&self) -> String {
-        let wished = &self.wished;
-        let names = std::iter::once(wished.to_string()).chain((2..).map(|n| format!("{wished}_{n}")));
-        let mut free = names.skip_while(|name| self.tools.contains_key(name));
-        free.next().unwrap_or_else(|| wished.to_string())
+    /// Tools in full, one a line, as they would be listed if they were not shortened.
+    ///
+    /// # Errors
+    /// The first that there is not.
+    pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
+        let full = |name: &String| {
+            let theirs = || self.tools.get(name).and_then(|tool| tool.full.as_deref()).map(ToOwned::to_owned);
+            let described = match self.names.whose(name) {
+                Whose::Ours(own) => Some(advertise::own(own, name)),
+                _ => theirs(),
+            };
+            described.ok_or_else(|| self.missing(name))
+        };
+        let lines: Result<Vec<String>, NoSuchTool> = names.iter().map(full).collect();
+        Ok(lines?.join("\n"))
+    }
+
+    /// How a tool is listed. Teaches the tool which of our controls are.
+    fn listed(&self, tool: &mut Tool, text: &str, span: Span, policy: &Policy) -> String {
+        let mut splice = Splice::new(text);
+        // Whether a control is taken must not depend on whether somebody has asked for the description.
+        if self.style != Style::Lazy || tool.is_closed() {
+            advertise::add_controls(tool, &mut splice, policy);
+        }
+        if self.style == Style::Lazy {
+            let mut full = String::new();
+            minify(&splice.apply_within(span), &mut full);
+            tool.full = Some(full.into());
+            return lazy::tool(text, span, &tool.name);
+        }
+        relax::relax_listed(&mut splice, text, span);
+        let full = splice.apply_within(span);
+        if self.style == Style::Trim { trim::tool(&full) } else { full }
+    }
+
+    fn missing(&self, name: &str) -> NoSuchTool {
+        // In order: of two that are as near, the same is named each time.
+        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        NoSuchTool { name: name.to_owned(), nearest: nearest(name, names) }
+    }
+
+    /// Tells the operator, once, how large the list is before it is shortened.
+    fn tell(&mut self) {
+        if !std::mem::replace(&mut self.told, true) {
+            let bytes: usize = self.tools.values().map(|tool| tool.bytes).sum();
+            let (tools, catalog) = (self.tools.len(), self.style);
+            let hint = if catalog == Style::Full { ": --catalog trim or lazy lists less" } else { "" };
+            tracing::info!(tools, bytes, %catalog, "the server has listed its tools{hint}");
+        }
     }
 }
+
+#[cfg(test)]
+mod laws;
 
 #[cfg(test)]
 mod tests {
@@ -117,7 +179,11 @@ mod tests {
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::Catalogue;
+    use super::{Catalogue, Listing, NoSuchTool, Own, Style, Whose};
+
+    fn catalogue(style: Style) -> Catalogue {
+        Catalogue::new(&Listing { style, ..Listing::default() })
+    }
 
     fn page(catalogue: &mut Catalogue, text: &str) -> (String, Option<String>) {
         let mut splice = Splice::new(text);
@@ -127,19 +193,19 @@ mod tests {
 
     #[test]
     fn our_tool_is_on_the_last_page_only_under_a_free_name() {
-        let mut all = Catalogue::new("portion_read");
+        let mut all = catalogue(Style::Full);
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
-        assert_eq!(all.is_read_tool("portion_read"), None);
-        assert_eq!(all.is_read_tool("echo"), Some(false));
+        assert_eq!(all.whose("portion_read"), Whose::Unclear);
+        assert_eq!(all.whose("echo"), Whose::Theirs);
         let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;
         let (text, next) = page(&mut all, last);
         assert_eq!(next, None);
         let added = r#" {"name":"portion_read_2"},{"name":"portion_read_3","#;
         assert!(text.starts_with(&format!(r#"{{"x": 1e400, "tools" : [{added}"#)), "{text}");
         assert!(text.ends_with(r#" ] , "ttlMs":5}"#), "{text}");
-        assert_eq!(all.is_read_tool("portion_read"), Some(false));
-        assert_eq!(all.is_read_tool("portion_read_3"), Some(true));
+        assert_eq!(all.whose("portion_read"), Whose::Theirs);
+        assert_eq!(all.whose("portion_read_3"), Whose::Ours(Own::Read));
         let again = page(&mut all, first);
         assert_eq!(page(&mut all, last).0, text, "byte-stable");
         assert_eq!(again.0, first);
@@ -148,9 +214,52 @@ mod tests {
     #[test]
     fn a_list_that_is_none_is_left_alone() {
         for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
-            let mut all = Catalogue::new("portion_read");
+            let mut all = catalogue(Style::Full);
             assert_eq!(page(&mut all, text), (text.to_owned(), None));
             assert!(!all.is_complete());
         }
+    }
+
+    const TOOLS: &str = concat!(
+        r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{"title":"Q"}}}},"#,
+        r#"{"name":"search","inputSchema":{"type":"object"}} ],"ttlMs":5}"#
+    );
+
+    #[test]
+    fn a_trimmed_list_has_our_controls_and_our_tool() {
+        let mut all = catalogue(Style::Trim);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(text.contains(r#""name":"portion_read""#) && !text.contains("portion_describe"), "{text}");
+        assert_eq!(page(&mut all, TOOLS).0, text, "byte-stable");
+    }
+
+    #[test]
+    fn a_lazy_list_is_described() {
+        let mut all = catalogue(Style::Lazy);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{},"additionalProperties":true}},{"name":"search","inputSchema":"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(
+            text.ends_with(r#" ],"ttlMs":5}"#) && text.contains(r#""name":"portion_describe""#),
+            "{text}"
+        );
+        let described = |name: &str| all.describe(&[name.to_owned()]);
+        let in_full = described("list_x").expect("a tool");
+        assert!(in_full.starts_with(&TOOLS[11..110]) && in_full.contains(r#""limit":{"#), "{in_full}");
+        assert_eq!(
+            described("search").as_deref(),
+            Ok(r#"{"name":"search","inputSchema":{"type":"object"}}"#)
+        );
+        assert!(described("portion_read").is_ok_and(|text| text.contains("nextCursor")));
+        let missing = |name: &str, nearest: Option<&str>| {
+            Err(NoSuchTool { name: name.into(), nearest: nearest.map(ToOwned::to_owned) })
+        };
+        assert_eq!(described("serch"), missing("serch", Some("search")));
+        assert_eq!(described("weather"), missing("weather", None));
+        // What may be the tool's own is not taken, for nobody need have seen that it would be.
+        assert!(all.tool("list_x").is_some_and(|tool| tool.gives_us("limit")));
+        assert!(all.tool("search").is_some_and(|tool| !tool.gives_us("limit")));
     }
 }

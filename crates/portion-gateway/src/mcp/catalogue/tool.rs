@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use portion_core::scan::{Kind, decoded};
 use portion_core::span::Span;
 
+use super::super::mirrored::{self, Mirrored};
 use super::super::walk::{self, Sequence};
+use crate::client::TOOL_LIMIT;
 
 /// Keywords that may name properties elsewhere than in `properties`.
 const ELSEWHERE: [&str; 9] = [
@@ -26,8 +28,16 @@ const LISTING: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &[
 #[derive(Debug)]
 pub(in super::super) struct Tool {
     pub name: String,
+    /// How long its listing is, as the upstream wrote it.
+    pub(super) bytes: usize,
+    /// Its listing in full and without white space, where it is listed in one line.
+    pub(super) full: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
+    /// Its arguments that are repeated in header fields.
+    pub mirrored: Vec<Mirrored>,
+    /// Characters that its results may have, by what it says of itself: [`TOOL_LIMIT`].
+    pub characters: Option<usize>,
     /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
     pub(super) list_like: bool,
     /// Where its `inputSchema` lies in the list.
@@ -57,8 +67,14 @@ impl Tool {
             || walk::member(text, tool, "outputSchema").is_some_and(|schema| has_array(text, schema));
         let mut read = Self {
             name,
+            bytes: tool.len(),
+            full: None,
             read_only: hint("readOnlyHint"),
             idempotent: hint("idempotentHint"),
+            mirrored: Vec::new(),
+            characters: walk::at(text, tool, &["_meta", TOOL_LIMIT])
+                .and_then(|limit| limit.of(text).parse().ok())
+                .filter(|limit| *limit > 0),
             list_like,
             input: None,
             advertised: Vec::new(),
@@ -66,6 +82,7 @@ impl Tool {
             closed: false,
         };
         if let Some(schema) = walk::member(text, tool, "inputSchema") {
+            read.mirrored = mirrored::of_schema(text, schema);
             read.read_input(text, schema);
         }
         Some(read)
@@ -74,6 +91,11 @@ impl Tool {
     /// Whether a parameter of this name is for us: advertised, or certainly not the tool's own.
     pub(in super::super) fn gives_us(&self, control: &str) -> bool {
         self.advertised.contains(&control) || (self.closed && !self.properties.contains(control))
+    }
+
+    /// Whether its schema lists its properties, and does not explicitly allow others.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Whether it has a property of that name itself.

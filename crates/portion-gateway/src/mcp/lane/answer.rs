@@ -12,6 +12,8 @@ use crate::call::{Fault, Reply};
 pub(super) const INVALID_REQUEST: i32 = -32600;
 /// JSON-RPC: a parameter is wrong.
 const INVALID_PARAMS: i32 = -32602;
+/// MCP before 2026-07-28: there is no resource of that URI. Since then a parameter is wrong.
+const NOT_FOUND: i32 = -32002;
 /// JSON-RPC: it is not the request's fault.
 pub(super) const INTERNAL: i32 = -32603;
 
@@ -53,10 +55,18 @@ pub(super) fn called(id: &str, reply: &Reply, structured: bool, modern: bool) ->
     result(id, &text)
 }
 
+/// The answer of a tool of ours that says this, whole.
+pub(super) fn said(id: &str, text: &str, modern: bool) -> String {
+    result(id, &result::text(text, modern))
+}
+
 /// The answer of `resources/read` with a reply that no upstream has a part in.
-pub(super) fn read(id: &str, uri: &str, reply: &Reply, modern: bool) -> String {
+pub(super) fn read(id: &str, reply: &Reply, modern: bool) -> String {
     match reply {
-        Reply::Portion(portion) => result(id, &result::read_contents(portion, uri, modern)),
+        Reply::Portion(portion) => result(id, &result::read_contents(portion, modern)),
+        Reply::Fault(reason) if !modern && reason.code.starts_with("cursor_") => {
+            error(id, NOT_FOUND, &reason.message, Some(&reason.to_json()))
+        }
         Reply::Fault(reason) => fault(id, reason),
         Reply::Untouched => fault(id, &nothing()),
     }

@@ -1,19 +1,23 @@
 //! What the client says.
 
+use std::sync::Arc;
+
 use portion_core::span::Span;
 use portion_core::view::Request;
 
-use super::super::controls;
+use super::super::catalogue::{Own, Whose};
 use super::super::envelope::{Envelope, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
 use super::super::walk;
+use super::super::{controls, query};
 use super::line::{Onward, Step, messages, settle};
 use super::method::{Row, row};
 use super::pending::{Asked, What};
 use super::upstream::ask_for_tools;
 use super::{McpLane, answer};
-use crate::call::{Call, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use crate::client::Client;
 use crate::relay::Outgoing;
 
 /// Why a call does not go to the server as it stands.
@@ -86,8 +90,15 @@ impl McpLane {
             let message = format!("a request with id {id} is already waiting for its answer");
             return Step::Answer(answer::error(id, answer::INVALID_REQUEST, &message, None));
         }
-        let modern = is_modern(text, envelope);
-        let what = match row(&envelope.method(text)) {
+        let meta = meta(text, envelope);
+        let modern = meta.is_some_and(|meta| is_modern(text, meta));
+        let method = envelope.method(text);
+        let client = self.client(text, envelope, &method, meta);
+        let row = row(&method);
+        if row == Row::Advertise {
+            tracing::info!(client = client.map_or("unknown", |client| client.preset), "a client begins");
+        }
+        let what = match row {
             Row::Relay => What::Relay,
             Row::Advertise => What::Advertise,
             Row::ListTools => {
@@ -99,7 +110,7 @@ impl McpLane {
                 }
                 What::ListTools
             }
-            Row::CallTool => match self.call(text, envelope, splice, modern).await {
+            Row::CallTool => match self.call(text, envelope, splice, modern, client).await {
                 Ok(what) => what,
                 Err(Detour::Answer(answer)) => return Step::Answer(answer),
                 Err(Detour::Unknown) => {
@@ -109,10 +120,15 @@ impl McpLane {
             },
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
-                if let Some(cursor) = uri.strip_prefix(READ_URI) {
-                    let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
-                    let reply = self.follow(None, request).await;
-                    return Step::Answer(answer::read(id, &uri, &reply, modern));
+                if let Some(ours) = uri.strip_prefix(READ_URI) {
+                    let caller = self.caller(client, None);
+                    let reply = match query::read(ours, &caller.terms.policy) {
+                        Ok(request) => self.follow(caller, None, Shape::Resource, request).await,
+                        Err(error) => {
+                            self.gateway.refuse(error.into(), &caller.terms, &Request::default(), None)
+                        }
+                    };
+                    return Step::Answer(answer::read(id, &reply, modern));
                 }
                 content(Shape::Resource, endpoint(uri, EndpointKind::Resource))
             }
@@ -128,8 +144,32 @@ impl McpLane {
                 What::Content { shape: Shape::Tool, endpoint, request, reuse: None, inside: true }
             }
         };
-        self.waiting().add(Asked { id: id.to_owned(), modern, what });
+        self.waiting().add(Asked { id: id.to_owned(), modern, client, what });
         Step::Pass
+    }
+
+    /// Who asks: a request of 2026-07-28 may say so in its `_meta`; of the others, `initialize` has said it.
+    fn client(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        method: &str,
+        meta: Option<Span>,
+    ) -> Option<&'static Client> {
+        let begins = method == "initialize";
+        let (holder, key) = if begins { (envelope.params, "clientInfo") } else { (meta, CLIENT_INFO) };
+        let info = holder.and_then(|holder| walk::member(text, holder, key));
+        let name = info.and_then(|info| walk::string(text, info, "name"));
+        if name.is_none()
+            && let Some(client) = self.client.get()
+        {
+            return Some(client);
+        }
+        let client = self.gateway.rules().client(name.as_deref());
+        if begins {
+            client.map(|client| self.client.get_or_init(|| client));
+        }
+        client
     }
 
     /// A call of a tool: what to wait for.
@@ -139,6 +179,7 @@ impl McpLane {
         envelope: &Envelope,
         splice: &mut Splice<'_>,
         modern: bool,
+        client: Option<&'static Client>,
     ) -> Result<What, Detour> {
         let name = envelope.param(text, "name").unwrap_or_default();
         let arguments = envelope.params.and_then(|params| walk::member(text, params, "arguments"));
@@ -146,31 +187,40 @@ impl McpLane {
         let answer = |reply: &Reply, structured| {
             Detour::Answer(answer::called(envelope.raw_id(text), reply, structured, modern))
         };
-        if self.is_ours(&name)? {
-            let reply = match controls::read(text, arguments, self.gateway.policy()) {
-                Ok(request) => self.follow(None, request).await,
-                Err(error) => self.gateway.refuse(error.into(), &Request::default(), None),
-            };
-            return Err(answer(&reply, false));
+        match self.whose(&name) {
+            Whose::Theirs => {}
+            Whose::Unclear => return Err(Detour::Unknown),
+            Whose::Ours(Own::Read) => {
+                let caller = self.caller(client, None);
+                let reply = match controls::read(text, arguments, &caller.terms.policy) {
+                    Ok(request) => self.follow(caller, None, Shape::Tool, request).await,
+                    Err(error) => self.gateway.refuse(error.into(), &caller.terms, &Request::default(), None),
+                };
+                return Err(answer(&reply, false));
+            }
+            Whose::Ours(Own::Describe) => {
+                let (id, caller) = (envelope.raw_id(text), self.caller(client, None));
+                return Err(Detour::Answer(self.describe(id, name, caller, text, arguments, modern).await));
+            }
         }
         let endpoint = self.endpoint_of(name, text, arguments)?;
-        let (split, read_tool) = {
+        let caller = self.caller(client, Some(&endpoint));
+        let split = {
             let known = self.known();
             let tool = known.catalogue.tool(&endpoint.name);
             let ours = |control: &str| tool.is_some_and(|tool| tool.gives_us(control));
-            let split = controls::split(splice, text, arguments, ours, self.gateway.policy());
-            (split, known.catalogue.read_tool())
+            controls::split(splice, text, arguments, ours, &caller.terms.policy)
         };
         let (request, canonical) = split.map_err(|error| {
-            answer(&self.gateway.refuse(error.into(), &Request::default(), Some(&endpoint)), true)
+            let plain = Request::default();
+            answer(&self.gateway.refuse(error.into(), &caller.terms, &plain, Some(&endpoint)), true)
         })?;
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {
-            return Err(answer(&self.follow(Some(endpoint), request).await, true));
+            return Err(answer(&self.follow(caller, Some(endpoint), Shape::Tool, request).await, true));
         }
         if !request.is_plain()
-            && let Some(reply) =
-                self.gateway.recall(self.scope, &endpoint, &read_tool, &reuse, &request).await
+            && let Some(reply) = self.gateway.recall(&caller, &endpoint, &reuse, &request).await
         {
             return Err(answer(&reply, true));
         }
@@ -178,12 +228,12 @@ impl McpLane {
         Ok(What::Content { shape: Shape::Tool, endpoint, request, reuse: Some(reuse), inside: false })
     }
 
-    fn is_ours(&self, name: &str) -> Result<bool, Detour> {
+    fn whose(&self, name: &str) -> Whose {
         let mut known = self.known();
         if known.toolless && !known.catalogue.is_complete() {
             known.catalogue.ours_alone();
         }
-        known.catalogue.is_read_tool(name).ok_or(Detour::Unknown)
+        known.catalogue.whose(name)
     }
 
     /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
@@ -202,7 +252,7 @@ impl McpLane {
         let mut waiting = self.waiting();
         let line = envelope.whole.of(text).to_owned();
         let id = envelope.raw_id(text).to_owned();
-        waiting.add(Asked { id, modern, what: What::Held { line } });
+        waiting.add(Asked { id, modern, client: None, what: What::Held { line } });
         if waiting.is_listing() {
             return None;
         }
@@ -210,14 +260,22 @@ impl McpLane {
         Some(ask_for_tools(&mut waiting, meta, None))
     }
 
-    async fn follow(&self, endpoint: Option<Endpoint>, request: Request) -> Reply {
-        let read_tool = self.known().catalogue.read_tool();
+    /// The reply to a request with a cursor, as a result of that shape.
+    async fn follow(
+        &self,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        shape: Shape,
+        request: Request,
+    ) -> Reply {
+        let terms = Arc::clone(&caller.terms);
+        let caller = Caller { read_uri: shape.read_uri(), ..caller };
         let intent = Intent::Follow { request: request.clone() };
-        let reply = self.gateway.answer(Call { scope: self.scope, endpoint, read_tool, intent }).await;
+        let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };
-                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &request, None)
+                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &terms, &request, None)
             }
             _ => reply,
         }
@@ -246,15 +304,20 @@ fn endpoint(name: String, kind: EndpointKind) -> Endpoint {
 /// What begins the `_meta` keys that every request of 2026-07-28 carries.
 const PROTOCOL_META: &str = "io.modelcontextprotocol/";
 
-fn is_modern(text: &str, envelope: &Envelope) -> bool {
-    let meta = envelope.params.and_then(|params| walk::member(text, params, "_meta"));
-    meta.is_some_and(|meta| walk::member(text, meta, "io.modelcontextprotocol/protocolVersion").is_some())
+/// Where a request of 2026-07-28 says who asks.
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+
+fn meta(text: &str, envelope: &Envelope) -> Option<Span> {
+    envelope.params.and_then(|params| walk::member(text, params, "_meta"))
+}
+
+fn is_modern(text: &str, meta: Span) -> bool {
+    walk::member(text, meta, "io.modelcontextprotocol/protocolVersion").is_some()
 }
 
 /// The members of a request's `_meta` that are the protocol's.
 fn protocol_meta(text: &str, envelope: &Envelope) -> String {
-    let meta = envelope.params.and_then(|params| walk::member(text, params, "_meta"));
-    let members = meta.map(|meta| walk::members(text, meta)).unwrap_or_default();
+    let members = meta(text, envelope).map(|meta| walk::members(text, meta)).unwrap_or_default();
     let protocol =
         |member: &&walk::Member| member.key.of(text).trim_start_matches('"').starts_with(PROTOCOL_META);
     members.iter().filter(protocol).map(|member| member.whole().of(text)).collect::<Vec<_>>().join(",")

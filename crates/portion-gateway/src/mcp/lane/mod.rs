@@ -2,11 +2,12 @@
 //!
 //! [`method`] is the table from a method to what is done with it. Requests that wait for their answers are in
 //! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says,
-//! [`answer`] writes what neither said.
+//! [`describe`] with one of our own tools, [`answer`] writes what neither said.
 //!
 //! A message that is not reshaped leaves as the bytes that came.
 
 mod answer;
+mod describe;
 mod downstream;
 mod line;
 mod method;
@@ -14,19 +15,19 @@ mod pending;
 mod upstream;
 
 use std::fmt::Display;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Listing};
+use super::mirrored::Mirrored;
+use crate::call::{Caller, Endpoint, EndpointKind};
+use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
 pub(super) use method::row as row_of;
 use pending::Pending;
-
-/// The name under which our reading tool is listed, unless it is renamed.
-pub const READ_TOOL: &str = "portion_read";
 
 /// The MCP lane between one client and one server.
 pub struct McpLane {
@@ -35,6 +36,8 @@ pub struct McpLane {
     scope: Scope,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
+    /// Who said `initialize`, where that is known.
+    client: OnceLock<&'static Client>,
     /// Requests under way.
     waiting: Mutex<Pending>,
     /// What this lane and its siblings have learnt of the server.
@@ -49,11 +52,12 @@ struct Known {
 }
 
 impl McpLane {
-    /// A lane that makes its replies through `gateway`, for one principal. `read_tool` is the name that our
-    /// reading tool shall have, [`READ_TOOL`] unless the operator wants another.
-    pub fn new(gateway: Arc<Gateway>, scope: Scope, read_tool: &str, message_limit: usize) -> Self {
-        let known = Known { catalogue: Catalogue::new(read_tool), toolless: false };
-        Self { gateway, scope, message_limit, waiting: Mutex::default(), known: Arc::new(Mutex::new(known)) }
+    /// A lane that makes its replies through `gateway`, for one principal, and lists the server's tools as `listing`
+    /// says.
+    pub fn new(gateway: Arc<Gateway>, scope: Scope, listing: &Listing, message_limit: usize) -> Self {
+        let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(listing), toolless: false }));
+        let (client, waiting) = (OnceLock::new(), Mutex::default());
+        Self { gateway, scope, message_limit, client, waiting, known }
     }
 
     /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
@@ -61,8 +65,19 @@ impl McpLane {
     #[must_use]
     pub fn sibling(&self) -> Self {
         let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
-        let (scope, message_limit) = (self.scope, self.message_limit);
-        Self { gateway, scope, message_limit, waiting: Mutex::default(), known }
+        let (scope, message_limit, client) = (self.scope, self.message_limit, self.client.clone());
+        Self { gateway, scope, message_limit, client, waiting: Mutex::default(), known }
+    }
+
+    /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.
+    #[must_use]
+    pub fn for_anybody(self) -> Self {
+        Self { client: OnceLock::new(), ..self }
+    }
+
+    /// Which arguments of a tool are repeated in header fields, as far as it is known.
+    pub fn mirrored(&self, tool: &str) -> Vec<Mirrored> {
+        self.known().catalogue.tool(tool).map(|tool| tool.mirrored.clone()).unwrap_or_default()
     }
 
     /// Whether it waits for an answer with this id.
@@ -73,6 +88,19 @@ impl McpLane {
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
     pub fn abandon(&self, raw_id: &str) {
         self.waiting().take(raw_id);
+    }
+
+    /// Whom a reply of an endpoint is for: one of our own where there is none.
+    fn caller(&self, client: Option<&'static Client>, endpoint: Option<&Endpoint>) -> Caller {
+        let rules = self.gateway.rules();
+        let known = self.known();
+        let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
+        let tool = tool.and_then(|endpoint| known.catalogue.tool(&endpoint.name));
+        let terms = match (client, tool.and_then(|tool| tool.characters)) {
+            (Some(client), Some(characters)) => rules.terms_for_tool(client, characters),
+            _ => Arc::clone(rules.terms(client)),
+        };
+        Caller { scope: self.scope, terms, read_tool: known.catalogue.read_tool(), read_uri: None }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Pending> {

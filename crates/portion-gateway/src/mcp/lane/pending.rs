@@ -1,13 +1,13 @@
 //! Requests that wait for the server's answer.
 
 use std::collections::BTreeMap;
-use std::collections::HashMap;
 
 use portion_core::view::Request;
 
-use super::super::envelope::id_key;
+use super::super::ids::Ids;
 use super::super::result::Shape;
 use crate::call::{Endpoint, ReuseKey};
+use crate::client::Client;
 
 /// A request under way.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub(super) struct Asked {
     pub id: String,
     /// Of a revision whose results have a `resultType`.
     pub modern: bool,
+    /// Who asks, where that is known and matters for the answer.
+    pub client: Option<&'static Client>,
     pub what: What,
 }
 
@@ -61,7 +63,7 @@ impl What {
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     asked: BTreeMap<u64, Asked>,
-    places: HashMap<String, u64>,
+    places: Ids<u64>,
     count: u64,
     held: usize,
 }
@@ -69,24 +71,19 @@ pub(super) struct Pending {
 impl Pending {
     /// Whether the id is taken.
     pub(super) fn has(&self, raw_id: &str) -> bool {
-        self.places.contains_key(&id_key(raw_id))
+        self.places.has(raw_id)
     }
 
     pub(super) fn add(&mut self, asked: Asked) {
         self.count += 1;
         self.held += usize::from(matches!(asked.what, What::Held { .. }));
-        self.places.insert(id_key(&asked.id), self.count);
+        self.places.insert(&asked.id, self.count);
         self.asked.insert(self.count, asked);
     }
 
     /// Takes the request that an answer belongs to.
-    ///
-    /// Servers that read numbers as doubles spell a large id anew, so a number that nobody wrote is looked for by
-    /// its value.
     pub(super) fn take(&mut self, raw_id: &str) -> Option<Asked> {
-        let key = id_key(raw_id);
-        let key = if self.places.contains_key(&key) { key } else { self.equal(&key)? };
-        let asked = self.asked.remove(&self.places.remove(&key)?)?;
+        let asked = self.asked.remove(&self.places.take(raw_id)?)?;
         self.held -= usize::from(matches!(asked.what, What::Held { .. }));
         Some(asked)
     }
@@ -129,15 +126,6 @@ impl Pending {
             n += 1;
         }
     }
-
-    fn equal(&self, key: &str) -> Option<String> {
-        let number = |key: &str| key.parse::<f64>().ok().filter(|_| !key.starts_with('"'));
-        let wanted = number(key)?;
-        let mut equal =
-            self.places.keys().filter(|key| number(key).is_some_and(|n| n.total_cmp(&wanted).is_eq()));
-        let found = equal.next()?;
-        equal.next().is_none().then(|| found.clone())
-    }
 }
 
 #[cfg(test)]
@@ -147,7 +135,7 @@ mod tests {
     fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = Pending::default();
         for id in asked {
-            pending.add(Asked { id: (*id).to_owned(), modern: false, what: What::Relay });
+            pending.add(Asked { id: (*id).to_owned(), modern: false, client: None, what: What::Relay });
         }
         assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
         assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));

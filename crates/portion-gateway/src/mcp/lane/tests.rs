@@ -1,19 +1,27 @@
 //! The lane between a client and a server that are written out here, message by message.
 
+mod clients;
+mod describe;
+
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
 use portion_core::scan::{Reader, quote};
 use portion_core::tokens::TokenCounter;
 use proptest::prelude::*;
 
-use super::{McpLane, READ_TOOL};
+use super::super::catalogue::{Listing, Style};
+use super::McpLane;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
 use crate::settings::Settings;
 use crate::store::{Limits, MemoryStore};
+use crate::terms::{Rules, Terms};
 use crate::upstream::stdio::Ended;
+
+mod resources;
 
 /// A token for every four bytes.
 struct Quarters;
@@ -33,9 +41,15 @@ impl TokenCounter for Quarters {
 }
 
 fn lane() -> McpLane {
+    lane_of(Style::Full)
+}
+
+fn lane_of(style: Style) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let gateway = Gateway::new(Settings::new(&Quarters, store, [7; 32]));
-    McpLane::new(Arc::new(gateway), Scope::of("stdio"), READ_TOOL, 1 << 20)
+    let rules = Rules::fixed(Terms::new(Policy::default(), &Quarters, None));
+    let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
+    let listing = Listing { style, ..Listing::default() };
+    McpLane::new(Arc::new(gateway), Scope::of("stdio"), &listing, 1 << 20)
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
@@ -275,7 +289,7 @@ fn answers_its_own_tool_and_uris() {
     assert!(out[0].contains(&entry), "{out:?}");
     assert!(out[0].contains(r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#), "{out:?}");
     let forged = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"portion://read/x"}}"#;
-    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32602,"#));
+    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32002,"#));
     assert_eq!(lane.pending(), 0);
 }
 
@@ -452,10 +466,10 @@ proptest! {
 
     /// Whatever a result or a list looks like, what is sent is JSON, and nothing panics.
     #[test]
-    fn any_answer_is_survived(result in json(), method in prop_oneof![
+    fn any_answer_is_survived(result in json(), style in prop::sample::select(&Style::ALL), method in prop_oneof![
         Just("tools/call"), Just("tools/list"), Just("initialize"), Just("resources/read"), Just("prompts/get")
     ]) {
-        let lane = lane();
+        let lane = lane_of(style);
         client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{result}}}"#));
         for kind in ["result", "error"] {
             for out in server(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"{kind}":{result}}}"#)) {

@@ -11,7 +11,7 @@ use super::super::walk::{self, Sequence};
 use super::line::{Onward, Step, messages, settle};
 use super::pending::{Asked, Pending, What};
 use super::{McpLane, answer};
-use crate::call::{Call, Fault, Intent, Reply};
+use crate::call::{Call, Caller, Fault, Intent, Reply};
 use crate::relay::Outgoing;
 
 impl McpLane {
@@ -86,7 +86,8 @@ impl McpLane {
             What::ListTools => {
                 if let Some(result) = envelope.result.filter(|result| is_complete(text, *result)) {
                     let mut known = self.known();
-                    known.catalogue.page(splice, text, result, self.gateway.policy());
+                    let terms = self.gateway.rules().terms(asked.client);
+                    known.catalogue.page(splice, text, result, &terms.policy);
                 }
             }
             What::Content { .. } => {
@@ -114,8 +115,8 @@ impl McpLane {
         let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return false };
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
-            let (scope, read_tool) = (self.scope, self.known().catalogue.read_tool());
-            self.gateway.answer(Call { scope, endpoint: Some((**endpoint).clone()), read_tool, intent })
+            let caller = Caller { read_uri: shape.read_uri(), ..self.caller(asked.client, Some(endpoint)) };
+            self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
             match answer(failure.payload(invalid_utf8), Request::default(), None).await {
@@ -185,8 +186,9 @@ impl McpLane {
             let mut known = self.known();
             let mut nothing = Splice::new(text);
             let result = envelope.result.filter(|result| is_complete(text, *result));
-            let next = result
-                .and_then(|result| known.catalogue.page(&mut nothing, text, result, self.gateway.policy()));
+            let terms = self.gateway.rules().terms(None);
+            let next =
+                result.and_then(|result| known.catalogue.page(&mut nothing, text, result, &terms.policy));
             if let Some(next) = next {
                 return vec![ask_for_tools(&mut self.waiting(), meta, Some(&next))];
             }
@@ -215,7 +217,7 @@ pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<
     let params =
         if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
     let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
-    pending.add(Asked { id, modern: false, what: What::Listing { meta } });
+    pending.add(Asked { id, modern: false, client: None, what: What::Listing { meta } });
     Outgoing::Question(question.into_bytes())
 }
 

@@ -1,33 +1,29 @@
 //! What HTTP repeats of a message in its header fields, as 2026-07-28 has it.
 //!
-//! Whoever routes a request without reading it shall see its method, what it names and the parameters that a tool
-//! marks with `x-mcp-header`. Servers hold the fields against the body and refuse what differs.
+//! Whoever routes a request without reading it shall see its method, what it names and the arguments that its tool wants
+//! repeated. Servers hold the fields against the body and refuse what differs.
 
 mod encoding;
-mod param;
 
 use std::collections::HashMap;
 
-use portion_core::scan::{Kind, decoded};
-use portion_core::span::Span;
-
 use super::heard::Note;
+use super::mirrored::{self, Argument, Mirrored};
 use super::walk;
 pub use encoding::encoded;
-use param::Param;
 
 /// The field with a request's method.
 pub const METHOD: &str = "mcp-method";
 /// The field with what a request names: a tool, a prompt, a resource.
 pub const NAME: &str = "mcp-name";
-/// What the fields of a tool's parameters begin with.
+/// What the fields of a tool's arguments begin with.
 pub const PARAM: &str = "mcp-param-";
 
 /// The fields of requests, as far as the tools are known.
 #[derive(Debug, Default)]
 pub struct Mirror {
-    /// The marked parameters of each tool that has such.
-    tools: HashMap<String, Vec<Param>>,
+    /// What each tool wants repeated.
+    tools: HashMap<String, Vec<Mirrored>>,
 }
 
 impl Mirror {
@@ -37,11 +33,13 @@ impl Mirror {
         let tools = result.and_then(|result| walk::member(text, result, "tools"));
         for tool in tools.map(|tools| walk::items(text, tools)).unwrap_or_default() {
             let Some(name) = walk::string(text, tool, "name") else { continue };
-            let params = walk::member(text, tool, "inputSchema").map(|schema| param::marked(text, schema));
-            match params.filter(|params| !params.is_empty()) {
-                Some(params) => self.tools.insert(name, params),
-                None => self.tools.remove(&name),
-            };
+            let schema = walk::member(text, tool, "inputSchema");
+            let repeated = schema.map(|schema| mirrored::of_schema(text, schema)).unwrap_or_default();
+            if repeated.is_empty() {
+                self.tools.remove(&name);
+            } else {
+                self.tools.insert(name, repeated);
+            }
         }
     }
 
@@ -53,34 +51,14 @@ impl Mirror {
         if request.method() != "tools/call" {
             return fields;
         }
-        let text = request.text();
-        let arguments = request.params().and_then(|params| walk::member(text, params, "arguments"));
-        for param in self.tools.get(&name).into_iter().flatten() {
-            let value = arguments.and_then(|arguments| param.value(text, arguments));
-            fields.extend(value.map(|value| (param.field(), encoded(&value).into_owned())));
+        for repeated in self.tools.get(&name).into_iter().flatten() {
+            let argument = repeated.argument(request.arguments().unwrap_or_default());
+            let said = argument.as_ref().and_then(Argument::said);
+            let field = format!("{PARAM}{}", repeated.header.to_ascii_lowercase());
+            fields.extend(said.map(|said| (field, encoded(&said).into_owned())));
         }
         fields
     }
-}
-
-/// What a JSON string, number or boolean is as text; `None` for everything else.
-fn scalar(text: &str, value: Span) -> Option<String> {
-    let raw = value.of(text);
-    match walk::kind(text, value) {
-        Kind::String => Some(decoded(raw)),
-        Kind::Bool => Some(raw.to_owned()),
-        Kind::Number => Some(number(raw)),
-        Kind::Object | Kind::Array | Kind::Null => None,
-    }
-}
-
-/// A number without exponent where it is a whole one, for that is how servers compare it.
-fn number(raw: &str) -> String {
-    /// Whole numbers up to here are exact as doubles.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let value = raw.contains(['e', 'E']).then(|| raw.parse::<f64>().ok()).flatten();
-    let whole = value.filter(|value| value.fract() == 0.0 && value.abs() <= EXACT);
-    whole.map_or_else(|| raw.to_owned(), |whole| format!("{whole:.0}"))
 }
 
 #[cfg(test)]
@@ -123,29 +101,6 @@ mod tests {
         );
         check(schema, r#"{"region":null,"n":[1],"in":"flat"}"#, &[]);
         check(schema, "{}", &[]);
-    }
-
-    #[test]
-    fn a_schema_with_a_mark_that_may_not_be_has_none() {
-        for bad in [
-            r#"{"type":"string","x-mcp-header":""}"#,
-            r#"{"type":"string","x-mcp-header":"a b"}"#,
-            r#"{"type":"string","x-mcp-header":7}"#,
-            r#"{"type":"number","x-mcp-header":"Other"}"#,
-            r#"{"type":["string"],"x-mcp-header":"Other"}"#,
-            r#"{"type":"string","x-mcp-header":"good"}"#,
-            r#"{"type":"array","items":{"type":"string","x-mcp-header":"Other"}}"#,
-            r#"{"anyOf":[{"type":"string","x-mcp-header":"Other"}]}"#,
-        ] {
-            let schema = format!(
-                r#"{{"properties":{{"good":{{"type":"string","x-mcp-header":"Good"}},"bad":{bad}}}}}"#
-            );
-            check(&schema, r#"{"good":"1","bad":"2"}"#, &[]);
-        }
-        // Data are no schema.
-        let data =
-            r#"{"properties":{"good":{"type":"string","x-mcp-header":"Good","default":{"x-mcp-header":1}}}}"#;
-        check(data, r#"{"good":"1"}"#, &[("mcp-param-good", "1")]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! JSON-RPC errors that carry more than an error: some servers put whole documents into `error.data`.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::render::{Body, Portion};
+use portion_core::render::Portion;
 use portion_core::scan::{Kind, decode, decoded, quote};
 use portion_core::span::Span;
 
@@ -46,7 +46,7 @@ impl<'a> Failure<'a> {
             } else {
                 Content::Structured(value.of(self.text).to_owned())
             };
-            payload.blocks.push(Block { address: address.to_owned(), content });
+            payload.blocks.push(Block::new(address, content));
         }
         payload
     }
@@ -58,10 +58,7 @@ impl<'a> Failure<'a> {
 
     fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
         let text_at = |address: &str| {
-            let piece = shown.pieces.iter().find(|piece| piece.address == address)?;
-            match &piece.body {
-                Body::Text(text) | Body::Block(text) => Some(text.as_str()),
-            }
+            shown.pieces.iter().find(|piece| piece.address == address).map(|piece| piece.body.as_str())
         };
         let message = self.message.map(|member| member.value.of(self.text)).unwrap_or_default();
         let message = text_at(MESSAGE).map_or_else(|| beginning(message), ToOwned::to_owned);
@@ -118,7 +115,7 @@ mod tests {
             Shown { pieces: &[], structured, notice: NOTICE },
             r#"{"code":1,"message":"no \"x\"","data":{"a":1,"meta":{}}}"#,
         );
-        let pieces = [Piece { address: "/error/data".into(), body: Body::Text("some".into()) }];
+        let pieces = [Piece { address: "/error/data".into(), body: Body::Text("some".into()), mime: None }];
         check(
             r#"{"data":"some and more","code":1}"#,
             Shown { pieces: &pieces, structured: None, notice: NOTICE },

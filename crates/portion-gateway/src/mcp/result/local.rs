@@ -6,7 +6,7 @@ use portion_core::span::Span;
 
 use super::super::walk;
 use super::NOTICE;
-use super::serve::{Shown, entry, notice_entry};
+use super::serve::Shown;
 use crate::call::Fault;
 
 /// A portion as the result of a tool that was not asked. `structured`: with its `structuredContent`, which a tool of the
@@ -25,19 +25,9 @@ fn tool(shown: Shown<'_>, structured: bool, modern: bool) -> String {
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completed(modern, false))
 }
 
-/// The answer of `resources/read` on one of our URIs.
-pub(crate) fn read_contents(portion: &Portion, uri: &str, modern: bool) -> String {
-    let shown = Shown::from(portion);
-    let mut entries: Vec<String> = shown
-        .pieces
-        .iter()
-        .map(|piece| match &piece.body {
-            Body::Text(text) | Body::Block(text) => entry(&quote(uri), "text/plain", text),
-        })
-        .collect();
-    entries.push(notice_entry(shown.notice));
-    let meta = format!("\"_meta\":{{\"{NOTICE}\":{}}}", shown.notice);
-    format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completed(modern, true))
+/// A text as the result of a tool.
+pub(crate) fn text(text: &str, modern: bool) -> String {
+    format!("{{\"content\":[{}]{}}}", text_block(text), completed(modern, false))
 }
 
 /// A fault as the result of a tool.
@@ -61,10 +51,7 @@ fn text_block(text: &str) -> String {
 
 /// A part as a content block, wherever it came from.
 pub(super) fn block(body: &Body) -> String {
-    let json = match body {
-        Body::Text(text) => return text_block(text),
-        Body::Block(json) => json,
-    };
+    let Body::Block(json) = body else { return text_block(body.as_str()) };
     let all: Span = walk::whole(json);
     if walk::string(json, all, "type").is_some() {
         json.clone()

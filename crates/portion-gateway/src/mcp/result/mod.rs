@@ -3,14 +3,18 @@
 //! An [`Outline`] knows where the parts of a result lie. The core decides which of them are shown and how
 //! long; here they are put back in their places, and everything around them keeps its bytes.
 
+mod beside;
+mod contents;
 mod failure;
+mod items;
 mod local;
 mod outline;
 mod serve;
 mod tree;
 
+pub(super) use contents::read_contents;
 pub(super) use failure::Failure;
-pub(super) use local::{completed, fault, read_contents, read_tool};
+pub(super) use local::{completed, fault, read_tool, text};
 pub(super) use outline::{Outline, Shape};
 
 /// Under this prefix `_meta` is ours: what an upstream puts there is taken out.

@@ -1,12 +1,13 @@
 //! Where the parts of a result lie.
 
-use portion_core::payload::{Block, Content, Media, Payload};
+use portion_core::payload::{Binary, Block, Content, Label, Payload};
 use portion_core::scan::{decode, decoded};
 use portion_core::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
-use super::OURS;
+use super::beside::Aside;
 use super::tree::{Inside, Node, Object};
+use super::{OURS, READ_URI};
 
 /// What a result is a result of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +20,11 @@ pub(crate) enum Shape {
     Prompt,
 }
 
-/// Bytes of vendor members, annotations and `_meta` that pass beside the content. What is beyond is part of the
-/// payload, and can be left out like any part.
-const ASIDE: usize = 4096;
-/// Bytes that a block may need to say what it is (`uri`, `mimeType` …) and still be taken for text.
-const BLOCK_FRAME: usize = 2048;
+/// Parts that are told apart: cursors have 16 bits for them, of which some are left for what stands beside the content.
+const MOST_PARTS: usize = 50_000;
 /// Members that are the protocol's, and stay whatever their size.
 const RESULT_FRAME: [&str; 7] =
     ["isError", "resultType", "ttlMs", "cacheScope", "content", "contents", "messages"];
-/// The same, of a block.
-const BLOCK_MEMBERS: [&str; 9] =
-    ["type", "text", "uri", "mimeType", "role", "content", "resource", "data", "blob"];
-
 /// A completed result.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
@@ -45,6 +39,8 @@ pub(crate) struct Outline<'a> {
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
     pub(super) hidden: Vec<usize>,
+    /// Bytes that pass beside the parts.
+    frame: usize,
     is_error: bool,
 }
 
@@ -64,6 +60,8 @@ pub(super) struct Part {
     /// What goes when it is not shown: a sequence, and the index in it.
     pub slot: (usize, usize),
     pub kind: PartKind,
+    /// What stands around it.
+    pub label: Label,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,9 +69,9 @@ pub(super) enum PartKind {
     /// A string.
     Text,
     /// A content block.
-    Block(Option<Media>),
+    Block(Option<Binary>),
     /// An entry of `contents`.
-    Entry(Option<Media>),
+    Entry(Option<Binary>),
     /// A whole message of a prompt, not understood.
     Message,
     /// A member beside the content.
@@ -107,16 +105,21 @@ impl<'a> Outline<'a> {
             list: None,
             meta: None,
             hidden: Vec::new(),
+            frame: 0,
             is_error,
         };
         outline.read_meta(object);
         outline.hide_doubles(object);
         let mut aside = Aside::new();
         if let Some(Node { whole, inside: Inside::Array(items) }) = object.opened(text, name) {
-            let list = outline.hold(*whole, items.iter().map(|item| item.whole), None);
-            outline.list = Some(list);
-            for (i, item) in items.iter().enumerate() {
-                outline.item(item, (list, i), &format!("/{name}/{i}"), &mut aside);
+            outline.list = Some(outline.hold(*whole, items.iter().map(|item| item.whole), None));
+            outline.read_items(items, &mut aside);
+            if outline.parts.len() > MOST_PARTS {
+                // As one value beside what there is to see, it can be told of and read.
+                outline.parts.clear();
+                outline.sequences.truncate(1);
+                outline.list = None;
+                aside = Aside::new();
             }
         }
         for (i, member) in object.members.iter().enumerate() {
@@ -127,12 +130,12 @@ impl<'a> Outline<'a> {
                 continue;
             }
             if unread {
-                aside.beyond.push((*member, (0, i), String::new()));
+                aside.put_off(*member, (0, i));
             } else if !known {
                 aside.consider(*member, (0, i), "");
             }
         }
-        aside.into_parts(&mut outline);
+        outline.frame = aside.into_parts(&mut outline);
         outline.read_structured(object);
         Some(outline)
     }
@@ -144,7 +147,8 @@ impl<'a> Outline<'a> {
 
     /// The payload: each text is unescaped once, straight into what the core keeps.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let mut payload = Payload { invalid_utf8, text_only: self.is_error, ..Payload::default() };
+        let mut payload =
+            Payload { invalid_utf8, text_only: self.is_error, frame: self.frame, ..Payload::default() };
         for part in &self.parts {
             let json = part.place.of(self.text);
             let content = match &part.kind {
@@ -154,107 +158,15 @@ impl<'a> Outline<'a> {
                     Content::Text(text)
                 }
                 PartKind::Structured => Content::Structured(json.to_owned()),
-                PartKind::Block(media) | PartKind::Entry(media) => {
-                    Content::Atomic { json: json.to_owned(), media: media.clone() }
+                PartKind::Block(binary) | PartKind::Entry(binary) => {
+                    Content::Atomic { json: json.to_owned(), binary: binary.clone() }
                 }
-                PartKind::Message => Content::Atomic { json: json.to_owned(), media: None },
+                PartKind::Message => Content::Atomic { json: json.to_owned(), binary: None },
                 PartKind::Aside => Content::Aside(json.to_owned()),
             };
-            payload.blocks.push(Block { address: part.address.clone(), content });
+            payload.blocks.push(Block { address: part.address.clone(), content, label: part.label.clone() });
         }
         payload
-    }
-
-    fn item(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
-        match self.shape {
-            Shape::Tool => self.block(item, slot, address, aside),
-            Shape::Resource => self.entry(item, slot, address, aside),
-            Shape::Prompt => self.message(item, slot, address, aside),
-        }
-    }
-
-    /// A content block: `{"type":"text",…}`, `{"type":"resource",…}` …
-    fn block(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
-        let text = self.text;
-        let object = item.object();
-        let is_type = |name: &str| {
-            object.and_then(|o| o.member(text, "type")).is_some_and(|m| walk::is(m.value.of(text), name))
-        };
-        if is_type("text") && self.text_in(item, "text", slot, address, aside) {
-            return;
-        }
-        let resource = object.and_then(|o| o.opened(text, "resource")).filter(|_| is_type("resource"));
-        if let Some(resource) = resource {
-            let frame = item.whole.len().saturating_sub(resource.whole.len());
-            let inner = format!("{address}/resource");
-            if frame <= BLOCK_FRAME && self.text_in(resource, "text", slot, &inner, aside) {
-                return;
-            }
-        }
-        let media = if is_type("image") || is_type("audio") {
-            media(text, object, "data", "/data")
-        } else {
-            resource.and_then(|r| media(text, r.object(), "blob", "/resource/blob"))
-        };
-        self.push(address, item.whole, slot, PartKind::Block(media));
-    }
-
-    /// An entry of `contents`.
-    fn entry(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
-        if !self.text_in(item, "text", slot, address, aside) {
-            let media = media(self.text, item.object(), "blob", "/blob");
-            self.push(address, item.whole, slot, PartKind::Entry(media));
-        }
-    }
-
-    /// A message of a prompt, whose content is a block or, since 2025-11-25, an array of such.
-    fn message(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
-        let content = item.object().and_then(|o| o.opened(self.text, "content"));
-        let frame = content.map(|c| item.whole.len().saturating_sub(c.whole.len()));
-        match content {
-            Some(block @ Node { inside: Inside::Object(_), .. }) if frame <= Some(BLOCK_FRAME) => {
-                self.block(block, slot, &format!("{address}/content"), aside);
-            }
-            Some(Node { whole, inside: Inside::Array(blocks) })
-                if frame <= Some(BLOCK_FRAME) && !blocks.is_empty() =>
-            {
-                let list = self.hold(*whole, blocks.iter().map(|block| block.whole), Some(slot));
-                for (j, block) in blocks.iter().enumerate() {
-                    self.block(block, (list, j), &format!("{address}/content/{j}"), aside);
-                }
-            }
-            _ => self.push(address, item.whole, slot, PartKind::Message),
-        }
-    }
-
-    /// Takes the string member of that name for a text, where the rest of its object is small.
-    fn text_in(
-        &mut self,
-        item: &Node,
-        name: &str,
-        slot: (usize, usize),
-        address: &str,
-        aside: &mut Aside,
-    ) -> bool {
-        let text = self.text;
-        let Some((object, place)) = item.object().and_then(|o| Some((o, o.string(text, name)?))) else {
-            return false;
-        };
-        let ours = |member: &Member| BLOCK_MEMBERS.iter().any(|name| walk::is(member.key.of(text), name));
-        let frame: usize =
-            object.members.iter().filter(|m| ours(m) && m.value != place).map(|m| m.whole().len()).sum();
-        if frame > BLOCK_FRAME {
-            return false;
-        }
-        self.push(&format!("{address}/{name}"), place, slot, PartKind::Text);
-        if object.members.iter().any(|member| !ours(member)) {
-            let held = self.sequences.len();
-            self.sequences.push(Held { sequence: object.sequence(item.whole), parent: None });
-            for (i, member) in object.members.iter().enumerate().filter(|(_, member)| !ours(member)) {
-                aside.consider(*member, (held, i), address);
-            }
-        }
-        true
     }
 
     fn read_structured(&mut self, object: &Object) {
@@ -262,7 +174,7 @@ impl<'a> Outline<'a> {
         let Some(i) = found.filter(|_| self.shape == Shape::Tool) else { return };
         let place = object.members[i].value;
         if place.of(self.text) != "null" {
-            self.push("/structuredContent", place, (0, i), PartKind::Structured);
+            self.push("/structuredContent", place, (0, i), PartKind::Structured, Label::default());
         }
     }
 
@@ -285,23 +197,14 @@ impl<'a> Outline<'a> {
             self.hidden.append(&mut all);
         }
     }
-
-    fn hold(
-        &mut self,
-        whole: Span,
-        items: impl Iterator<Item = Span>,
-        parent: Option<(usize, usize)>,
-    ) -> usize {
-        self.sequences.push(Held { sequence: Sequence { whole, items: items.collect() }, parent });
-        self.sequences.len() - 1
-    }
-
-    fn push(&mut self, address: &str, place: Span, slot: (usize, usize), kind: PartKind) {
-        self.parts.push(Part { address: address.to_owned(), place, slot, kind });
-    }
 }
 
 impl Shape {
+    /// What begins the URIs that read on in a result of this shape.
+    pub(crate) fn read_uri(self) -> Option<&'static str> {
+        (self == Self::Resource).then_some(READ_URI)
+    }
+
     /// The member that holds the content.
     pub(super) fn list_name(self) -> &'static str {
         match self {
@@ -310,41 +213,4 @@ impl Shape {
             Self::Prompt => "messages",
         }
     }
-}
-
-/// What stands beside the content, as much as passes without being looked at.
-struct Aside {
-    left: usize,
-    beyond: Vec<(Member, (usize, usize), String)>,
-}
-
-impl Aside {
-    fn new() -> Self {
-        Self { left: ASIDE, beyond: Vec::new() }
-    }
-
-    fn consider(&mut self, member: Member, slot: (usize, usize), address: &str) {
-        match self.left.checked_sub(member.whole().len()) {
-            Some(left) => self.left = left,
-            None => self.beyond.push((member, slot, address.to_owned())),
-        }
-    }
-
-    fn into_parts(self, outline: &mut Outline<'_>) {
-        for (member, slot, address) in self.beyond {
-            let address = format!("{address}/{}", walk::step(member.key.of(outline.text)));
-            outline.push(&address, member.value, slot, PartKind::Aside);
-        }
-    }
-}
-
-fn media(text: &str, object: Option<&Object>, member: &str, pointer: &'static str) -> Option<Media> {
-    let object = object?;
-    let data = object.string(text, member)?;
-    let mime = object.string(text, "mimeType").map(|mime| decoded(mime.of(text)));
-    Some(Media {
-        mime: mime.unwrap_or_else(|| "application/octet-stream".to_owned()),
-        data: pointer,
-        encoded_bytes: data.len().saturating_sub(2),
-    })
 }

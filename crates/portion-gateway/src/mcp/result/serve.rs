@@ -3,15 +3,16 @@
 use std::collections::HashMap;
 
 use portion_core::render::{Body, Portion};
-use portion_core::scan::{Kind, decoded, quote};
+use portion_core::scan::{decoded, quote};
 use portion_core::snapshot::STRUCTURED;
 use portion_core::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk;
+use super::NOTICE;
+use super::contents;
 use super::local::block;
 use super::outline::{Outline, Part, PartKind, Shape};
-use super::{NOTICE, READ_URI};
 
 /// What is shown, told apart from how it was made.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +79,7 @@ impl Outline<'_> {
             self.lose_member(self.shape.list_name(), &mut gone);
         }
         added.extend(self.mark(shown.notice, &mut gone, splice));
+        self.keep_private(splice);
         for (i, held) in self.sequences.iter().enumerate() {
             let added = match i {
                 0 => added.as_slice(),
@@ -96,7 +98,8 @@ impl Outline<'_> {
         let current = part.place.of(self.text);
         let text_block = |text: &str| format!("{{\"type\":\"text\",\"text\":{}}}", quote(text));
         let with = match (body, &part.kind) {
-            (Body::Text(text) | Body::Block(text), PartKind::Text) => {
+            (body, PartKind::Text) => {
+                let text = body.as_str();
                 // A text shown whole keeps its escapes. An escape takes at most six bytes for one.
                 let near = current.len() >= text.len() && current.len() <= text.len() * 6 + 2;
                 if near && decoded(current) == *text {
@@ -106,16 +109,15 @@ impl Outline<'_> {
             }
             (Body::Block(json), _) if json == current => return Some(None),
             (Body::Block(json), _) => json.clone(),
-            (Body::Text(_), PartKind::Aside | PartKind::Structured) => return None,
-            (Body::Text(text), PartKind::Block(_)) => text_block(text),
-            (Body::Text(text), PartKind::Message) => {
-                format!("{{\"role\":\"user\",\"content\":{}}}", text_block(text))
+            (_, PartKind::Aside | PartKind::Structured) => return None,
+            (body, PartKind::Block(_)) => text_block(body.as_str()),
+            (body, PartKind::Message) => {
+                format!("{{\"role\":\"user\",\"content\":{}}}", text_block(body.as_str()))
             }
-            (Body::Text(text), PartKind::Entry(_)) => {
-                let uri = walk::member(self.text, part.place, "uri");
-                let uri = uri.filter(|uri| walk::kind(self.text, *uri) == Kind::String && uri.len() < 2048);
+            (body, PartKind::Entry(_)) => {
+                let uri = walk::member(self.text, part.place, "uri").filter(|_| part.label.of.is_some());
                 let uri = uri.map_or("\"portion://part\"", |uri| uri.of(self.text));
-                entry(uri, "text/plain", text)
+                contents::text_entry(uri, "text/plain", body.as_str())
             }
         };
         Some(Some(with))
@@ -129,7 +131,7 @@ impl Outline<'_> {
                 let text = quote(notice);
                 format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
             }
-            Shape::Resource => notice_entry(notice),
+            Shape::Resource => contents::notice_entry(notice),
         }
     }
 
@@ -151,24 +153,19 @@ impl Outline<'_> {
         Some(format!("\"_meta\":{{{member}}}"))
     }
 
+    /// Cursors are one caller's: what has them in it must not be cached for others.
+    fn keep_private(&self, splice: &mut Splice<'_>) {
+        let items = &self.sequences[0].sequence.items;
+        let scope = items.iter().rfind(|item| walk::is(walk::member_key(self.text, **item), "cacheScope"));
+        if let Some(member) = scope {
+            splice.replace(*member, "\"cacheScope\":\"private\"");
+        }
+    }
+
     fn lose_member(&self, name: &str, gone: &mut [Vec<bool>]) {
         for (i, item) in self.sequences[0].sequence.items.iter().enumerate() {
             let member = walk::member_key(self.text, *item);
             gone[0][i] |= walk::is(member, name);
         }
     }
-}
-
-/// The notice as an entry of `contents`. Its URI is never the same twice, for clients cache by URI.
-pub(super) fn notice_entry(notice: &str) -> String {
-    let all = walk::whole(notice);
-    let next = walk::string(notice, all, "nextCursor")
-        .or_else(|| walk::string(notice, walk::member(notice, all, "meta")?, "cursor"));
-    let uri = next.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
-    entry(&quote(&uri), "application/json", notice)
-}
-
-/// An entry of `contents`.
-pub(super) fn entry(uri: &str, mime: &str, text: &str) -> String {
-    format!("{{\"uri\":{uri},\"mimeType\":\"{mime}\",\"text\":{}}}", quote(text))
 }

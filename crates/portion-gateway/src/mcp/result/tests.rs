@@ -41,7 +41,7 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
                 Some(json) => Body::Block(json.to_owned()),
                 None => Body::Text((*text).to_owned()),
             };
-            Piece { address: (*address).to_owned(), body }
+            Piece { address: (*address).to_owned(), body, mime: None }
         })
         .collect();
     let mut splice = Splice::new(result);
@@ -125,6 +125,73 @@ fn what_stands_beside_the_content_is_bounded() {
         None,
         &format!(r#"{{"content":[{{"type":"text","text":"a"}},{BLOCK}],"_meta":{{"s":1,{OURS}}}}}"#),
     );
+}
+
+#[test]
+fn more_parts_than_a_cursor_tells_apart_are_one() {
+    let link = r#"{"type":"resource_link","uri":"u"}"#;
+    let list = |count: usize| format!("[{}]", vec![link; count].join(","));
+    let outline_of = |result: &str| {
+        let outline = Outline::of(result, walk::whole(result), Shape::Tool).expect("a result");
+        outline.payload(0).blocks.len()
+    };
+    assert_eq!(outline_of(&format!(r#"{{"content":{}}}"#, list(50_000))), 50_000);
+    let all = list(50_001);
+    check_payload(Shape::Tool, &format!(r#"{{"content":{all}}}"#), &[("/content", &format!("={all}"))]);
+    check(
+        Shape::Tool,
+        &format!(r#"{{"content":{all},"v":1}}"#),
+        &[],
+        None,
+        &format!(r#"{{"v":1,"content":[{BLOCK}],"_meta":{{{OURS}}}}}"#),
+    );
+}
+
+#[test]
+fn what_stands_around_a_part_is_known() {
+    let check = |shape: Shape, result: &str, of: Option<&str>, mime: Option<&str>, frame: usize| {
+        let outline = Outline::of(result, walk::whole(result), shape).expect("a result");
+        let block = outline.payload(0).blocks.remove(0);
+        assert_eq!((block.label.of.as_deref(), block.label.mime.as_deref()), (of, mime), "{result}");
+        // At least what is sent beside the text, and not much more.
+        assert!((frame..frame + 8).contains(&block.label.frame), "{}: {result}", block.label.frame);
+    };
+    check(Shape::Tool, r#"{"content":[{"type":"text","text":"abc"}]}"#, None, None, 23);
+    let embedded = r#"{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"m/n","text":""}}]}"#;
+    check(Shape::Tool, embedded, Some("a:b"), Some("m/n"), 69);
+    let entry = r#"{"contents":[{"uri":"a:\u0062","mimeType":"m/n","text":""}]}"#;
+    check(Shape::Resource, entry, Some("a:b"), Some("m/n"), 42);
+    check(Shape::Resource, r#"{"contents":[{"uri":"a:b","blob":""}]}"#, Some("a:b"), None, 64);
+    let prompt = r#"{"messages":[{"role":"user","content":{"type":"text","text":""}}]}"#;
+    check(Shape::Prompt, prompt, Some("user"), None, 48);
+    let prompt = r#"{"messages":[{"role":"user","content":[{"type":"image","data":""}]}]}"#;
+    check(Shape::Prompt, prompt, Some("user"), None, 26);
+    let prompt = r#"{"messages":[{"role":"user","content":7}]}"#;
+    check(Shape::Prompt, prompt, Some("user"), None, 0);
+}
+
+#[test]
+fn binary_is_known_by_its_kind_and_size() {
+    let check = |shape: Shape, result: &str, expect: Option<(&str, usize, bool)>| {
+        let outline = Outline::of(result, walk::whole(result), shape).expect("a result");
+        let Content::Atomic { binary, .. } = outline.payload(0).blocks.remove(0).content else {
+            panic!("text")
+        };
+        let found = binary.as_ref().map(|binary| (binary.mime.as_str(), binary.bytes, binary.media));
+        assert_eq!(found, expect, "{result}");
+    };
+    let tool = |block: &str, expect| check(Shape::Tool, &format!(r#"{{"content":[{block}]}}"#), expect);
+    tool(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#, Some(("image/png", 1, true)));
+    tool(r#"{"type":"audio","data":"AAA="}"#, Some(("application/octet-stream", 2, true)));
+    tool(
+        r#"{"type":"resource","resource":{"blob":"\/\/\/\/AAA"}}"#,
+        Some(("application/octet-stream", 5, false)),
+    );
+    tool(r#"{"type":"resource","resource":{"blob":"","mimeType":"Image/x"}}"#, Some(("Image/x", 0, true)));
+    tool(r#"{"type":"resource_link","uri":"u","blob":"AAAA"}"#, None);
+    let entry = |blob: &str, expect| check(Shape::Resource, &format!(r#"{{"contents":[{blob}]}}"#), expect);
+    entry(r#"{"uri":"u","blob":"AAAA","mimeType":"application/pdf"}"#, Some(("application/pdf", 3, false)));
+    entry(r#"{"uri":"u","blob":7}"#, None);
 }
 
 #[test]
@@ -260,6 +327,20 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
         None,
         &format!(
             r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"B"}}]}},{{"role":"user","content":{BLOCK}}}],"_meta":{{{OURS}}}}}"#
+        ),
+    );
+}
+
+#[test]
+fn what_has_cursors_in_it_is_not_cached_for_others() {
+    let entry = NOTICE.replace('"', "\\\"");
+    check(
+        Shape::Resource,
+        r#"{"cacheScope" : "public","contents":[],"ttlMs":5}"#,
+        &[],
+        None,
+        &format!(
+            r#"{{"cacheScope":"private","contents":[{{"uri":"portion://read/C","mimeType":"application/json","text":"{entry}"}}],"ttlMs":5,"_meta":{{{OURS}}}}}"#
         ),
     );
 }

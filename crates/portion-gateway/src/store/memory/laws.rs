@@ -72,7 +72,7 @@ fn snapshot(filler: usize) -> Snapshot {
         let _ = write!(json, "\"k{key}\":{{\"a\":{key}}},");
     }
     let _ = write!(json, "\"filler\":\"{}\"}}", "x".repeat(filler));
-    let block = Block { address: "/content/0/text".into(), content: Content::Text(json) };
+    let block = Block::new("/content/0/text", Content::Text(json));
     capture(Payload { blocks: vec![block], ..Payload::default() })
 }
 

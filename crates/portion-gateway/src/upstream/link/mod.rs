@@ -13,6 +13,8 @@ pub mod remote;
 pub mod sse;
 mod streamable;
 
+mod child;
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -20,6 +22,7 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::frame::Frame;
+pub use child::ChildDial;
 
 /// Messages that may wait on a link, each way. Whoever is faster than the other end waits.
 const WAITING: usize = 64;

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::sse::Sse;
 use super::streamable::Streamable;
 use super::{Carrier, Dial, Dialling, Link, NoLink};
+use crate::mcp::Heard;
 use crate::upstream::http::{Client, Target, Trouble, Wire};
 
 /// How a server over HTTP speaks.
@@ -89,6 +90,11 @@ impl Remote {
         let stream_first = self.target.url().path().ends_with("/sse");
         while let Some(message) = carrier.outgoing.recv().await {
             let message = Bytes::from(message);
+            if !is_probe(&message) {
+                // Whoever begins with a request of its own speaks a revision that has no such streams.
+                streamable.say(message).await;
+                return None;
+            }
             let mut refused = None;
             if stream_first {
                 match Sse::open(self.wire()).await {
@@ -120,6 +126,14 @@ impl Remote {
     fn wire(&self) -> Wire {
         Wire::new(self.target.clone(), self.client.clone(), self.message_limit)
     }
+}
+
+/// Whether it is what a client of any revision begins with.
+fn is_probe(message: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(message);
+    Heard::read(&text).is_ok_and(|heard| {
+        heard.requests().any(|note| matches!(&*note.method(), "initialize" | "server/discover"))
+    })
 }
 
 /// Whether nothing is taken at the URL, so that there may be a stream.

@@ -96,7 +96,11 @@ async fn serve(options: &Options) -> Outcome {
         }
     };
     leave.set();
-    serving.await??;
+    // Whoever is in a hurry says so once more.
+    tokio::select! {
+        ended = serving => ended??,
+        _ = signals.next() => {}
+    }
     Ok(ExitCode::from(code))
 }
 

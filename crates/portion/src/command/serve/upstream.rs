@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use portion_gateway::bridge::{self, Bridge};
 use portion_gateway::front::http::Backend;
 use portion_gateway::mcp::Lanes;
 use portion_gateway::proxy::Proxy;
 use portion_gateway::upstream::http::{Client, Target};
+use portion_gateway::upstream::link::ChildDial;
 
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +37,14 @@ impl Upstream {
                 let client = Client::new(target.url().scheme_str() == Some("https"))?;
                 Ok(Arc::new(Proxy::new(target, client, lanes.clone())))
             }
-            Self::Command(_) => Err("a server that is to be started is not served over HTTP yet".into()),
+            Self::Command(command) => {
+                let [program, args @ ..] = command.as_slice() else {
+                    return Err("no command is given".into());
+                };
+                let (program, args) = (program.clone(), args.to_vec());
+                let dial = ChildDial { program, args, message_limit: lanes.message_limit };
+                Ok(Arc::new(Bridge::new(Arc::new(dial), lanes.clone(), bridge::Limits::default())))
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use super::super::flights::Flights;
 use crate::latch::Latch;
 use crate::mcp::mirror::Mirror;
-use crate::mcp::{Heard, Note, same};
+use crate::mcp::{Heard, Note};
 
 /// A message, or a batch of such.
 #[derive(Default)]
@@ -66,8 +66,8 @@ impl Letter {
         }
     }
 
-    /// Whether this is the id of one of its requests.
+    /// Whether this is the id of one of its requests, spelled as it was.
     pub(super) fn is_about(&self, raw_id: &str) -> bool {
-        self.ids.iter().any(|id| same(id) == same(raw_id))
+        self.ids.iter().any(|id| id == raw_id)
     }
 }

@@ -101,7 +101,8 @@ impl Streamable {
         }
     }
 
-    async fn say(&self, message: Bytes) {
+    /// Carries a message.
+    pub(super) async fn say(&self, message: Bytes) {
         let exchange = self.exchange(&message);
         let letter = &exchange.letter;
         if letter.cancels.as_deref().is_some_and(|id| self.drops(id)) {

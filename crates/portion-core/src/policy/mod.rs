@@ -1,6 +1,10 @@
 //! An endpoint's limits: what an operator decides, validated once.
 
+mod given;
+
 use thiserror::Error;
+
+pub use given::{Given, Room};
 
 /// The least budget that holds a notice and something besides, in tokens.
 pub const LEAST_BUDGET: usize = 300;

@@ -1,0 +1,266 @@
+//! From what was written to what is obeyed: a limit that nobody wrote follows those that somebody wrote, and the
+//! room that the reader is known to have.
+//!
+//! Room only ever lowers a limit, and never one that an operator wrote.
+
+use super::{LEAST_BUDGET, LEAST_BYTES, Policy};
+
+/// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct Given {
+    pub token_budget_threshold: Option<usize>,
+    pub reply_target: Option<usize>,
+    pub hard_cap: Option<usize>,
+    pub hard_byte_limit: Option<usize>,
+    pub fallback_byte_limit: Option<usize>,
+    pub media_byte_limit: Option<usize>,
+    pub media_tokens: Option<usize>,
+    pub full_below: Option<usize>,
+    pub default_page_size: Option<usize>,
+    pub max_page_size: Option<usize>,
+    pub summarize_above: Option<usize>,
+    pub chunk_above: Option<usize>,
+    pub chunk_size: Option<usize>,
+    pub chunk_lines: Option<usize>,
+    pub warn_at: Option<f64>,
+    /// What is `None` is that of [`Policy::lean`].
+    pub lean: bool,
+}
+
+/// What a reader takes in one reply: what is above is cut, refused or put aside before a model sees it.
+/// `None`: nobody knows of a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Tokens of a reply.
+    pub tokens: Option<usize>,
+    /// Bytes of a reply on the wire. A limit in characters is one in bytes, too: no character is less than one.
+    pub bytes: Option<usize>,
+    /// Bytes of an image or audio block.
+    pub media_bytes: Option<usize>,
+}
+
+impl Room {
+    /// No limit is known.
+    pub const UNKNOWN: Self = Self { tokens: None, bytes: None, media_bytes: None };
+
+    /// What is left of a limit when 10 % of it are kept free: two counters never agree, and a client may add words of
+    /// its own.
+    pub const fn within(limit: usize) -> usize {
+        limit - limit.div_ceil(10)
+    }
+
+    /// The room that both leave.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let less = |one: Option<usize>, other: Option<usize>| one.into_iter().chain(other).min();
+        Self {
+            tokens: less(self.tokens, other.tokens),
+            bytes: less(self.bytes, other.bytes),
+            media_bytes: less(self.media_bytes, other.media_bytes),
+        }
+    }
+}
+
+impl Given {
+    /// The policy for a reader with this much room.
+    ///
+    /// If it is [valid](Policy::validate) for [`Room::UNKNOWN`], it is for every room: where a room is less than any
+    /// reply needs, the least that works is taken.
+    pub fn policy(&self, room: Room) -> Policy {
+        let base = Policy::default();
+        let tokens =
+            |limit: usize, least: usize| room.tokens.map_or(limit, |most| limit.min(most.max(least)));
+        let bytes = |limit: usize, least: usize| room.bytes.map_or(limit, |most| limit.min(most.max(least)));
+
+        let least = self.reply_target.unwrap_or(0).max(LEAST_BUDGET);
+        let threshold =
+            self.token_budget_threshold.unwrap_or_else(|| tokens(base.token_budget_threshold, least));
+        let wide = Policy {
+            token_budget_threshold: threshold,
+            reply_target: threshold,
+            hard_cap: base.hard_cap.max(threshold),
+            ..base
+        };
+        let base = if self.lean { wide.lean() } else { wide };
+        let hard_cap =
+            self.hard_cap.unwrap_or_else(|| tokens(base.hard_cap, threshold.max(2 * LEAST_BUDGET)));
+        let least = self.fallback_byte_limit.unwrap_or(0).max(LEAST_BYTES);
+        let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
+        let media = room.media_bytes.map_or(base.media_byte_limit, |most| base.media_byte_limit.min(most));
+        let default_page_size = self.default_page_size.unwrap_or(base.default_page_size);
+        Policy {
+            token_budget_threshold: threshold,
+            reply_target: self.reply_target.unwrap_or(base.reply_target.min(threshold)),
+            hard_cap,
+            hard_byte_limit,
+            fallback_byte_limit: self
+                .fallback_byte_limit
+                .unwrap_or(base.fallback_byte_limit.min(hard_byte_limit)),
+            media_byte_limit: self.media_byte_limit.unwrap_or(media),
+            media_tokens: self.media_tokens.unwrap_or(base.media_tokens),
+            full_below: self.full_below.unwrap_or(base.full_below),
+            default_page_size,
+            max_page_size: self.max_page_size.unwrap_or(base.max_page_size.max(default_page_size)),
+            summarize_above: self.summarize_above.unwrap_or(base.summarize_above),
+            chunk_above: self.chunk_above.unwrap_or(base.chunk_above),
+            chunk_size: self.chunk_size.unwrap_or(base.chunk_size),
+            chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
+            warn_at: self.warn_at.unwrap_or(base.warn_at),
+        }
+    }
+}
+
+impl From<&Policy> for Given {
+    /// Every limit of a policy, as if all of them had been written.
+    fn from(policy: &Policy) -> Self {
+        Self {
+            token_budget_threshold: Some(policy.token_budget_threshold),
+            reply_target: Some(policy.reply_target),
+            hard_cap: Some(policy.hard_cap),
+            hard_byte_limit: Some(policy.hard_byte_limit),
+            fallback_byte_limit: Some(policy.fallback_byte_limit),
+            media_byte_limit: Some(policy.media_byte_limit),
+            media_tokens: Some(policy.media_tokens),
+            full_below: Some(policy.full_below),
+            default_page_size: Some(policy.default_page_size),
+            max_page_size: Some(policy.max_page_size),
+            summarize_above: Some(policy.summarize_above),
+            chunk_above: Some(policy.chunk_above),
+            chunk_size: Some(policy.chunk_size),
+            chunk_lines: Some(policy.chunk_lines),
+            warn_at: Some(policy.warn_at),
+            lean: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{Given, Policy, Room};
+
+    fn check(given: &Given, room: Room, expect: &Policy) {
+        assert_eq!(given.policy(room), *expect, "{given:?} {room:?}");
+    }
+
+    fn tokens(most: usize) -> Room {
+        Room { tokens: Some(most), ..Room::UNKNOWN }
+    }
+
+    fn bytes(most: usize) -> Room {
+        Room { bytes: Some(most), ..Room::UNKNOWN }
+    }
+
+    #[test]
+    fn what_was_not_given_follows_what_was() {
+        let base = Policy::default;
+        let none = Given::default();
+        check(&none, Room::UNKNOWN, &base());
+        let given = Given { token_budget_threshold: Some(20_000), ..none.clone() };
+        let expect =
+            Policy { token_budget_threshold: 20_000, reply_target: 20_000, hard_cap: 20_000, ..base() };
+        check(&given, Room::UNKNOWN, &expect);
+        let given = Given { default_page_size: Some(300), hard_byte_limit: Some(5_000), ..none.clone() };
+        let expect = Policy {
+            default_page_size: 300,
+            max_page_size: 300,
+            hard_byte_limit: 5_000,
+            fallback_byte_limit: 5_000,
+            ..base()
+        };
+        check(&given, Room::UNKNOWN, &expect);
+        check(&Given { lean: true, ..none }, Room::UNKNOWN, &base().lean());
+    }
+
+    #[test]
+    fn room_lowers_what_was_not_given() {
+        let base = Policy::default;
+        let none = Given::default();
+        check(&none, tokens(90_000), &base());
+        check(&none, bytes(90_000), &base());
+        check(&none, tokens(9_000), &Policy { hard_cap: 9_000, ..base() });
+        let small = Policy { token_budget_threshold: 1_800, reply_target: 1_800, hard_cap: 1_800, ..base() };
+        check(&none, tokens(1_800), &small);
+        let least = Policy { token_budget_threshold: 300, reply_target: 300, hard_cap: 600, ..base() };
+        check(&none, tokens(0), &least);
+        check(&none, bytes(9_000), &Policy { hard_byte_limit: 9_000, fallback_byte_limit: 9_000, ..base() });
+        check(&none, bytes(1), &Policy { hard_byte_limit: 4_096, fallback_byte_limit: 4_096, ..base() });
+        let media = Room { media_bytes: Some(1_000), ..Room::UNKNOWN };
+        check(&none, media, &Policy { media_byte_limit: 1_000, ..base() });
+        let lean = Policy { hard_cap: 1_800, reply_target: 1_200, token_budget_threshold: 1_800, ..base() };
+        check(&Given { lean: true, ..none }, tokens(1_800), &lean);
+    }
+
+    #[test]
+    fn what_was_given_stands_whatever_the_room() {
+        let room = tokens(0).and(bytes(0)).and(Room { media_bytes: Some(0), ..Room::UNKNOWN });
+        let policy = Policy::default();
+        check(&Given::from(&policy), room, &policy);
+        let given = Given { reply_target: Some(3_000), fallback_byte_limit: Some(8_000), ..Given::default() };
+        let policy = given.policy(room);
+        assert_eq!(
+            (policy.reply_target, policy.token_budget_threshold, policy.hard_cap),
+            (3_000, 3_000, 3_000)
+        );
+        assert_eq!((policy.fallback_byte_limit, policy.hard_byte_limit), (8_000, 8_000));
+    }
+
+    #[test]
+    fn a_tenth_is_left_free() {
+        assert_eq!([0, 1, 9, 10, 25_000].map(Room::within), [0, 0, 8, 9, 22_500]);
+        assert_eq!(Room::within(usize::MAX), usize::MAX / 10 * 9 + 4);
+    }
+
+    fn room() -> impl Strategy<Value = Option<usize>> {
+        prop_oneof![Just(None), (0_usize..30_000).prop_map(Some), any::<usize>().prop_map(Some)]
+    }
+
+    /// Limits in rising order, some of them given.
+    fn rising<const N: usize>() -> impl Strategy<Value = [Option<usize>; N]> {
+        (any::<[bool; N]>(), proptest::array::uniform(600_usize..80_000)).prop_map(
+            |(given, mut limits): (_, [usize; N])| {
+                limits.sort_unstable();
+                std::array::from_fn(|i| given[i].then_some(limits[i]))
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_policy_that_is_valid_stays_so_in_every_room_and_never_grows(
+            [target, threshold, cap] in rising(),
+            [fallback, hard] in rising(),
+            media in room(),
+            [tokens, bytes, media_bytes] in [room(), room(), room()],
+            lean in any::<bool>(),
+        ) {
+            let given = Given {
+                token_budget_threshold: threshold,
+                reply_target: target,
+                hard_cap: cap,
+                hard_byte_limit: hard,
+                fallback_byte_limit: fallback,
+                media_byte_limit: media,
+                lean,
+                ..Given::default()
+            };
+            let wide = given.policy(Room::UNKNOWN);
+            prop_assume!(wide.validate().is_ok());
+            let narrow = given.policy(Room { tokens, bytes, media_bytes });
+            prop_assert_eq!(narrow.validate(), Ok(()));
+            let limits = |policy: &Policy| [
+                policy.token_budget_threshold, policy.reply_target, policy.hard_cap,
+                policy.hard_byte_limit, policy.fallback_byte_limit, policy.media_byte_limit,
+            ];
+            for (i, (narrow, wide)) in limits(&narrow).into_iter().zip(limits(&wide)).enumerate() {
+                let given = [threshold, target, cap, hard, fallback, media][i];
+                prop_assert!(narrow <= wide);
+                prop_assert!(given.is_none_or(|given| given == narrow));
+            }
+        }
+    }
+}

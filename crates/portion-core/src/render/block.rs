@@ -1,0 +1,94 @@
+//! Blocks that are passed whole or described: what they count as, and what is said in their place.
+
+use super::Context;
+use super::room::Room;
+use crate::cursor::CursorToken;
+use crate::payload::Binary;
+use crate::policy::Policy;
+use crate::scan::escaped_len;
+use crate::snapshot::Part;
+use crate::tokens::TokenCounter;
+
+/// Bytes of a URI up to which a description begins with it.
+const NAME: usize = 200;
+
+/// What a block that passes counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Weight {
+    pub tokens: usize,
+    pub bytes: usize,
+}
+
+/// What a block counts as, in up to `most` tokens; `None` where it costs more or is too large ever to pass.
+///
+/// An image or audio is shown to a model as such: it counts as `mediaTokens`, and has a limit of its own in bytes.
+/// Any other binary is hardly shown to a model at all, so it counts as no more than that, and its bytes count.
+pub(super) fn weigh(
+    json: &str,
+    binary: Option<&Binary>,
+    most: usize,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> Option<Weight> {
+    let weight = match binary {
+        Some(Binary { media: true, bytes, .. }) => {
+            (*bytes <= policy.media_byte_limit).then_some(Weight { tokens: policy.media_tokens, bytes: 0 })?
+        }
+        Some(_) => Weight { tokens: binary_tokens(json, policy, counter), bytes: json.len() },
+        None => Weight { tokens: counter.count_within(json, most)?, bytes: escaped_len(json) },
+    };
+    (weight.tokens <= most && weight.bytes <= policy.hard_byte_limit).then_some(weight)
+}
+
+/// Tokens that base64 counts as where it stands for itself and is no text.
+pub(super) fn binary_tokens(base64: &str, policy: &Policy, counter: &dyn TokenCounter) -> usize {
+    counter.count_within(base64, policy.media_tokens).unwrap_or(policy.media_tokens)
+}
+
+impl Room<'_> {
+    /// Spends what a block weighs; `false`, spending nothing, where it does not fit.
+    pub(super) fn take_block(&mut self, json: &str, binary: Option<&Binary>, policy: &Policy) -> bool {
+        let weight = weigh(json, binary, self.tokens, policy, self.counter);
+        let Some(Weight { tokens, bytes }) = weight.filter(|weight| weight.bytes <= self.bytes) else {
+            return false;
+        };
+        self.tokens -= tokens;
+        self.bytes -= bytes;
+        true
+    }
+}
+
+/// What is said in the place of a block: what it is, and the calls that read it. `handle` is where this reply began.
+pub(super) fn describe(
+    part: &Part,
+    binary: Option<&Binary>,
+    handle: Option<&CursorToken>,
+    cx: &Context<'_>,
+) -> String {
+    let (path, bytes) = inside(part, binary);
+    let name = part.label.of.as_ref().filter(|of| of.len() <= NAME).map(|of| format!("{of}: "));
+    let name = name.unwrap_or_default();
+    let (kind, how, (argument, query)) = match binary {
+        Some(binary) => (binary.mime.as_str(), " as base64", ("", "")),
+        None => ("a block", "", (", raw=true", "&raw=true")),
+    };
+    let what = format!("{name}{kind}, {bytes} bytes, not shown");
+    let Some(handle) = handle else { return format!("[{what}]") };
+    let tool = format!("{}(cursor, path=\"{path}\"{argument})", cx.read_tool);
+    // What would have to be escaped in a URI, no block has in its address.
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'.');
+    let by_uri = match cx.read_uri.filter(|_| path.bytes().all(plain)) {
+        Some(uri) => format!(" or resources/read {uri}{handle}?path={path}{query}"),
+        None => String::new(),
+    };
+    format!("[{what}; {tool}{by_uri} reads it{how}]")
+}
+
+/// Where what is told of a block stands, for a caller's path, and its size.
+pub(super) fn inside(part: &Part, binary: Option<&Binary>) -> (String, usize) {
+    let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
+    match binary {
+        Some(binary) => (format!("{block}{}", binary.data), binary.bytes),
+        None => (block.to_owned(), part.text().len()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Blocks pass whole or are described, and what is described can be read in ranges: joined, they are its bytes.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::Body;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use proptest::prelude::*;
+
+use super::dice::Dice;
+use super::session::{Reply, Session};
+use super::{cases, payloads, requests};
+
+const URI: &str = "portion://read/";
+
+fn session(parts: &[Content]) -> Session {
+    let block = |(i, content): (usize, &Content)| Block::new(format!("/content/{i}"), content.clone());
+    let blocks = parts.iter().enumerate().map(block).collect();
+    Session::new(Payload { blocks, ..Payload::default() }, Policy::default(), Tokenizer::O200k.counter())
+}
+
+fn bytes(dice: &mut Dice, most: usize) -> Vec<u8> {
+    (0..dice.below(most)).map(|_| dice.roll() as u8).collect()
+}
+
+/// The ranges of a binary's base64, read as text and as contents, now the one, now the other.
+pub(crate) fn check_ranges(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let size = dice.pick(&[5, 300, 9_000, 200_000]);
+    let whole = bytes(&mut dice, size);
+    let written = STANDARD.encode(&whole);
+    let escaped = if dice.once_in(3) { written.replace('/', "\\/") } else { written.clone() };
+    let media = dice.once_in(2);
+    let mut session =
+        session(&[payloads::binary(&escaped, media), Content::Text(payloads::prose(&mut dice, 9))]);
+    session.policy = requests::policy(&mut dice);
+    session.counter = requests::counter(&mut dice);
+    let path = if media { "/content/0/data" } else { "/content/0/resource/blob" };
+    let mut request = Request { path: Some(path.into()), raw: dice.once_in(2), ..Request::default() };
+    if dice.once_in(2) {
+        request.max_tokens = Some(dice.within(300, session.policy.hard_cap));
+    }
+    let mut reply = session.call(&request).expect("it is there").expect("asked for");
+    let (mut read, mut joined) = (Vec::new(), String::new());
+    for _ in 0..=written.len() {
+        let range = reply.text();
+        assert_eq!(session.read_uri.is_some(), matches!(reply.portion.pieces()[0].body, Body::Base64(_)));
+        read.extend(STANDARD.decode(range).unwrap_or_else(|e| panic!("{range} is no base64: {e}")));
+        joined.push_str(range);
+        let Some(next) = reply.next() else { break };
+        session.read_uri = dice.once_in(2).then_some(URI);
+        let again = Request { max_tokens: request.max_tokens, ..Request::default() };
+        reply = session.read(&reply.view, next, &again).expect("nothing new is asked");
+    }
+    assert_eq!(joined, written);
+    assert!(read == whole, "other bytes");
+}
+
+/// Whether a block of so many bytes passes: untouched alone, as it is beside other parts, and whole in the end.
+fn check_passing(size: usize, media: bool, passes: bool) {
+    let base64 = STANDARD.encode(vec![7; size]);
+    let block = payloads::binary(&base64, media);
+    let Content::Atomic { json, .. } = &block else { panic!("a block") };
+    let alone = session(std::slice::from_ref(&block)).call(&Request::default()).expect("plain");
+    assert_eq!(alone.is_none(), passes, "{size} bytes alone");
+    let text = || Content::Text("A word of prose. ".repeat(2_000));
+    let session = session(&[text(), block.clone(), text()]);
+    let replies = session.walk(&Request::default()).expect("plain").expect("long");
+    let of_block = |reply: &Reply| {
+        let pieces = reply.portion.pieces().iter().filter(|piece| piece.address == "/content/1");
+        pieces.map(|piece| piece.body.clone()).collect::<Vec<_>>()
+    };
+    let shown: Vec<Body> = replies.iter().flat_map(of_block).collect();
+    match &shown[..] {
+        [Body::Block(whole)] => assert!(passes && whole == json, "{size} bytes"),
+        [Body::Text(told)] => {
+            assert!(!passes && told.contains(&format!("{size} bytes, not shown; portion_read(")), "{told}");
+        }
+        other => panic!("{} times", other.len()),
+    }
+}
+
+#[test]
+fn media_pass_to_their_own_limit_and_blobs_to_that_of_the_wire() {
+    check_passing(3_000, false, true);
+    check_passing(40_000, false, true);
+    check_passing(49_000, false, false);
+    check_passing(2 << 20, false, false);
+    check_passing(2 << 20, true, true);
+    check_passing(5 << 20, true, true);
+    check_passing((5 << 20) + 1, true, false);
+}
+
+#[test]
+fn thousands_of_links_are_read_to_the_last() {
+    let link =
+        |i| format!("{{\"type\" :\"resource_link\",\"uri\":\"file:///{i}.txt\",\"name\":\"\\u00e9{i}\"}}");
+    let links: Vec<String> = (0..5_000).map(link).collect();
+    let parts: Vec<Content> =
+        links.iter().map(|json| Content::Atomic { json: json.clone(), binary: None }).collect();
+    let replies = session(&parts).walk(&Request::default()).expect("plain").expect("long");
+    let pieces = replies.iter().flat_map(|reply| reply.portion.pieces());
+    let read: Vec<&str> = pieces.map(|piece| piece.body.as_str()).collect();
+    assert_eq!(read, links);
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+    #[test]
+    fn ranges_joined_are_the_bytes(seed in any::<u64>()) {
+        check_ranges(seed);
+    }
+}

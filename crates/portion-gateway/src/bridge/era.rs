@@ -1,0 +1,95 @@
+//! With sessions or without: each request says itself of which revision it is.
+
+use hyper::HeaderMap;
+
+use super::{bad, field};
+use crate::front::http::refusal::Refusal;
+use crate::mcp::Heard;
+
+/// The header field that names the revision.
+pub(super) const VERSION: &str = "mcp-protocol-version";
+/// The first revisions without sessions are of this year.
+const STATELESS_SINCE: &str = "2026";
+
+/// How a revision uses HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// `initialize` begins a session, as in 2024-11-05 to 2025-11-25.
+    Sessions,
+    /// Each post stands for itself, as since 2026-07-28.
+    Stateless,
+}
+
+/// The era of a request without a body.
+///
+/// # Errors
+/// Where what it names is no revision.
+pub(super) fn of_header(headers: &HeaderMap) -> Result<Era, Refusal> {
+    let Some(version) = headers.get(VERSION) else { return Ok(Era::Sessions) };
+    let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
+        let shown = String::from_utf8_lossy(version.as_bytes());
+        return Err(bad(format!(
+            "`{shown}` in MCP-Protocol-Version is no revision of MCP; send 2025-11-25 or another"
+        )));
+    };
+    Ok(if version < STATELESS_SINCE { Era::Sessions } else { Era::Stateless })
+}
+
+/// The era of what was posted.
+///
+/// # Errors
+/// Where what it names is no revision.
+pub(super) fn of_post(headers: &HeaderMap, heard: &Heard<'_>) -> Result<Era, Refusal> {
+    if heard.messages.iter().any(|note| note.version().is_some()) {
+        return Ok(Era::Stateless);
+    }
+    // The revision of what `initialize` begins is not settled before its answer.
+    if heard.requests().any(|note| note.method() == "initialize") {
+        return Ok(Era::Sessions);
+    }
+    of_header(headers)
+}
+
+/// Whether the client knows events without data, which came with 2025-11-25.
+pub(super) fn knows_priming(headers: &HeaderMap) -> bool {
+    field(headers, VERSION).is_some_and(|version| version >= "2025-11-25")
+}
+
+/// `YYYY-MM-DD`.
+fn is_revision(version: &str) -> bool {
+    let shape =
+        |(i, byte): (usize, u8)| if matches!(i, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    version.len() == 10 && version.bytes().enumerate().all(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use hyper::header::HeaderValue;
+
+    use super::{Era, of_post};
+    use crate::mcp::Heard;
+
+    fn check(header: Option<&'static str>, params: &str, method: &str, expect: Option<Era>) {
+        let mut headers = HeaderMap::new();
+        if let Some(version) = header {
+            headers.insert(super::VERSION, HeaderValue::from_static(version));
+        }
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let heard = Heard::read(&text).expect("a message");
+        assert_eq!(of_post(&headers, &heard).ok(), expect, "{header:?} {text}");
+    }
+
+    #[test]
+    fn a_request_says_of_which_era_it_is() {
+        let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        check(None, "{}", "tools/list", Some(Era::Sessions));
+        check(Some("2025-06-18"), "{}", "tools/list", Some(Era::Sessions));
+        check(Some("2026-07-28"), "{}", "tools/list", Some(Era::Stateless));
+        check(None, modern, "tools/list", Some(Era::Stateless));
+        check(Some("2026-07-28"), "{}", "initialize", Some(Era::Sessions));
+        check(Some("2026-07-28"), modern, "initialize", Some(Era::Stateless));
+        check(Some("latest"), "{}", "tools/list", None);
+        check(Some("2025-13"), "{}", "tools/list", None);
+    }
+}

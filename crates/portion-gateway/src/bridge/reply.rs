@@ -1,0 +1,238 @@
+//! The answer to a post: JSON where the answer is what comes first, else a stream of events.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use hyper::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::front::http::refusal::{INVALID_REQUEST, Refusal};
+use crate::http::body::{self, Body, Broken};
+use crate::http::event;
+
+/// How long a post may wait in silence before its answer begins as a stream, so that nobody between takes it for dead.
+const SILENCE: Duration = Duration::from_secs(10);
+/// How often a silent stream says that it lives.
+const PING: Duration = Duration::from_secs(15);
+
+/// Where the messages for one client come from.
+pub(super) trait Source: Send + 'static {
+    /// Waits until something can be taken. May be given up at any time.
+    fn wait(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// Takes what there is. Once begun it is carried through.
+    fn take(&mut self) -> impl Future<Output = Taken> + Send;
+
+    /// From now on the client can tell what it has got.
+    fn is_streamed(&mut self) {}
+}
+
+/// What was taken.
+#[derive(Debug)]
+pub(super) enum Taken {
+    Piece(Piece),
+    /// Nothing yet.
+    Nothing,
+    /// Every answer has been given.
+    End,
+    /// The rest is lost.
+    Broken(&'static str),
+}
+
+/// A message for the client.
+#[derive(Debug)]
+pub(super) struct Piece {
+    /// By which it may ask for what came after it.
+    pub id: Option<String>,
+    pub data: Bytes,
+    /// It answers what was posted.
+    pub answer: bool,
+}
+
+/// What a client takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Accept {
+    pub json: bool,
+    pub stream: bool,
+}
+
+/// What an answer has become.
+pub(super) enum Reply {
+    /// All of it, JSON.
+    Json(Vec<u8>),
+    /// A stream that goes on.
+    Stream(Response<Body>),
+    Lost(&'static str),
+}
+
+impl Accept {
+    /// What the client says it takes; everything, where it does not say.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut accept = Self { json: false, stream: false };
+        let mut said = false;
+        for range in headers
+            .get_all(ACCEPT)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+        {
+            said = true;
+            let mut parts = range.split(';').map(str::trim);
+            let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+            let refused = parts.any(|part| {
+                part.strip_prefix("q=").is_some_and(|q| q.parse::<f32>().is_ok_and(|q| q <= 0.0))
+            });
+            if !refused {
+                accept.json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
+                accept.stream |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
+            }
+        }
+        if said { accept } else { Self { json: true, stream: true } }
+    }
+
+    /// # Errors
+    /// Where it takes neither form of an answer.
+    pub(super) fn check(self) -> Result<Self, Refusal> {
+        if self.json || self.stream {
+            return Ok(self);
+        }
+        let message = "answers are application/json or text/event-stream; send Accept with both";
+        Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message))
+    }
+}
+
+/// The answer to a post, in the form that fits. `batch`: an array was posted, and so is answered. `priming`: the id
+/// with which a stream begins, for clients that know such events.
+pub(super) async fn reply<S: Source>(
+    mut source: S,
+    accept: Accept,
+    batch: bool,
+    priming: Option<String>,
+) -> Reply {
+    let mut first = Vec::new();
+    if accept.json {
+        let mut silence = pin!(sleep(SILENCE));
+        loop {
+            tokio::select! {
+                biased;
+                () = source.wait() => {}
+                () = &mut silence, if accept.stream => break,
+            }
+            match source.take().await {
+                Taken::Piece(piece) => {
+                    let is_answer = piece.answer;
+                    first.push(piece);
+                    if !is_answer {
+                        break;
+                    }
+                }
+                Taken::Nothing => {}
+                Taken::End if first.is_empty() => return Reply::Lost("there is no answer"),
+                Taken::End => return Reply::Json(joined(&first, batch)),
+                Taken::Broken(why) => return Reply::Lost(why),
+            }
+        }
+    }
+    source.is_streamed();
+    Reply::Stream(events(source, &first, priming))
+}
+
+/// A stream of events: `first`, then what comes.
+pub(super) fn events<S: Source>(source: S, first: &[Piece], priming: Option<String>) -> Response<Body> {
+    let primed = priming.map(|id| event::written(Some(&id), b""));
+    let first: Vec<u8> = primed.into_iter().chain(first.iter().map(written)).flatten().collect();
+    let begun = (!first.is_empty()).then(|| first.into());
+    let chunks = stream::unfold(Some((source, begun)), |state| async move {
+        let (mut source, begun) = state?;
+        if let Some(begun) = begun {
+            return Some((Ok(begun), Some((source, None))));
+        }
+        let ping = Instant::now() + PING;
+        loop {
+            tokio::select! {
+                biased;
+                () = source.wait() => {}
+                () = sleep_until(ping) => return Some((Ok(Bytes::from_static(event::PING)), Some((source, None)))),
+            }
+            match source.take().await {
+                Taken::Piece(piece) => return Some((Ok(written(&piece).into()), Some((source, None)))),
+                Taken::Nothing => {}
+                Taken::End => return None,
+                Taken::Broken(why) => return Some((Err(Broken(why.into())), None)),
+            }
+        }
+    });
+    let mut response = Response::new(body::streamed(chunks));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    // Asks proxies of the nginx family to pass events at once.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    response
+}
+
+fn written(piece: &Piece) -> Vec<u8> {
+    event::written(piece.id.as_deref(), &piece.data)
+}
+
+/// Several answers are an array, as in a batch; those that are arrays themselves are parts of it.
+fn joined(answers: &[Piece], batch: bool) -> Vec<u8> {
+    let is_array = |data: &[u8]| data.trim_ascii_start().first() == Some(&b'[');
+    if let [one] = answers
+        && (!batch || is_array(&one.data))
+    {
+        return one.data.to_vec();
+    }
+    let inside = answers.iter().map(|answer| {
+        let answer = answer.data.trim_ascii();
+        answer.strip_prefix(b"[").and_then(|answer| answer.strip_suffix(b"]")).unwrap_or(answer)
+    });
+    let inside: Vec<&[u8]> = inside.collect();
+    [b"[", inside.join(&b',').as_slice(), b"]"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use hyper::HeaderMap;
+    use hyper::header::{ACCEPT, HeaderValue};
+
+    use super::{Accept, Piece, joined};
+
+    #[test]
+    fn reads_what_a_client_takes() {
+        let check = |said: &[&'static str], json: bool, stream: bool| {
+            let mut headers = HeaderMap::new();
+            said.iter().for_each(|value| {
+                headers.append(ACCEPT, HeaderValue::from_static(value));
+            });
+            assert_eq!(Accept::of(&headers), Accept { json, stream }, "{said:?}");
+        };
+        check(&[], true, true);
+        check(&["*/*"], true, true);
+        check(&["application/json, text/event-stream"], true, true);
+        check(&["application/json", "TEXT/event-stream; q=0.5"], true, true);
+        check(&["application/json"], true, false);
+        check(&["text/event-stream;q=1, */*;q=0"], false, true);
+        check(&["text/html, image/*"], false, false);
+    }
+
+    #[test]
+    fn a_batch_is_answered_by_an_array() {
+        let check = |answers: &[&'static str], batch: bool, expect: &str| {
+            let pieces: Vec<_> = answers
+                .iter()
+                .map(|data| Piece { id: None, data: Bytes::from_static(data.as_bytes()), answer: true })
+                .collect();
+            assert_eq!(String::from_utf8_lossy(&joined(&pieces, batch)), expect);
+        };
+        check(&["{} "], false, "{} ");
+        check(&["{}"], true, "[{}]");
+        check(&[" [{},{}]"], true, " [{},{}]");
+        check(&["[{\"a\":1}]", "{\"b\":[2]} "], true, "[{\"a\":1},{\"b\":[2]}]");
+    }
+}

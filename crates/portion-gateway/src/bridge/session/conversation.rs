@@ -1,0 +1,182 @@
+//! One session: a link of its own, a lane, and the streams on which the client hears.
+//!
+//! What the client posts is carried to the server whether the client stays or not: only `notifications/cancelled`
+//! cancels. What the server says is dealt with by one task, which lives as long as the link.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::timeout;
+
+use super::desk::{Desk, Seat};
+use crate::frame::Frame;
+use crate::latch::Latch;
+use crate::mcp::{Heard, McpLane};
+use crate::relay::{Lane as _, Outgoing};
+use crate::upstream::link::{Inbox, Link, Outbox, Said};
+
+/// How long a server may take to leave, before nobody listens any more and it is made to.
+const LEAVING: Duration = Duration::from_secs(3);
+/// What the server's direction may have waiting for the server: a question of our own, a call that was held back.
+const ERRANDS: usize = 1024;
+
+/// A session.
+pub(super) struct Session {
+    /// By which the client names it: nobody can guess it.
+    pub id: String,
+    /// Whose it is.
+    pub scope: Scope,
+    lane: McpLane,
+    /// Taken once the session is over.
+    outbox: Mutex<Option<Outbox>>,
+    /// Held while a message of the client is dealt with: one at a time, in order.
+    turn: tokio::sync::Mutex<()>,
+    desk: Mutex<Desk>,
+    /// Notified when anything on the desk has changed.
+    pub changed: Notify,
+    leave: Latch,
+    /// The server has left as well.
+    ended: Latch,
+}
+
+impl Session {
+    /// A session over this link.
+    pub(super) fn begin(id: String, scope: Scope, lane: McpLane, link: Link) -> Arc<Self> {
+        let Link { outbox, inbox } = link;
+        let session = Arc::new(Self {
+            id,
+            scope,
+            lane,
+            outbox: Mutex::new(Some(outbox.clone())),
+            turn: tokio::sync::Mutex::default(),
+            desk: Mutex::new(Desk::new(Instant::now())),
+            changed: Notify::new(),
+            leave: Latch::default(),
+            ended: Latch::default(),
+        });
+        tokio::spawn(Arc::clone(&session).attend(inbox, outbox));
+        session
+    }
+
+    /// The streams.
+    pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it has come to its end.
+    pub(super) fn is_over(&self) -> bool {
+        self.outbox().is_none()
+    }
+
+    /// Ends it: the server is asked to leave, and what waits is answered.
+    pub(super) fn end(&self) {
+        self.leave.set();
+    }
+
+    /// Waits until the server has left.
+    pub(super) async fn ended(&self) {
+        self.ended.wait().await;
+    }
+
+    /// Carries what the client has posted to the server. Goes on even if nobody waits for it.
+    pub(super) async fn say(self: &Arc<Self>, text: &str, heard: &Heard<'_>, seat: Option<Seat>) {
+        let cancelled = heard.messages.iter().filter_map(|note| Some(note.at(note.cancelled()?).to_owned()));
+        let (body, cancelled): (_, Vec<String>) = (text.as_bytes().to_vec(), cancelled.collect());
+        let session = Arc::clone(self);
+        let carried = tokio::spawn(async move {
+            let _turn = session.turn.lock().await;
+            let Some(outbox) = session.outbox().clone() else { return };
+            for said in session.lane.from_client(Frame::Message(body)).await {
+                match (said, seat) {
+                    (Outgoing::ToClient(answer), Some(seat)) => {
+                        session.desk().answered_here(seat.stream, answer);
+                    }
+                    (Outgoing::ToClient(_), None) => {}
+                    (Outgoing::ToServer(message) | Outgoing::Question(message), _) => {
+                        // The link's end is heard by `attend`, which answers.
+                        let _ = outbox.send(message).await;
+                    }
+                }
+            }
+            cancelled.iter().for_each(|id| session.desk().cancelled(id));
+            session.changed.notify_waiters();
+        });
+        let _ = carried.await;
+    }
+
+    /// Deals with what the server says, to its end.
+    async fn attend(self: Arc<Self>, mut inbox: Inbox, outbox: Outbox) {
+        let (errands, mut waiting) = mpsc::channel(ERRANDS);
+        // A server may not read while it writes: who hears it must not wait for it to read.
+        tokio::spawn(async move {
+            while let Some(message) = waiting.recv().await {
+                let _ = outbox.send(message).await;
+            }
+        });
+        let why = loop {
+            tokio::select! {
+                said = inbox.next() => match said {
+                    Some(Said::Frame(frame)) => self.hear(frame, &errands).await,
+                    Some(Said::Gone(why)) => break why,
+                    None => break "the server is gone".to_owned(),
+                },
+                () = self.leave.wait() => break "the session was ended".to_owned(),
+            }
+        };
+        drop(errands);
+        let outbox = self.outbox().take();
+        drop(outbox);
+        {
+            // Who has the turn may wait for a server that does not read.
+            let _turn = timeout(LEAVING, self.turn.lock()).await;
+            for said in self.lane.server_gone(&why) {
+                if let Outgoing::ToClient(answer) = said {
+                    self.desk().arrived(answer);
+                }
+            }
+            self.desk().finish();
+        }
+        self.changed.notify_waiters();
+        let _ = timeout(LEAVING, async { while inbox.next().await.is_some() {} }).await;
+        drop(inbox);
+        self.ended.set();
+    }
+
+    async fn hear(&self, frame: Frame, errands: &mpsc::Sender<Vec<u8>>) {
+        for said in self.lane.from_server(frame).await {
+            match said {
+                Outgoing::ToClient(message) => {
+                    let stream = self.desk().arrived(message);
+                    self.changed.notify_waiters();
+                    if let Some(stream) = stream {
+                        self.keep_pace(stream).await;
+                    }
+                }
+                Outgoing::ToServer(message) | Outgoing::Question(message) => {
+                    let _ = errands.send(message).await;
+                }
+            }
+        }
+    }
+
+    /// Waits while the client reads a stream too slowly.
+    async fn keep_pace(&self, stream: u64) {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if !self.desk().is_full(stream) {
+                return;
+            }
+            tokio::select! {
+                () = changed => {}
+                () = self.leave.wait() => return,
+            }
+        }
+    }
+
+    fn outbox(&self) -> MutexGuard<'_, Option<Outbox>> {
+        self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

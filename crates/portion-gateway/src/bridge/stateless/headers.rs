@@ -1,0 +1,153 @@
+//! In 2026-07-28 header fields repeat what the body says, so that whoever is between need not read it; where they do not
+//! say the same, nobody may act on either.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+
+use crate::bridge::era::VERSION;
+use crate::front::http::refusal::{HEADER_MISMATCH, Refusal};
+use crate::mcp::{McpLane, Note};
+
+/// JSON-RPC: a parameter is wrong.
+pub(super) const INVALID_PARAMS: i32 = -32602;
+
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+/// What begins the names of the fields that repeat arguments.
+const PARAM: &str = "mcp-param-";
+
+/// Whether the revision, the method and the name are the same in the header fields.
+///
+/// # Errors
+/// [`Refusal`] names the field that is not.
+pub(super) fn check(headers: &HeaderMap, request: &Note<'_>) -> Result<(), Refusal> {
+    for name in [VERSION, METHOD, NAME] {
+        once(headers, name)?;
+    }
+    let Some(version) = request.version() else {
+        let message =
+            "params._meta does not say the revision: io.modelcontextprotocol/protocolVersion is missing";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, message));
+    };
+    let says = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if says(VERSION) != Some(&version) {
+        return Err(mismatch("MCP-Protocol-Version", "the revision in the body"));
+    }
+    if says(METHOD) != Some(&*request.method()) {
+        return Err(mismatch("Mcp-Method", "the method in the body"));
+    }
+    match request.name() {
+        Some(name) if says(NAME).and_then(decoded).as_deref() != Some(&name) => {
+            Err(mismatch("Mcp-Name", "what the body names"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the arguments that the tool wants repeated are the same in the header fields, as far as the tool is known.
+///
+/// # Errors
+/// [`Refusal`] names the field that is not.
+pub(super) fn check_params(headers: &HeaderMap, request: &Note<'_>, lane: &McpLane) -> Result<(), Refusal> {
+    let Some(tool) = request.name().filter(|_| request.method() == "tools/call") else { return Ok(()) };
+    for mirrored in lane.mirrored(&tool) {
+        let name = format!("{PARAM}{}", mirrored.header.to_ascii_lowercase());
+        let shown = format!("Mcp-Param-{}", mirrored.header);
+        once(headers, &name)?;
+        let field = headers.get(&*name).map(|value| value.to_str().ok().and_then(decoded));
+        let is_same = match (field, mirrored.argument(request.arguments().unwrap_or_default())) {
+            (None, argument) => argument.is_none_or(|argument| argument.is_unsayable()),
+            (Some(said), Some(argument)) => said.is_some_and(|said| argument.is(&said)),
+            (Some(_), None) => false,
+        };
+        if !is_same {
+            return Err(mismatch(&shown, "the argument in the body"));
+        }
+    }
+    Ok(())
+}
+
+fn once(headers: &HeaderMap, name: &str) -> Result<(), Refusal> {
+    if headers.get_all(name).iter().nth(1).is_none() {
+        return Ok(());
+    }
+    let message = format!("the header field {name} stands more than once");
+    Err(Refusal::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message))
+}
+
+fn mismatch(name: &str, what: &str) -> Refusal {
+    let message = format!("the header field {name} is not {what}, or missing; send both the same");
+    Refusal::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
+}
+
+/// What a field says: as it stands, or `=?base64?…?=` around its UTF-8. `None` where that is no such thing.
+fn decoded(value: &str) -> Option<String> {
+    let inside = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
+    match inside {
+        Some(inside) => String::from_utf8(STANDARD.decode(inside).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::check;
+    use crate::mcp::Heard;
+
+    /// `expect`: a part of the error.
+    fn say(fields: &[(&str, &str)], method: &str, params: &str, expect: Option<&str>) {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            let name: HeaderName = name.parse().expect("a name");
+            headers.append(name, HeaderValue::from_bytes(value.as_bytes()).expect("a value"));
+        }
+        let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+        let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
+        let heard = Heard::read(&text).expect("a message");
+        let said = check(&headers, &heard.messages[0]).map_err(|refusal| format!("{refusal:?}"));
+        match (&said, expect) {
+            (Ok(()), None) => {}
+            (Err(said), Some(expect)) if said.contains(expect) && said.contains("-32020") => {}
+            _ => panic!("{fields:?} {text}: {said:?} instead of {expect:?}"),
+        }
+    }
+
+    #[test]
+    fn fields_say_what_the_body_says() {
+        let version = ("mcp-protocol-version", "2026-07-28");
+        let list = ("mcp-method", "tools/list");
+        say(&[version, list], "tools/list", "", None);
+        say(&[version, list, ("mcp-name", "whatever")], "tools/list", "", None);
+        say(&[list], "tools/list", "", Some("MCP-Protocol-Version"));
+        say(&[("mcp-protocol-version", "2026-07-29"), list], "tools/list", "", Some("MCP-Protocol-Version"));
+        say(&[version], "tools/list", "", Some("Mcp-Method"));
+        say(&[version, ("mcp-method", "TOOLS/LIST")], "tools/list", "", Some("Mcp-Method"));
+        say(&[version, list, list], "tools/list", "", Some("more than once"));
+        let call = ("mcp-method", "tools/call");
+        let named = r#""name":"é""#;
+        say(&[version, call, ("mcp-name", "=?base64?w6k=?=")], "tools/call", named, None);
+        say(&[version, call, ("mcp-name", "=?base64?w6l=?=")], "tools/call", named, Some("Mcp-Name"));
+        say(&[version, call, ("mcp-name", "=?base64?/w==?=")], "tools/call", named, Some("Mcp-Name"));
+        say(&[version, call, ("mcp-name", "é")], "tools/call", named, Some("Mcp-Name"));
+        say(&[version, call], "tools/call", named, Some("Mcp-Name"));
+        say(&[version, call, ("mcp-name", "x")], "tools/call", r#""name":"x""#, None);
+        say(
+            &[version, ("mcp-method", "resources/read"), ("mcp-name", "a:b")],
+            "resources/read",
+            r#""uri":"a:b""#,
+            None,
+        );
+        say(
+            &[version, ("mcp-method", "prompts/get"), ("mcp-name", "a")],
+            "prompts/get",
+            r#""name":"b""#,
+            Some("Mcp-Name"),
+        );
+    }
+}

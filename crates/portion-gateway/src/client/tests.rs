@@ -1,0 +1,77 @@
+use portion_core::policy::Room;
+
+use super::{CLIENTS, Client, Limit, Preset};
+
+/// `expect`: the preset of the client that calls itself so.
+fn check(name: &str, expect: Option<&str>) {
+    assert_eq!(Client::named(name).map(|client| client.preset), expect, "{name}");
+}
+
+#[test]
+fn clients_are_known_by_what_they_call_themselves() {
+    check("claude-code", Some("claude-code"));
+    check("Claude Code", Some("claude-code"));
+    check("claude-ai", Some("claude-desktop"));
+    check("codex-mcp-client", Some("codex"));
+    check("Codex", Some("codex"));
+    check("github-copilot-developer", Some("copilot-cli"));
+    check("Visual Studio Code", Some("vscode"));
+    check("Visual-Studio-Code", Some("vscode"));
+    check("Visual Studio Code - Insiders", Some("vscode"));
+    check("gemini-cli-mcp-client", Some("gemini-cli"));
+    check("gemini-cli-mcp-client-notes", Some("gemini-cli"));
+    check("opencode", Some("opencode"));
+    check("goose", Some("goose"));
+    check("goose-desktop", Some("goose"));
+    check("ChatGPT", Some("chatgpt"));
+}
+
+#[test]
+fn others_are_not_taken_for_them() {
+    for name in
+        ["", "*", "-", "claude", "claude-code-2", "codex-mcp", "my-codex", "cursor-vscode", "Zed", "mcp"]
+    {
+        check(name, None);
+    }
+}
+
+#[test]
+fn the_table_is_of_one_piece() {
+    for client in &CLIENTS {
+        for name in client.names {
+            check(name.trim_end_matches('*'), Some(client.preset));
+        }
+        assert_eq!(client.preset.parse(), Ok(Preset::Named(client)));
+        assert!(client.sources.iter().all(|source| source.starts_with("https://")), "{client:?}");
+        assert!(!client.sources.is_empty() && !client.names.is_empty(), "{client:?}");
+        assert_eq!(client.limits.is_empty(), client.above.is_empty(), "{client:?}");
+        assert!(
+            !client.limits.is_empty() || client.tokenizer.is_some(),
+            "a row that changes nothing: {client:?}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_leaves_its_room() {
+    let check = |limits: &[Limit], expect: Room| {
+        let room = limits.iter().fold(Room::UNKNOWN, |room, limit| room.and(limit.room()));
+        assert_eq!(room, expect, "{limits:?}");
+    };
+    check(&[], Room::UNKNOWN);
+    check(&[Limit::Tokens(1_000)], Room { tokens: Some(900), ..Room::UNKNOWN });
+    check(&[Limit::Characters(1_000), Limit::Bytes(2_000)], Room { bytes: Some(900), ..Room::UNKNOWN });
+    check(&[Limit::AllBytes(1_000)], Room { bytes: Some(900), media_bytes: Some(900), ..Room::UNKNOWN });
+}
+
+#[test]
+fn presets_are_read_as_they_are_written() {
+    for name in ["none", "auto", "codex"] {
+        assert_eq!(name.parse::<Preset>().expect("a preset").to_string(), name);
+    }
+    let error = "emacs".parse::<Preset>().expect_err("no preset").to_string();
+    assert!(
+        error.starts_with("unknown preset `emacs`: use none, auto, claude-code, claude-desktop,"),
+        "{error}"
+    );
+}

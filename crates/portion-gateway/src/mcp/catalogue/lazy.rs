@@ -1,0 +1,75 @@
+//! A tool in one line: its name, and what it is for. Its schemas are had by asking for them.
+
+use portion_core::scan::{Kind, decoded, quote};
+use portion_core::span::Span;
+
+use super::super::splice::Splice;
+use super::super::walk::{self, Member, Sequence};
+use super::gist::one_line;
+use super::trim;
+
+/// Takes any object. `properties` because the APIs behind some clients refuse an object without them, and
+/// `additionalProperties` because others read no properties as no arguments.
+const ANY: &str = r#"{"type":"object","properties":{},"additionalProperties":true}"#;
+/// Marks a parameter that clients have to repeat in an HTTP header: they must see it to do so.
+const IN_HEADER: &str = "\"x-mcp-header\"";
+
+/// The tool at a place of a list, in one line. What is neither description nor schema keeps its bytes.
+pub(super) fn tool(text: &str, tool: Span, name: &str) -> String {
+    let mut splice = Splice::new(text);
+    let members = walk::members(text, tool);
+    let mut gone = vec![false; members.len()];
+    for (i, Member { key, value }) in members.iter().copied().enumerate() {
+        match decoded(key.of(text)).as_str() {
+            "description" if walk::kind(text, value) == Kind::String => {
+                let said = decoded(value.of(text));
+                let line = one_line(&said);
+                if line != said {
+                    splice.replace(value, quote(&line));
+                }
+            }
+            "inputSchema" if value.of(text).contains(IN_HEADER) => {
+                trim::schema(&mut splice, text, value, name);
+            }
+            "inputSchema" => splice.replace(value, ANY),
+            "outputSchema" => gone[i] = true,
+            _ => {}
+        }
+    }
+    if gone.contains(&true) {
+        let items = members.iter().map(|member| member.whole()).collect();
+        splice.edit(&Sequence { whole: tool, items }, |i| !gone[i], &[]);
+    }
+    splice.apply_within(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::walk;
+    use super::{ANY, tool};
+
+    fn check(text: &str, expect: &str) {
+        assert_eq!(tool(text, walk::whole(text), "x"), expect, "{text}");
+    }
+
+    #[test]
+    fn a_tool_is_a_name_and_a_line() {
+        check(
+            r#"{ "name":"x", "title":"X","description":"Does it\n  for x. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
+            &format!(
+                r#"{{ "name":"x", "title":"X","description":"Does it for x.","inputSchema":{ANY}, "annotations":{{ "readOnlyHint":true }},"_meta":{{"v":1.0}}}}"#
+            ),
+        );
+        check(r#"{"name":"x","outputSchema":{}}"#, r#"{"name":"x"}"#);
+        check(r#"{"name":"x","description":"Does \u0078."}"#, r#"{"name":"x","description":"Does \u0078."}"#);
+        check(r#"{"name":"x","description":7}"#, r#"{"name":"x","description":7}"#);
+    }
+
+    #[test]
+    fn what_clients_repeat_in_headers_stays_to_be_seen() {
+        check(
+            r#"{"name":"x","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"region":{"type":"string","description":"Region","x-mcp-header":"Region"}}}}"#,
+            r#"{"name":"x","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#,
+        );
+    }
+}

@@ -1,0 +1,88 @@
+//! How the tools of an upstream are listed: what the operator chooses, once for all of it.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The name under which our reading tool is listed, unless it is renamed.
+pub const READ_TOOL: &str = "portion_read";
+/// The name under which the tool that describes others is listed, unless it is renamed.
+pub const DESCRIBE_TOOL: &str = "portion_describe";
+
+/// How the tools of an upstream are listed.
+#[derive(Clone, Debug)]
+pub struct Listing {
+    /// How much is said of each of them.
+    pub style: Style,
+    /// The name that our reading tool shall have.
+    pub read_tool: String,
+    /// The name that the tool which describes others shall have. Only [`Style::Lazy`] needs it.
+    pub describe_tool: String,
+}
+
+/// How much a list of tools says of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// All that the upstream says.
+    #[default]
+    Full,
+    /// The first sentence of each description, and schemas without what validates nothing.
+    Trim,
+    /// A name and one line. The rest is had by asking for it.
+    Lazy,
+}
+
+/// A name that is no style's.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown style `{given}`: use {}", Style::ALL.map(Style::name).join(", "))]
+pub struct UnknownStyle {
+    /// What was given.
+    pub given: String,
+}
+
+impl Default for Listing {
+    fn default() -> Self {
+        Self { style: Style::default(), read_tool: READ_TOOL.into(), describe_tool: DESCRIBE_TOOL.into() }
+    }
+}
+
+impl Style {
+    /// Every style, the default one first.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Trim, Self::Lazy];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Trim => "trim",
+            Self::Lazy => "lazy",
+        }
+    }
+}
+
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Style {
+    type Err = UnknownStyle;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let named = Self::ALL.into_iter().find(|style| style.name() == name);
+        named.ok_or_else(|| UnknownStyle { given: name.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Style;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for style in Style::ALL {
+            assert_eq!(style.to_string().parse(), Ok(style));
+        }
+        let error = "short".parse::<Style>().expect_err("no style");
+        assert_eq!(error.to_string(), "unknown style `short`: use full, trim, lazy");
+    }
+}

@@ -1,0 +1,168 @@
+//! Arguments that a tool wants repeated in header fields (`x-mcp-header`, since 2026-07-28).
+
+use std::borrow::Cow;
+
+use portion_core::scan::{Kind, decoded};
+use portion_core::span::Span;
+
+use super::walk;
+
+/// The annotation.
+const ANNOTATION: &str = "x-mcp-header";
+/// What may be repeated: numbers with fractions are not spelled alike everywhere.
+const KINDS: [&str; 3] = ["string", "integer", "boolean"];
+
+/// An argument that is repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mirrored {
+    /// What stands after `Mcp-Param-` in the name of the field.
+    pub header: String,
+    /// The names that lead to the argument.
+    path: Vec<String>,
+    is_integer: bool,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// What a field has to say; `None` where no field can say it.
+    said: Option<String>,
+    is_integer: bool,
+}
+
+/// What the schema of a tool's input wants repeated: nothing, where it wants anything that is not allowed.
+pub(super) fn of_schema(text: &str, schema: Span) -> Vec<Mirrored> {
+    let wanted = schema.of(text).matches(ANNOTATION).count();
+    let mut found: Vec<Mirrored> = Vec::new();
+    let mut open = if wanted > 0 { vec![(Vec::new(), schema)] } else { Vec::new() };
+    while let Some((path, schema)) = open.pop() {
+        for member in
+            walk::member(text, schema, "properties").map(|all| walk::members(text, all)).unwrap_or_default()
+        {
+            let path: Vec<String> = [path.as_slice(), &[decoded(member.key.of(text))]].concat();
+            if let Some(header) = walk::string(text, member.value, ANNOTATION) {
+                let kind = walk::string(text, member.value, "type").filter(|kind| KINDS.contains(&&**kind));
+                let is_fresh = !found.iter().any(|other| other.header.eq_ignore_ascii_case(&header));
+                let Some(kind) = kind.filter(|_| is_fresh && is_token(&header)) else { return Vec::new() };
+                found.push(Mirrored { header, path: path.clone(), is_integer: kind == "integer" });
+            }
+            open.push((path, member.value));
+        }
+    }
+    // One that stands anywhere else is not allowed there.
+    if found.len() == wanted { found } else { Vec::new() }
+}
+
+impl Mirrored {
+    /// The argument among these arguments; `None` where it is absent or null.
+    pub fn argument(&self, arguments: &str) -> Option<Argument> {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let value = walk::at(arguments, walk::whole(arguments), &path)?;
+        let raw = value.of(arguments);
+        let said = match walk::kind(arguments, value) {
+            Kind::Null => return None,
+            Kind::String => Some(decoded(raw)),
+            Kind::Number | Kind::Bool => Some(raw.to_owned()),
+            Kind::Object | Kind::Array => None,
+        };
+        let is_integer = self.is_integer && walk::kind(arguments, value) == Kind::Number;
+        Some(Argument { said, is_integer })
+    }
+}
+
+impl Argument {
+    /// Whether no field can say it: then none may.
+    pub fn is_unsayable(&self) -> bool {
+        self.said.is_none()
+    }
+
+    /// What a field has to say, whole numbers as decimals; `None` where no field can say it.
+    pub fn said(&self) -> Option<Cow<'_, str>> {
+        /// Whole numbers up to here are exact as doubles.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let said = self.said.as_deref()?;
+        let value = said.parse::<f64>().ok().filter(|_| self.is_integer && said.contains(['e', 'E']));
+        let whole = value.filter(|value| value.fract() == 0.0 && value.abs() <= EXACT);
+        Some(whole.map_or(Cow::Borrowed(said), |whole| format!("{whole:.0}").into()))
+    }
+
+    /// Whether a field says this. Integers are the same however they are spelled, as far as no exponent is used.
+    pub fn is(&self, field: &str) -> bool {
+        let Some(said) = &self.said else { return false };
+        said == field || (self.is_integer && integer(said).is_some_and(|said| integer(field) == Some(said)))
+    }
+}
+
+/// The digits of an integer written as a decimal, such as `-42` or `42.00`, without a needless zero or sign.
+fn integer(decimal: &str) -> Option<(bool, &str)> {
+    let (is_negative, digits) = decimal.strip_prefix('-').map_or((false, decimal), |digits| (true, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_whole = !fraction.is_empty() && fraction.bytes().all(|byte| byte == b'0');
+    let is_decimal = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = whole.trim_start_matches('0');
+    (is_whole && is_decimal).then_some((is_negative && !whole.is_empty(), whole))
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk;
+    use super::of_schema;
+
+    /// `expect`: for each field of the schema, by its name, whether the arguments say `said`.
+    fn check(schema: &str, arguments: &str, said: &str, expect: &[(&str, Option<bool>)]) {
+        let all = of_schema(schema, walk::whole(schema));
+        let got: Vec<_> = all
+            .iter()
+            .map(|one| (&*one.header, one.argument(arguments).map(|argument| argument.is(said))))
+            .collect();
+        assert_eq!(got, expect, "{schema} {arguments} {said}");
+    }
+
+    #[test]
+    fn an_argument_is_what_the_field_says() {
+        let region = r#"{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{}}}"#;
+        check(region, r#"{"region":"eu \u00e9"}"#, "eu é", &[("Region", Some(true))]);
+        check(region, r#"{"region":"eu"}"#, "us", &[("Region", Some(false))]);
+        check(region, r#"{"region":null}"#, "", &[("Region", None)]);
+        check(region, "{}", "", &[("Region", None)]);
+        check(region, "", "", &[("Region", None)]);
+        check(region, r#"{"region":["eu"]}"#, r#"["eu"]"#, &[("Region", Some(false))]);
+        let nested = r#"{"properties":{"a":{"properties":{"b":{"type":"integer","x-mcp-header":"B"}}}}}"#;
+        for (value, said, same) in [
+            ("42", "42", true),
+            ("42", "42.0", true),
+            ("42.00", "042", true),
+            ("-0", "0", true),
+            ("1e2", "100", false),
+            ("1e2", "1e2", true),
+            ("123456789012345678901", "123456789012345678902", false),
+            ("42", "42.5", false),
+            ("42", "", false),
+        ] {
+            check(nested, &format!(r#"{{"a":{{"b":{value}}}}}"#), said, &[("B", Some(same))]);
+        }
+        check(nested, r#"{"a":[1]}"#, "", &[("B", None)]);
+    }
+
+    #[test]
+    fn a_schema_that_wants_what_is_not_allowed_wants_nothing() {
+        for schema in [
+            r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":"A b"}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":""}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":1}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#,
+            r#"{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}"#,
+            r#"{"x-mcp-header":"A","type":"string"}"#,
+            "true",
+        ] {
+            check(schema, "{}", "", &[]);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A server that is our child, as a link: its pipes carry the messages, one a line.
+//!
+//! | who leaves | then |
+//! | --- | --- |
+//! | whoever holds the link | the server's input is closed; it has a second to leave, is asked to, is killed |
+//! | the server, or one of its pipes | what it said last is passed on, then that it is gone |
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ChildStdin;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::{Carrier, Dial, Dialling, Link, NoLink, Said};
+use crate::frame::Frames;
+use crate::latch::Latch;
+use crate::upstream::stdio::{Child, Output};
+
+/// How long a server may take to leave once its input is closed, and then how long once it was asked.
+const END_GRACE: Duration = Duration::from_secs(1);
+/// How long one that closed a pipe may take to end by itself, so that its code can be told.
+const CODE_GRACE: Duration = Duration::from_millis(200);
+/// How long those whom a dead server left behind may still hold its output.
+const DRAIN: Duration = Duration::from_millis(100);
+/// A thread here does nothing but read or write.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Starts a server for each link.
+#[derive(Clone, Debug)]
+pub struct ChildDial {
+    /// What is started.
+    pub program: OsString,
+    /// What it is given.
+    pub args: Vec<OsString>,
+    /// Bytes of the largest message that is read.
+    pub message_limit: usize,
+}
+
+/// What the threads at the pipes tell.
+#[derive(Default)]
+struct Pipes {
+    /// Nobody has anything more to say to the server; its input is closed.
+    released: Latch,
+    /// The server does not read any more.
+    deaf: Latch,
+    /// The server says nothing more.
+    silent: Latch,
+}
+
+impl Dial for ChildDial {
+    fn dial(&self) -> Dialling<'_> {
+        Box::pin(async {
+            let Self { program, args, message_limit } = self.clone();
+            let start = move || Child::spawn(&program, &args, message_limit);
+            let started =
+                tokio::task::spawn_blocking(start).await.map_err(|error| NoLink(error.to_string()))?;
+            let child = started.map_err(|error| NoLink(error.to_string()))?;
+            attach(child).map_err(|error| NoLink(format!("cannot attend to the server: {error}")))
+        })
+    }
+}
+
+fn attach(mut child: Child) -> io::Result<Link> {
+    let (link, Carrier { outgoing, incoming }) = Link::new();
+    let pipes = Arc::new(Pipes::default());
+    if let Some(stdin) = child.take_stdin() {
+        let pipes = Arc::clone(&pipes);
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || write(outgoing, stdin, &pipes))?;
+    }
+    if let Some(output) = child.take_output() {
+        let (pipes, incoming) = (Arc::clone(&pipes), incoming.clone());
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || read(output, &incoming, &pipes))?;
+    }
+    tokio::spawn(attend(child, pipes, incoming));
+    Ok(link)
+}
+
+fn write(mut outgoing: mpsc::Receiver<Vec<u8>>, mut stdin: ChildStdin, pipes: &Pipes) {
+    while let Some(message) = outgoing.blocking_recv() {
+        let line = into_line(message);
+        if stdin.write_all(&line).and_then(|()| stdin.flush()).is_err() {
+            pipes.deaf.set();
+            return;
+        }
+    }
+    drop(stdin);
+    pipes.released.set();
+}
+
+fn read(output: Frames<Output>, incoming: &mpsc::Sender<Said>, pipes: &Pipes) {
+    // A stream that fails ends as one that ends does.
+    for frame in output.map_while(Result::ok) {
+        if incoming.blocking_send(Said::Frame(frame)).is_err() {
+            break;
+        }
+    }
+    pipes.silent.set();
+}
+
+async fn attend(mut child: Child, pipes: Arc<Pipes>, incoming: mpsc::Sender<Said>) {
+    let mut why = tokio::select! {
+        () = child.exited() => None,
+        () = pipes.released.wait() => None,
+        () = incoming.closed() => None,
+        () = pipes.deaf.wait() => Some("the server closed its input"),
+        () = pipes.silent.wait() => Some("the server closed its output"),
+    };
+    if let Some(closed) = why {
+        if timeout(CODE_GRACE, child.exited()).await.is_ok() {
+            why = None;
+        } else {
+            let _ = incoming.send(Said::Gone(closed.to_owned())).await;
+        }
+    }
+    if timeout(END_GRACE, child.exited()).await.is_err() {
+        child.stop(END_GRACE).await;
+    }
+    child.ask_to_end();
+    let _ = timeout(DRAIN, pipes.silent.wait()).await;
+    let ended = child.bury();
+    // Whoever listens may take its time; somebody who left the group and holds the pipe may not.
+    while timeout(DRAIN, pipes.silent.wait()).await.is_err() && incoming.capacity() == 0 {}
+    if why.is_none() {
+        let _ = incoming.send(Said::Gone(ended.to_string())).await;
+    }
+}
+
+/// A message as a line: what ends lines can stand between tokens only, where a space means the same.
+fn into_line(mut message: Vec<u8>) -> Vec<u8> {
+    for byte in &mut message {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    message.push(b'\n');
+    message
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{ChildDial, Dial, into_line};
+    use crate::frame::Frame;
+    use crate::upstream::link::{Link, Said};
+
+    /// What `sh -c SCRIPT` says until it is gone, after it was told `says` and nothing more, or may be (`None`).
+    fn check(script: &str, says: Option<&[&str]>, expect: &[&str]) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let dial =
+            ChildDial { program: "sh".into(), args: vec!["-c".into(), script.into()], message_limit: 1024 };
+        let heard = runtime.block_on(async {
+            let Link { outbox, mut inbox } = dial.dial().await.expect("starts");
+            for message in says.unwrap_or_default() {
+                outbox.send(message.as_bytes().to_vec()).await.expect("it lives");
+            }
+            let held = says.is_none().then_some(outbox);
+            let mut heard = Vec::new();
+            while let Some(said) = inbox.next().await {
+                heard.push(match said {
+                    Said::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
+                    Said::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
+                    Said::Gone(why) => why,
+                });
+            }
+            drop(held);
+            heard
+        });
+        assert_eq!(heard, expect, "{script}");
+    }
+
+    #[test]
+    fn carries_lines_and_tells_how_it_ended() {
+        let told = ["{\"a\":\n1}", "[2]\r"];
+        check("cat; exit 3", Some(&told), &["{\"a\": 1}", "[2] ", "the server exited with code 3"]);
+        check("echo 1; kill -9 $$", None, &["1", "the server was ended by signal 9"]);
+        check("echo 1; exec sleep 100", Some(&[]), &["1", "the server was ended by signal 15"]);
+        check("sleep 100 & echo 1; exit 4", None, &["1", "the server exited with code 4"]);
+        check("echo 1; exec >&-; sleep 100", None, &["1", "the server closed its output"]);
+        check("printf '%2000d' 1", None, &["2000 bytes", "the server exited with code 0"]);
+    }
+
+    #[test]
+    fn what_cannot_be_started_says_what_to_mend() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let dial = ChildDial { program: "no-such-server".into(), args: vec![], message_limit: 1024 };
+        let error = runtime.block_on(dial.dial()).expect_err("there is none").to_string();
+        assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(into_line(b"{\r\n \"a\\n\":1}".to_vec()), b"{   \"a\\n\":1}\n");
+    }
+}
