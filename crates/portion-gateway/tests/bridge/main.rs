@@ -1,0 +1,6 @@
+//! The bridge with a real server and clients over real connections.
+#![cfg(target_os = "linux")]
+
+mod scene;
+mod sessions;
+mod stateless;

@@ -1,0 +1,215 @@
+//! A real server behind the bridge, and clients that see every byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use portion_core::policy::Policy;
+use portion_core::tokens::Tokenizer;
+use portion_gateway::bridge::{Bridge, Limits};
+use portion_gateway::front::http::{self, Backend, Door, Guard};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::latch::Latch;
+use portion_gateway::mcp::{Lanes, Listing};
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{self, MemoryStore};
+use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::upstream::link::ChildDial;
+use serde_json::Value;
+
+/// Far beyond what anything here takes: reaching it means a hang.
+const HANG: Duration = Duration::from_secs(30);
+/// Of any message.
+const LIMIT: usize = 2 << 20;
+
+/// A bridge to a server.
+pub(crate) struct Scene {
+    address: SocketAddr,
+    leave: Arc<Latch>,
+    serving: Option<JoinHandle<()>>,
+}
+
+/// What a request got.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    /// In lines, names in lower case.
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// A stream of events that is being heard.
+pub(crate) struct Events {
+    reader: BufReader<TcpStream>,
+    pub(crate) head: String,
+    chunk: Vec<u8>,
+}
+
+impl Scene {
+    /// In front of the test server.
+    pub(crate) fn new() -> Self {
+        let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bridge/server.py");
+        Self::around("python3", &[server], Limits::default())
+    }
+
+    pub(crate) fn around(program: &str, args: &[&str], limits: Limits) -> Self {
+        let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
+        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), [7; 32])));
+        let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
+        let args = args.iter().map(Into::into).collect();
+        let dial = ChildDial { program: program.into(), args, message_limit: LIMIT };
+        let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(dial), lanes, limits));
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        listener.set_nonblocking(true).expect("a socket");
+        let address = listener.local_addr().expect("an address");
+        let limits = http::Limits { body: LIMIT, ..http::Limits::default() };
+        let door = Door::new(Guard::new(address, vec![], vec![]), limits, vec![("/mcp".into(), backend)]);
+        let leave = Arc::new(Latch::default());
+        let until = Arc::clone(&leave);
+        let serving = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+            runtime.expect("a runtime").block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
+                Arc::new(door).serve(listener, until).await.expect("it listens");
+            });
+        });
+        Self { address, leave, serving: Some(serving) }
+    }
+
+    /// Posts a body with these lines in its head.
+    pub(crate) fn post(&self, lines: &str, body: &str) -> Answer {
+        self.ask("POST", lines, body)
+    }
+
+    /// Sends a request and reads the answer to its end.
+    pub(crate) fn ask(&self, method: &str, lines: &str, body: &str) -> Answer {
+        let mut events = self.hear(method, lines, body);
+        let (head, mut body) = (std::mem::take(&mut events.head), String::new());
+        if head.contains("transfer-encoding: chunked") {
+            while let Some(chunk) = events.chunk() {
+                body += &String::from_utf8_lossy(&chunk);
+            }
+        } else {
+            events.reader.read_to_string(&mut body).expect("an end");
+        }
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        Answer { status, head, body }
+    }
+
+    /// Sends a request and hears the answer as it comes.
+    pub(crate) fn hear(&self, method: &str, lines: &str, body: &str) -> Events {
+        let length = body.len();
+        let head = format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{lines}");
+        let mut stream = TcpStream::connect(self.address).expect("it listens");
+        stream.set_read_timeout(Some(HANG)).expect("a socket");
+        stream
+            .write_all(format!("{head}Content-Length: {length}\r\n\r\n{body}").as_bytes())
+            .expect("it reads");
+        let (mut reader, mut head) = (BufReader::new(stream), String::new());
+        while !head.ends_with("\r\n\r\n") {
+            assert!(reader.read_line(&mut head).expect("a head") > 0, "{head}");
+        }
+        Events { reader, head, chunk: Vec::new() }
+    }
+
+    /// Sends a request without waiting for its answer.
+    pub(crate) fn send(&self, lines: &str, body: &str) -> TcpStream {
+        let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{lines}Content-Length: {}", body.len());
+        let mut stream = TcpStream::connect(self.address).expect("it listens");
+        stream.write_all(format!("{head}\r\n\r\n{body}").as_bytes()).expect("it reads");
+        stream
+    }
+
+    /// Begins a session, and returns the line that names it.
+    pub(crate) fn begin(&self) -> String {
+        let answer = self.post("", &request("1", "initialize", r#""protocolVersion":"2025-06-18""#));
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let id = answer.head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("an id");
+        format!("Mcp-Session-Id: {id}\r\n")
+    }
+
+    /// Lets everybody leave, and waits until they have.
+    pub(crate) fn close(&mut self) {
+        self.leave.set();
+        if let Some(serving) = self.serving.take() {
+            serving.join().expect("no panic");
+        }
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.leave.set();
+    }
+}
+
+impl Answer {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The data of its events.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let data =
+            self.body.lines().filter_map(|line| line.strip_prefix("data: ")).filter(|data| !data.is_empty());
+        data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+    }
+}
+
+impl Events {
+    /// The next event, its fields in lines; `None` at the end.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        loop {
+            let event = String::from_utf8(self.chunk()?).expect("UTF-8");
+            if !event.starts_with(':') {
+                return Some(event);
+            }
+        }
+    }
+
+    /// The id and the data of the next event.
+    pub(crate) fn message(&mut self) -> (String, Value) {
+        let event = self.next().expect("an event");
+        let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+        (field("id: ").to_owned(), serde_json::from_str(field("data: ")).expect("JSON"))
+    }
+
+    /// What came at once.
+    fn chunk(&mut self) -> Option<Vec<u8>> {
+        let mut size = String::new();
+        self.reader.read_line(&mut size).expect("a size");
+        let size = usize::from_str_radix(size.trim(), 16).expect("a size");
+        self.chunk.resize(size + 2, 0);
+        self.reader.read_exact(&mut self.chunk).expect("a chunk");
+        (size > 0).then(|| self.chunk[..size].to_vec())
+    }
+}
+
+/// A request with these params, the inside of an object.
+pub(crate) fn request(id: &str, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{params}}}}}"#)
+}
+
+/// A request of 2026-07-28, and the lines that its head needs.
+pub(crate) fn modern(id: &str, method: &str, params: &str) -> (String, String) {
+    let meta = r#""_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
+    (format!("MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: {method}\r\n"), request(id, method, &params))
+}
+
+/// Waits until so; far longer than it takes.
+pub(crate) fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !so() {
+        assert!(start.elapsed() < HANG, "hangs: {what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Whether a process is there, dead and not reaped or alive.
+pub(crate) fn runs(process: u64) -> bool {
+    std::path::Path::new(&format!("/proc/{process}")).exists()
+}
