@@ -76,7 +76,8 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     let request = post.inner.outward.request(Method::POST, &post.headers, onward);
     let answer = match post.inner.outward.client.send(request).await {
         Ok(answer) => answer,
-        Err(error) => return post.failed(&error, answers),
+        Err(error) if error.was_reached() => return post.failed(&error, answers),
+        Err(error) => return post.unreached(&error, answers),
     };
     if answer.status().is_success() {
         if gist.begins {
@@ -198,22 +199,34 @@ impl Post {
 
     /// The errors for all that waits.
     pub(super) fn lost(&self, why: &dyn Display) -> Vec<Vec<u8>> {
-        let told = self.lane.server_gone(why).into_iter().filter_map(|said| match said {
-            Outgoing::ToClient(message) => Some(message),
-            Outgoing::ToServer(_) | Outgoing::Question(_) => None,
-        });
-        told.collect()
+        to_client(self.lane.server_gone(why))
     }
 
-    fn failed(&self, why: &dyn Display, mut answers: Vec<Vec<u8>>) -> Response<Body> {
-        tracing::warn!(%why, "an exchange with the server failed");
-        answers.extend(self.lost(why));
-        if answers.is_empty() {
-            return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why.to_string()).into();
-        }
-        // A client that waits for an answer reads this one; of other statuses some read nothing but the number.
-        refusal::json(StatusCode::OK, together(&answers))
+    fn failed(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
+        fails(why, answers, self.lost(why))
     }
+
+    fn unreached(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
+        fails(why, answers, to_client(self.lane.server_unreached(why)))
+    }
+}
+
+fn to_client(said: Vec<Outgoing>) -> Vec<Vec<u8>> {
+    let told = said.into_iter().filter_map(|said| match said {
+        Outgoing::ToClient(message) => Some(message),
+        Outgoing::ToServer(_) | Outgoing::Question(_) => None,
+    });
+    told.collect()
+}
+
+fn fails(why: &dyn Display, mut answers: Vec<Vec<u8>>, told: Vec<Vec<u8>>) -> Response<Body> {
+    tracing::warn!(%why, "an exchange with the server failed");
+    answers.extend(told);
+    if answers.is_empty() {
+        return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why.to_string()).into();
+    }
+    // A client that waits for an answer reads this one; of other statuses some read nothing but the number.
+    refusal::json(StatusCode::OK, together(&answers))
 }
 
 /// The answer where nothing went to the server.

@@ -171,6 +171,21 @@ fn what_is_no_request_never_reaches_the_server() {
     check(&post("Host: localhost\r\nContent-Encoding: gzip\r\n", CALL), "415", "-32600");
     check(&post("Host: localhost\r\n", &" ".repeat(LIMIT + 1)), "413", "-32600");
     check(&post("Host: localhost\r\n", CALL).replace("/mcp", "/elsewhere"), "404", "-32600");
+    let long = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(100_000));
+    for (raw, status) in
+        [("nonsense\r\n\r\n", "400"), ("POST /mcp HTTP/1.1\r\nbad field\r\n\r\n", "400"), (&long, "431")]
+    {
+        let mut said = Vec::new();
+        // What is too long need not be read to its end, and then the connection is reset.
+        let _ = scene.says(raw.as_bytes()).read_to_end(&mut said);
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.starts_with(&format!("HTTP/1.1 {status}")), "{said}");
+        assert_eq!(
+            parsed(said.split("\r\n\r\n").nth(1).unwrap_or_default())["error"]["code"],
+            -32600,
+            "{said}"
+        );
+    }
     assert!(scene.seen().is_empty(), "{:?}", scene.seen());
 }
 

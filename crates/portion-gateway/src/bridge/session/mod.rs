@@ -73,7 +73,12 @@ impl Sessions {
         let accept = Accept::of(headers).check()?;
         let begins = !headers.contains_key(SESSION)
             && heard.requests().any(|request| request.method() == "initialize");
-        let session = if begins { self.open(scope).await? } else { self.find(scope, headers)? };
+        let session = if begins {
+            let first = heard.requests().next().map_or("null", |request| request.id());
+            self.open(scope).await.map_err(|refusal| refusal.of(first))?
+        } else {
+            self.find(scope, headers)?
+        };
         let opening = Opening(begins.then(|| Arc::clone(&session)));
         let seat = session.desk().post(heard, accept.stream, Instant::now());
         let reader = Reader::new(&session, seat);

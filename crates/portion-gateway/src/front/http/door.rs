@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::refusal::{INVALID_REQUEST, PARSE_ERROR, Refusal};
+use super::wire::{Owed, Wire};
 use super::{Asked, Backend, Guard, WellKnown};
 use crate::http::body::{self, Body, Unread};
 use crate::latch::Latch;
@@ -105,12 +106,16 @@ impl Door {
 
     async fn connection(&self, stream: TcpStream, leave: &Latch) {
         let _ = stream.set_nodelay(true);
-        let service = service_fn(|request| async { Ok::<_, Infallible>(self.request(request).await) });
+        let owed = Owed::default();
+        let service = service_fn(|request| {
+            owed.take();
+            async { Ok::<_, Infallible>(self.request(request).await) }
+        });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.idle)
             .max_buf_size(self.limits.head.max(8 << 10))
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(Wire::new(TokioIo::new(stream), &owed), service);
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

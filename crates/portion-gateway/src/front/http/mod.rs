@@ -6,12 +6,14 @@
 //!
 //! - `guard`: `Host` and `Origin`
 //! - `door`: from a connection to a backend
+//! - `wire`: the connection
 //! - `refusal`, `batch`: errors and several answers as HTTP
 
 pub(crate) mod batch;
 mod door;
 mod guard;
 pub mod refusal;
+mod wire;
 
 use std::pin::Pin;
 

@@ -31,10 +31,13 @@ impl Refusal {
         Self { status, code, message: message.into(), raw_id: "null".to_owned() }
     }
 
-    /// The same as the answer to the request of this id, as it was written.
+    /// The same as the answer to the request of this id, as it was written. Of a 502 some
+    /// clients read nothing but the number, so then it is an answer like any other.
     #[must_use]
     pub fn of(self, raw_id: &str) -> Self {
-        Self { raw_id: raw_id.to_owned(), ..self }
+        let lost = self.status == StatusCode::BAD_GATEWAY;
+        let status = if lost { StatusCode::OK } else { self.status };
+        Self { status, raw_id: raw_id.to_owned(), ..self }
     }
 }
 

@@ -79,6 +79,12 @@ pub(super) fn gone(asked: &Asked, how: &dyn Display) -> String {
     refusal(asked, &reason)
 }
 
+/// The answer to a request that has not come to the server.
+pub(super) fn unreached(asked: &Asked, why: &dyn Display) -> String {
+    let advice = "the call has not come to the server; see that it runs, then call again".into();
+    refusal(asked, &Fault::new("upstream_gone", why.to_string(), advice))
+}
+
 /// A gateway has nothing to leave untouched where no upstream was asked.
 fn nothing() -> Fault {
     let advice = "call the tool again without a cursor".into();

@@ -90,6 +90,12 @@ impl McpLane {
         self.waiting().take(raw_id);
     }
 
+    /// Nothing that was sent has come to the server: one answer for every pending request.
+    pub fn server_unreached(&self, why: &dyn Display) -> Vec<Outgoing> {
+        let waiting = self.waiting().take_all();
+        waiting.iter().map(|asked| Outgoing::ToClient(answer::unreached(asked, why).into_bytes())).collect()
+    }
+
     /// Whom a reply of an endpoint is for: one of our own where there is none.
     fn caller(&self, client: Option<&'static Client>, endpoint: Option<&Endpoint>) -> Caller {
         let rules = self.gateway.rules();
