@@ -6,6 +6,7 @@ mod command;
 mod limits;
 mod listing;
 mod log;
+mod remote;
 mod shaping;
 mod tips;
 

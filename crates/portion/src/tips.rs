@@ -30,7 +30,9 @@ fn tip(error: &Error, line: &[OsString], command: &Command) -> Option<String> {
             Some(format!("the server's command stands after `--`: portion wrap -- {named} …"))
         }
         ErrorKind::MissingRequiredArgument if wraps => Some(
-            "the command that starts your server stands after `--`: portion wrap -- npx -y SERVER".into(),
+            "the command that starts your server stands after `--`: portion wrap -- npx -y SERVER; for one over HTTP: \
+             portion wrap --url URL"
+                .into(),
         ),
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
             let variable = variable(named, line, command)?;

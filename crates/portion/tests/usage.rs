@@ -20,6 +20,7 @@ fn check_with(line: &str, variables: &[(&str, &str)], expect: &str) -> Result<()
     assert!(output.stdout.is_empty(), "{line}");
     assert!(told.contains(expect), "{line}: {told}");
     assert!(!told.contains("tip: to pass"), "{line}: {told}");
+    assert!(!told.contains("s3cret"), "{line}: {told}");
     Ok(())
 }
 
@@ -31,6 +32,27 @@ fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
     check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
     check("wrap -y -- cat", "unexpected argument '-y'")?;
     check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")
+}
+
+#[test]
+fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
+    check("wrap", "portion wrap --url URL")?;
+    check("wrap --url http://x/ -- cat", "cannot be used with")?;
+    check("wrap --header A:b -- cat", "cannot be used with")?;
+    check("wrap --url localhost:3000/mcp", "write it as http://HOST:PORT/PATH")?;
+    check("wrap --url http://x/ --transport ws", "[possible values: auto, http, sse]")?;
+    check("wrap --url http://127.0.0.1:9/sse --transport sse", "127.0.0.1:9 cannot be reached")
+}
+
+#[test]
+fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
+    check("wrap --url http://x/ --header Bearer-s3cret", "a header is written as 'Name: value'")?;
+    check(
+        "wrap --url http://x/ --header A:${NO_SUCH_VARIABLE}",
+        "variable NO_SUCH_VARIABLE, which is not set",
+    )?;
+    check("wrap --url http://x/ --header A:$x", "write $$")?;
+    check_with("wrap --url http://x/ --header A:${ODD}", &[("ODD", "s3cret\u{1}")], "the header `A`")
 }
 
 #[test]

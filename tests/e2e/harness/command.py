@@ -12,6 +12,9 @@ LEGACY_BIN = E2E / ".venv/legacy/bin"
 NODE_SERVERS = E2E / "node_modules/@modelcontextprotocol"
 
 FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/server.py")]
+SDK_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/sdk.py")]
+MEET_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/meet.py")]
+RAW_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/raw.py")]
 
 
 def wrapped(command, *options):

@@ -1,4 +1,4 @@
-"""The official Python SDK client on one server process, for tests that are plain functions.
+"""The official Python SDK client on one server process, or on the URL of one, for tests that are plain functions.
 
 Results come back as the JSON that was on the wire, so that two of them can be compared.
 """
@@ -14,16 +14,19 @@ SECONDS = 60
 
 
 class Peer:
-    def __init__(self, command, *, env=None, cwd=None, mode="auto", **callbacks):
-        self._parameters = StdioServerParameters(command=command[0], args=command[1:], env=env, cwd=cwd)
+    def __init__(self, server, *, env=None, cwd=None, mode="auto", **callbacks):
+        if not isinstance(server, str):
+            server = StdioServerParameters(command=server[0], args=server[1:], env=env, cwd=cwd)
+        self._server = server
         self._options = {"mode": mode, "cache": None, "read_timeout_seconds": SECONDS, **callbacks}
 
     def __enter__(self):
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
             self._stderr = stack.enter_context(tempfile.TemporaryFile("w+"))
-            transport = stdio_client(self._parameters, errlog=self._stderr)
-            client = Client(transport, **self._options)
+            by_url = isinstance(self._server, str)
+            server = self._server if by_url else stdio_client(self._server, errlog=self._stderr)
+            client = Client(server, **self._options)
             self._client = stack.enter_context(self._portal.wrap_async_context_manager(client))
             self._stack = stack.pop_all()
         return self

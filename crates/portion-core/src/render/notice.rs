@@ -126,7 +126,7 @@ impl Notice<'_> {
         if let Some(call) = self.next_call() {
             say("next", call.into());
         }
-        if let (Some(uri), Some(next)) = (self.read_uri, &self.next) {
+        if let (Some(uri), Some(next), true) = (self.read_uri, &self.next, detail < Detail::Bare) {
             say("nextUri", format!("{uri}{next}").into());
         }
         meta

@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
                 let mut drawn = raw::draw_base64(&node.source, byte, &room, flat);
                 drawn.say("path", pointer);
-                drawn.say("mimeType", mime.as_str());
+                drawn.extras.push(("mimeType", mime.as_str().into()));
                 return drawn;
             }
             let window = self.asked.view.window.map(|window| window.span);

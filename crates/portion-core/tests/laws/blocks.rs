@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use portion_core::payload::{Block, Content, Payload};
+use portion_core::payload::{Block, Content, Label, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::Body;
 use portion_core::tokens::Tokenizer;
@@ -91,6 +91,22 @@ fn media_pass_to_their_own_limit_and_blobs_to_that_of_the_wire() {
     check_passing(2 << 20, true, true);
     check_passing(5 << 20, true, true);
     check_passing((5 << 20) + 1, true, false);
+}
+
+#[test]
+fn what_stands_around_a_text_counts_on_the_wire() {
+    let label = Label { frame: 2_000, ..Label::default() };
+    let block = |i| Block {
+        label: label.clone(),
+        ..Block::new(format!("/content/{i}/resource/text"), Content::Text(format!("text {i}")))
+    };
+    let payload = Payload { blocks: (0..100).map(block).collect(), ..Payload::default() };
+    let session = Session::new(payload, Policy::default(), Tokenizer::O200k.counter());
+    let replies = session.walk(&Request::default()).expect("plain").expect("200 kB on the wire");
+    assert!(replies[0].portion.pieces().len() < 33);
+    let read: Vec<&str> =
+        replies.iter().flat_map(|reply| reply.portion.pieces()).map(|piece| piece.body.as_str()).collect();
+    assert!(read.iter().enumerate().all(|(i, text)| *text == format!("text {i}")) && read.len() == 100);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(crate) fn body(dice: &mut Dice) -> String {
 /// A result: one text, or several parts, or a text with its twin.
 pub(crate) fn payload(dice: &mut Dice) -> Payload {
     let mut blocks = Vec::new();
-    let framed = dice.pick(&[0, 0, 300, 2_500]);
+    let framed = dice.pick(&[0, 0, 60, 300]);
     let mut add = |address: String, content| {
         let label = Label { of: Some(format!("file:///{address}")), mime: None, frame: framed };
         let label = if framed > 0 && address != "/structuredContent" { label } else { Label::default() };
@@ -71,7 +71,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
-    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6), frame: framed }
+    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6), frame: framed * 10 }
 }
 
 /// An image, or an embedded blob, of this base64 text.

@@ -2,6 +2,8 @@
 //!
 //! The format is WHATWG HTML, 9.2: fields on lines, an event ends with an empty line; lines end with LF, CRLF or CR.
 
+use std::time::Duration;
+
 use memchr::memchr2;
 
 /// A part of a stream, each as the bytes that came: joined they are the stream.
@@ -38,6 +40,27 @@ pub struct Events {
     /// The last line ended with a CR: a LF that comes now belongs to it.
     after_cr: bool,
     limit: usize,
+}
+
+impl Piece {
+    /// From here on the stream can be resumed after this id; an empty one means that it cannot.
+    pub fn id(&self) -> Option<&[u8]> {
+        self.field(b"id").filter(|id| !id.contains(&0))
+    }
+
+    /// How long a client shall wait before it connects anew.
+    pub fn retry(&self) -> Option<Duration> {
+        let digits = self.field(b"retry").filter(|value| value.iter().all(u8::is_ascii_digit))?;
+        std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
+    }
+
+    fn field(&self, wanted: &[u8]) -> Option<&[u8]> {
+        match self {
+            Self::Aside(raw) => last(raw, wanted),
+            Self::Event(event) => event.field(wanted),
+            Self::TooLarge(_) => None,
+        }
+    }
 }
 
 /// What says on a stream that it lives; no client sees it.
@@ -83,6 +106,11 @@ impl Event {
         self.field(b"id")
     }
 
+    /// Its data alone.
+    pub fn into_data(self) -> Vec<u8> {
+        self.data
+    }
+
     /// As it came.
     pub fn into_raw(self) -> Vec<u8> {
         self.raw
@@ -109,8 +137,7 @@ impl Event {
     }
 
     fn field(&self, wanted: &[u8]) -> Option<&[u8]> {
-        let fields = lines(&self.raw).filter_map(|(line, _)| field(line));
-        fields.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
+        last(&self.raw, wanted)
     }
 }
 
@@ -232,6 +259,12 @@ fn event(raw: Vec<u8>) -> Event {
     Event { raw, data }
 }
 
+/// The value of the last field of that name.
+fn last<'a>(raw: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    let fields = lines(raw).filter_map(|(line, _)| field(line));
+    fields.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
+}
+
 /// The field of a line; none in comments and empty lines.
 fn field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
@@ -256,6 +289,8 @@ fn lines(mut raw: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
 
     use super::{Events, Piece};
@@ -296,6 +331,23 @@ mod tests {
         check("\u{feff}data: a\n\nretry: 5\n\ndata\n\n", &[("message", None, "a"), ("message", None, "")]);
         check("data: never ends\n", &[]);
         check("id: 1\nid: 2\ndata: a\n\n", &[("message", Some("2"), "a")]);
+    }
+
+    #[test]
+    fn what_resuming_needs_stands_beside_the_data_or_alone() {
+        let check = |stream: &str, id: Option<&str>, retry: Option<u64>| {
+            let pieces = read(stream.as_bytes(), 100, 1000);
+            assert_eq!(pieces[0].id(), id.map(str::as_bytes), "{stream:?}");
+            assert_eq!(pieces[0].retry(), retry.map(Duration::from_millis), "{stream:?}");
+        };
+        check("id: 7\ndata: a\n\n", Some("7"), None);
+        check("id: 7\nretry: 250\n\n", Some("7"), Some(250));
+        check("retry:0\n\n", None, Some(0));
+        check("retry: 1.5\nid\n\n", Some(""), None);
+        check("retry: -1\nid: a\0b\n\n", None, None);
+        check("retry: \n\n", None, None);
+        check("retry: 99999999999999999999\n\n", None, None);
+        check(": comment\n", None, None);
     }
 
     #[test]

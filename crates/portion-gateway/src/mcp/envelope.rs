@@ -63,6 +63,20 @@ pub(super) fn text_of(line: &[u8]) -> (Cow<'_, str>, usize) {
 /// # Errors
 /// [`NotRpc`] for everything that is no JSON-RPC 2.0 message, or batch of such.
 pub(super) fn parse(text: &str) -> Result<Message, NotRpc> {
+    message(text).map_err(|why| match why {
+        // What follows the place where it was no message may not even be JSON.
+        NotRpc::Rpc(_) => valid(text).err().map_or(why, NotRpc::Json),
+        NotRpc::Json(_) => why,
+    })
+}
+
+fn valid(text: &str) -> Result<(), ScanError> {
+    let mut reader = Reader::new(text);
+    reader.skip()?;
+    reader.end()
+}
+
+fn message(text: &str) -> Result<Message, NotRpc> {
     let mut reader = Reader::new(text);
     let message = if reader.peek()? == Kind::Array {
         let mut batch = Vec::new();
@@ -198,7 +212,12 @@ mod tests {
         ] {
             check(text, None);
         }
-        assert!(matches!(parse("[[]]"), Err(NotRpc::Rpc(_))));
+        for text in ["[[]]", "7", "null", r#"[{"jsonrpc":"2.0","id":1}]"#] {
+            assert!(matches!(parse(text), Err(NotRpc::Rpc(_))), "{text}");
+        }
+        for text in ["no", "[[", "nil", r#"{"jsonrpc":"2.0","id":{}"#, "7 7"] {
+            assert!(matches!(parse(text), Err(NotRpc::Json(_))), "{text}");
+        }
     }
 
     #[test]

@@ -156,6 +156,21 @@ impl<'a> Note<'a> {
         Some(arguments.of(self.text))
     }
 
+    /// The revision that an answer to `initialize` settles on.
+    pub fn settled(&self) -> Option<String> {
+        walk::string(self.text, self.result()?, "protocolVersion")
+    }
+
+    /// The text that it was read from.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Where its result lies.
+    pub(super) fn result(&self) -> Option<Span> {
+        self.envelope.result
+    }
+
     fn meta(&self) -> Option<Span> {
         walk::member(self.text, self.envelope.params?, "_meta")
     }

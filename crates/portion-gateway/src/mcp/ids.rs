@@ -42,6 +42,11 @@ impl<T> Ids<T> {
         self.0.retain(|_, thing| keep(thing));
     }
 
+    /// What belongs to all of them, in no order.
+    pub fn values(&self) -> impl Iterator<Item = &T> {
+        self.0.values()
+    }
+
     fn key(&self, raw_id: &str) -> Option<String> {
         let key = id_key(raw_id);
         if self.0.contains_key(&key) { Some(key) } else { self.equal(&key) }

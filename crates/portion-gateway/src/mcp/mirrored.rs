@@ -1,5 +1,7 @@
 //! Arguments that a tool wants repeated in header fields (`x-mcp-header`, since 2026-07-28).
 
+use std::borrow::Cow;
+
 use portion_core::scan::{Kind, decoded};
 use portion_core::span::Span;
 
@@ -72,6 +74,16 @@ impl Argument {
     /// Whether no field can say it: then none may.
     pub fn is_unsayable(&self) -> bool {
         self.said.is_none()
+    }
+
+    /// What a field has to say, whole numbers as decimals; `None` where no field can say it.
+    pub fn said(&self) -> Option<Cow<'_, str>> {
+        /// Whole numbers up to here are exact as doubles.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let said = self.said.as_deref()?;
+        let value = said.parse::<f64>().ok().filter(|_| self.is_integer && said.contains(['e', 'E']));
+        let whole = value.filter(|value| value.fract() == 0.0 && value.abs() <= EXACT);
+        Some(whole.map_or(Cow::Borrowed(said), |whole| format!("{whole:.0}").into()))
     }
 
     /// Whether a field says this. Integers are the same however they are spelled, as far as no exponent is used.

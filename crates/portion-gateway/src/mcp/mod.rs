@@ -11,6 +11,7 @@
 //! - `heard`: what a transport must know of a message to carry it
 //! - `ids`: things by the ids of requests
 //! - `mirrored`: arguments that are repeated in header fields
+//! - `mirror`: all that HTTP repeats of a message in its header fields
 //! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
@@ -22,6 +23,7 @@ mod heard;
 mod ids;
 mod lane;
 mod lanes;
+pub mod mirror;
 mod mirrored;
 mod query;
 mod result;

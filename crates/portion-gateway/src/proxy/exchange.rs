@@ -16,6 +16,7 @@ use super::sessions::{Session, Taken, session_id};
 use super::{Inner, stream, with_body};
 use crate::frame::Frame;
 use crate::front::http::Asked;
+use crate::front::http::batch::joined;
 use crate::front::http::refusal::{self, INTERNAL, INVALID_REQUEST, Refusal};
 use crate::http::body::{self, Body, Unread};
 use crate::http::event::{Events, Piece};
@@ -68,7 +69,7 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     let first_id = gist.ids.first().cloned();
     let mut post = Post { inner, session, lane, headers, first_id, taken };
     let (onward, answers) = post.outward(body).await;
-    let Some(onward) = onward else { return answered(answers) };
+    let Some(onward) = onward else { return answered(&answers) };
     if !gist.ids.is_empty() {
         post.session.opening.passed().await;
     }
@@ -170,7 +171,7 @@ impl Post {
         if answers.is_empty() {
             head.status = StatusCode::ACCEPTED;
         }
-        with_body(head, joined(answers))
+        with_body(head, together(&answers))
     }
 
     /// What the client hears of what the server said.
@@ -210,31 +211,24 @@ impl Post {
         if answers.is_empty() {
             return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why.to_string()).into();
         }
-        refusal::json(StatusCode::BAD_GATEWAY, joined(answers))
+        // A client that waits for an answer reads this one; of other statuses some read nothing but the number.
+        refusal::json(StatusCode::OK, together(&answers))
     }
 }
 
 /// The answer where nothing went to the server.
-fn answered(answers: Vec<Vec<u8>>) -> Response<Body> {
+fn answered(answers: &[Vec<u8>]) -> Response<Body> {
     if answers.is_empty() {
         let mut accepted = Response::new(body::empty());
         *accepted.status_mut() = StatusCode::ACCEPTED;
         return accepted;
     }
-    refusal::json(StatusCode::OK, joined(answers))
+    refusal::json(StatusCode::OK, together(answers))
 }
 
-/// Several answers are an array, as in a batch; those that are arrays themselves are parts of it.
-fn joined(mut answers: Vec<Vec<u8>>) -> Vec<u8> {
-    if answers.len() <= 1 {
-        return answers.pop().unwrap_or_default();
-    }
-    let inside = answers.iter().map(|answer| {
-        let answer = answer.trim_ascii();
-        answer.strip_prefix(b"[").and_then(|answer| answer.strip_suffix(b"]")).unwrap_or(answer)
-    });
-    let inside: Vec<&[u8]> = inside.collect();
-    [b"[", inside.join(&b',').as_slice(), b"]"].concat()
+/// Several answers are an array, as in a batch.
+fn together(answers: &[Vec<u8>]) -> Vec<u8> {
+    joined(answers.iter().map(Vec::as_slice), false)
 }
 
 /// Asks a question of the lane's own until it has no further one, while nobody waits for it.

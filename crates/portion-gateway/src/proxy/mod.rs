@@ -25,6 +25,7 @@ use hyper::{Method, Response, StatusCode};
 use crate::front::http::refusal::{INTERNAL, Refusal};
 use crate::front::http::{Answering, Asked, Backend, WellKnown};
 use crate::http::body::{self, Body};
+use crate::latch::Latch;
 use crate::mcp::Lanes;
 use crate::upstream::http::{Client, Target};
 use outward::Outward;
@@ -40,18 +41,27 @@ struct Inner {
     outward: Outward,
     lanes: Lanes,
     sessions: Sessions,
+    /// Set once we are leaving.
+    leaving: Latch,
 }
 
 impl Proxy {
     /// A proxy for the server at `target`.
     pub fn new(target: Target, client: Client, lanes: Lanes) -> Self {
         let outward = Outward { target, client };
-        Self { inner: Arc::new(Inner { outward, lanes, sessions: Sessions::default() }) }
+        Self {
+            inner: Arc::new(Inner {
+                outward,
+                lanes,
+                sessions: Sessions::default(),
+                leaving: Latch::default(),
+            }),
+        }
     }
 
     /// Everything but a post: the stream of a session, its end, and what a later revision may know.
     async fn other(&self, asked: Asked) -> Response<Body> {
-        let Inner { outward, sessions, lanes } = &*self.inner;
+        let Inner { outward, sessions, lanes, .. } = &*self.inner;
         let is_get = asked.method == Method::GET;
         let id = session_id(&asked.headers).unwrap_or_default();
         let session = is_get.then(|| sessions.session(asked.scope, id, lanes));
@@ -99,7 +109,8 @@ impl Backend for Proxy {
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        // The sessions are the clients' and the server's own.
+        // The sessions are the clients' and the server's own; only whoever listens need not wait for the end.
+        self.inner.leaving.set();
         Box::pin(async {})
     }
 }

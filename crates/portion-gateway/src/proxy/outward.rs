@@ -1,13 +1,22 @@
 //! Requests to the server, and the heads of its answers.
 
+use std::time::Duration;
+
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue};
 use hyper::http::response::Parts;
 use hyper::{Method, Request, Response};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
 
 use crate::http::body::{self, Body};
 use crate::http::{encoding, fields};
 use crate::upstream::http::{Client, Target};
+
+/// How long a connection may take to be refused, where nobody listens.
+const REFUSED: Duration = Duration::from_millis(100);
+/// How long a process takes that has closed one connection and is about to close the others.
+const ENDING: Duration = Duration::from_millis(100);
 
 /// Where requests go.
 pub(super) struct Outward {
@@ -30,6 +39,19 @@ impl Outward {
         self.target.adorn(&mut headers);
         *request.headers_mut() = headers;
         request
+    }
+
+    /// Whether nobody listens where the server was: connections are refused. One that is about to end may take
+    /// another.
+    pub(super) async fn is_deserted(&self) -> bool {
+        let url = self.target.url();
+        let host = url.host().unwrap_or_default().trim_matches(['[', ']']);
+        let port = url.port_u16().unwrap_or(if url.scheme_str() == Some("https") { 443 } else { 80 });
+        let refused = async || matches!(timeout(REFUSED, TcpStream::connect((host, port))).await, Ok(Err(_)));
+        refused().await || {
+            sleep(ENDING).await;
+            refused().await
+        }
     }
 }
 

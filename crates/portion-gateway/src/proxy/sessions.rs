@@ -1,6 +1,6 @@
 //! What is remembered between posts: what a server has said of itself, and requests whose answers may come another way.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,7 @@ use hyper::HeaderMap;
 use portion_core::cursor::Scope;
 
 use super::opening::Opening;
-use crate::mcp::{Lanes, McpLane};
+use crate::mcp::{Ids, Lanes, McpLane};
 use crate::relay::Lane as _;
 
 /// How many sessions are remembered; of more, those are forgotten that have not been used for longest. Forgetting
@@ -28,7 +28,7 @@ pub(super) struct Session {
     pub(super) lane: McpLane,
     pub(super) opening: Opening,
     /// Ids of requests under way, which no other request of the session may have; `None` where ids are no session's.
-    ids: Option<Mutex<HashSet<Box<str>>>>,
+    ids: Option<Mutex<Ids<()>>>,
     /// Posts whose streams ended before the answer, which the client may have resumed.
     unanswered: Mutex<Vec<Arc<McpLane>>>,
     used: AtomicU64,
@@ -111,11 +111,12 @@ impl Session {
         let mut taken = Taken { session: Arc::clone(self), ids: Vec::new() };
         let Some(all) = &self.ids else { return Ok(taken) };
         for id in ids {
-            let id: Box<str> = id.into();
-            if !all.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone()) {
-                return Err(id);
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            if all.has(id) {
+                return Err(id.into());
             }
-            taken.ids.push(id);
+            all.insert(id, ());
+            taken.ids.push(id.into());
         }
         Ok(taken)
     }
@@ -153,7 +154,7 @@ impl Drop for Taken {
         let Some(all) = &self.session.ids else { return };
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         for id in &self.ids {
-            all.remove(id);
+            all.take(id);
         }
     }
 }

@@ -21,7 +21,7 @@ use super::{Inner, outward};
 use crate::frame::Frame;
 use crate::front::http::refusal::{INTERNAL, Refusal};
 use crate::http::body::{self, Body, Broken};
-use crate::http::event::{Event, Events, Piece};
+use crate::http::event::{Event, Events, Piece, written};
 use crate::relay::{Lane as _, Outgoing};
 
 /// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
@@ -46,7 +46,7 @@ enum Whose {
 /// The stream that answers a post. `first`: what was answered here already.
 pub(super) fn posted(post: Post, answer: Response<Incoming>, first: &[Vec<u8>]) -> Response<Body> {
     let limit = post.inner.lanes.message_limit;
-    let first = first.iter().flat_map(|message| event_of(message)).collect();
+    let first = first.iter().flat_map(|message| written(None, message)).collect();
     passing(answer, limit, first, Whose::Post { post: Box::new(post), resumable: false })
 }
 
@@ -80,14 +80,18 @@ impl Passing {
     /// What passes next; `None` at the end.
     async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
         while !self.over {
-            let frame = match timeout(SILENCE, self.body.frame()).await {
+            let came = tokio::select! {
+                came = timeout(SILENCE, self.body.frame()) => came,
+                () = self.whose.leaving() => return None,
+            };
+            let frame = match came {
                 Ok(Some(Ok(frame))) => frame,
-                Ok(Some(Err(broken))) => return Some(self.breaks_off(broken)),
+                Ok(Some(Err(broken))) => return Some(self.breaks_off(broken).await),
                 Ok(None) => {
                     self.over = true;
                     return self.ends().map(Ok);
                 }
-                Err(_) => return Some(self.breaks_off(Broken("the server fell silent".into()))),
+                Err(_) => return Some(self.breaks_off(Broken("the server fell silent".into())).await),
             };
             let Some(bytes) = frame.data_ref() else { continue };
             let mut out = Vec::with_capacity(bytes.len());
@@ -120,7 +124,7 @@ impl Passing {
             Some(message) if message == event.data() => out.extend(event.into_raw()),
             Some(message) => out.extend(event.with_data(&message)),
         }
-        heard.for_each(|message| out.extend(event_of(&message)));
+        heard.for_each(|message| out.extend(written(None, &message)));
     }
 
     async fn too_large(&mut self, bytes: u64, out: &mut Vec<u8>) {
@@ -128,7 +132,7 @@ impl Passing {
             Whose::Post { post, .. } => post.too_large(bytes),
             Whose::Session { .. } => Frame::TooLarge { id: None, has_method: false, bytes },
         };
-        self.whose.hears(frame).await.iter().for_each(|message| out.extend(event_of(message)));
+        self.whose.hears(frame).await.iter().for_each(|message| out.extend(written(None, message)));
     }
 
     /// The server has ended the stream. What can be resumed will be; everything else is told.
@@ -139,14 +143,17 @@ impl Passing {
             _ => Vec::new(),
         };
         let all: Vec<u8> =
-            rest.into_iter().chain(told.iter().flat_map(|message| event_of(message))).collect();
+            rest.into_iter().chain(told.iter().flat_map(|message| written(None, message))).collect();
         (!all.is_empty()).then(|| all.into())
     }
 
-    fn breaks_off(&mut self, broken: Broken) -> Result<Bytes, Broken> {
+    /// The stream has broken off. What can be resumed will be, unless the server takes no connections any more.
+    async fn breaks_off(&mut self, broken: Broken) -> Result<Bytes, Broken> {
         self.over = true;
         let told = match &self.whose {
-            Whose::Post { post, resumable: false } => post.lost(&broken),
+            Whose::Post { post, resumable } if !resumable || post.inner.outward.is_deserted().await => {
+                post.lost(&broken)
+            }
             _ => Vec::new(),
         };
         if told.is_empty() {
@@ -154,12 +161,20 @@ impl Passing {
         }
         tracing::warn!(%broken, "an exchange with the server failed");
         // Half an event may have passed: an empty line ends it.
-        let told = told.iter().flat_map(|message| event_of(message));
+        let told = told.iter().flat_map(|message| written(None, message));
         Ok(b"\n\n".iter().copied().chain(told).collect())
     }
 }
 
 impl Whose {
+    /// Returns once nobody need be listening any more.
+    async fn leaving(&self) {
+        match self {
+            Self::Post { .. } => std::future::pending().await,
+            Self::Session { inner, .. } => inner.leaving.wait().await,
+        }
+    }
+
     /// What the client hears of what the server said.
     async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
         let (session, inner, headers) = match self {
@@ -192,16 +207,4 @@ impl Drop for Passing {
             post.session.keep(Arc::clone(&post.lane));
         }
     }
-}
-
-/// A message as an event of our own, without an id: none of the server's stands for it.
-fn event_of(message: &[u8]) -> Vec<u8> {
-    let mut event = b"event: message\n".to_vec();
-    for line in message.split(|byte| *byte == b'\n') {
-        event.extend_from_slice(b"data: ");
-        event.extend_from_slice(line);
-        event.push(b'\n');
-    }
-    event.push(b'\n');
-    event
 }

@@ -1,12 +1,14 @@
-//! The loop between a client on our stdio and a server that is our child.
+//! The loop between a client on our stdio and a server: our child, or one behind a link.
 //!
-//! Each direction is one thread that reads a message, asks the lane what to make of it and writes the
+//! With a child, each direction is one thread that reads a message, asks the lane what to make of it and writes the
 //! outcome itself: nobody else has to wake up for a message, and a pipe that is full stops only its own
-//! direction. What happens when one of them leaves is in `session`.
+//! direction. What happens when one of them leaves is in `session`. With a link it is the same, but that the link carries
+//! what the server says and hears: `linked`.
 //!
 //! Must be absent here: any idea of what a message means. That is the lane's.
 
 mod gate;
+mod linked;
 mod outlet;
 mod pump;
 mod session;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 use crate::frame::Frame;
 use crate::front::stdio::Front;
+use crate::upstream::link::Link;
 use crate::upstream::stdio::Child;
 
 /// What is made of each message.
@@ -74,4 +77,18 @@ impl From<Exit> for ExitCode {
 /// Outside of a tokio runtime with IO and time enabled (`enable_all`), and where the system has no more threads.
 pub async fn relay<L: Lane + 'static>(lane: Arc<L>, child: Child, front: Front) -> Exit {
     session::run(lane, child, front).await
+}
+
+/// The same with a server behind a link; `carried` ends when the link has. The code to leave with is 0 when the client
+/// has left, 1 when the server has, 128 + n after our own signal n.
+///
+/// # Panics
+/// As [`relay`].
+pub async fn relay_link<L: Lane + 'static>(
+    lane: Arc<L>,
+    link: Link,
+    carried: tokio::task::JoinHandle<()>,
+    front: Front,
+) -> Exit {
+    linked::run(lane, link, carried, front).await
 }

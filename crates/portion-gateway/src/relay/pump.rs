@@ -90,7 +90,8 @@ pub(super) fn start_errands<L: Lane + 'static>(ends: &Arc<Ends<L>>, errands: Rec
     });
 }
 
-fn pump<R: Read>(frames: Frames<R>, gate: &Gate, mut deal: impl FnMut(Frame)) {
+/// Hands on each message that passes the gate, until the stream ends.
+pub(super) fn pump<R: Read>(frames: Frames<R>, gate: &Gate, mut deal: impl FnMut(Frame)) {
     // A stream that fails ends the session as one that ends does.
     for frame in frames.map_while(Result::ok) {
         let Some(_passing) = gate.pass() else { return };
@@ -99,7 +100,7 @@ fn pump<R: Read>(frames: Frames<R>, gate: &Gate, mut deal: impl FnMut(Frame)) {
 }
 
 /// Also when the lane panics: then the session ends, instead of waiting for a thread that is no more.
-struct SetAtEnd<'a>(&'a Latch);
+pub(super) struct SetAtEnd<'a>(pub(super) &'a Latch);
 
 impl Drop for SetAtEnd<'_> {
     fn drop(&mut self) {

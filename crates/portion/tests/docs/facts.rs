@@ -9,6 +9,8 @@ use portion_core::policy::Policy;
 
 use super::{Outcome, help, page, repository};
 
+/// Options that are no limits: they say where the server is.
+const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
 /// A variable that is no option's.
 const LOG: &str = "PORTION_LOG";
 
@@ -16,7 +18,8 @@ const LOG: &str = "PORTION_LOG";
 fn readme_lists_every_limit() -> Outcome {
     let readme = page("README.md")?;
     let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `--")).collect();
-    let options = options(&help(&["wrap"])?);
+    let mut options = options(&help(&["wrap"])?);
+    options.retain(|option, _| !PLACES.contains(&option.as_str()));
     assert!(options.len() >= 20, "{options:?}");
     for (option, Told { variable, default }) in &options {
         let start = format!("| `{option}` |");
@@ -31,6 +34,15 @@ fn readme_lists_every_limit() -> Outcome {
     let known: BTreeSet<&str> = options.values().filter_map(|told| told.variable.as_deref()).collect();
     for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
         assert!(known.contains(name) || name == LOG, "{name} is no variable");
+    }
+    Ok(())
+}
+
+#[test]
+fn transports_lists_every_option_of_a_place() -> Outcome {
+    let page = page("docs/transports.md")?;
+    for option in PLACES {
+        assert!(page.lines().any(|line| line.starts_with(&format!("| `{option} "))), "no row for {option}");
     }
     Ok(())
 }

@@ -6,8 +6,9 @@
 //!
 //! - `guard`: `Host` and `Origin`
 //! - `door`: from a connection to a backend
-//! - `refusal`: errors as HTTP
+//! - `refusal`, `batch`: errors and several answers as HTTP
 
+pub(crate) mod batch;
 mod door;
 mod guard;
 pub mod refusal;
@@ -20,7 +21,7 @@ use portion_core::cursor::Scope;
 use crate::http::body::Body;
 
 pub use door::{Door, Limits};
-pub use guard::Guard;
+pub use guard::{Guard, Stranger};
 
 /// A request that passed the door.
 #[derive(Debug)]

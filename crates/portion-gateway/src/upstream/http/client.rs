@@ -17,6 +17,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next request. Servers drop idle ones after as little as 5 s (Node,
 /// uvicorn); a request on a connection that is being dropped is lost, and a call may not be repeated.
 const KEPT: Duration = Duration::from_secs(4);
+/// After how long a silent connection is tried.
+const ALIVE: Duration = Duration::from_mins(1);
 
 /// Sends requests, over HTTP/1.1 with TLS where the URL says so.
 #[derive(Clone)]
@@ -33,8 +35,18 @@ pub struct NoClient(String);
 
 /// A request that got no answer. Whether the server has acted on it cannot be told.
 #[derive(Debug, Error)]
-#[error("{}", .0)]
-pub struct Unreachable(String);
+#[error("{said}")]
+pub struct Unreachable {
+    said: String,
+    reached: bool,
+}
+
+impl Unreachable {
+    /// Whether there was a connection, so that the server may have acted.
+    pub fn was_reached(&self) -> bool {
+        self.reached
+    }
+}
 
 impl Client {
     /// A client. Certificates are looked for only where there is TLS to be spoken: `secure`.
@@ -54,6 +66,9 @@ impl Client {
         let mut http = HttpConnector::new();
         http.set_connect_timeout(Some(CONNECT));
         http.set_nodelay(true);
+        // Streams may be silent for hours; whoever is between us may forget them meanwhile.
+        http.set_keepalive(Some(ALIVE));
+        http.set_keepalive_interval(Some(ALIVE / 4));
         http.enforce_http(false);
         let provider = rustls::crypto::ring::default_provider();
         let tls = rustls::ClientConfig::builder_with_provider(provider.into())
@@ -82,7 +97,8 @@ impl Client {
     /// [`Unreachable`] where no answer came.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, Unreachable> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
-        self.inner.request(request).await.map_err(|error| Unreachable(why(&authority, &error)))
+        let sent = self.inner.request(request).await;
+        sent.map_err(|error| Unreachable { said: why(&authority, &error), reached: !error.is_connect() })
     }
 }
 

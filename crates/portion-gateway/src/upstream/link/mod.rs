@@ -2,6 +2,16 @@
 //!
 //! Both ends of a [`Link`] are held by tasks: what is said to the server goes into its [`Outbox`], what the server says
 //! comes out of its [`Inbox`], in order. What carries them is a process's pipes (`child`) or HTTP.
+//!
+//! - `remote`: a server over HTTP, whichever way it speaks
+//! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, as 2024-11-05 had it
+//! - `flights`, `message`: what both have in common
+
+mod flights;
+mod message;
+pub mod remote;
+pub mod sse;
+mod streamable;
 
 mod child;
 

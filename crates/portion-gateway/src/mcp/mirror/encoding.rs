@@ -1,0 +1,41 @@
+//! Any text as the value of a header field.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+const BEGIN: &str = "=?base64?";
+const END: &str = "?=";
+
+/// The text itself where it survives as a field, else `=?base64?…?=`: other characters than printable ASCII, spaces
+/// at an end, and what looks like that form already.
+pub fn encoded(text: &str) -> Cow<'_, str> {
+    let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && text == text.trim_matches(' ');
+    let looks_encoded =
+        text.len() >= BEGIN.len() + END.len() && text.starts_with(BEGIN) && text.ends_with(END);
+    if survives && !looks_encoded {
+        return Cow::Borrowed(text);
+    }
+    format!("{BEGIN}{}{END}", STANDARD.encode(text)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    fn check(text: &str, expect: &str) {
+        assert_eq!(encoded(text), expect);
+    }
+
+    #[test]
+    fn only_what_would_not_survive_is_encoded() {
+        check("", "");
+        check("get_weather", "get_weather");
+        check("a b?=", "a b?=");
+        check(" a", "=?base64?IGE=?=");
+        check("a\n", "=?base64?YQo=?=");
+        check("é", "=?base64?w6k=?=");
+        check("=?base64?YQ==?=", "=?base64?PT9iYXNlNjQ/WVE9PT89?=");
+    }
+}

@@ -1,0 +1,56 @@
+//! Messages as a link carries them, made of what HTTP brings.
+
+use crate::mcp::Note;
+
+/// JSON-RPC: it is not the request's fault.
+const INTERNAL: i32 = -32603;
+
+/// A message on one line: JSON has line ends only between its tokens, where a space is as good.
+pub(super) fn on_one_line(mut message: Vec<u8>) -> Vec<u8> {
+    while matches!(message.last(), Some(b'\n' | b'\r')) {
+        message.pop();
+    }
+    for byte in &mut message {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    message
+}
+
+/// The same answer with another id, as it is written.
+pub(super) fn with_id(text: &str, answer: &Note<'_>, raw_id: &str) -> Vec<u8> {
+    let inside = answer.whole().start as usize + 1;
+    let (start, end, id) = answer.id_place().map_or_else(
+        || (inside, inside, format!("\"id\":{raw_id},")),
+        |place| (place.start as usize, place.end as usize, raw_id.to_owned()),
+    );
+    [&text[..start], &id, &text[end..]].concat().into_bytes()
+}
+
+/// The answer to a request that came to nothing.
+pub(super) fn failure(raw_id: &str, why: &dyn std::fmt::Display) -> Vec<u8> {
+    crate::front::http::refusal::error(raw_id, INTERNAL, &why.to_string()).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{on_one_line, with_id};
+    use crate::mcp::Heard;
+
+    #[test]
+    fn line_ends_become_spaces() {
+        assert_eq!(on_one_line(b"{\r\n \"a\": \"\\n\"\n}\n".to_vec()), b"{   \"a\": \"\\n\" }");
+    }
+
+    #[test]
+    fn an_answer_gets_the_id_of_its_request() {
+        let check = |text: &str, expect: &str| {
+            let heard = Heard::read(text).expect("an answer");
+            let said = with_id(text, &heard.messages[0], "\"é\"");
+            assert_eq!(String::from_utf8_lossy(&said), expect);
+        };
+        check(r#"{"jsonrpc":"2.0","id":null,"error":{}}"#, r#"{"jsonrpc":"2.0","id":"é","error":{}}"#);
+        check(r#" {"jsonrpc":"2.0","error":{}}"#, r#" {"id":"é","jsonrpc":"2.0","error":{}}"#);
+    }
+}

@@ -1,0 +1,124 @@
+//! The session between a client on stdio and a server behind a link: who leaves, and what becomes of the others.
+
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
+use portion_core::tokens::Tokenizer;
+use portion_gateway::frame::Frames;
+use portion_gateway::front::signals::Signals;
+use portion_gateway::front::stdio::Front;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::mcp::{Listing, McpLane};
+use portion_gateway::relay::{Exit, relay_link};
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::upstream::http::{Client, Target};
+use portion_gateway::upstream::link::remote::{Remote, Transport};
+
+use crate::server::{Server, session};
+use crate::{BEGUN, HELLO, LIMIT, call, result};
+
+/// A session on a thread of its own: the client writes here, reads there.
+fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
+    let (input, said) = pipe().expect("a pipe");
+    let (heard, output) = pipe().expect("a pipe");
+    let session = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let limits = Limits { memory: 1 << 20, ttl: std::time::Duration::from_mins(1) };
+        let store = Arc::new(MemoryStore::new(limits));
+        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = Settings::new(rules, store, [7; 32]);
+        let gateway = Arc::new(Gateway::new(settings));
+        let lane = Arc::new(McpLane::new(gateway, Scope::of("test"), &Listing::default(), LIMIT));
+        let exit = runtime.block_on(async {
+            let input: Box<dyn Read + Send> = Box::new(input);
+            let front = Front {
+                input: Frames::new(input, LIMIT),
+                output: Box::new(output),
+                signals: Signals::listen().expect("handlers"),
+            };
+            let target = Target::new(&url).expect("a URL");
+            let client = Client::new(false).expect("no TLS");
+            let remote = Remote { target, client, message_limit: LIMIT, transport: Transport::Auto };
+            let (link, carried) = remote.start().await.expect("a link");
+            relay_link(lane, link, carried, front).await
+        });
+        runtime.shutdown_background();
+        exit
+    });
+    (said, BufReader::new(heard), session)
+}
+
+#[test]
+fn the_clients_end_waits_for_its_answers_and_ends_the_session() {
+    let server = Server::new(|asked, _, reply| {
+        if !session(asked, reply, "s") {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            reply.json(&result("1", "{\"content\":[]}"));
+        }
+    });
+    let (mut client, heard, session) = run(server.url("/mcp"));
+    for message in [HELLO, BEGUN, &call("1")] {
+        client.write_all(format!("{message}\n").as_bytes()).expect("it reads");
+    }
+    drop(client);
+    let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
+    assert_eq!(lines[1..], [result("1", "{\"content\":[]}")]);
+    assert_eq!(session.join().expect("no panic"), Exit(0));
+    assert_eq!(server.lines().last().map(String::as_str), Some("DELETE /mcp"));
+}
+
+#[test]
+fn a_server_that_is_gone_for_good_ends_the_session() {
+    let server = Server::new(|asked, _, reply| {
+        if asked.line == "GET /sse" {
+            reply.stream();
+            reply.raw("event: endpoint\ndata: /post\n\n");
+            // Until the call has come.
+            reply.closed_or(std::time::Duration::from_millis(700));
+            reply.end();
+        } else {
+            reply.whole("202 Accepted", "");
+        }
+    });
+    let (mut client, heard, session) = run(server.url("/sse"));
+    client.write_all(format!("{HELLO}\n").as_bytes()).expect("it reads");
+    let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("\"id\":0"), "{lines:?}");
+    assert!(lines[0].contains("has closed its event stream before it answered"), "{lines:?}");
+    assert_eq!(session.join().expect("no panic"), Exit(1));
+    drop(client);
+}
+
+#[test]
+fn a_client_that_does_not_read_is_still_heard() {
+    let flood = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"m\",\"params\":\"{}\"}}", "x".repeat(30_000));
+    let server = Server::new(move |asked, _, reply| {
+        if asked.line == "GET /mcp" {
+            reply.stream();
+            (0..200).for_each(|_| reply.event(&flood));
+            reply.closed();
+        } else if !session(asked, reply, "s") {
+            reply.whole("202 Accepted", "");
+        }
+    });
+    let (mut client, mut heard, session) = run(server.url("/mcp"));
+    client.write_all(format!("{HELLO}\n{BEGUN}\n").as_bytes()).expect("it reads");
+    let mut line = String::new();
+    heard.read_line(&mut line).expect("UTF-8");
+    let last = r#"{"jsonrpc":"2.0","method":"notifications/last"}"#;
+    client.write_all(format!("{last}\n").as_bytes()).expect("it reads");
+    let start = std::time::Instant::now();
+    while !server.asked().iter().any(|asked| asked.body == last) {
+        assert!(start.elapsed() < crate::HANG, "hangs");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    drop(client);
+    // It has closed our stdout: it has left.
+    drop(heard);
+    assert_eq!(session.join().expect("no panic"), Exit(0));
+}

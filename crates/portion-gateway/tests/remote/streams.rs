@@ -1,0 +1,211 @@
+//! What comes in answer to a message, and how it comes.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use portion_gateway::frame::Frame;
+use portion_gateway::upstream::link::Said;
+use portion_gateway::upstream::link::remote::Transport;
+
+use crate::server::{Server, session};
+use crate::{LIMIT, Peer, call, modern, result};
+
+#[tokio::test]
+async fn answers_keep_their_bytes_but_for_line_ends() {
+    let pretty =
+        "{\r\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1.0e0, \"result\": {\"n\": 1.50, \"s\": \"a\\nb\"}\n}\n";
+    let server = Server::new(move |_, _, reply| reply.json(pretty));
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&call("1.0e0")).await;
+    assert_eq!(
+        peer.hear().await,
+        "{    \"jsonrpc\": \"2.0\",   \"id\": 1.0e0, \"result\": {\"n\": 1.50, \"s\": \"a\\nb\"} }"
+    );
+}
+
+#[tokio::test]
+async fn every_event_is_a_message() {
+    let server = Server::new(|_, _, reply| {
+        reply.stream();
+        reply.raw(": hello\n\nid: 1\ndata: \n\nevent: ping\ndata: x\n\n");
+        reply.event(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"n":1.0}}"#);
+        reply.raw(format!("data: {}\n\n", result("1", "{\"x\":\"é\"}").replace(',', ",\ndata:  ")));
+        reply.event(r#"{"jsonrpc":"2.0","method":"notifications/after"}"#);
+        reply.end();
+    });
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&call("1")).await;
+    assert!(peer.hear().await.ends_with(r#""params":{"n":1.0}}"#));
+    assert_eq!(peer.hear().await, r#"{"jsonrpc":"2.0",  "id":1,  "result":{"x":"é"}}"#);
+    assert!(peer.hear().await.contains("notifications/after"));
+}
+
+#[tokio::test]
+async fn requests_are_under_way_together_and_each_gets_its_answer() {
+    // The first is answered when the second has come.
+    let (say, hear) = std::sync::mpsc::channel();
+    let (say, hear) = (std::sync::Mutex::new(say), std::sync::Mutex::new(hear));
+    let server = Server::new(move |asked, _, reply| {
+        if asked.body.contains("\"id\":1,") {
+            hear.lock().expect("alone").recv().expect("the second comes");
+            reply.json(&result("1", "1"));
+        } else {
+            say.lock().expect("alone").send(()).expect("the first waits");
+            reply.json(&result("\"two\"", "2"));
+        }
+    });
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&call("1")).await;
+    peer.say(&call("\"two\"")).await;
+    let mut heard = [peer.hear().await, peer.hear().await];
+    heard.sort();
+    assert_eq!(heard, [result("\"two\"", "2"), result("1", "1")]);
+}
+
+#[tokio::test]
+async fn a_batch_gets_what_the_server_answers() {
+    let server =
+        Server::new(|_, _, reply| reply.json(&format!("[{},{}]", result("1", "1"), result("2", "2"))));
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&format!("[{},{}]", call("1"), call("2"))).await;
+    assert_eq!(peer.hear().await, format!("[{},{}]", result("1", "1"), result("2", "2")));
+    assert_eq!(peer.leave().await, []);
+}
+
+#[tokio::test]
+async fn an_error_status_with_a_message_is_an_answer_to_the_request() {
+    let server = Server::new(|_, _, reply| {
+        let error = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":[1.0]}}"#;
+        reply.whole("400 Bad Request\r\nContent-Type: application/json", error);
+    });
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Auto).await;
+    peer.say(&modern(7, "server/discover", "")).await;
+    let expect = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32022,"message":"no","data":[1.0]}}"#;
+    assert_eq!(peer.hear().await, expect);
+    // And it is no reason to look for a stream.
+    assert_eq!(server.lines(), ["POST /mcp"]);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_let_go_however_it_comes() {
+    let bomb = gzip(&vec![b' '; 64 << 20]);
+    let server = Server::new(move |asked, _, reply| {
+        let large = result("1", &format!("\"{}\"", "x".repeat(LIMIT)));
+        match asked.line.as_str() {
+            "POST /json" => reply.json(&large),
+            "POST /stream" => {
+                reply.stream();
+                reply.event(&large);
+                reply.closed();
+            }
+            "POST /gzip" => {
+                reply.whole("200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip", &bomb);
+            }
+            other => panic!("{other}"),
+        }
+    });
+    for path in ["/json", "/stream", "/gzip"] {
+        let mut peer = Peer::to(&server.url(path), Transport::Http).await;
+        peer.say(&call("1")).await;
+        let Some(Said::Frame(Frame::TooLarge { id, has_method, bytes })) = peer.next().await else {
+            panic!("{path}: it is too large")
+        };
+        assert!(id.as_deref() == Some("1") && !has_method && bytes > LIMIT as u64, "{path}");
+        assert_eq!(peer.leave().await, [], "{path}: one answer");
+    }
+}
+
+#[tokio::test]
+async fn compressed_answers_are_read_as_they_come() {
+    let (start, rest) = {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(b"data: {\"jsonrpc\":\"2.0\",\"method\":\"early\"}\n\n").expect("memory");
+        encoder.flush().expect("memory");
+        let start = encoder.get_ref().clone();
+        encoder.write_all(format!("data: {}\n\n", result("1", "{}")).as_bytes()).expect("memory");
+        let all = encoder.finish().expect("memory");
+        (start.clone(), all[start.len()..].to_vec())
+    };
+    let (go_on, may) = std::sync::mpsc::channel();
+    let may = std::sync::Mutex::new(may);
+    let server = Server::new(move |_, _, reply| {
+        reply.raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: gzip\r\n\r\n");
+        reply.raw(&start);
+        may.lock().expect("alone").recv().expect("the test goes on");
+        reply.raw(&rest);
+        reply.end();
+    });
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&call("1")).await;
+    assert!(peer.hear().await.contains("early"));
+    go_on.send(()).expect("it waits");
+    assert_eq!(peer.hear().await, result("1", "{}"));
+}
+
+#[tokio::test]
+async fn from_2026_07_28_on_fields_repeat_what_the_body_says() {
+    let server = Server::new(|asked, _, reply| {
+        if asked.is("tools/list") {
+            let schema = r#"{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}"#;
+            reply.json(&result("1", &format!(r#"{{"tools":[{{"name":"t é","inputSchema":{schema}}}]}}"#)));
+        } else {
+            reply.json(&result("2", "{}"));
+        }
+    });
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&modern(1, "tools/list", "")).await;
+    peer.hear().await;
+    peer.say(&modern(2, "tools/call", r#""name":"t é","arguments":{"city":"Köln"},"#)).await;
+    peer.hear().await;
+    let call = &server.asked()[1];
+    for (name, expect) in [
+        ("mcp-protocol-version", Some("2026-07-28")),
+        ("mcp-method", Some("tools/call")),
+        ("mcp-name", Some("=?base64?dCDDqQ==?=")),
+        ("mcp-param-city", Some("=?base64?S8O2bG4=?=")),
+        ("mcp-session-id", None),
+        ("content-type", Some("application/json")),
+        ("accept", Some("application/json, text/event-stream")),
+    ] {
+        assert_eq!(call.field(name), expect, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_cancellation_is_posted_or_closes_the_stream_as_the_revision_has_it() {
+    let (say, hear) = std::sync::mpsc::channel();
+    let say = std::sync::Mutex::new(say);
+    let server = Server::new(move |asked, _, reply| {
+        if session(asked, reply, "s") {
+        } else if asked.is("tools/call") {
+            reply.stream();
+            reply.event(r#"{"jsonrpc":"2.0","method":"under/way"}"#);
+            reply.closed();
+            say.lock().expect("alone").send(()).expect("the test waits");
+        } else {
+            reply.whole("202 Accepted", "");
+        }
+    });
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    let mut peer = Peer::to(&server.url("/mcp"), Transport::Http).await;
+    peer.say(&modern(7, "tools/call", r#""name":"t","#)).await;
+    peer.hear().await;
+    peer.say(cancel).await;
+    tokio::task::spawn_blocking(move || hear.recv().expect("it is closed")).await.expect("no panic");
+    assert_eq!(peer.leave().await, []);
+    assert_eq!(server.lines(), ["POST /mcp"]);
+
+    let mut peer = Peer::begun(&server.url("/mcp")).await;
+    peer.say(&call("7")).await;
+    assert!(peer.hear().await.contains("under/way"));
+    peer.say(cancel).await;
+    assert_eq!(peer.leave().await, []);
+    assert!(server.asked().iter().any(|asked| asked.body == cancel), "{:?}", server.lines());
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
