@@ -9,7 +9,7 @@ use portion_gateway::upstream::link::remote;
 use thiserror::Error as ThisError;
 
 /// What each request to the server carries, and how it is asked.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct Way {
     /// A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from the
     /// environment, $$ is a dollar sign
@@ -28,8 +28,9 @@ pub(crate) struct Way {
 }
 
 /// How a server speaks.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
+    #[default]
     Auto,
     Http,
     Sse,

@@ -17,12 +17,13 @@ use tokio::net::TcpListener;
 use self::upstream::{Named, Upstream};
 use super::Outcome;
 use crate::log;
+use crate::remote::Way;
 use crate::shaping::Shaping;
 
 const AFTER_HELP: &str = "\
 Examples:
   portion serve -- npx -y @modelcontextprotocol/server-filesystem ~/notes
-  portion serve --url https://mcp.example.com/mcp
+  portion serve --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion serve --upstream git='uvx mcp-server-git' --upstream docs=https://docs.example.com/mcp
 
 One server is served at /mcp, several at /NAME/mcp. PORTION_LOG=info tells on stderr what was decided about each reply.";
@@ -35,9 +36,11 @@ pub(crate) struct Options {
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
-    /// The URL of a server that speaks streamable HTTP
+    /// The URL of a server over HTTP
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+    #[command(flatten)]
+    way: Way,
     /// One of several servers, by its URL or its command line: served at /NAME/mcp
     #[arg(long = "upstream", value_name = "NAME=URL|CMD")]
     upstreams: Vec<Named>,
@@ -106,7 +109,7 @@ async fn serve(options: &Options) -> Outcome {
 
 /// The servers, by the paths at which they are served.
 fn backends(options: &Options) -> Result<Vec<(String, Upstream)>, String> {
-    let url = options.url.clone().map(Upstream::Url);
+    let url = options.url.clone().map(|url| Upstream::Url(url, options.way.clone()));
     let one =
         url.or_else(|| (!options.command.is_empty()).then(|| Upstream::Command(options.command.clone())));
     if let Some(upstream) = one {

@@ -9,14 +9,16 @@ use portion_gateway::bridge::{self, Bridge};
 use portion_gateway::front::http::Backend;
 use portion_gateway::mcp::Lanes;
 use portion_gateway::proxy::Proxy;
-use portion_gateway::upstream::http::{Client, Target};
-use portion_gateway::upstream::link::ChildDial;
+use portion_gateway::upstream::link::sse::SseDial;
+use portion_gateway::upstream::link::{ChildDial, remote};
+
+use crate::remote::Way;
 
 /// A server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Upstream {
-    /// It is there already.
-    Url(String),
+    /// It is there already, and is reached this way.
+    Url(String, Way),
     /// We start it.
     Command(Vec<OsString>),
 }
@@ -32,10 +34,20 @@ impl Upstream {
     /// What stands for it behind a path.
     pub(super) fn backend(&self, lanes: &Lanes) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
         match self {
-            Self::Url(url) => {
-                let target = Target::new(url)?;
-                let client = Client::new(target.url().scheme_str() == Some("https"))?;
-                Ok(Arc::new(Proxy::new(target, client, lanes.clone())))
+            Self::Url(url, way) => {
+                let remote::Remote { target, client, message_limit, transport } =
+                    way.remote(url, lanes.message_limit)?;
+                // Whether it speaks the older way cannot be asked: that may need what only its clients have.
+                let is_older = match transport {
+                    remote::Transport::Auto => target.url().path().ends_with("/sse"),
+                    remote::Transport::Http => false,
+                    remote::Transport::Sse => true,
+                };
+                if !is_older {
+                    return Ok(Arc::new(Proxy::new(target, client, lanes.clone())));
+                }
+                let dial = SseDial { target, client, message_limit };
+                Ok(Arc::new(Bridge::new(Arc::new(dial), lanes.clone(), bridge::Limits::default())))
             }
             Self::Command(command) => {
                 let [program, args @ ..] = command.as_slice() else {
@@ -59,7 +71,7 @@ impl FromStr for Named {
             return Err(format!("`{name}` cannot stand in a path; use letters, digits, `_`, `-` and `.`"));
         }
         let upstream = if rest.starts_with("http://") || rest.starts_with("https://") {
-            Upstream::Url(rest.to_owned())
+            Upstream::Url(rest.to_owned(), Way::default())
         } else {
             let words = shlex::split(rest).filter(|words| !words.is_empty());
             let words = words.ok_or_else(|| format!("`{rest}` is neither a URL nor a command line"))?;
@@ -71,7 +83,7 @@ impl FromStr for Named {
 
 #[cfg(test)]
 mod tests {
-    use super::{Named, Upstream};
+    use super::{Named, Upstream, Way};
 
     fn check(text: &str, expect: Result<(&str, Upstream), &str>) {
         let named = text.parse::<Named>();
@@ -86,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_server_is_a_url_or_a_command_line() {
-        check("a=http://x/mcp?y=z", Ok(("a", Upstream::Url("http://x/mcp?y=z".into()))));
+        check("a=http://x/mcp?y=z", Ok(("a", Upstream::Url("http://x/mcp?y=z".into(), Way::default()))));
         let words = ["uvx", "x y", "--z=1"].map(Into::into).to_vec();
         check("git-1=uvx 'x y' --z=1", Ok(("git-1", Upstream::Command(words))));
         check("a", Err("NAME=URL"));
