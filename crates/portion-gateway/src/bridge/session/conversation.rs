@@ -3,6 +3,7 @@
 //! What the client posts is carried to the server whether the client stays or not: only `notifications/cancelled`
 //! cancels. What the server says is dealt with by one task, which lives as long as the link.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -36,9 +37,11 @@ pub(super) struct Session {
     desk: Mutex<Desk>,
     /// Notified when anything on the desk has changed.
     pub changed: Notify,
+    is_over: AtomicBool,
     leave: Latch,
     /// The server has left as well.
     ended: Latch,
+    has_ended: AtomicBool,
 }
 
 impl Session {
@@ -53,8 +56,10 @@ impl Session {
             turn: tokio::sync::Mutex::default(),
             desk: Mutex::new(Desk::new(Instant::now())),
             changed: Notify::new(),
+            is_over: AtomicBool::new(false),
             leave: Latch::default(),
             ended: Latch::default(),
+            has_ended: AtomicBool::new(false),
         });
         tokio::spawn(Arc::clone(&session).attend(inbox, outbox));
         session
@@ -67,11 +72,17 @@ impl Session {
 
     /// Whether it has come to its end.
     pub(super) fn is_over(&self) -> bool {
-        self.outbox().is_none()
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Whether its server has left as well.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
     /// Ends it: the server is asked to leave, and what waits is answered.
     pub(super) fn end(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
         self.leave.set();
     }
 
@@ -125,6 +136,7 @@ impl Session {
                 () = self.leave.wait() => break "the session was ended".to_owned(),
             }
         };
+        self.is_over.store(true, Ordering::Relaxed);
         drop(errands);
         let outbox = self.outbox().take();
         drop(outbox);
@@ -141,6 +153,7 @@ impl Session {
         self.changed.notify_waiters();
         let _ = timeout(LEAVING, async { while inbox.next().await.is_some() {} }).await;
         drop(inbox);
+        self.has_ended.store(true, Ordering::Relaxed);
         self.ended.set();
     }
 

@@ -123,7 +123,6 @@ impl Sessions {
     /// Ends a session.
     pub(super) fn end(&self, scope: Scope, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
         let session = self.find(scope, headers)?;
-        self.all().remove(&session.id);
         session.end();
         Ok(Response::new(body::empty()))
     }
@@ -161,15 +160,17 @@ impl Sessions {
 
     fn make_room(&self) -> Result<(), Refusal> {
         let mut all = self.all();
-        all.retain(|_, session| !session.is_over());
-        if all.len() < self.limits.sessions {
+        all.retain(|_, session| !session.has_ended());
+        let open = all.values().filter(|session| !session.is_over()).count();
+        if open < self.limits.sessions {
             return Ok(());
         }
-        let idle = all.values().filter_map(|session| Some((session.desk().idle_since()?, &session.id)));
-        let longest = idle.min().filter(|(since, _)| since.elapsed() > DISPENSABLE).map(|(_, id)| id.clone());
-        let Some(session) = longest.and_then(|id| all.remove(&id)) else {
+        let idle = all.values().filter(|session| !session.is_over());
+        let idle = idle.filter_map(|session| Some((session.desk().idle_since()?, session)));
+        let longest = idle.min_by_key(|(since, _)| *since).filter(|(since, _)| since.elapsed() > DISPENSABLE);
+        let Some((_, session)) = longest else {
             let message =
-                format!("{} sessions are open, which is all there may be; end one, or try later", all.len());
+                format!("{open} sessions are open, which is all there may be; end one, or try later");
             return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, INTERNAL, message));
         };
         tracing::info!("ended the session that was idle longest, to make room");
@@ -179,19 +180,19 @@ impl Sessions {
 
     /// Ends what is idle.
     fn tidy(&self, now: Instant) {
-        self.all().retain(|_, session| {
+        let mut all = self.all();
+        all.retain(|_, session| !session.has_ended());
+        for session in all.values().filter(|session| !session.is_over()) {
             let idle = {
                 let mut desk = session.desk();
                 desk.tidy(now);
                 desk.idle_since()
             };
-            let is_idle = idle.is_some_and(|since| now.duration_since(since) > self.limits.idle);
-            if is_idle {
+            if idle.is_some_and(|since| now.duration_since(since) > self.limits.idle) {
                 tracing::info!("ended a session that was idle");
                 session.end();
             }
-            !is_idle && !session.is_over()
-        });
+        }
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {

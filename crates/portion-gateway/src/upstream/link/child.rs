@@ -6,12 +6,14 @@
 //! | the server, or one of its pipes | what it said last is passed on, then that it is gone |
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::process::ChildStdin;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+#[cfg(unix)]
+use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -28,7 +30,7 @@ const CODE_GRACE: Duration = Duration::from_millis(200);
 const DRAIN: Duration = Duration::from_millis(100);
 /// How much is read at once: links are many, and mostly idle.
 const SIP_BYTES: usize = 16 << 10;
-/// A thread here does nothing but read or write.
+/// A thread here does nothing but read.
 const STACK_BYTES: usize = 256 << 10;
 
 /// Starts a server for each link.
@@ -42,7 +44,7 @@ pub struct ChildDial {
     pub message_limit: usize,
 }
 
-/// What the threads at the pipes tell.
+/// What those at the pipes tell.
 #[derive(Default)]
 struct Pipes {
     /// Nobody has anything more to say to the server; its input is closed.
@@ -70,8 +72,7 @@ fn attach(mut child: Child) -> io::Result<Link> {
     let (link, Carrier { outgoing, incoming }) = Link::new();
     let pipes = Arc::new(Pipes::default());
     if let Some(stdin) = child.take_stdin() {
-        let pipes = Arc::clone(&pipes);
-        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || write(outgoing, stdin, &pipes))?;
+        start_writing(outgoing, stdin, Arc::clone(&pipes))?;
     }
     if let Some(output) = child.take_output() {
         let (pipes, incoming) = (Arc::clone(&pipes), incoming.clone());
@@ -81,16 +82,58 @@ fn attach(mut child: Child) -> io::Result<Link> {
     Ok(link)
 }
 
-fn write(mut outgoing: mpsc::Receiver<Vec<u8>>, mut stdin: ChildStdin, pipes: &Pipes) {
-    while let Some(message) = outgoing.blocking_recv() {
-        let line = into_line(message);
-        if stdin.write_all(&line).and_then(|()| stdin.flush()).is_err() {
-            pipes.deaf.set();
-            return;
+/// Carries what is said to the server. Links are many, and a task takes less room than a thread.
+#[cfg(unix)]
+fn start_writing(
+    mut outgoing: mpsc::Receiver<Vec<u8>>,
+    stdin: ChildStdin,
+    pipes: Arc<Pipes>,
+) -> io::Result<()> {
+    let stdin = pipe::Sender::from_owned_fd(stdin.into())?;
+    tokio::spawn(async move {
+        while let Some(message) = outgoing.recv().await {
+            if write_all(&stdin, &into_line(message)).await.is_err() {
+                pipes.deaf.set();
+                return;
+            }
+        }
+        drop(stdin);
+        pipes.released.set();
+    });
+    Ok(())
+}
+
+#[cfg(unix)]
+async fn write_all(stdin: &pipe::Sender, mut line: &[u8]) -> io::Result<()> {
+    while !line.is_empty() {
+        stdin.writable().await?;
+        match stdin.try_write(line) {
+            Ok(written) => line = &line[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
         }
     }
-    drop(stdin);
-    pipes.released.set();
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn start_writing(
+    mut outgoing: mpsc::Receiver<Vec<u8>>,
+    mut stdin: ChildStdin,
+    pipes: Arc<Pipes>,
+) -> io::Result<()> {
+    use std::io::Write;
+    let write = move || {
+        while let Some(message) = outgoing.blocking_recv() {
+            if stdin.write_all(&into_line(message)).and_then(|()| stdin.flush()).is_err() {
+                pipes.deaf.set();
+                return;
+            }
+        }
+        drop(stdin);
+        pipes.released.set();
+    };
+    thread::Builder::new().stack_size(STACK_BYTES).spawn(write).map(drop)
 }
 
 fn read(output: Frames<Output>, incoming: &mpsc::Sender<Said>, pipes: &Pipes) {
