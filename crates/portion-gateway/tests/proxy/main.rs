@@ -133,7 +133,7 @@ fn who_must_prove_who_he_is_is_told_how() {
         } else {
             "{\"error\":\"no\"}"
         };
-        let head = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\n\
+        let head = "HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Type: application/json\r\n\
             WWW-Authenticate: Bearer resource_metadata=\"https://x/y\"\r\n";
         say(stream, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()));
     });
@@ -171,7 +171,7 @@ fn what_is_no_request_never_reaches_the_server() {
     check(&post("Host: localhost\r\nContent-Encoding: gzip\r\n", CALL), "415", "-32600");
     check(&post("Host: localhost\r\n", &" ".repeat(LIMIT + 1)), "413", "-32600");
     check(&post("Host: localhost\r\n", CALL).replace("/mcp", "/elsewhere"), "404", "-32600");
-    let long = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(100_000));
+    let long = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "x".repeat(1_000_000));
     for (raw, status) in
         [("nonsense\r\n\r\n", "400"), ("POST /mcp HTTP/1.1\r\nbad field\r\n\r\n", "400"), (&long, "431")]
     {
