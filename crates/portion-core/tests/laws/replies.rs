@@ -27,3 +27,9 @@ proptest! {
         check(seed);
     }
 }
+
+/// Past the end of a list, where not even the keys that lead to it fit.
+#[test]
+fn an_empty_list_may_stand_alone() {
+    check(12_641_685_522_912_046_430);
+}

@@ -187,6 +187,10 @@ impl Session {
                 continue;
             }
             assert_valid(text);
+            // Past its end a list of nothing may be all that fits.
+            if matches!(text.as_str(), "[]" | "{}") && reply.notice["meta"]["served"] == 0 {
+                continue;
+            }
             if let (Some(whole), Some(left)) = (Json::parse(&subject.text), Json::parse(text)) {
                 assert!(asked_so || left.is_left_of(&whole), "values changed: {text}");
                 assert!(asked_so || left == whole || reply.tells_of_more(), "silent: {reply:?}");
