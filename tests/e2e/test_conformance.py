@@ -22,6 +22,16 @@ ROUTES = {
     "stdio": lambda start: start(served("--", *FIXTURE, "--stdio")),
 }
 
+NOT_OVER = {
+    "stdio": {
+        ("server-sse-polling", "server-sse-disconnect-resume"): (
+            "it is the server that ends its stream in the middle of a call, which one on stdio does not have; "
+            "the answer comes on the stream of the call, and the suite leaves it at a note"
+        ),
+    }
+}
+"""Checks that by their nature cannot come up over a route, each with the reason; none of them may fail there."""
+
 
 def run(suite, route, folder):
     """The suite's checks over a route of its own, so that runs side by side do not meet."""
@@ -33,7 +43,7 @@ def run(suite, route, folder):
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory, request):
     """Every suite over every route, a few side by side; (suite, route) to a future of its checks."""
-    with ThreadPoolExecutor(max_workers=2 * (os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         runs = {
             (suite.name, route): pool.submit(run, suite, route, tmp_path_factory.mktemp("checks"))
             for suite in sorted(SUITES, key=lambda suite: -suite.passed)
@@ -67,5 +77,5 @@ def test_the_fixture_server_passes(outcomes, suite):
 def test_what_passes_directly_passes_through_portion(outcomes, suite, route):
     direct = outcomes[suite.name, "direct"].result()
     through = outcomes[suite.name, route].result()
-    lost = worse(direct, through)
+    lost = worse(direct, through, NOT_OVER.get(route, {}))
     assert not lost, "\n".join(lost)

@@ -19,6 +19,8 @@ use crate::http::event;
 const SILENCE: Duration = Duration::from_secs(10);
 /// How often a silent stream says that it lives.
 const PING: Duration = Duration::from_secs(15);
+/// How long a client whose stream broke should wait before it comes back: as SDKs do that are not told.
+const RETURN: Duration = Duration::from_secs(1);
 
 /// Where the messages for one client come from.
 pub(super) trait Source: Send + 'static {
@@ -59,6 +61,8 @@ pub(super) struct Piece {
 pub(super) struct Accept {
     pub json: bool,
     pub stream: bool,
+    /// It names the stream before JSON.
+    stream_first: bool,
 }
 
 /// What an answer has become.
@@ -73,7 +77,7 @@ pub(super) enum Reply {
 impl Accept {
     /// What the client says it takes; everything, where it does not say.
     pub(super) fn of(headers: &HeaderMap) -> Self {
-        let mut accept = Self { json: false, stream: false };
+        let mut accept = Self { json: false, stream: false, stream_first: false };
         let mut said = false;
         for range in headers
             .get_all(ACCEPT)
@@ -90,9 +94,15 @@ impl Accept {
             if !refused {
                 accept.json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
                 accept.stream |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
+                accept.stream_first |= accept.stream && !accept.json;
             }
         }
-        if said { accept } else { Self { json: true, stream: true } }
+        if said { accept } else { Self { json: true, stream: true, stream_first: false } }
+    }
+
+    /// Only the stream, if that is what the client names first: nothing else says what it would rather have.
+    pub(super) fn as_listed(self) -> Self {
+        Self { json: self.json && !self.stream_first, ..self }
     }
 
     /// # Errors
@@ -144,7 +154,7 @@ pub(super) async fn reply<S: Source>(
 
 /// A stream of events: `first`, then what comes.
 pub(super) fn events<S: Source>(source: S, first: &[Piece], priming: Option<String>) -> Response<Body> {
-    let primed = priming.map(|id| event::written(Some(&id), b""));
+    let primed = priming.map(|id| event::priming(&id, RETURN));
     let first: Vec<u8> = primed.into_iter().chain(first.iter().map(written)).flatten().collect();
     let begun = (!first.is_empty()).then(|| first.into());
     let chunks = stream::unfold(Some((source, begun)), |state| async move {
@@ -194,12 +204,15 @@ mod tests {
             said.iter().for_each(|value| {
                 headers.append(ACCEPT, HeaderValue::from_static(value));
             });
-            assert_eq!(Accept::of(&headers), Accept { json, stream }, "{said:?}");
+            let accept = Accept::of(&headers);
+            assert_eq!((accept.json, accept.stream), (json, stream), "{said:?}");
+            accept.as_listed()
         };
-        check(&[], true, true);
-        check(&["*/*"], true, true);
-        check(&["application/json, text/event-stream"], true, true);
-        check(&["application/json", "TEXT/event-stream; q=0.5"], true, true);
+        assert!(check(&[], true, true).json);
+        assert!(check(&["*/*"], true, true).json);
+        assert!(check(&["application/json, text/event-stream"], true, true).json);
+        assert!(check(&["application/json", "TEXT/event-stream; q=0.5"], true, true).json);
+        assert!(!check(&["text/event-stream, application/json"], true, true).json);
         check(&["application/json"], true, false);
         check(&["text/event-stream;q=1, */*;q=0"], false, true);
         check(&["text/html, image/*"], false, false);

@@ -66,6 +66,11 @@ impl Piece {
 /// What says on a stream that it lives; no client sees it.
 pub const PING: &[u8] = b": ping\n\n";
 
+/// An event without data, by whose id a client can come back that has heard nothing yet, after waiting so long.
+pub fn priming(id: &str, retry: Duration) -> Vec<u8> {
+    format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into_bytes()
+}
+
 /// An event of our own with these data, white space at their end left out.
 pub fn written(id: Option<&str>, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 64);

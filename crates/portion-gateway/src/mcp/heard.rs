@@ -18,7 +18,14 @@ const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// Methods with a name that HTTP carries in `Mcp-Name`, and the parameter that it is.
-const NAMED: [(&str, &str); 3] = [("tools/call", "name"), ("prompts/get", "name"), ("resources/read", "uri")];
+const NAMED: [(&str, &str); 6] = [
+    ("tools/call", "name"),
+    ("prompts/get", "name"),
+    ("resources/read", "uri"),
+    ("tasks/get", "taskId"),
+    ("tasks/update", "taskId"),
+    ("tasks/cancel", "taskId"),
+];
 
 /// The messages of a text: one, or a batch.
 #[derive(Debug)]
@@ -83,7 +90,7 @@ impl<'a> Note<'a> {
         self.envelope.method(self.text)
     }
 
-    /// What it names: a tool, a prompt, a resource.
+    /// What it names: a tool, a prompt, a resource, a task.
     pub fn name(&self) -> Option<String> {
         let method = self.method();
         let (_, parameter) = NAMED.iter().find(|(named, _)| *named == method)?;

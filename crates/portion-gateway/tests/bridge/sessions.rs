@@ -56,6 +56,8 @@ fn what_comes_first_decides_the_form_of_an_answer() {
     assert_eq!((json_only.status, &json_only.json()["id"]), (200, &json!(3)));
     let stream_only = scene.post(&format!("{session}{STREAM}"), &request("4", "x/echo", ""));
     assert_eq!(stream_only.events()[0]["id"], 4);
+    let stream_first = format!("{session}Accept: text/event-stream, application/json\r\n");
+    assert_eq!(scene.post(&stream_first, &request("4", "x/echo", "")).events()[0]["id"], 4);
     let neither = scene.post(&format!("{session}Accept: text/html\r\n"), &request("5", "x/echo", ""));
     assert_eq!(neither.status, 406);
     assert_eq!(scene.ask("GET", &format!("{session}{JSON}"), "").status, 406);
@@ -125,7 +127,7 @@ fn a_client_that_knows_priming_can_come_back_before_it_has_heard_anything() {
     let mut post = scene.hear("POST", &format!("{session}{STREAM}"), &request("1", "x/wait", ""));
     let primed = post.next().expect("an event");
     let id = primed.lines().find_map(|line| line.strip_prefix("id: ")).expect("an id").to_owned();
-    assert!(primed.contains("data: \n"), "{primed}");
+    assert!(primed.contains("data: \n") && primed.contains("retry: "), "{primed}");
     drop(post);
     scene.post(&session, &request("2", "x/release", ""));
     let resumed = scene.ask("GET", &format!("{session}{STREAM}Last-Event-ID: {id}\r\n"), "");

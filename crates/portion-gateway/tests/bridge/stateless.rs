@@ -102,6 +102,8 @@ fn errors_have_the_status_of_their_kind() {
     let scene = Scene::new();
     let unknown = post(&scene, "a", "1", "x/unknown", "");
     assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!(-32601)));
+    let handshake = post(&scene, "a", "1", "initialize", "");
+    assert_eq!((handshake.status, &handshake.json()["error"]["code"]), (404, &json!(-32601)));
     for method in ["GET", "DELETE"] {
         let answer = scene.ask(method, "MCP-Protocol-Version: 2026-07-28\r\n", "");
         assert!(answer.status == 405 && answer.head.contains("allow: POST\r\n"), "{answer:?}");

@@ -73,6 +73,8 @@ impl Sessions {
         let accept = Accept::of(headers).check()?;
         let begins = !headers.contains_key(SESSION)
             && heard.requests().any(|request| request.method() == "initialize");
+        // What answers `initialize` is looked at first, where the client lets us.
+        let accept = if begins { accept } else { accept.as_listed() };
         let session = if begins {
             let first = heard.requests().next().map_or("null", |request| request.id());
             self.open(scope).await.map_err(|refusal| refusal.of(first))?

@@ -38,7 +38,9 @@ pub(super) fn check(headers: &HeaderMap, request: &Note<'_>) -> Result<(), Refus
     if says(METHOD) != Some(&*request.method()) {
         return Err(mismatch("Mcp-Method", "the method in the body"));
     }
-    match request.name() {
+    // Tasks are an extension: clients that know only the core say no name for them.
+    let may_be_left_out = request.method().starts_with("tasks/") && !headers.contains_key(NAME);
+    match request.name().filter(|_| !may_be_left_out) {
         Some(name) if says(NAME).and_then(decoded).as_deref() != Some(&name) => {
             Err(mismatch("Mcp-Name", "what the body names"))
         }
@@ -142,6 +144,12 @@ mod tests {
             "resources/read",
             r#""uri":"a:b""#,
             None,
+        );
+        say(
+            &[version, ("mcp-method", "tasks/get"), ("mcp-name", "a")],
+            "tasks/get",
+            r#""taskId":"b""#,
+            Some("Mcp-Name"),
         );
         say(
             &[version, ("mcp-method", "prompts/get"), ("mcp-name", "a")],

@@ -33,7 +33,7 @@ use trunk::Trunk;
 
 /// How long a server that has never said anything may take for `server/discover`. Clients wait 10 s, and servers of
 /// earlier revisions may say nothing before `initialize`.
-const PROBE: Duration = Duration::from_secs(5);
+const PROBE: Duration = Duration::from_secs(8);
 /// How often the link is looked at.
 const ROUND: Duration = Duration::from_secs(15);
 /// JSON-RPC: nobody here knows this method.
@@ -98,6 +98,9 @@ impl Shared {
             accept.json = false;
         }
         headers::check(headers, note)?;
+        if method == "initialize" {
+            return Err(no_handshake());
+        }
         let (trunk, mut exchange) = self.exchange(scope, headers, note).await?;
         let is_probe = method == "server/discover";
         if is_probe && trunk.is_mute() {
@@ -187,6 +190,13 @@ async fn look_after(trunk: Weak<Trunk>, idle: Duration) {
 fn unanswered() -> Refusal {
     let message =
         "the server does not answer server/discover; it may be of an earlier revision: send initialize";
+    Refusal::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
+}
+
+/// A server that knows both kinds of revisions might begin a session with it, on the link that is everybody's.
+fn no_handshake() -> Refusal {
+    let message =
+        "this revision has no initialize; send what you want to ask, or initialize as 2025-11-25 has it";
     Refusal::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 

@@ -14,7 +14,7 @@ pub use encoding::encoded;
 
 /// The field with a request's method.
 pub const METHOD: &str = "mcp-method";
-/// The field with what a request names: a tool, a prompt, a resource.
+/// The field with what a request names: a tool, a prompt, a resource, a task.
 pub const NAME: &str = "mcp-name";
 /// What the fields of a tool's arguments begin with.
 pub const PARAM: &str = "mcp-param-";
@@ -116,5 +116,6 @@ mod tests {
         check("resources/read", r#"{"uri":"file:///ä"}"#, &["resources/read", "=?base64?ZmlsZTovLy/DpA==?="]);
         check("prompts/get", r#"{"name":"p"}"#, &["prompts/get", "p"]);
         check("prompts/get", r#"{"name":7}"#, &["prompts/get"]);
+        check("tasks/cancel", r#"{"taskId":"t"}"#, &["tasks/cancel", "t"]);
     }
 }
