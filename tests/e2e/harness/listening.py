@@ -1,14 +1,14 @@
 """A server process that listens on HTTP and says on stderr where."""
 
-import queue
 import re
 import subprocess
 import threading
 
+from mcp.client.stdio import get_default_environment
+
 from .command import PORTION
 
-SECONDS = 30
-WHERE = re.compile(r"listening on (http://\S+)")
+SECONDS = 60
 
 
 def served(*upstream):
@@ -17,34 +17,30 @@ def served(*upstream):
 
 
 class Listening:
-    """`url` is where it listens; the process ends with the block."""
+    """A process that says on stderr where it listens: `url`."""
 
     def __init__(self, command, *, env=None):
-        self.command = command
-        self._env = env
-        self._stderr = []
-
-    def __enter__(self):
         self.process = subprocess.Popen(
-            self.command,
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=self._env,
+            env=get_default_environment() | (env or {}),
             text=True,
+            errors="replace",
         )
-        said = queue.Queue()
-        self._reader = threading.Thread(target=self._read, args=(said,), daemon=True)
+        self.said = []
+        self._told = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        try:
-            self.url = said.get(timeout=SECONDS)
-            assert self.url, f"{self.command} ended: {self.stderr()}"
-        except BaseException:
-            self.__exit__()
-            raise
+
+    def __enter__(self):
+        if not self._told.wait(SECONDS) or not self.url:
+            self.process.kill()
+            raise AssertionError(f"no address was told: {''.join(self.said)}")
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *_):
         self.process.terminate()
         try:
             self.process.wait(SECONDS)
@@ -53,12 +49,17 @@ class Listening:
             self.process.wait()
         self._reader.join(SECONDS)
 
-    def stderr(self):
-        return "".join(self._stderr)
+    @property
+    def urls(self):
+        return [url for line in self.said for url in re.findall(r"listening on (http\S+)", line)]
 
-    def _read(self, said):
+    @property
+    def url(self):
+        return next(iter(self.urls), None)
+
+    def _read(self):
         for line in self.process.stderr:
-            self._stderr.append(line)
-            if where := WHERE.search(line):
-                said.put(where[1])
-        said.put(None)
+            self.said.append(line)
+            if self.url:
+                self._told.set()
+        self._told.set()

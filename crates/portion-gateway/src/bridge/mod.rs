@@ -20,9 +20,10 @@ use std::time::Duration;
 use hyper::header::{ALLOW, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 
-use crate::front::http::refusal::{INVALID_REQUEST, Refusal};
+use crate::front::http::refusal::Refusal;
 use crate::front::http::{Answering, Asked, Backend, WellKnown};
 use crate::http::body::{self, Body};
+use crate::mcp::code::INVALID_REQUEST;
 use crate::mcp::{Heard, Lanes};
 use crate::upstream::link::Dial;
 use era::Era;

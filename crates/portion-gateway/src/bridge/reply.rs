@@ -11,9 +11,10 @@ use hyper::{Response, StatusCode};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::front::http::batch::joined;
-use crate::front::http::refusal::{INVALID_REQUEST, Refusal};
+use crate::front::http::refusal::Refusal;
 use crate::http::body::{self, Body, Broken};
 use crate::http::event;
+use crate::mcp::code::INVALID_REQUEST;
 
 /// How long a post may wait in silence before its answer begins as a stream, so that nobody between takes it for dead.
 const SILENCE: Duration = Duration::from_secs(10);

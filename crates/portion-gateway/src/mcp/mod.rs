@@ -17,6 +17,7 @@
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
 mod catalogue;
+pub mod code;
 mod controls;
 mod envelope;
 mod heard;

@@ -17,9 +17,10 @@ use super::{Inner, stream, with_body};
 use crate::frame::Frame;
 use crate::front::http::Asked;
 use crate::front::http::batch::joined;
-use crate::front::http::refusal::{self, INTERNAL, INVALID_REQUEST, Refusal};
+use crate::front::http::refusal::{self, Refusal};
 use crate::http::body::{self, Body, Unread};
 use crate::http::event::{Events, Piece};
+use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
 use crate::mcp::{Heard, McpLane, Note, Role};
 use crate::relay::{Lane as _, Outgoing};
 

@@ -22,11 +22,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::{Method, Response, StatusCode};
 
-use crate::front::http::refusal::{INTERNAL, Refusal};
+use crate::front::http::refusal::Refusal;
 use crate::front::http::{Answering, Asked, Backend, WellKnown};
 use crate::http::body::{self, Body};
 use crate::latch::Latch;
 use crate::mcp::Lanes;
+use crate::mcp::code::INTERNAL;
 use crate::upstream::http::{Client, Target};
 use outward::Outward;
 use sessions::{Sessions, session_id};

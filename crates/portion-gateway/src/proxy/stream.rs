@@ -19,9 +19,10 @@ use super::exchange::{Post, answered_by};
 use super::sessions::Session;
 use super::{Inner, outward};
 use crate::frame::Frame;
-use crate::front::http::refusal::{INTERNAL, Refusal};
+use crate::front::http::refusal::Refusal;
 use crate::http::body::{self, Body, Broken};
 use crate::http::event::{Event, Events, Piece, written};
+use crate::mcp::code::INTERNAL;
 use crate::relay::{Lane as _, Outgoing};
 
 /// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose

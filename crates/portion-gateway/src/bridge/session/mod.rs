@@ -23,8 +23,9 @@ use portion_core::cursor::Scope;
 
 use super::reply::{Accept, Reply, Source as _, events, reply};
 use super::{Limits, accepted, bad, era, field};
-use crate::front::http::refusal::{INTERNAL, INVALID_REQUEST, Refusal, json};
+use crate::front::http::refusal::{Refusal, json};
 use crate::http::body::{self, Body};
+use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
 use crate::mcp::{Heard, Lanes, Note};
 use crate::upstream::link::Dial;
 use conversation::Session;

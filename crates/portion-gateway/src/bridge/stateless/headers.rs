@@ -1,22 +1,14 @@
 //! In 2026-07-28 header fields repeat what the body says, so that whoever is between need not read it; where they do not
 //! say the same, nobody may act on either.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 
 use crate::bridge::era::VERSION;
-use crate::front::http::refusal::{HEADER_MISMATCH, Refusal};
+use crate::front::http::refusal::Refusal;
+use crate::mcp::code::{HEADER_MISMATCH, INVALID_PARAMS};
+use crate::mcp::mirror::{METHOD, NAME, PARAM, decoded};
 use crate::mcp::{McpLane, Note};
-
-/// JSON-RPC: a parameter is wrong.
-pub(super) const INVALID_PARAMS: i32 = -32602;
-
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
-/// What begins the names of the fields that repeat arguments.
-const PARAM: &str = "mcp-param-";
 
 /// Whether the revision, the method and the name are the same in the header fields.
 ///
@@ -82,15 +74,6 @@ fn once(headers: &HeaderMap, name: &str) -> Result<(), Refusal> {
 fn mismatch(name: &str, what: &str) -> Refusal {
     let message = format!("the header field {name} is not {what}, or missing; send both the same");
     Refusal::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
-}
-
-/// What a field says: as it stands, or `=?base64?…?=` around its UTF-8. `None` where that is no such thing.
-fn decoded(value: &str) -> Option<String> {
-    let inside = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
-    match inside {
-        Some(inside) => String::from_utf8(STANDARD.decode(inside).ok()?).ok(),
-        None => Some(value.to_owned()),
-    }
 }
 
 #[cfg(test)]

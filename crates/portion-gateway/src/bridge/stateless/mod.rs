@@ -23,8 +23,12 @@ use tokio::time::timeout;
 use super::reply::{Accept, Reply, reply};
 use super::{accepted, bad};
 use crate::frame::Frame;
-use crate::front::http::refusal::{HEADER_MISMATCH, INTERNAL, INVALID_REQUEST, PARSE_ERROR, Refusal, json};
+use crate::front::http::refusal::{Refusal, json};
 use crate::http::body::Body;
+use crate::mcp::code::{
+    HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
+    PARSE_ERROR, UNSUPPORTED_VERSION,
+};
 use crate::mcp::{Heard, Lanes, Note, Role};
 use crate::relay::{Lane as _, Outgoing};
 use crate::upstream::link::Dial;
@@ -36,8 +40,6 @@ use trunk::Trunk;
 const PROBE: Duration = Duration::from_secs(8);
 /// How often the link is looked at.
 const ROUND: Duration = Duration::from_secs(15);
-/// JSON-RPC: nobody here knows this method.
-const METHOD_NOT_FOUND: i32 = -32601;
 
 /// The link that all of them share, and how it is made.
 pub(super) struct Shared {
@@ -207,7 +209,7 @@ fn status(answer: &[u8]) -> StatusCode {
     let is = |known: i32| code == Some(known.into());
     if is(METHOD_NOT_FOUND) {
         StatusCode::NOT_FOUND
-    } else if [PARSE_ERROR, INVALID_REQUEST, headers::INVALID_PARAMS, HEADER_MISMATCH].into_iter().any(is)
+    } else if [PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, HEADER_MISMATCH].into_iter().any(is)
         || [MISSING_CAPABILITY, UNSUPPORTED_VERSION].into_iter().any(is)
     {
         StatusCode::BAD_REQUEST
@@ -215,8 +217,3 @@ fn status(answer: &[u8]) -> StatusCode {
         StatusCode::OK
     }
 }
-
-/// MCP 2026-07-28: the client cannot do what this needs.
-const MISSING_CAPABILITY: i32 = -32021;
-/// MCP 2026-07-28: the server does not speak this revision.
-const UNSUPPORTED_VERSION: i32 = -32022;

@@ -14,6 +14,7 @@ use super::table::{Delivery, Table};
 use crate::frame::Frame;
 use crate::front::http::refusal;
 use crate::latch::Latch;
+use crate::mcp::code::METHOD_NOT_FOUND;
 use crate::mcp::{Heard, Lanes, McpLane, Note, Role};
 use crate::relay::Lane as _;
 use crate::upstream::link::{Inbox, Link, Outbox, Said};
@@ -24,8 +25,6 @@ const LEAVING: Duration = Duration::from_secs(3);
 const AHEAD: usize = 256;
 /// Principals of whom is remembered what they were told about the server.
 const PRINCIPALS: usize = 256;
-/// JSON-RPC: nobody here knows this method.
-const METHOD_NOT_FOUND: i32 = -32601;
 
 /// A link with its posts.
 pub(super) struct Trunk {

@@ -17,11 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::refusal::{INVALID_REQUEST, PARSE_ERROR, Refusal};
+use super::refusal::Refusal;
 use super::wire::{Owed, Wire};
 use super::{Asked, Backend, Guard, WellKnown};
 use crate::http::body::{self, Body, Unread};
 use crate::latch::Latch;
+use crate::mcp::code::{INVALID_REQUEST, PARSE_ERROR};
 use crate::mcp::{Heard, NotRpc};
 
 /// Where OAuth looks for who protects a path (RFC 9728, RFC 8414).

@@ -6,15 +6,6 @@ use portion_core::scan::quote;
 
 use crate::http::body::{Body, full};
 
-/// JSON-RPC: what came is no JSON.
-pub const PARSE_ERROR: i32 = -32700;
-/// JSON-RPC: what came is no request that can be taken.
-pub const INVALID_REQUEST: i32 = -32600;
-/// JSON-RPC: it is not the request's fault.
-pub const INTERNAL: i32 = -32603;
-/// MCP 2026-07-28: the header fields do not say what the body says.
-pub const HEADER_MISMATCH: i32 = -32020;
-
 /// Why a request goes no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {

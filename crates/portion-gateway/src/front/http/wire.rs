@@ -9,7 +9,8 @@ use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 
-use super::refusal::{INVALID_REQUEST, error};
+use super::refusal::error;
+use crate::mcp::code::INVALID_REQUEST;
 
 /// Bytes that a head of hyper's own never has.
 const BARE: usize = 256;

@@ -4,18 +4,13 @@ use std::fmt::Display;
 
 use portion_core::scan::quote;
 
+use super::super::code::{INTERNAL, INVALID_PARAMS};
 use super::super::result;
 use super::pending::Asked;
 use crate::call::{Fault, Reply};
 
-/// JSON-RPC: the request is none that can be taken.
-pub(super) const INVALID_REQUEST: i32 = -32600;
-/// JSON-RPC: a parameter is wrong.
-const INVALID_PARAMS: i32 = -32602;
 /// MCP before 2026-07-28: there is no resource of that URI. Since then a parameter is wrong.
 const NOT_FOUND: i32 = -32002;
-/// JSON-RPC: it is not the request's fault.
-pub(super) const INTERNAL: i32 = -32603;
 
 /// The answer with this result, JSON.
 pub(super) fn result(id: &str, result: &str) -> String {

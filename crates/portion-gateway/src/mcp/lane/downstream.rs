@@ -6,6 +6,7 @@ use portion_core::span::Span;
 use portion_core::view::Request;
 
 use super::super::catalogue::{Own, Whose};
+use super::super::code::INVALID_REQUEST;
 use super::super::envelope::{Envelope, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
@@ -88,7 +89,7 @@ impl McpLane {
         let id = envelope.raw_id(text);
         if self.waiting().has(id) {
             let message = format!("a request with id {id} is already waiting for its answer");
-            return Step::Answer(answer::error(id, answer::INVALID_REQUEST, &message, None));
+            return Step::Answer(answer::error(id, INVALID_REQUEST, &message, None));
         }
         let meta = meta(text, envelope);
         let modern = meta.is_some_and(|meta| is_modern(text, meta));

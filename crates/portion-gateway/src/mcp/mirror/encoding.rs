@@ -20,12 +20,21 @@ pub fn encoded(text: &str) -> Cow<'_, str> {
     format!("{BEGIN}{}{END}", STANDARD.encode(text)).into()
 }
 
+/// What a field says: as it stands, or what `=?base64?…?=` is around. `None` where that is no text.
+pub fn decoded(field: &str) -> Option<String> {
+    match field.strip_prefix(BEGIN).and_then(|field| field.strip_suffix(END)) {
+        Some(inside) => String::from_utf8(STANDARD.decode(inside).ok()?).ok(),
+        None => Some(field.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::encoded;
+    use super::{decoded, encoded};
 
     fn check(text: &str, expect: &str) {
         assert_eq!(encoded(text), expect);
+        assert_eq!(decoded(expect).as_deref(), Some(text));
     }
 
     #[test]

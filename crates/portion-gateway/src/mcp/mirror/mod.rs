@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::heard::Note;
 use super::mirrored::{self, Argument, Mirrored};
 use super::walk;
-pub use encoding::encoded;
+pub use encoding::{decoded, encoded};
 
 /// The field with a request's method.
 pub const METHOD: &str = "mcp-method";

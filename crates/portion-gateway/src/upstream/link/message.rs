@@ -1,9 +1,7 @@
 //! Messages as a link carries them, made of what HTTP brings.
 
 use crate::mcp::Note;
-
-/// JSON-RPC: it is not the request's fault.
-const INTERNAL: i32 = -32603;
+use crate::mcp::code::INTERNAL;
 
 /// A message on one line: JSON has line ends only between its tokens, where a space is as good.
 pub(super) fn on_one_line(mut message: Vec<u8>) -> Vec<u8> {
