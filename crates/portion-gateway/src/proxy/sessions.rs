@@ -143,6 +143,15 @@ impl Session {
 }
 
 impl Taken {
+    /// They are answered: a client may use them again as soon as it knows.
+    pub(super) fn give_back(&mut self) {
+        let Some(all) = &self.session.ids else { return };
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        for id in self.ids.drain(..) {
+            all.take(&id);
+        }
+    }
+
     /// Nothing, for what has been given back.
     pub(super) fn none(session: &Arc<Session>) -> Self {
         Self { session: Arc::clone(session), ids: Vec::new() }
@@ -151,11 +160,7 @@ impl Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let Some(all) = &self.session.ids else { return };
-        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-        for id in &self.ids {
-            all.take(id);
-        }
+        self.give_back();
     }
 }
 

@@ -119,6 +119,11 @@ impl Passing {
             return;
         }
         let mut heard = self.whose.hears(Frame::Message(event.data().to_vec())).await.into_iter();
+        if let Whose::Post { post, .. } = &mut self.whose
+            && post.lane.pending() == 0
+        {
+            post.taken.give_back();
+        }
         match heard.next() {
             // What is no message may be one to others.
             None => out.extend(event.into_raw()),
