@@ -204,7 +204,8 @@ impl Post {
     }
 }
 
-fn to_client(said: Vec<Outgoing>) -> Vec<Vec<u8>> {
+/// Of what a lane says, what is for the client.
+pub(super) fn to_client(said: Vec<Outgoing>) -> Vec<Vec<u8>> {
     let told = said.into_iter().filter_map(|said| match said {
         Outgoing::ToClient(message) => Some(message),
         Outgoing::ToServer(_) | Outgoing::Question(_) => None,

@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use tokio::time::timeout;
 
-use super::exchange::{Post, answered_by};
+use super::exchange::{Post, answered_by, to_client};
 use super::sessions::Session;
 use super::{Inner, outward};
 use crate::frame::Frame;
@@ -23,7 +23,7 @@ use crate::front::http::refusal::Refusal;
 use crate::http::body::{self, Body, Broken};
 use crate::http::event::{Event, Events, Piece, written};
 use crate::mcp::code::INTERNAL;
-use crate::relay::{Lane as _, Outgoing};
+use crate::relay::Lane as _;
 
 /// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
 /// client has gone are noticed by the connection.
@@ -196,12 +196,7 @@ impl Whose {
         if let Some(lane) = lane {
             return Post::resumed(inner, session, headers, lane).hears(frame).await;
         }
-        let said = session.lane.from_server(frame).await.into_iter();
-        let heard = said.filter_map(|said| match said {
-            Outgoing::ToClient(message) => Some(message),
-            Outgoing::ToServer(_) | Outgoing::Question(_) => None,
-        });
-        heard.collect()
+        to_client(session.lane.from_server(frame).await)
     }
 }
 

@@ -35,7 +35,7 @@ const DRAIN: Duration = Duration::from_millis(500);
 /// What both directions and the session share.
 struct Ends<L> {
     lane: Arc<L>,
-    client: Outlet,
+    client: Arc<Outlet>,
     /// None once the server gets no more messages.
     server: Mutex<Option<Outbox>>,
     from_client: Gate,
@@ -60,7 +60,7 @@ pub(super) async fn run<L: Lane + 'static>(
     let Front { input, output, mut signals } = front;
     let ends = Arc::new(Ends {
         lane,
-        client: Outlet::new(Some(output)),
+        client: Arc::new(Outlet::new(Some(output))),
         server: Mutex::new(Some(link.outbox)),
         from_client: Gate::default(),
         from_server: Gate::default(),
@@ -168,17 +168,7 @@ impl<L: Lane + 'static> Ends<L> {
         let why = self.gone.lock().unwrap_or_else(PoisonError::into_inner).take();
         let answers =
             self.lane.server_gone(&why.as_deref().unwrap_or("the connection to the server was closed"));
-        let (ends, (done, sent)) = (Arc::clone(self), tokio::sync::oneshot::channel());
-        thread::spawn(move || {
-            for answer in answers {
-                if let Outgoing::ToClient(message) = answer {
-                    ends.client.send(message);
-                }
-            }
-            ends.client.close();
-            let _ = done.send(());
-        });
-        let _ = timeout(DRAIN, sent).await;
+        let _ = timeout(DRAIN, self.client.finish(answers)).await;
     }
 
     /// Unless the server has left because we have.

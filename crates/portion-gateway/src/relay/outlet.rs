@@ -1,8 +1,12 @@
 //! One end that takes our messages: the client's or the server's.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
+use tokio::sync::oneshot;
+
+use super::Outgoing;
 use crate::latch::Latch;
 
 /// A writer shared by both directions. Whole messages, in the order of the calls; whoever comes while it is
@@ -28,6 +32,23 @@ impl Outlet {
             *writer = None;
             self.shut.set();
         }
+    }
+
+    /// Sends the last answers and closes it, which a sleeping `read` of the client's input would keep open. On a
+    /// thread, for a client may take its time to read.
+    pub(super) async fn finish(self: &Arc<Self>, answers: Vec<Outgoing>) {
+        let outlet = Arc::clone(self);
+        let (done, sent) = oneshot::channel();
+        thread::spawn(move || {
+            for answer in answers {
+                if let Outgoing::ToClient(message) = answer {
+                    outlet.send(message);
+                }
+            }
+            outlet.close();
+            let _ = done.send(());
+        });
+        let _ = sent.await;
     }
 
     /// Closes it, after the message that is being written.

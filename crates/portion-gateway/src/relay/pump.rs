@@ -17,7 +17,7 @@ use crate::latch::Latch;
 /// What both directions and the session share.
 pub(super) struct Ends<L> {
     pub(super) lane: Arc<L>,
-    pub(super) client: Outlet,
+    pub(super) client: Arc<Outlet>,
     pub(super) server: Outlet,
     /// Passed by each of the client's messages, and of the server's.
     pub(super) from_client: Gate,

@@ -15,13 +15,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::gate::Gate;
 use super::outlet::Outlet;
 use super::pump::{self, Ends, Errand};
-use super::{Exit, Lane, Outgoing};
+use super::{Exit, Lane};
 use crate::front::stdio::Front;
 use crate::latch::Latch;
 use crate::upstream::stdio::{Child, Ended};
@@ -70,7 +70,7 @@ impl<L: Lane + 'static> Session<L> {
         let stdin = child.take_stdin();
         let ends = Arc::new(Ends {
             lane,
-            client: Outlet::new(Some(output)),
+            client: Arc::new(Outlet::new(Some(output))),
             server: Outlet::new(stdin.map(|stdin| Box::new(stdin) as _)),
             from_client: Gate::default(),
             from_server: Gate::default(),
@@ -132,7 +132,7 @@ impl<L: Lane + 'static> Session<L> {
 
     /// Relays what the dead server has said, ends whom it left behind, answers what is pending.
     async fn last_words(&self, child: &mut Child) -> Ended {
-        let Ends { lane, from_client, from_server, server_done, .. } = &*self.ends;
+        let Ends { lane, client, from_client, from_server, server_done, .. } = &*self.ends;
         child.ask_to_end();
         let _ = timeout(DRAIN, server_done.wait()).await;
         let ended = child.bury();
@@ -144,25 +144,9 @@ impl<L: Lane + 'static> Session<L> {
         from_server.close().await;
         let _ = timeout(DRAIN, from_client.close()).await;
         if !self.answered.swap(true, Ordering::AcqRel) {
-            self.send_last(lane.server_gone(&ended)).await;
+            client.finish(lane.server_gone(&ended)).await;
         }
         ended
-    }
-
-    /// Sends these and closes the client's side, which a sleeping `read` of its input would keep open.
-    async fn send_last(&self, answers: Vec<Outgoing>) {
-        let ends = Arc::clone(&self.ends);
-        let (done, sent) = oneshot::channel();
-        thread::spawn(move || {
-            for answer in answers {
-                if let Outgoing::ToClient(message) = answer {
-                    ends.client.send(message);
-                }
-            }
-            ends.client.close();
-            let _ = done.send(());
-        });
-        let _ = sent.await;
     }
 
     /// Waits until the lane says so; it can change its mind only with a message of the server.
