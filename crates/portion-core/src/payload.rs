@@ -15,6 +15,17 @@ pub struct Payload {
     pub text_only: bool,
     /// Wire bytes that pass beside the parts, whatever is shown of them.
     pub frame: usize,
+    /// Set where this answers a question about another payload: what is to be told of the answer.
+    pub answer: Option<Answered>,
+}
+
+/// What is told of the answer to a question about a payload, beside the answer itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answered {
+    /// How many rows or matches there are.
+    pub matches: usize,
+    /// What else is to be told, in order: it stands in `meta` as it is.
+    pub also: serde_json::Map<String, serde_json::Value>,
 }
 
 /// One part of a result.

@@ -21,7 +21,7 @@ pub use object::{Member, Members};
 pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 
-use crate::payload::{Binary, Content, Label, Payload};
+use crate::payload::{Answered, Binary, Content, Label, Payload};
 use crate::span::Span;
 
 /// An immutable payload with its index.
@@ -32,6 +32,7 @@ pub struct Snapshot {
     lone_surrogates: usize,
     text_only: bool,
     frame: usize,
+    answer: Option<Answered>,
 }
 
 /// One part of a payload.
@@ -99,8 +100,8 @@ pub fn capture(payload: Payload) -> Snapshot {
             twins::gather_items(&mut parts, at);
         }
     }
-    let Payload { invalid_utf8, lone_surrogates, text_only, frame, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame }
+    let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, .. } = payload;
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer }
 }
 
 /// The address of the part that programs read beside the text.
@@ -130,6 +131,11 @@ impl Snapshot {
     /// Wire bytes that pass beside its parts where they are shown in their own places.
     pub fn frame(&self) -> usize {
         self.frame
+    }
+
+    /// Set where this is the answer to a question about another snapshot.
+    pub fn answer(&self) -> Option<&Answered> {
+        self.answer.as_ref()
     }
 
     /// Heap bytes held, index included.

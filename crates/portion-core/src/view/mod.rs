@@ -23,7 +23,7 @@ pub(crate) use section::{core, sections};
 
 use crate::cursor::ViewId;
 use crate::projection::Fields;
-use crate::snapshot::{Slice, Subject};
+use crate::snapshot::{Slice, Snapshot, Subject};
 use crate::span::Span;
 
 /// A part of a snapshot, and how it is wanted.
@@ -116,6 +116,26 @@ impl View {
         };
         let order = self.order.as_ref().map_or(0, |order| order.ranks.len() * size_of::<u32>());
         size_of::<Self>() + node + order
+    }
+
+    /// What it looks at, each with the path that a caller reaches it by: empty for the main part.
+    ///
+    /// `structuredContent` that repeats another part is not told of twice.
+    pub fn subjects<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<(String, &'a Subject)> {
+        let main = snapshot.main_part();
+        let base = |part: usize| match snapshot.parts().get(part) {
+            Some(whole) if main != Some(part) => whole.address.as_str(),
+            _ => "",
+        };
+        match &self.target {
+            Target::Node(node) => {
+                vec![(format!("{}{}", base(usize::from(node.part)), node.pointer), &node.subject)]
+            }
+            Target::Everything => {
+                let own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.twin.is_none());
+                own.filter_map(|(at, part)| Some((base(at).to_owned(), part.subject()?))).collect()
+            }
+        }
     }
 
     /// Whether it was asked for so explicitly that it may cost up to the hard cap.
