@@ -31,6 +31,7 @@ mod stamp;
 
 pub use cut::cut;
 pub use limits::Limits;
+pub(crate) use log::{Begins, NAME as LOG};
 pub use mark::{Mark, Rank};
 pub(crate) use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
