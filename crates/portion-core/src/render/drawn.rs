@@ -57,6 +57,8 @@ pub(super) struct Drawn {
     pub sections: Option<Map<String, Value>>,
     /// The stages that were needed.
     pub stages: Vec<&'static str>,
+    /// What a question about it can be, where that is worth telling.
+    pub query: Option<&'static str>,
 }
 
 impl Drawn {
@@ -72,6 +74,7 @@ impl Drawn {
             extras,
             sections: None,
             stages: Vec::new(),
+            query: None,
         }
     }
 

@@ -59,6 +59,9 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
     page.finish(filled, &how, size, room)
 }
 
+/// How a list is asked about.
+const BY_SQL: &str = "sql: SELECT … FROM items";
+
 /// A page to be drawn.
 struct Page<'a> {
     spot: &'a Spot<'a>,
@@ -197,6 +200,7 @@ impl Page<'_> {
         drawn.total = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(Place::Item(next as u32));
+        drawn.query = (self.spot.is_first() && drawn.next.is_some()).then_some(BY_SQL);
         drawn.say("pageSize", size);
         drawn.say("served", served);
         drawn.say("hasMore", next < total);

@@ -10,6 +10,7 @@ use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
+use super::telling::Telling;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::policy::LEAST_BUDGET;
@@ -25,6 +26,8 @@ pub(super) struct Walk<'a> {
     pub cx: &'a Context<'a>,
     /// Whether this is the first reply, in which `structuredContent` has a form of its own.
     pub fresh: bool,
+    /// What is told of the whole.
+    pub telling: Option<Telling>,
 }
 
 /// The parts of a reply in one of its forms.
@@ -362,9 +365,16 @@ impl<'a> Walk<'a> {
         let nothing = &*NOTHING;
         Notice {
             drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
+            answer: self.snapshot.answer(),
+            about: self
+                .telling
+                .as_ref()
+                .filter(|telling| telling.is_of(channel))
+                .map(|telling| &telling.told),
             handle: mint(self.asked.from),
             next: channel.next.and_then(mint),
             read_tool: self.cx.read_tool,
+            query_tool: self.cx.query_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
             part: channel.about,
