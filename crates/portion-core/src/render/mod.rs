@@ -7,6 +7,7 @@
 mod block;
 mod chunk;
 mod cost;
+mod dense;
 mod drawn;
 mod notice;
 mod page;
@@ -17,6 +18,7 @@ mod room;
 mod shell;
 mod structured;
 mod summary;
+mod table;
 mod walk;
 mod whole;
 
@@ -110,7 +112,7 @@ impl Limits {
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx, fresh);
-    let walk = Walk { snapshot, asked, cx, fresh };
+    let walk = Walk::new(snapshot, asked, cx, fresh);
     for (detail, attempts) in ATTEMPTS {
         let mut room = limits.without_notice(detail, cx.counter);
         for attempt in 0..attempts {
