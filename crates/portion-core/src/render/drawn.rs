@@ -25,6 +25,8 @@ pub(super) struct Spot<'a> {
     pub ordinal: u16,
     /// Items wanted, where not as many as in every page.
     pub count: Option<u32>,
+    /// Whether a list may be written as a table, where that costs less.
+    pub dense: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -96,6 +98,16 @@ impl Drawn {
             }
         }
         drawn
+    }
+
+    /// Whether it is a list that is written as a table.
+    pub(super) fn is_dense(&self) -> bool {
+        self.meta.contains_key("rows")
+    }
+
+    /// Whether something is to be told: that it is missing, or that it is written in another way.
+    pub(super) fn is_to_be_told(&self) -> bool {
+        self.leaves_out() || self.is_dense()
     }
 
     /// Whether something is missing that no further reply brings unasked.

@@ -7,6 +7,7 @@
 mod block;
 mod chunk;
 mod cost;
+mod dense;
 mod drawn;
 mod notice;
 mod page;
@@ -17,6 +18,7 @@ mod room;
 mod shell;
 mod structured;
 mod summary;
+mod table;
 mod telling;
 mod walk;
 mod whole;
@@ -121,10 +123,10 @@ impl Limits {
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx, fresh);
-    let mut walk = Walk { snapshot, asked, cx, fresh, telling: None };
-    walk.telling = Telling::of(&walk, cx.policy.telling(limits.tokens));
+    let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens));
+    let telling = telling.as_ref();
+    let walk = Walk { telling, ..Walk::new(snapshot, asked, cx, fresh) };
     for (detail, attempts) in ATTEMPTS {
-        let telling = walk.telling.as_ref();
         let mut room = limits.without_notice(detail, telling, cx.counter);
         // Where little is left for what was asked for, less is said of it.
         let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);

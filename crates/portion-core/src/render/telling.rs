@@ -3,9 +3,11 @@
 
 use serde_json::{Map, Value};
 
-use super::walk::{Channel, Walk};
+use super::Context;
+use super::walk::Channel;
+use crate::snapshot::Snapshot;
 use crate::tell;
-use crate::view::{Target, Wanted};
+use crate::view::{Asked, Target, Wanted};
 
 /// What is told of one part.
 pub(super) struct Telling {
@@ -22,28 +24,23 @@ pub(super) struct Telling {
 impl Telling {
     /// What a walk that begins tells of what it is about; `None` where it goes on, where the caller has said what is
     /// wanted of it, and where there is nothing to tell.
-    pub(super) fn of(walk: &Walk<'_>, tokens: usize) -> Option<Self> {
-        let (view, from) = (&walk.asked.view, walk.asked.from);
+    pub(super) fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, tokens: usize) -> Option<Self> {
+        let (view, from) = (&asked.view, asked.from);
         let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
-        let elsewhere = view.raw || view.window.is_some() || walk.asked.count.is_some();
-        if named
-            || elsewhere
-            || from.ordinal > 0
-            || !from.place.is_start()
-            || walk.snapshot.answer().is_some()
-        {
+        let elsewhere = view.raw || view.window.is_some() || asked.count.is_some();
+        if named || elsewhere || from.ordinal > 0 || !from.place.is_start() || snapshot.answer().is_some() {
             return None;
         }
         let (part, subject) = match &view.target {
             Target::Node(node) => (usize::from(node.part), &node.subject),
             Target::Everything => {
-                let part = walk.snapshot.main_part()?;
-                (part, walk.snapshot.parts()[part].subject()?)
+                let part = snapshot.main_part()?;
+                (part, snapshot.parts()[part].subject()?)
             }
         };
-        let told = tell::told(subject, walk.cx.counter, tokens);
+        let told = tell::told(subject, cx.counter, tokens);
         let json = Value::Object(told.clone()).to_string();
-        let cost = walk.cx.counter.count(&json);
+        let cost = cx.counter.count(&json);
         (!told.is_empty() && cost <= tokens).then_some(Self { part, told, tokens: cost, bytes: json.len() })
     }
 
