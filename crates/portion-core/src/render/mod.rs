@@ -125,7 +125,7 @@ fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) ->
     let limits = Limits::of(snapshot, asked, cx, fresh);
     let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens));
     let telling = telling.as_ref();
-    let walk = Walk { telling, ..Walk::new(snapshot, asked, cx, fresh) };
+    let walk = Walk::new(snapshot, asked, cx, fresh, telling);
     for (detail, attempts) in ATTEMPTS {
         let mut room = limits.without_notice(detail, telling, cx.counter);
         // Where little is left for what was asked for, less is said of it.

@@ -81,9 +81,15 @@ pub(super) struct Shaped {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, asked: &'a Asked, cx: &'a Context<'a>, fresh: bool) -> Self {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        asked: &'a Asked,
+        cx: &'a Context<'a>,
+        fresh: bool,
+        telling: Option<&'a Telling>,
+    ) -> Self {
         let dense = cx.policy.rows == Rows::Auto;
-        Self { snapshot, asked, cx, fresh, telling: None, dense, most: None }
+        Self { snapshot, asked, cx, fresh, telling, dense, most: None }
     }
 
     /// The reply as text blocks.
