@@ -12,8 +12,9 @@ use crate::catalogue::Catalogue;
 use crate::limits::{Clock, Limits, Stopped};
 use crate::{functions, vtab};
 
-/// Steps of SQLite's machine between two looks at the clock and at the memory.
-const STEPS: i32 = 50;
+/// Steps of SQLite's machine between two looks at the clock and at the memory: few, for one may take as long as it takes to
+/// write the largest value.
+const STEPS: i32 = 10;
 
 /// What a statement may be at most, beyond its length.
 const MOST: [(Limit, i32); 10] = [

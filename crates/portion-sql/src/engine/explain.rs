@@ -61,6 +61,8 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
         return nearest(name, FUNCTIONS.iter().copied().filter(|name| !name.starts_with('-')));
     }
     let name = missing("no such column: ")?;
+    // Of a name in quotes SQLite asks whether it is a text.
+    let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
     // It may stand in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
     for table in tables {
@@ -112,6 +114,14 @@ pub(super) fn memory(limits: &Limits) -> QueryError {
         what: format!("the query needed more than {} MiB of memory", limits.heap >> 20),
         advice: "narrow it: select only the columns needed, filter before sorting or joining, or add LIMIT"
             .into(),
+    }
+}
+
+/// A row that no answer can hold.
+pub(super) fn row(limits: &Limits) -> QueryError {
+    QueryError::TooCostly {
+        what: format!("the first row has more than {} MiB", limits.bytes >> 20),
+        advice: "select fewer columns, or parts of them: substr(text, 1, 1000)".into(),
     }
 }
 

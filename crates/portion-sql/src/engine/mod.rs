@@ -60,6 +60,9 @@ impl Asked<'_> {
                 break;
             }
         }
+        if writing.is_too_wide() && self.limits.rows > 0 {
+            return Err(explain::row(self.limits));
+        }
         Ok(writing.finish())
     }
 
