@@ -13,9 +13,6 @@ pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: 
     match (clock.stopped(), error.sqlite_error_code()) {
         (Some(Stopped::Time), _) => return time(limits),
         (Some(Stopped::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory(limits),
-        (None, Some(ErrorCode::TooBig)) if !matches!(error, Error::SqlInputError { .. }) => {
-            return value(limits);
-        }
         _ => {}
     }
     let (message, token) = match error {
@@ -125,10 +122,12 @@ pub(super) fn row(limits: &Limits) -> QueryError {
     }
 }
 
-fn value(limits: &Limits) -> QueryError {
+/// A value of more bytes than that.
+pub(super) fn value(most: usize) -> QueryError {
     QueryError::TooCostly {
-        what: format!("a value grew beyond {} MiB", limits.value >> 20),
-        advice: "take parts of it: columns instead of item, substr(text, 1, 1000), or fewer rows in a group"
+        what: format!("a value grew beyond {} KiB", most >> 10),
+        advice: "take fewer columns, and parts of them: substr(text, 1, 1000), columns instead of item, fewer rows in \
+                 a group"
             .into(),
     }
 }
