@@ -60,9 +60,7 @@ impl Making {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
                 let items = self.add("items", ListOf { text: text.clone(), list: Arc::clone(list) });
                 self.alias(name, items);
-                for array in beside(text, list) {
-                    self.array(text, array);
-                }
+                beside(text, list).iter().for_each(|array| self.array(text, array));
             }
             Form::Object(members) => self.object(path, text, members.span),
             Form::Text(index) => {
@@ -88,26 +86,20 @@ impl Making {
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<Array> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
-        match named.or(largest) {
-            Some(main) => {
-                let main = of_records.remove(main);
-                let items = self.add("items", ArrayAt { text: text.clone(), span: main.span });
-                self.alias(Some(main.name), items);
-                for array in of_records {
-                    self.array(text, array);
-                }
-            }
-            None => {
-                let items = self.add("items", ObjectAt { text: text.clone(), span });
-                self.alias(last_step(path), items);
-                for array in arrays.into_iter().filter(|array| array.first.is_some()) {
-                    self.array(text, array);
-                }
-            }
+        if let Some(main) = named.or(largest) {
+            let main = of_records.remove(main);
+            let items = self.add("items", ArrayAt { text: text.clone(), span: main.span });
+            self.alias(Some(main.name), items);
+            of_records.iter().for_each(|array| self.array(text, array));
+        } else {
+            let items = self.add("items", ObjectAt { text: text.clone(), span });
+            self.alias(last_step(path), items);
+            let some = arrays.iter().filter(|array| array.first.is_some());
+            some.for_each(|array| self.array(text, array));
         }
     }
 
-    fn array(&mut self, text: &Slice, array: Array) {
+    fn array(&mut self, text: &Slice, array: &Array) {
         self.add(&array.name, ArrayAt { text: text.clone(), span: array.span });
     }
 

@@ -21,15 +21,12 @@ fn survives(sql: &str) {
         let took = before.elapsed();
         let shown: String = sql.chars().take(80).collect();
         assert!(took < Duration::from_secs(20), "{shown}: {took:?}");
-        if took > Duration::from_millis(800) {
-            println!("SLOW {took:?} {shown}");
-        }
-        if let Ok(answer) = answered {
-            assert!(answer.json.len() <= limits.bytes + 2, "{shown}");
-            assert!(serde_json::from_str::<Vec<serde_json::Value>>(&answer.json).is_ok(), "{shown}");
-        } else if let Err(error) = answered {
-            assert!(!error.to_string().is_empty() && !error.advice().is_empty());
-            println!("{} {} <- {shown}", error.code(), error);
+        match answered {
+            Ok(answer) => {
+                assert!(answer.json.len() <= limits.bytes + 2, "{shown}");
+                assert!(serde_json::from_str::<Vec<serde_json::Value>>(&answer.json).is_ok(), "{shown}");
+            }
+            Err(error) => assert!(!error.to_string().is_empty() && !error.advice().is_empty(), "{shown}"),
         }
     }
 }
