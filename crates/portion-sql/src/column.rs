@@ -102,7 +102,7 @@ impl Kinds {
             Kind::Bool => Self::BOOL,
             Kind::Null => Self::NULL,
             Kind::Number if is_huge(value) => Self::HUGE,
-            Kind::Number if value.contains(['.', 'e', 'E']) => Self::REAL,
+            Kind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
             Kind::Number => Self::INTEGER,
         }
     }

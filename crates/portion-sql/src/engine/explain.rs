@@ -5,6 +5,7 @@ use rusqlite::{Error, ErrorCode};
 
 use super::permit::FUNCTIONS;
 use crate::catalogue::Catalogue;
+use crate::column::Kinds;
 use crate::error::{QueryError, TableColumns, identifier};
 use crate::limits::{Clock, Limits, Stopped};
 
@@ -57,7 +58,8 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
     if let Some(name) = missing("no such function: ") {
         return nearest(name, FUNCTIONS.iter().copied().filter(|name| !name.starts_with('-')));
     }
-    let name = missing("no such column: ")?;
+    let ambiguous = missing("ambiguous column name: ");
+    let name = ambiguous.or_else(|| missing("no such column: "))?;
     // Of a name in quotes SQLite asks whether it is a text.
     let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
     // It may stand in another table.
@@ -82,6 +84,7 @@ pub(super) fn tables(catalogue: &Catalogue, limits: &Limits) -> Vec<TableColumns
         let mut columns: Vec<(usize, &crate::column::Column)> = rows
             .columns()
             .iter()
+            .filter(|column| !column.hidden || column.kinds.any(Kinds::OBJECT))
             .map(|column| {
                 (telling.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
             })

@@ -92,6 +92,26 @@ fn lists_beside_each_other_are_tables_of_their_names() {
 }
 
 #[test]
+fn lists_of_one_name_are_told_apart_by_where_they_are() {
+    let two = r#"{"a":{"result":[{"x":1,"y":"................"}]},"b":{"result":[{"x":2}]},"c":[{"x":3}]}"#;
+    check(two, "SELECT x FROM result", r#"[{"x":1}]"#);
+    check(two, "SELECT x FROM \"b.result\"", r#"[{"x":2}]"#);
+    check(two, "SELECT x FROM c UNION ALL SELECT x FROM items", r#"[{"x":3},{"x":1}]"#);
+}
+
+#[test]
+fn maps_in_records_are_one_column() {
+    let record = |i: usize| format!(r#"{{"id":{i},"files":{{"file{i}.txt":{{"size":{i}}}}}}}"#);
+    let list = format!("[{}]", (0..40).map(record).collect::<Vec<_>>().join(","));
+    check(&list, "SELECT * FROM items WHERE id = 7", r#"[{"id":7,"files":{"file7.txt":{"size":7}}}]"#);
+    check(
+        &list,
+        "SELECT items.id, key FROM items, json_each(files) WHERE value ->> 'size' = 39",
+        r#"[{"id":39,"key":"file39.txt"}]"#,
+    );
+}
+
+#[test]
 fn names_are_told_apart_whatever_their_case() {
     let clash = r#"[{"ID":1,"id":2,"a.b":3,"a":{"b":4}}]"#;
     check(clash, "SELECT * FROM items", r#"[{"ID":1,"id_2":2,"a.b":3,"a.b_2":4}]"#);
@@ -187,6 +207,7 @@ fn what_is_wrong_is_told() {
         ("SELECT id FROM itms", "no such table: itms; did you mean items?"),
         ("SELECT lenght(name) FROM items", "no such function: lenght; did you mean length?"),
         ("SELEC id FROM items", "near \"SELEC\": syntax error"),
+        ("SELECT id FROM items, json_each(tags)", "ambiguous column name: id; did you mean items.id?"),
         ("SELECT 1; SELECT 2", "one statement can be asked at a time"),
         ("DELETE FROM items", "table items may not be modified"),
         ("DROP TABLE items", "not authorized: only SELECT can be asked"),
@@ -200,7 +221,7 @@ fn what_is_wrong_is_told() {
     assert_eq!(
         error.advice(),
         "give one SELECT over these tables (SQLite's SQL): items(id, name, \"price.total\", \"price.currency\", zip, \
-         active, tags, note, item, price, _index); fields(table_name, name, kind, present)"
+         active, tags, note, item, price); fields(table_name, name, kind, present)"
     );
 }
 
