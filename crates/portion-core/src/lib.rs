@@ -19,5 +19,6 @@ pub mod scan;
 pub mod snapshot;
 pub mod span;
 mod stage;
+pub mod tell;
 pub mod tokens;
 pub mod view;
