@@ -20,6 +20,6 @@ pub mod scan;
 pub mod snapshot;
 pub mod span;
 mod stage;
-mod tell;
+pub mod tell;
 pub mod tokens;
 pub mod view;

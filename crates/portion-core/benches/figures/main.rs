@@ -9,6 +9,7 @@ mod follow;
 mod measure;
 mod samples;
 mod table;
+mod tell;
 
 use std::alloc::System;
 
@@ -27,6 +28,7 @@ fn main() {
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);
+    tell::figures(&mut table);
     follow::pages(&mut table);
     follow::texts(&mut table);
     table.print();
