@@ -58,8 +58,6 @@ pub(super) struct Filled {
     pub items: String,
     pub served: usize,
     pub complete: bool,
-    /// Whether writing less of each item makes no difference: they cannot be written this way.
-    pub in_vain: bool,
     pub left_out: LeftOut,
     pub elided: usize,
 }
@@ -87,7 +85,7 @@ impl Page<'_> {
             may_elide: self.spot.view.wanted != Wanted::All,
         };
         for stage in STAGES {
-            while !filled.complete && !filled.in_vain && stage.tighten(&mut how, &case) {
+            while !filled.complete && stage.tighten(&mut how, &case) {
                 if how.stages.last() != Some(&stage.name()) {
                     how.stages.push(stage.name());
                 }
@@ -108,7 +106,6 @@ impl Page<'_> {
             items: String::new(),
             served: 0,
             complete: false,
-            in_vain: false,
             left_out: LeftOut::new(),
             elided: 0,
             shell,
@@ -204,7 +201,7 @@ impl Page<'_> {
         if !left.fits(&items) {
             return None;
         }
-        let filled = Filled { shell, items, served: 1, complete: false, in_vain: false, left_out, elided };
+        let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
         let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
         Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
     }
