@@ -22,7 +22,7 @@ impl Page<'_> {
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
         let first = self.rows.iter_from(self.from).next()?;
         let is_record = Kind::of(first.value.of(self.rows.text)) == Kind::Object;
-        if !self.spot.dense || is_table || self.wanted < 2 || !is_record {
+        if !self.spot.dense || self.is_ranked() || is_table || self.wanted < 2 || !is_record {
             return None;
         }
         let how = How { dense: true, minified: true, stages: vec!["dense"], ..self.as_asked() };

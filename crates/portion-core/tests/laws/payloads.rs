@@ -144,7 +144,7 @@ pub(crate) fn list(dice: &mut Dice) -> String {
 
 /// What of a list could be a table, or all of it.
 fn some_alike(dice: &Dice, items: Vec<Json>) -> Vec<Json> {
-    if dice.aside(&[true, false]) { alike(items) } else { items }
+    if dice.aside(0, &[true, false]) { alike(items) } else { items }
 }
 
 /// The records of a list that name no field twice.
