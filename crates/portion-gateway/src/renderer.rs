@@ -96,7 +96,7 @@ impl Renderer {
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {
         let base = job.base.as_ref().map(|(view, position)| (view, *position));
         let asked = match view::resolve(&job.snapshot, base, &job.request, policy) {
-            Ok(asked) => asked,
+            Ok(asked) => view::rank(&job.snapshot, asked, policy, counter),
             Err(error) => return Rendered::Wrong(error),
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));

@@ -12,7 +12,7 @@ use portion_core::render::{self, Context, First, Portion};
 use portion_core::scan::quote;
 use portion_core::snapshot::{Form, Layout, Snapshot, capture};
 use portion_core::tokens::{TokenCounter, approximate};
-use portion_core::view::{Request, ViewError, resolve};
+use portion_core::view::{Request, ViewError, rank, resolve};
 use portion_gateway::terms::Terms;
 use thiserror::Error;
 
@@ -115,6 +115,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
     let request = options.controls.request(policy)?;
     let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
+    let asked = rank(&snapshot, asked, policy, *counter);
     // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::of("shape"));
     let mint = |position: Position| {
