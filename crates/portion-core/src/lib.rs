@@ -8,6 +8,7 @@
 
 pub mod chunk;
 pub mod cursor;
+pub mod find;
 pub mod nearest;
 pub mod path;
 pub mod payload;

@@ -5,6 +5,7 @@
 
 mod capture;
 mod decide;
+mod find;
 mod follow;
 mod measure;
 mod samples;
@@ -29,5 +30,6 @@ fn main() {
     decide::figures(&mut table);
     follow::pages(&mut table);
     follow::texts(&mut table);
+    find::figures(&mut table);
     table.print();
 }
