@@ -42,6 +42,12 @@ impl Candidates {
         Self { spelled, escapes: Finder::new(escapes).into_owned(), next: [None; 2] }
     }
 
+    /// Where any of an expression's matches may be, none of which holds a character that JSON must escape.
+    pub(super) fn like(engine: Engine) -> Self {
+        let escapes = Finder::new("\\u").into_owned();
+        Self { spelled: Spelled::Like(Box::new(engine)), escapes, next: [None; 2] }
+    }
+
     /// The first one from a byte on; the bytes asked for ascend.
     pub(super) fn from(
         &mut self,

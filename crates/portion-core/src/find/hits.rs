@@ -30,10 +30,15 @@ impl Hits {
         }
     }
 
+    /// How many items there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.most.saturating_sub(self.rest.len())
+    }
+
     /// Counts matches of which the items are there already.
     pub(super) fn add_all(&mut self, matches: usize, items: Vec<String>) {
         self.matches += matches;
-        let room = self.most.saturating_sub(self.rest.len());
+        let room = self.room();
         self.rest.extend(items.into_iter().take(room));
     }
 }

@@ -1,6 +1,7 @@
 //! Matches in the names of members, where no value matches.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher as _};
 
 use super::FindError;
 use super::candidates::Candidates;
@@ -13,9 +14,6 @@ use super::pattern::Matcher;
 use super::records::Records;
 use super::value::said;
 use crate::snapshot::{Layout, List};
-
-/// Names that are told apart.
-const NAMES: usize = 1_000;
 
 /// Looks through the names of the fields of a list: a match is a field, told by the first record that has it and by how
 /// many times it is there.
@@ -39,8 +37,9 @@ pub(super) fn search(
             }
         }
     }
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut seen: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<Field> = Vec::new();
+    let most = hits.room();
     let mut candidates = Candidates::of(matcher);
     records.each_candidate(&mut candidates, fuel, &mut |record, candidates, fuel| {
         let mut leaves = Leaves::of(text, record.value, &[]);
@@ -50,8 +49,10 @@ pub(super) fn search(
             && matcher.find(&name, 0, fuel)?.is_some()
         {
             let mut item = Item::default();
-            item.text("path", &records.path_to(&record));
-            value_after(text, key, &mut item);
+            if found.len() < most {
+                item.text("path", &records.path_to(&record));
+                value_after(text, key, &mut item);
+            }
             found.push(Field { exact: matcher.is_all_of(&name), count: 1, item });
         }
         while let Some(token) = leaves.next() {
@@ -65,21 +66,29 @@ pub(super) fn search(
                 continue;
             }
             let field = leaves.field();
-            if let Some(at) = seen.get(&field) {
-                found[*at].count += 1;
-            } else if seen.len() < NAMES {
-                let mut item = Item::default();
+            let mut hasher = DefaultHasher::new();
+            hasher.write(field.as_bytes());
+            let at = *seen.entry(hasher.finish()).or_insert(found.len());
+            if let Some(known) = found.get_mut(at) {
+                known.count += 1;
+                continue;
+            }
+            let mut item = Item::default();
+            if found.len() < most {
                 // What leads to the record always leads there; a field further inside may have a namesake before it.
                 item.text("path", &records.path_to(&record));
                 item.text("in", &field);
                 value_after(text, key, &mut item);
-                seen.insert(field, found.len());
-                found.push(Field { exact: matcher.is_all_of(&name), count: 1, item });
             }
+            found.push(Field { exact: matcher.is_all_of(&name), count: 1, item });
         }
         Ok(())
     })?;
-    for Field { exact, count, mut item } in found {
+    for (at, Field { exact, count, mut item }) in found.into_iter().enumerate() {
+        if at >= most {
+            hits.add_all(1, Vec::new());
+            continue;
+        }
         hits.add(exact, || {
             if count > 1 {
                 item.number("count", count);

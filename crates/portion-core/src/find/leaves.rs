@@ -16,6 +16,8 @@ pub(super) struct Leaves<'a> {
     at: usize,
     end: usize,
     frames: Vec<Frame>,
+    /// How many of those are arrays.
+    arrays: usize,
     /// Containers that are passed over.
     skips: &'a [Span],
 }
@@ -46,7 +48,7 @@ impl<'a> Leaves<'a> {
     /// A walk over the value at a span.
     pub(super) fn of(text: &'a str, value: Span, skips: &'a [Span]) -> Self {
         let end = (value.end as usize).min(text.len());
-        Self { text, at: value.start as usize, end, frames: Vec::new(), skips }
+        Self { text, at: value.start as usize, end, frames: Vec::new(), arrays: 0, skips }
     }
 
     /// Where the innermost container begins.
@@ -63,6 +65,9 @@ impl<'a> Leaves<'a> {
     pub(super) fn field(&self) -> String {
         let mut field = String::new();
         for frame in self.frames.iter().take(STEPS).filter(|frame| frame.object) {
+            if frame.key.len() > PATH {
+                break;
+            }
             if !field.is_empty() {
                 field.push('.');
             }
@@ -79,6 +84,9 @@ impl<'a> Leaves<'a> {
     pub(super) fn pointer(&self, without: usize) -> String {
         let mut path = String::new();
         for frame in self.frames.iter().take(self.frames.len().saturating_sub(without).min(STEPS)) {
+            if frame.key.len() > PATH {
+                break;
+            }
             let step =
                 if frame.object { pointer::step(frame.key.of(self.text)) } else { frame.index.to_string() };
             if path.len() + step.len() > PATH {
@@ -102,7 +110,7 @@ impl<'a> Leaves<'a> {
 
     /// Whether some of the containers around here are arrays.
     pub(super) fn in_array(&self) -> bool {
-        self.frames.iter().any(|frame| !frame.object)
+        self.arrays > 0
     }
 }
 
@@ -123,10 +131,12 @@ impl Iterator for Leaves<'_> {
                     }
                     let object = bytes[start] == b'{';
                     let key = Span::default();
+                    self.arrays += usize::from(!object);
                     self.frames.push(Frame { start: start as u32, object, key_next: object, key, index: 0 });
                 }
                 b'}' | b']' => {
-                    self.frames.pop();
+                    let object = self.frames.pop().is_none_or(|frame| frame.object);
+                    self.arrays -= usize::from(!object);
                 }
                 b',' => {
                     if let Some(frame) = last {

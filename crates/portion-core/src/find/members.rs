@@ -23,6 +23,7 @@ const TEXT: usize = 600;
 const NEAR: usize = 4 << 10;
 /// Its fields that are shown, and bytes of each.
 const FIELDS: usize = 6;
+const MEMBERS: usize = 16;
 const SHORT: usize = 80;
 
 /// The values of a JSON text, but for those at some spans.
@@ -46,7 +47,6 @@ impl Values<'_> {
         &self,
         matcher: &mut Matcher,
         hits: &mut Hits,
-        most: usize,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
         let mut candidates = Candidates::of(matcher);
@@ -62,7 +62,7 @@ impl Values<'_> {
             }
             let said = said(value.of(self.text));
             if said.len() > TEXT && said.contains('\n') {
-                let places = text::places(&said, matcher, most, fuel)?;
+                let places = text::places(&said, matcher, hits.room(), fuel)?;
                 if places.matches > 0 {
                     let around = Around::of(self.context, places.matches);
                     let path = format!("{}{}", self.path, walk.pointer());
@@ -192,12 +192,14 @@ impl<'a> Walk<'a> {
         let mut reader = Reader::new(near);
         reader.enter_object().ok()?;
         let mut record = String::from("{");
-        let mut fields = 0;
+        let (mut fields, mut members) = (0, 0);
         while fields < FIELDS
+            && members < MEMBERS
             && let Ok(Some(key)) = reader.next_key()
             && let Ok(member) = reader.skip()
         {
             let spelled = member.of(near);
+            members += 1;
             let own = start + member.start as usize == value.start as usize;
             if own || spelled.len() > SHORT || Kind::of(spelled).is_container() || spelled == "null" {
                 continue;

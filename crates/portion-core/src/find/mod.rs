@@ -161,7 +161,11 @@ impl Scope<'_> {
             if ranked.matches > 0 {
                 let holding = words.into_iter().zip(ranked.holding.into_iter().map(Value::from));
                 let also = [("searched", "words".into()), ("words", Value::Object(holding.collect()))];
-                return Ok(Found::of(&ranked.items, ranked.matches, &also));
+                let mut found = Found::of(&ranked.items, ranked.matches, &also);
+                if ranked.items.len() < ranked.matches {
+                    found.also.insert("kept".into(), ranked.items.len().into());
+                }
+                return Ok(found);
             }
         }
         Ok(Found::nothing("text"))
@@ -192,7 +196,7 @@ impl Scope<'_> {
                     if let Some(records) = &looked.records {
                         records.search(sought, &mut hits, fuel)?;
                     }
-                    looked.values().search(sought, &mut hits, self.most, fuel)?;
+                    looked.values().search(sought, &mut hits, fuel)?;
                 }
                 (Form::List(list), In::Keys) => {
                     if let Some(records) = &looked.records {

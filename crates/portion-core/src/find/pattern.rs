@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::FindError;
 use super::engine::Engine;
 use super::fuel::Fuel;
-use super::literal::Literal;
+use super::literal::{Literal, is_unspaced};
 
 /// Bytes that a pattern may have.
 const LONGEST: usize = 4 << 10;
@@ -62,9 +62,12 @@ impl<'a> Pattern<'a> {
         Some(Matcher::Regex(Box::new(engine), Some(self.literal.clone())))
     }
 
-    /// Its words in lower case, each once.
+    /// Its words in lower case, each once; none where it is written as one.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
+        if !self.text.trim().contains(|c: char| c.is_whitespace() || is_unspaced(c)) {
+            return words;
+        }
         for word in self.text.unicode_words().map(str::to_lowercase) {
             if words.len() < WORDS && !words.contains(&word) {
                 words.push(word);

@@ -20,6 +20,8 @@ use crate::snapshot::{Form, Item, Text};
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
+/// Units that are ranked; more are counted.
+const RANKED: usize = 100_000;
 
 /// What was found of some words.
 pub(super) struct Ranked {
@@ -49,40 +51,54 @@ enum Place {
     Value(String),
 }
 
-/// How much there is of what units are made of.
-#[derive(Default)]
-struct Extent {
-    units: usize,
+/// The units that were looked through.
+struct Units {
+    /// Those that hold any of the words, as many as are ranked.
+    ranked: Vec<Unit>,
+    /// All that hold any of the words, and each.
+    matches: usize,
+    holding: Vec<usize>,
+    /// How many there are, and of how many bytes.
+    all: usize,
     bytes: usize,
+}
+
+impl Units {
+    fn push(&mut self, unit: Unit) {
+        self.matches += 1;
+        for (holding, count) in self.holding.iter_mut().zip(&unit.counts) {
+            *holding += usize::from(*count > 0);
+        }
+        if self.ranked.len() < RANKED {
+            self.ranked.push(unit);
+        }
+    }
+
+    fn score(&self, unit: &Unit) -> f64 {
+        let all = self.all.max(self.matches) as f64;
+        let average = (self.bytes as f64 / all).max(1.0);
+        let norm = K1 * (1.0 - B + B * unit.bytes as f64 / average);
+        let of_word = |(count, holding): (&u16, &usize)| {
+            let (count, holding) = (f64::from(*count), *holding as f64);
+            let weight = ((all - holding + 0.5) / (holding + 0.5)).ln_1p();
+            weight * count * (K1 + 1.0) / (count + norm)
+        };
+        unit.counts.iter().zip(&self.holding).map(of_word).sum()
+    }
 }
 
 /// Looks for words, of which there are some.
 pub(super) fn ranked(scope: &Scope<'_>, words: &[String], fuel: &mut Fuel) -> Result<Ranked, FindError> {
     let mut search = Search::new(words)?;
-    let mut extent = Extent::default();
-    let mut units: Vec<Unit> = Vec::new();
+    let holding = vec![0; words.len()];
+    let mut units = Units { ranked: Vec::new(), matches: 0, holding, all: 0, bytes: 0 };
     for (at, looked) in scope.looked.iter().enumerate() {
-        search.through(at, looked, &mut extent, &mut units, fuel)?;
+        search.through(at, looked, &mut units, fuel)?;
     }
-    let holding: Vec<usize> =
-        (0..words.len()).map(|word| units.iter().filter(|unit| unit.counts[word] > 0).count()).collect();
-    let mut order: Vec<(f64, usize)> =
-        units.iter().map(|unit| score(unit, &holding, &extent)).zip(0..).collect();
+    let mut order: Vec<(f64, &Unit)> = units.ranked.iter().map(|unit| (units.score(unit), unit)).collect();
     order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let items = order.iter().take(scope.most).map(|(_, at)| item(scope, &units[*at])).collect();
-    Ok(Ranked { items, matches: units.len(), holding })
-}
-
-fn score(unit: &Unit, holding: &[usize], extent: &Extent) -> f64 {
-    let units = extent.units.max(1) as f64;
-    let average = (extent.bytes as f64 / units).max(1.0);
-    let norm = K1 * (1.0 - B + B * unit.bytes as f64 / average);
-    let of_word = |(count, holding): (&u16, &usize)| {
-        let (count, holding) = (f64::from(*count), *holding as f64);
-        let weight = ((units - holding + 0.5).max(0.5) / (holding + 0.5)).ln_1p();
-        weight * count * (K1 + 1.0) / (count + norm)
-    };
-    unit.counts.iter().zip(holding).map(of_word).sum()
+    let items = order.iter().take(scope.most).map(|(_, unit)| item(scope, unit)).collect();
+    Ok(Ranked { items, matches: units.matches, holding: units.holding })
 }
 
 fn item(scope: &Scope<'_>, unit: &Unit) -> String {
@@ -105,6 +121,8 @@ type Counted = (Vec<u16>, Range<usize>);
 /// The words, ready to be looked for.
 struct Search<'a> {
     words: &'a [String],
+    /// Any of them, as an expression.
+    pattern: String,
     matcher: Matcher,
 }
 
@@ -113,8 +131,9 @@ impl<'a> Search<'a> {
         let mut longest: Vec<&String> = words.iter().collect();
         longest.sort_by_key(|word| std::cmp::Reverse(word.len()));
         let escaped: Vec<String> = longest.into_iter().map(|word| regex_syntax::escape(word)).collect();
-        let engine = Engine::new(&escaped.join("|"), true)?;
-        Ok(Self { words, matcher: Matcher::Regex(Box::new(engine), None) })
+        let pattern = escaped.join("|");
+        let matcher = Matcher::Regex(Box::new(Engine::new(&pattern, true)?), None);
+        Ok(Self { words, pattern, matcher })
     }
 
     /// The next word from a byte on: which, and where.
@@ -162,18 +181,17 @@ impl<'a> Search<'a> {
         &mut self,
         subject: usize,
         looked: &Looked<'_>,
-        extent: &mut Extent,
-        units: &mut Vec<Unit>,
+        units: &mut Units,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
         let text: &str = &looked.subject.text;
         match &looked.subject.form {
-            Form::Text(index) => self.passages(text, index, subject, extent, units, fuel),
+            Form::Text(index) => self.passages(text, index, subject, units, fuel),
             Form::List(list) => {
-                extent.units += list.len();
-                extent.bytes += list.span.len();
+                units.all += list.len();
+                units.bytes += list.span.len();
                 let Some(records) = &looked.records else { return Ok(()) };
-                let mut candidates = Candidates::of(&self.matcher);
+                let mut candidates = Candidates::like(Engine::new(&self.pattern, true)?);
                 records.each_candidate(&mut candidates, fuel, &mut |item, _, fuel| {
                     if let Some((hit, counts)) = self.in_record(text, &item, fuel)? {
                         let bytes = item.value.len();
@@ -181,9 +199,9 @@ impl<'a> Search<'a> {
                     }
                     Ok(())
                 })?;
-                self.values(&looked.values(), subject, extent, units, fuel)
+                self.values(&looked.values(), subject, units, fuel)
             }
-            Form::Object(_) => self.values(&looked.values(), subject, extent, units, fuel),
+            Form::Object(_) => self.values(&looked.values(), subject, units, fuel),
         }
     }
 
@@ -192,17 +210,16 @@ impl<'a> Search<'a> {
         text: &str,
         index: &Text,
         subject: usize,
-        extent: &mut Extent,
-        units: &mut Vec<Unit>,
+        units: &mut Units,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
         let paragraphs = matches!(index.chunker.name(), "prose" | "markdown");
-        extent.units += if paragraphs {
+        units.all += if paragraphs {
             1 + memchr::memmem::find_iter(text.as_bytes(), "\n\n").count()
         } else {
             index.line_count()
         };
-        extent.bytes += text.len();
+        units.bytes += text.len();
         let (mut from, mut open): (usize, Option<Unit>) = (0, None);
         while let Some((word, found)) = self.next(text, from, fuel)? {
             from = found.end;
@@ -211,13 +228,15 @@ impl<'a> Search<'a> {
                 let range = text::unit(text, found.start, paragraphs);
                 let (bytes, counts) = (range.len(), vec![0; self.words.len()]);
                 let place = Place::Passage(range, found.start);
-                units.extend(open.replace(Unit { subject, place, bytes, counts }));
+                if let Some(unit) = open.replace(Unit { subject, place, bytes, counts }) {
+                    units.push(unit);
+                }
             }
             if let Some(unit) = &mut open {
                 unit.counts[word] = unit.counts[word].saturating_add(1);
             }
         }
-        units.extend(open);
+        open.into_iter().for_each(|unit| units.push(unit));
         Ok(())
     }
 
@@ -254,14 +273,13 @@ impl<'a> Search<'a> {
         &mut self,
         values: &Values<'_>,
         subject: usize,
-        extent: &mut Extent,
-        units: &mut Vec<Unit>,
+        units: &mut Units,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
         let mut all = Ok(());
         values.each(&mut |value, write| {
-            extent.units += 1;
-            extent.bytes += value.len();
+            units.all += 1;
+            units.bytes += value.len();
             match self.counts(value, fuel) {
                 Ok(None) => true,
                 Ok(Some((counts, first))) => {
