@@ -18,6 +18,8 @@ const WHOLE: usize = 600;
 /// Matches up to which each is shown with much around it, and up to which with the next line.
 const FEW: usize = 3;
 const SEVERAL: usize = 10;
+/// Matches up to which those that are lines of their own are read on from.
+const HEADINGS: usize = 50;
 /// Characters and lines after a match where there are few, at least; and at most.
 const AMPLE: (usize, usize) = (300, 2);
 const MOST: (usize, usize) = (800, 12);
@@ -146,6 +148,8 @@ pub(super) fn items(
     let prose = matches!(index.chunker.name(), "prose" | "markdown");
     let mut shown: Vec<Shown> = Vec::new();
     for found in &places.kept {
+        let heads = !matches!(around, Around::Asked(_)) && reads_on(text, found, places.matches);
+        let around = if heads { Around::Ample } else { around };
         let mut next = show(text, found, around, prose);
         match shown.last_mut() {
             // Lines that are shown already bring what is around them along, as long as there is room.
@@ -240,6 +244,14 @@ fn item(text: &str, index: &Text, shown: &Shown, path: &str, byte: bool) -> Stri
     }
     item.text("text", &excerpt::told(&text[shown.range.clone()], shown.cut));
     item.finish()
+}
+
+/// Whether a line says nothing but what was looked for, as headings do: what is wanted is what follows.
+fn reads_on(text: &str, found: &Range<usize>, matches: usize) -> bool {
+    let line = Line::of(text, found.start).range;
+    let said =
+        |text: &str| text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | ':')).len();
+    matches <= HEADINGS && found.end <= line.end && said(&text[line]) == said(&text[found.clone()])
 }
 
 /// What is shown of a match.

@@ -192,8 +192,8 @@ impl<'a> Search<'a> {
                 units.bytes += list.span.len();
                 let Some(records) = &looked.records else { return Ok(()) };
                 let mut candidates = Candidates::like(Engine::new(&self.pattern, true)?);
-                records.each_candidate(&mut candidates, fuel, &mut |item, _, fuel| {
-                    if let Some((hit, counts)) = self.in_record(text, &item, fuel)? {
+                records.each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
+                    if let Some((hit, counts)) = self.in_record(text, &item, candidates, fuel)? {
                         let bytes = item.value.len();
                         units.push(Unit { subject, place: Place::Record(item, hit), bytes, counts });
                     }
@@ -245,12 +245,17 @@ impl<'a> Search<'a> {
         &mut self,
         text: &str,
         item: &Item,
+        candidates: &mut Candidates,
         fuel: &mut Fuel,
     ) -> Result<Option<(Hit, Vec<u16>)>, FindError> {
         let mut leaves = Leaves::of(text, item.value, &[]);
         let mut found: Option<(Hit, Vec<u16>)> = None;
         while let Some(token) = leaves.next() {
             let Token::Value(value) = token else { continue };
+            let Some(next) = candidates.from(text, value.start as usize, fuel)? else { break };
+            if next >= value.end as usize {
+                continue;
+            }
             let Some((counts, first)) = self.counts(&said(value.of(text)), fuel)? else { continue };
             if let Some((_, all)) = &mut found {
                 all.iter_mut().zip(counts).for_each(|(all, more)| *all = all.saturating_add(more));

@@ -51,7 +51,7 @@ fn neighbours_that_are_asked_for_are_given_and_merged() {
 
 #[test]
 fn lines_are_counted_and_occurrences_told_where_they_differ() {
-    let text = "a a\nb\na\n".repeat(10);
+    let text = "a a\nb\nc a\n".repeat(10);
     let found = ask(&text, &Ask::new("a")).expect("valid");
     assert_eq!(
         (found.matches, found.also.get("occurrences").and_then(serde_json::Value::as_u64)),
@@ -187,4 +187,19 @@ fn what_is_wrong_is_said() {
         told(ask("x", &Ask { fields: Some("id"), ..Ask::new("x") })),
         "query_invalid: fields does not apply here: this is text, without fields; leave fields out; use section, path, startLine/endLine or raw"
     );
+}
+
+#[test]
+fn a_heading_is_read_on_from() {
+    let text = format!(
+        "# Guide\n\n- [Setup](#setup)\n{}\n## Setup\n\nInstall it.\n",
+        "See Setup first.\n\n".repeat(12)
+    );
+    let found = ask(&text, &Ask::new("Setup")).expect("valid");
+    assert!(
+        found.json.starts_with(r#"[{"line":3,"text":"- [Setup](#setup)"},{"line":4,"text":"See"#),
+        "{}",
+        found.json
+    );
+    assert!(found.json.ends_with(r###"## Setup\n\nInstall it."}]"###), "{}", found.json);
 }
