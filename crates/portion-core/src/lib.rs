@@ -8,6 +8,7 @@
 
 pub mod chunk;
 pub mod cursor;
+pub mod entry;
 pub mod find;
 pub mod nearest;
 pub mod path;
@@ -20,5 +21,6 @@ pub mod scan;
 pub mod snapshot;
 pub mod span;
 mod stage;
+mod tell;
 pub mod tokens;
 pub mod view;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use clap::Args;
-use portion_core::policy::{Given, LEAST_BUDGET, PolicyError, Room};
+use clap::{Args, ValueEnum};
+use portion_core::policy::{self, Given, LEAST_BUDGET, PolicyError, Room};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::client::{Limit, Preset};
 use portion_gateway::terms::Rules;
@@ -56,7 +56,10 @@ pub(crate) struct Limits {
     /// Share of the budget from which a reply names a narrower call (default: 0.8)
     #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
-    /// Aim at smaller replies: replyTarget 1200, hardCap 4000
+    /// How records are written in text: objects, as they came, or auto, as a table where that costs less
+    #[arg(long, value_name = "HOW", env = "PORTION_ROWS", hide_env_values = true)]
+    rows: Option<Rows>,
+    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto
     #[arg(long)]
     lean: bool,
     /// Whose limits to stay below where nothing else is given: none, auto (those of the client that asks, if it is
@@ -66,6 +69,24 @@ pub(crate) struct Limits {
     /// What counts tokens: auto, o200k, cl100k, claude, chars4 or len4
     #[arg(long, value_name = "NAME", env = "PORTION_TOKENIZER", default_value_t = Tokenizer::Auto, hide_env_values = true)]
     pub(crate) tokenizer: Tokenizer,
+}
+
+/// How records are written in text.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Rows {
+    /// As they came
+    Objects,
+    /// As a table where that costs less
+    Auto,
+}
+
+impl From<Rows> for policy::Rows {
+    fn from(rows: Rows) -> Self {
+        match rows {
+            Rows::Objects => Self::Objects,
+            Rows::Auto => Self::Auto,
+        }
+    }
 }
 
 /// How long, and how much, payloads are kept for follow-ups.
@@ -112,6 +133,7 @@ impl Limits {
             chunk_size: self.chunk_size,
             chunk_lines: self.chunk_lines,
             warn_at: self.warn_at,
+            rows: self.rows.map(Into::into),
             lean: self.lean,
         }
     }

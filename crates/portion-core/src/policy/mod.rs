@@ -44,6 +44,18 @@ pub struct Policy {
     pub chunk_lines: usize,
     /// Share of the budget from which a reply names a narrower call.
     pub warn_at: f64,
+    /// How the records of a page are written.
+    pub rows: Rows,
+}
+
+/// How the records of a page are written in text. What is for programs is always as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// As the upstream wrote them.
+    #[default]
+    Objects,
+    /// As a table, columns once, where that costs less.
+    Auto,
 }
 
 impl Default for Policy {
@@ -64,6 +76,7 @@ impl Default for Policy {
             chunk_size: 2_000,
             chunk_lines: 200,
             warn_at: 0.8,
+            rows: Rows::Objects,
         }
     }
 }
@@ -99,10 +112,17 @@ pub enum PolicyError {
 }
 
 impl Policy {
-    /// The profile `lean`: replies to oversized payloads aim lower.
+    /// The profile `lean`: replies to oversized payloads aim lower, and write records as tables where that costs less.
     #[must_use]
     pub fn lean(self) -> Self {
-        Self { reply_target: 1_200, hard_cap: self.token_budget_threshold.max(4_000), ..self }
+        let hard_cap = self.token_budget_threshold.max(4_000);
+        Self { reply_target: 1_200, hard_cap, rows: Rows::Auto, ..self }
+    }
+
+    /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
+    /// of a reply that aims low, little of one that is to show a page.
+    pub(crate) fn telling(&self, tokens: usize) -> usize {
+        if self.reply_target < self.token_budget_threshold { tokens * 9 / 20 } else { tokens / 8 }
     }
 
     /// Checks that the limits can be obeyed together.

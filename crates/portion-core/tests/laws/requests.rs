@@ -1,6 +1,6 @@
 //! Requests and limits at random.
 
-use portion_core::policy::Policy;
+use portion_core::policy::{Policy, Rows};
 use portion_core::scan::quote;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
@@ -30,6 +30,7 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         chunk_size: dice.pick(&[100, 500, 2_000]),
         chunk_lines: dice.pick(&[1, 20, 200]),
         warn_at: 0.8,
+        rows: dice.aside(&[Rows::Objects, Rows::Auto]),
     };
     policy.validate().expect("limits that can be");
     policy
