@@ -86,8 +86,8 @@ impl Page<'_> {
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
             dense: how.dense,
-            may_condense: self.spot.view.wanted == Wanted::Best,
-            may_elide: self.spot.view.wanted != Wanted::All,
+            may_condense: self.spot.view.wanted == Wanted::Best && !self.spot.answers,
+            may_elide: self.spot.view.wanted != Wanted::All && !self.spot.answers,
         };
         for stage in STAGES {
             while !filled.complete && !filled.in_vain && stage.tighten(&mut how, &case) {
