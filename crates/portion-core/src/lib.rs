@@ -9,6 +9,7 @@
 pub mod chunk;
 pub mod cursor;
 pub mod entry;
+pub mod find;
 pub mod nearest;
 pub mod path;
 pub mod payload;

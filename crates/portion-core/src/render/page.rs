@@ -87,14 +87,16 @@ impl Page<'_> {
     pub(super) fn laddered(&self, mut how: How, room: &Room<'_>) -> (Filled, How) {
         let mut filled = self.fill(&how, room);
         let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
+        // What answers a question, or was ranked for one, is shown as it is, if less of it.
+        let whole = self.is_ranked() || self.spot.answers;
         let case = Case {
             rows: self.rows,
             items: self.wanted,
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
             dense: how.dense,
-            may_condense: self.spot.view.wanted == Wanted::Best && !self.is_ranked(),
-            may_elide: self.spot.view.wanted != Wanted::All && !self.is_ranked(),
+            may_condense: self.spot.view.wanted == Wanted::Best && !whole,
+            may_elide: self.spot.view.wanted != Wanted::All && !whole,
         };
         for stage in STAGES {
             while !filled.complete && stage.tighten(&mut how, &case) {
