@@ -3,7 +3,7 @@
 
 use super::line::Line;
 use super::mark::Marker;
-use super::stamp::{Stamp, goes_on, stamp};
+use super::stamp::{Stamp, goes_on, is_cue, stamp};
 use super::{Chunker, Mark, Rank, Sample, Window, sentence};
 
 /// The one kind of text that consists of entries.
@@ -38,17 +38,25 @@ impl Chunker for Log {
     fn marks(&self, window: &Window) -> Vec<Mark> {
         let begins = Begins(usual(window.lines()));
         let mut marker = Marker::default();
+        let mut above = 0;
         for line in window.lines() {
-            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
             if line.is_blank() {
                 marker.blank(&line);
-            } else if begins.an_entry(line.text) {
+                continue;
+            }
+            let indent = line.indent();
+            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
+            if begins.an_entry(line.text) {
                 marker.begin(&line, Rank::Unit);
             } else if marker.after_gap() || unusual() {
                 marker.begin(&line, Rank::Part(0));
-            } else {
+            } else if indent > above {
+                // The second line of a frame, or the first frame of what was thrown.
                 marker.go_on();
+            } else {
+                marker.begin(&line, Rank::part(1 + indent));
             }
+            above = indent;
         }
         let mut marks = marker.finish();
         sentence::mark_long_lines(window.lines(), window.text, &mut marks);
@@ -69,6 +77,16 @@ impl Begins {
     /// Whether an entry begins with this line.
     pub(crate) fn an_entry(self, line: &str) -> bool {
         stamp(line).is_some_and(|stamp| stamp == self.0 || stamp == Stamp::Time)
+    }
+
+    /// Whether a line begins with a time, and so an entry in any log.
+    pub(crate) fn with_time(line: &str) -> bool {
+        stamp(line) == Some(Stamp::Time)
+    }
+
+    /// Whether no entry begins with a line, however it begins.
+    pub(crate) fn never(line: &str) -> bool {
+        is_cue(line)
     }
 }
 
