@@ -64,14 +64,15 @@ impl Making {
             }
             Form::Object(members) => self.object(path, text, members.span),
             Form::Text(index) => {
-                if let Some(delimiter) = looks_like_csv(text) {
+                let is_log = portion_core::entry::entries(text, index).is_some();
+                if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log) {
                     self.add("items", CsvOf { text: text.clone(), delimiter });
                 }
                 self.add("lines", LinesOf(text.clone()));
                 if index.has_headings() {
                     self.add("sections", SectionsOf(text.clone()));
                 }
-                if portion_core::entry::entries(text, index).is_some() {
+                if is_log {
                     self.add("entries", EntriesOf { text: text.clone(), index: Arc::clone(index) });
                 }
             }
@@ -134,9 +135,8 @@ impl Making {
 
 /// A name that SQLite takes for a table.
 fn table_name(name: &str) -> String {
-    let name = name.replace('\0', "\u{fffd}");
     // Reserved: <https://www.sqlite.org/fileformat2.html#internal_schema_objects>
-    if name.to_ascii_lowercase().starts_with("sqlite_") { format!("_{name}") } else { name }
+    if name.to_ascii_lowercase().starts_with("sqlite_") { format!("_{name}") } else { name.to_owned() }
 }
 
 /// The last step of a JSON Pointer, where it is a name.

@@ -56,8 +56,7 @@ impl Column {
             _ => "BLOB",
         };
         let hidden = if self.hidden { " HIDDEN" } else { "" };
-        // A name ends at a NUL for C.
-        let name = self.name.replace('\0', "\u{fffd}").replace('"', "\"\"");
+        let name = self.name.replace('"', "\"\"");
         let collation = if self.ignores_case { " COLLATE NOCASE" } else { "" };
         format!("\"{name}\" {kind}{hidden}{collation}")
     }
@@ -133,11 +132,10 @@ pub(crate) struct Names {
 impl Names {
     /// The name, or the name with the first number from 2 that makes it unlike the others.
     pub(crate) fn unique(&mut self, name: &str) -> String {
+        // A name ends at a NUL for C.
+        let name = &name.replace('\0', "\u{fffd}");
         let free = |name: &str| !self.taken.contains(&name.to_lowercase());
-        let name = match name {
-            "" => "_",
-            name => name,
-        };
+        let name = if name.is_empty() { "_" } else { name };
         let name = if free(name) {
             name.to_owned()
         } else {

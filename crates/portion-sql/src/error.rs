@@ -104,51 +104,12 @@ pub(crate) fn identifier(name: &str) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
-        && !RESERVED.iter().any(|word| word.eq_ignore_ascii_case(name));
+        && !RESERVED.split(' ').any(|word| word.eq_ignore_ascii_case(name));
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
 /// Words that are no names unless in quotes (<https://www.sqlite.org/lang_keywords.html>), of those that fields and
 /// tables are called.
-const RESERVED: [&str; 40] = [
-    "add",
-    "all",
-    "alter",
-    "and",
-    "as",
-    "between",
-    "case",
-    "check",
-    "collate",
-    "commit",
-    "constraint",
-    "create",
-    "default",
-    "delete",
-    "distinct",
-    "drop",
-    "else",
-    "exists",
-    "foreign",
-    "from",
-    "group",
-    "having",
-    "in",
-    "index",
-    "insert",
-    "is",
-    "join",
-    "limit",
-    "not",
-    "null",
-    "on",
-    "or",
-    "order",
-    "primary",
-    "references",
-    "select",
-    "set",
-    "table",
-    "to",
-    "values",
-];
+const RESERVED: &str = "add all alter and as between case check collate commit constraint create default delete \
+    distinct drop else exists foreign from group having in index insert is join limit not null on or order primary \
+    references select set table then to transaction union unique update using values when where";

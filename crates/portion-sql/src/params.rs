@@ -1,7 +1,7 @@
 //! The values of a question's parameters.
 
 use portion_core::nearest::nearest;
-use portion_core::scan::{Kind, Reader};
+use portion_core::scan::Reader;
 use rusqlite::Statement;
 use rusqlite::types::Null;
 
@@ -56,5 +56,5 @@ fn bare(name: &str) -> &str {
 
 fn is_json(text: &str) -> bool {
     let mut reader = Reader::new(text);
-    reader.skip().is_ok() && reader.end().is_ok() && Kind::of(text) == Kind::of(text.trim())
+    reader.skip().is_ok() && reader.end().is_ok()
 }

@@ -3,7 +3,7 @@
 use portion_core::nearest::nearest;
 use rusqlite::{Error, ErrorCode};
 
-use super::permit::FUNCTIONS;
+use super::permit::functions;
 use crate::catalogue::Catalogue;
 use crate::column::Kinds;
 use crate::error::{QueryError, TableColumns, identifier};
@@ -56,7 +56,7 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
         return nearest(name, tables.iter().map(|table| table.name.as_str())).map(|name| identifier(&name));
     }
     if let Some(name) = missing("no such function: ") {
-        return nearest(name, FUNCTIONS.iter().copied().filter(|name| !name.starts_with('-')));
+        return nearest(name, functions().filter(|name| !name.starts_with('-')));
     }
     let ambiguous = missing("ambiguous column name: ");
     let name = ambiguous.or_else(|| missing("no such column: "))?;

@@ -18,15 +18,21 @@ pub(crate) struct CsvOf {
     pub(crate) delimiter: u8,
 }
 
-/// Rows that are looked at to tell.
+/// Rows that are looked at to tell, and bytes; and the rows that it takes.
 const SAMPLE: usize = 20;
+const SAMPLE_BYTES: usize = 64 << 10;
+const FEWEST: usize = 2;
 /// Cells of a row at most.
 const WIDEST: usize = 1_900;
 
 /// The delimiter of a text whose first line names as many columns, each once, as the rows after it have cells.
 pub(crate) fn looks_like(text: &str) -> Option<u8> {
+    // Whole lines of it: a quote that is never closed must not cost all of the text.
+    let most = (0..=SAMPLE_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at))?;
+    let sample = text.get(..most)?;
+    let sample = if most < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
     [b',', b'\t', b';', b'|'].into_iter().find(|delimiter| {
-        let mut rows = Scan::new(text, *delimiter);
+        let mut rows = Scan::new(sample, *delimiter);
         let Some(header) = rows.next() else { return false };
         let mut names: Vec<&str> = header.cells().collect();
         let width = names.len();
@@ -36,15 +42,15 @@ pub(crate) fn looks_like(text: &str) -> Option<u8> {
         if width < 2 || names.len() != width || !names.iter().all(plain) {
             return false;
         }
-        let mut some = false;
-        for _ in 0..SAMPLE {
+        let mut like = 0;
+        while like < SAMPLE {
             let Some(row) = rows.next() else { break };
             if row.len() != width {
                 return false;
             }
-            some = true;
+            like += 1;
         }
-        some
+        like >= FEWEST
     })
 }
 
