@@ -7,11 +7,10 @@ use portion_core::snapshot::{Form, Layout, List, Slice, Snapshot, Subject};
 use portion_core::span::Span;
 use portion_core::view::View;
 
-use crate::cell::Cell;
-use crate::column::{Column, Kinds, Names};
-use crate::limits::Clock;
+use crate::column::Names;
+use crate::fields::FieldsOf;
 use crate::records::{ArrayAt, ListOf, ObjectAt};
-use crate::table::{Row, Rows, Source, Table};
+use crate::table::{Source, Table};
 use crate::text::{CsvOf, EntriesOf, LinesOf, SectionsOf, looks_like_csv};
 
 /// Levels of objects that are looked through for arrays of objects.
@@ -209,52 +208,6 @@ fn arrays_in(reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<
             found.push(array);
         } else {
             return;
-        }
-    }
-}
-
-/// All columns of those tables.
-struct FieldsOf(Vec<Arc<Table>>);
-
-struct Fields {
-    rows: Vec<(String, Column)>,
-    columns: [Column; 4],
-}
-
-impl Source for FieldsOf {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
-        let mut rows = Vec::new();
-        for table in &self.0 {
-            let columns = table.rows(clock)?;
-            rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
-        }
-        let column = |name: &str, kinds| Column::new(name, kinds, rows.len());
-        let columns = [
-            column("table_name", Kinds::TEXT),
-            column("name", Kinds::TEXT),
-            column("kind", Kinds::TEXT),
-            column("present", Kinds::INTEGER),
-        ];
-        Some(Arc::new(Fields { rows, columns }))
-    }
-}
-
-impl Rows for Fields {
-    fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some((table, of)) = self.rows.get(row.at) else { return Cell::Null };
-        match column {
-            0 => Cell::text(table),
-            1 => Cell::text(&of.name),
-            2 => Cell::Text(of.kinds.words().into()),
-            _ => Cell::count(of.present),
         }
     }
 }

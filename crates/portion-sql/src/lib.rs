@@ -8,6 +8,7 @@
 //! | module | subject |
 //! | --- | --- |
 //! | `catalogue` | which tables a view has, and what they are called |
+//! | `fields` | the table of all columns |
 //! | `records` | lists of JSON: their columns, learnt in one pass, and the cells of a row |
 //! | `text` | lines, sections, entries, comma-separated rows |
 //! | `index` | the rows that have a value, for joins |
@@ -22,6 +23,7 @@ mod cell;
 mod column;
 mod engine;
 mod error;
+mod fields;
 mod forgive;
 mod functions;
 mod index;
