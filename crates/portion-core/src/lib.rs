@@ -15,6 +15,7 @@ pub mod payload;
 mod pointer;
 pub mod policy;
 pub mod projection;
+pub mod redact;
 pub mod render;
 pub mod scan;
 pub mod snapshot;
