@@ -104,7 +104,7 @@ impl Renderer {
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
         let Caller { read_tool, read_uri, .. } = &job.caller;
-        let cx = Context { policy, counter, mint: &mint, read_tool, read_uri: *read_uri };
+        let cx = Context { policy, counter, mint: &mint, read_tool, query_tool: None, read_uri: *read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {

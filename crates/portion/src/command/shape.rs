@@ -121,7 +121,14 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let mint = |position: Position| {
         Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
     };
-    let cx = Context { policy, counter: *counter, mint: &mint, read_tool: "portion_read", read_uri: None };
+    let cx = Context {
+        policy,
+        counter: *counter,
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
     let reply = render::first(&snapshot, &asked, &cx);
     if options.explain {
         explain(&snapshot, &reply, policy, *counter, asked.tokens);
