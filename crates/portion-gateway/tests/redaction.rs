@@ -11,7 +11,7 @@ use portion_core::redact::Redact;
 use portion_core::snapshot::STRUCTURED;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent, Reply};
+use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::MemoryStore;
@@ -26,7 +26,8 @@ fn gateway() -> Gateway {
 
 async fn answer(gateway: &Gateway, intent: Intent) -> Reply {
     let terms = Arc::clone(gateway.rules().terms(None));
-    let caller = Caller { scope: Scope::of("ada"), terms, read_tool: "portion_read".into(), read_uri: None };
+    let scope = Scope::of("ada");
+    let caller = Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None };
     gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
 }
 
@@ -73,6 +74,30 @@ async fn follow_ups_and_bytes_as_they_are_do_without() {
         }
         let (said, notice) = shown(answer(&gateway, Intent::Follow { request }).await);
         assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn questions_are_asked_of_what_is_left() {
+    let gateway = gateway();
+    let item = |n: usize| format!("{{\"id\":{n},\"pin\":{n},\"wifiPassword\":\"hunter{n}\"}}");
+    let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
+    let (_, notice) = shown(fresh(&gateway, text(list)).await);
+    let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
+    let find = Ask::Find { pattern: "hunter7".into(), context: None, fields: None };
+    let sql = "SELECT id AS token, \"wifiPassword\" AS w FROM items WHERE id < 3";
+    for (ask, expect) in [(find, 0), (Ask::Sql { sql: sql.into(), params: vec![] }, 3)] {
+        let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
+        let reply = answer(&gateway, Intent::Query { request, ask }).await;
+        let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };
+        let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
+        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["pin", "wifiPassword"]), "{notice}");
+        let pieces: String = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();
+        assert_eq!(
+            (pieces.contains("hunter"), pieces.matches("[redacted]").count()),
+            (false, expect),
+            "{pieces}"
+        );
     }
 }
 

@@ -61,6 +61,14 @@ pub(crate) struct Limits {
     /// How records are written in text: objects, as they came, or auto, as a table where that costs less
     #[arg(long, value_name = "HOW", env = "PORTION_ROWS", hide_env_values = true)]
     rows: Option<Rows>,
+    /// In which order a list is shown that nobody asked to be in any: by score where every record has one (ranked), where
+    /// the records are what retrieval brings (auto, the default), or as it came (plain)
+    #[arg(long, value_name = "NAME", env = "PORTION_STRATEGY", hide_env_values = true)]
+    strategy: Option<Strategy>,
+    /// Which of ranked records are shown: the best until the next would exceed the budget (stop, the default), those that
+    /// do not fit passed over (skip), or the best by score, then those that score most for what they cost (value)
+    #[arg(long, value_name = "NAME", env = "PORTION_FILL", hide_env_values = true)]
+    fill: Option<Fill>,
     /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets
     #[arg(long)]
     lean: bool,
@@ -91,6 +99,48 @@ impl From<Rows> for policy::Rows {
         match rows {
             Rows::Objects => Self::Objects,
             Rows::Auto => Self::Auto,
+        }
+    }
+}
+
+/// In which order a list is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Strategy {
+    /// By score, where the records are what retrieval brings
+    Auto,
+    /// As it came
+    Plain,
+    /// By score
+    Ranked,
+}
+
+impl From<Strategy> for policy::Strategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Auto => Self::Auto,
+            Strategy::Plain => Self::Plain,
+            Strategy::Ranked => Self::Ranked,
+        }
+    }
+}
+
+/// Which of ranked records are shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Fill {
+    /// The best, until the next would exceed the budget
+    Stop,
+    /// The best, those passed over that do not fit
+    Skip,
+    /// The best by score, then those that score most for what they cost
+    Value,
+}
+
+impl From<Fill> for policy::Fill {
+    fn from(fill: Fill) -> Self {
+        match fill {
+            Fill::Stop => Self::Stop,
+            Fill::Skip => Self::Skip,
+            Fill::Value => Self::Value,
         }
     }
 }
@@ -146,6 +196,8 @@ impl Limits {
             chunk_lines: self.chunk_lines,
             warn_at: self.warn_at,
             rows: self.rows.map(Into::into),
+            strategy: self.strategy.map(Into::into),
+            fill: self.fill.map(Into::into),
             lean: self.lean,
         }
     }

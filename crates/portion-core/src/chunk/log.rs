@@ -3,7 +3,7 @@
 
 use super::line::Line;
 use super::mark::Marker;
-use super::stamp::{Stamp, goes_on, stamp};
+use super::stamp::{Stamp, goes_on, is_cue, stamp};
 use super::{Chunker, Mark, Rank, Sample, Window, sentence};
 
 /// The one kind of text that consists of entries.
@@ -77,6 +77,16 @@ impl Begins {
     /// Whether an entry begins with this line.
     pub(crate) fn an_entry(self, line: &str) -> bool {
         stamp(line).is_some_and(|stamp| stamp == self.0 || stamp == Stamp::Time)
+    }
+
+    /// Whether a line begins with a time, and so an entry in any log.
+    pub(crate) fn with_time(line: &str) -> bool {
+        stamp(line) == Some(Stamp::Time)
+    }
+
+    /// Whether no entry begins with a line, however it begins.
+    pub(crate) fn never(line: &str) -> bool {
+        is_cue(line)
     }
 }
 

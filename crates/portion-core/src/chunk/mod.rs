@@ -40,6 +40,7 @@ pub(crate) use log::{Begins, NAME as LOG};
 pub use mark::{Mark, Rank};
 pub(crate) use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
+pub(crate) use prose::heading_level;
 pub use sample::Sample;
 pub use sentence::sentence_starts;
 

@@ -27,7 +27,9 @@ impl Level {
     /// The level that a word stands for in any case, be it a letter (`E`) or one of the numbers that JSON logs
     /// write (`50`).
     pub fn of(word: &str) -> Option<Self> {
-        let (_, level) = WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word))?;
+        let first = word.as_bytes().first()?.to_ascii_uppercase();
+        let is_near = |name: &str| name.len() == word.len() && name.as_bytes().first() == Some(&first);
+        let (_, level) = WORDS.iter().find(|(name, _)| is_near(name) && name.eq_ignore_ascii_case(word))?;
         Some(*level)
     }
 }
@@ -74,7 +76,7 @@ const NEAR: usize = 120;
 
 /// The level of a line whose time stands here, as it is written.
 pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usize>> {
-    if line.starts_with('{') || line.contains('=') {
+    if line.starts_with('{') || is_keyed(line, time) {
         let keyed = keyed::value(line, KEYS).filter(|value| Level::of(&line[value.clone()]).is_some());
         if keyed.is_some() || line.starts_with('{') {
             return keyed;
@@ -85,6 +87,15 @@ pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usiz
         return None;
     }
     time.and_then(|time| before(line, time.start)).or_else(|| after(line, time.map_or(0, |time| time.end)))
+}
+
+/// Whether the line begins with a key, or goes on with one after its time: `level=warn …`, `ts=… level=warn`.
+fn is_keyed(line: &str, time: Option<&Range<usize>>) -> bool {
+    let begins = |rest: &str| {
+        let rest = rest.trim_start_matches([' ', '"', ']', '\t']);
+        rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_').starts_with('=')
+    };
+    begins(line) || time.is_some_and(|time| begins(&line[time.end..]))
 }
 
 /// `22/Jan/2019:03:56:14 +0330`

@@ -5,10 +5,13 @@
 //! read. They are found as they are asked for; nothing is kept of them.
 
 mod keyed;
+mod layout;
 mod level;
 mod moment;
 
 pub use level::Level;
+
+use layout::Layout;
 
 use crate::chunk::{Begins, LOG};
 use crate::snapshot::Text;
@@ -39,6 +42,7 @@ pub fn entries<'a>(text: &'a str, index: &Text) -> Option<impl Iterator<Item = E
         begins: Begins::of(text),
         line: Lines::default(),
         number: 0,
+        layout: Layout::default(),
     })
 }
 
@@ -47,6 +51,7 @@ struct Entries<'a> {
     begins: Begins,
     line: Lines,
     number: usize,
+    layout: Layout,
 }
 
 /// How far the lines were read.
@@ -83,14 +88,14 @@ impl Iterator for Entries<'_> {
             (head_at, head, self.line) = (self.line.at, line, ahead);
         }
         while let Some(line) = ahead.next(self.text) {
-            if self.begins.an_entry(line) {
+            if self.layout.begins(line, self.begins) {
                 break;
             }
             self.line = ahead;
         }
         self.number += 1;
         let said = head.trim_end();
-        let time = self.begins.an_entry(head).then(|| moment::find(said)).flatten();
+        let time = self.layout.time(said, self.begins);
         let level = level::find(said, time.as_ref());
         let place = |range: std::ops::Range<usize>| Span::new(head_at + range.start, head_at + range.end);
         Some(Entry {

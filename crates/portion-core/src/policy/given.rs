@@ -3,7 +3,7 @@
 //!
 //! Room only ever lowers a limit, and never one that an operator wrote.
 
-use super::{LEAST_BUDGET, LEAST_BYTES, Policy, Rows};
+use super::{Fill, LEAST_BUDGET, LEAST_BYTES, Policy, Rows, Strategy};
 
 /// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,8 @@ pub struct Given {
     pub chunk_lines: Option<usize>,
     pub warn_at: Option<f64>,
     pub rows: Option<Rows>,
+    pub strategy: Option<Strategy>,
+    pub fill: Option<Fill>,
     /// What is `None` is that of [`Policy::lean`].
     pub lean: bool,
 }
@@ -109,6 +111,8 @@ impl Given {
             chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
             warn_at: self.warn_at.unwrap_or(base.warn_at),
             rows: self.rows.unwrap_or(base.rows),
+            strategy: self.strategy.unwrap_or(base.strategy),
+            fill: self.fill.unwrap_or(base.fill),
         }
     }
 }
@@ -133,6 +137,8 @@ impl From<&Policy> for Given {
             chunk_lines: Some(policy.chunk_lines),
             warn_at: Some(policy.warn_at),
             rows: Some(policy.rows),
+            strategy: Some(policy.strategy),
+            fill: Some(policy.fill),
             lean: false,
         }
     }

@@ -1,9 +1,11 @@
 //! An endpoint's limits: what an operator decides, validated once.
 
+mod choice;
 mod given;
 
 use thiserror::Error;
 
+pub use choice::{Fill, Rows, Strategy};
 pub use given::{Given, Room};
 
 /// The least budget that holds a notice and something besides, in tokens.
@@ -46,16 +48,10 @@ pub struct Policy {
     pub warn_at: f64,
     /// How the records of a page are written.
     pub rows: Rows,
-}
-
-/// How the records of a page are written in text. What is for programs is always as it came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rows {
-    /// As the upstream wrote them.
-    #[default]
-    Objects,
-    /// As a table, columns once, where that costs less.
-    Auto,
+    /// In which order a list is shown that nobody asked to be in any.
+    pub strategy: Strategy,
+    /// Which of ranked records are shown where not all fit.
+    pub fill: Fill,
 }
 
 impl Default for Policy {
@@ -77,6 +73,8 @@ impl Default for Policy {
             chunk_lines: 200,
             warn_at: 0.8,
             rows: Rows::Objects,
+            strategy: Strategy::Auto,
+            fill: Fill::Stop,
         }
     }
 }

@@ -5,11 +5,14 @@ use super::room::Room;
 use super::shell;
 use super::table::{Record, Table};
 use crate::projection::LeftOut;
+use crate::scan::Kind;
 use crate::snapshot::Layout;
 use crate::stage::How;
 
 /// A table is served where it costs at most this share of what the records cost, in percent.
 const WORTH: usize = 95;
+/// Tokens that a notice takes to tell of a table.
+const TOLD: usize = 8;
 /// Bytes of records looked at, as a multiple of what a reply may have: more would not fit as a table either.
 const LOOKED_AT: usize = 8;
 
@@ -17,12 +20,14 @@ impl Page<'_> {
     /// The page as a table; `None` where that is not wanted, cannot be undone, or saves too little.
     pub(super) fn as_table(&self, room: &Room<'_>) -> Option<(Filled, How)> {
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
-        if !self.spot.dense || is_table || self.wanted < 2 {
+        let first = self.rows.iter_from(self.from).next()?;
+        let is_record = Kind::of(first.value.of(self.rows.text)) == Kind::Object;
+        if !self.spot.dense || self.is_ranked() || is_table || self.wanted < 2 || !is_record {
             return None;
         }
         let how = How { dense: true, minified: true, stages: vec!["dense"], ..self.as_asked() };
         let (filled, how) = self.laddered(how, room);
-        if filled.in_vain || filled.served < 2 {
+        if filled.served < 2 {
             return None;
         }
         let records = self.records(&how, room, filled.served).records;
@@ -32,7 +37,7 @@ impl Page<'_> {
             key.chain([record.json.as_str(), ","]).for_each(|text| plain.push_str(text));
         }
         let most = room.counter.count(&plain) * WORTH / 100;
-        (room.counter.count(&filled.items) <= most).then_some((filled, how))
+        (room.counter.count(&filled.items) + TOLD <= most).then_some((filled, how))
     }
 
     /// Writes as many records as fit into a table; without `fewer`, all or none.
@@ -43,7 +48,6 @@ impl Page<'_> {
             items: String::new(),
             served: 0,
             complete: false,
-            in_vain: false,
             left_out: LeftOut::new(),
             elided: 0,
             shell,
@@ -56,9 +60,7 @@ impl Page<'_> {
         if !complete && !how.fewer {
             return filled;
         }
-        let Some(table) = Table::of(&written.records, true) else {
-            return Filled { in_vain: true, ..filled };
-        };
+        let Some(table) = Table::of(&written.records, true) else { return filled };
         // Objects that few records have are dear as columns.
         let flat = if table.has_gaps() { Table::of(&written.records, false) } else { None };
         let fitting = |count: usize| {

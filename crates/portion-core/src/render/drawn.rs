@@ -27,6 +27,8 @@ pub(super) struct Spot<'a> {
     pub count: Option<u32>,
     /// Whether a list may be written as a table, where that costs less.
     pub dense: bool,
+    /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
+    pub answers: bool,
     /// The limits.
     pub policy: &'a Policy,
 }

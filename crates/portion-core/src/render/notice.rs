@@ -198,6 +198,8 @@ impl Notice<'_> {
         self.handle.as_ref()?;
         let tool = self.read_tool;
         match self.drawn.kind {
+            // As much as fits is what was wanted.
+            "page" if self.drawn.meta.contains_key("strategy") => None,
             "page" => {
                 Some(format!("near the budget: {tool}(cursor, fields=…) or a smaller limit costs less"))
             }

@@ -22,8 +22,12 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
         Place::Item(at) => at as usize,
         Place::Byte(byte) => return inside_item(spot, rows, byte as usize, room),
     };
-    let size = spot.view.limit.map_or(spot.policy.default_page_size, |limit| limit as usize);
-    let wanted = spot.count.map_or(size, |count| count as usize).min(list.len().saturating_sub(from));
+    let ranked = spot.view.ranked().map(|first| first as usize);
+    let policy = spot.policy;
+    let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
+    let size = spot.view.limit.map_or(usual, |limit| limit as usize);
+    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
+    let wanted = spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from));
     let page = Page { spot, rows, from, wanted };
     if let Some((filled, how)) = page.as_table(room) {
         return page.finish(filled, &how, size, room);
@@ -61,8 +65,6 @@ pub(super) struct Filled {
     pub items: String,
     pub served: usize,
     pub complete: bool,
-    /// Whether writing less of each item makes no difference: they cannot be written this way.
-    pub in_vain: bool,
     pub left_out: LeftOut,
     pub elided: usize,
 }
@@ -73,24 +75,31 @@ impl Page<'_> {
             Wanted::Some(fields) => Some(fields.clone()),
             Wanted::Best | Wanted::All => None,
         };
-        How { minified: keep.is_some() || self.spot.dense, keep, ..How::default() }
+        How { minified: keep.is_some() || self.spot.dense || self.is_ranked(), keep, ..How::default() }
+    }
+
+    /// Whether records are shown in the order of their scores, and whole.
+    pub(super) fn is_ranked(&self) -> bool {
+        self.spot.view.ranked().is_some()
     }
 
     /// The items with as little given up as makes all fit, by the steps of the ladder.
     pub(super) fn laddered(&self, mut how: How, room: &Room<'_>) -> (Filled, How) {
         let mut filled = self.fill(&how, room);
         let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
+        // What answers a question, or was ranked for one, is shown as it is, if less of it.
+        let whole = self.is_ranked() || self.spot.answers;
         let case = Case {
             rows: self.rows,
             items: self.wanted,
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
             dense: how.dense,
-            may_condense: self.spot.view.wanted == Wanted::Best,
-            may_elide: self.spot.view.wanted != Wanted::All,
+            may_condense: self.spot.view.wanted == Wanted::Best && !whole,
+            may_elide: self.spot.view.wanted != Wanted::All && !whole,
         };
         for stage in STAGES {
-            while !filled.complete && !filled.in_vain && stage.tighten(&mut how, &case) {
+            while !filled.complete && stage.tighten(&mut how, &case) {
                 if how.stages.last() != Some(&stage.name()) {
                     how.stages.push(stage.name());
                 }
@@ -111,7 +120,6 @@ impl Page<'_> {
             items: String::new(),
             served: 0,
             complete: false,
-            in_vain: false,
             left_out: LeftOut::new(),
             elided: 0,
             shell,
@@ -207,7 +215,7 @@ impl Page<'_> {
         if !left.fits(&items) {
             return None;
         }
-        let filled = Filled { shell, items, served: 1, complete: false, in_vain: false, left_out, elided };
+        let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
         let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
         Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
     }
@@ -230,6 +238,11 @@ impl Page<'_> {
         drawn.say("served", served);
         drawn.say("hasMore", next < total);
         drawn.say("offset", self.from);
+        if self.is_ranked() {
+            drawn.say("strategy", "ranked");
+            drawn.say("truncated", next < total);
+            drawn.say("dropped", total.saturating_sub(next));
+        }
         if self.from >= total && total > 0 {
             drawn.say("pastEnd", true);
         }
@@ -256,7 +269,8 @@ impl Page<'_> {
                 if self.spot.is_first() && !available.is_empty() { characters / 3 } else { characters };
             drawn.say("condensed", names(out, shown));
         }
-        if self.spot.is_first() && !available.is_empty() && self.spot.view.wanted != Wanted::All {
+        let named = self.spot.view.wanted != Wanted::All && !self.is_ranked();
+        if self.spot.is_first() && !available.is_empty() && named {
             drawn.extras.push(("fieldsAvailable", names(available, characters)));
         }
         drawn

@@ -78,23 +78,23 @@ impl<'a> Table<'a> {
         let lengths: Vec<usize> = (0..count)
             .map(|row| columns.iter().rposition(|column| column.cells[row].is_some()).map_or(0, |at| at + 1))
             .collect();
-        let mut out = String::from("{");
+        let mut members = Vec::new();
         if !constants.is_empty() {
             let constant = |column: &Column<'_>| {
-                format!("\"{}\":{}", column.name, column.cells.first().copied().flatten().unwrap_or("null"))
+                let value = column.cells.first().copied().flatten();
+                format!("\"{}\":{}", column.name, value.unwrap_or("null"))
             };
-            out.push_str(&format!("\"constants\":{{{}}},", joined(constants.iter().map(constant))));
+            members.push(format!("\"constants\":{{{}}}", joined(constants.iter().map(constant))));
         }
-        let name = |column: &Column<'_>| format!("\"{}\"", column.name);
-        out.push_str(&format!("\"columns\":[{}],", joined(columns.iter().map(name))));
-        write_absent(&columns, &lengths, &mut out);
+        members.push(format!("\"columns\":[{}]", joined(columns.iter().map(Column::quoted))));
+        members.extend(absent(&columns, &lengths));
         let row = |(row, length): (usize, &usize)| {
             let cells =
                 columns.iter().take(*length).map(|column| column.cells[row].unwrap_or("null").to_owned());
             format!("[{}]", joined(cells))
         };
-        out.push_str(&format!("\"rows\":[{}]}}", joined(lengths.iter().enumerate().map(row))));
-        out
+        members.push(format!("\"rows\":[{}]", joined(lengths.iter().enumerate().map(row))));
+        format!("{{{}}}", members.join(","))
     }
 
     /// Whether any record lacks a field that another has.
@@ -114,6 +114,10 @@ impl<'a> Column<'a> {
         Self { name, cells: vec![None; count] }
     }
 
+    fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+
     fn is_constant(&self) -> bool {
         let first = self.cells.first().copied().flatten();
         first.is_some() && self.cells.iter().all(|cell| *cell == first)
@@ -124,30 +128,25 @@ impl<'a> Column<'a> {
     }
 }
 
-/// Tells `null` that is no value from `null` that is one.
-fn write_absent(columns: &[Column<'_>], lengths: &[usize], out: &mut String) {
+/// What tells `null` that is no value from `null` that is one.
+fn absent(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
     let (mut whole, mut rows) = (Vec::new(), Vec::new());
     for (at, column) in columns.iter().enumerate() {
-        let marked = |(row, cell): (usize, &Option<&str>)| {
-            (cell.is_none() && lengths.get(row).is_some_and(|length| at < *length)).then_some(row)
-        };
-        let absent: Vec<usize> = column.cells.iter().enumerate().filter_map(marked).collect();
+        let cells = column.cells.iter().zip(lengths).enumerate();
+        let marked = cells.filter(|(_, (cell, length))| cell.is_none() && at < **length);
+        let absent: Vec<usize> = marked.map(|(row, _)| row).collect();
         if absent.is_empty() {
             continue;
         }
         if column.cells.contains(&Some("null")) {
-            let absent = joined(absent.iter().map(usize::to_string));
-            rows.push(format!("\"{}\":[{absent}]", column.name));
+            rows.push(format!("{}:[{}]", column.quoted(), joined(absent.iter().map(usize::to_string))));
         } else {
-            whole.push(format!("\"{}\"", column.name));
+            whole.push(column.quoted());
         }
     }
-    if !whole.is_empty() {
-        out.push_str(&format!("\"nullIsAbsent\":[{}],", joined(whole.into_iter())));
-    }
-    if !rows.is_empty() {
-        out.push_str(&format!("\"absentAt\":{{{}}},", joined(rows.into_iter())));
-    }
+    let whole = (!whole.is_empty()).then(|| format!("\"nullIsAbsent\":[{}]", whole.join(",")));
+    let rows = (!rows.is_empty()).then(|| format!("\"absentAt\":{{{}}}", rows.join(",")));
+    whole.into_iter().chain(rows).collect()
 }
 
 fn joined(texts: impl Iterator<Item = String>) -> String {
@@ -184,11 +183,7 @@ fn leaves<'a>(
     let mut keys = HashSet::new();
     reader.enter_object().ok()?;
     while let Some(key) = reader.next_key().ok()? {
-        let key = text.get(key.start as usize + 1..(key.end as usize).checked_sub(1)?)?;
-        // An escape could spell a dot, or another key.
-        if key.contains(['.', '\\']) || !keys.insert(key) {
-            return None;
-        }
+        let key = name(key.of(text)).filter(|key| keys.insert(*key))?;
         let before = path.len();
         if levels.inside {
             path.push('.');
@@ -197,7 +192,7 @@ fn leaves<'a>(
         let mut inside = reader.clone();
         let kind = reader.peek().ok()?;
         let value = reader.skip().ok()?.of(text);
-        if kind == Kind::Object && levels.left > 0 && value != "{}" {
+        if kind == Kind::Object && levels.left > 0 && is_flat(value) {
             let levels = Levels { inside: true, left: levels.left - 1 };
             leaves(text, &mut inside, path, levels, visit)?;
         } else {
@@ -206,4 +201,118 @@ fn leaves<'a>(
         path.truncate(before);
     }
     Some(())
+}
+
+/// A key without its quotes; `None` where it holds a dot, or an escape, which could spell one, or spell another key.
+fn name(key: &str) -> Option<&str> {
+    let name = key.strip_prefix('"')?.strip_suffix('"')?;
+    (!name.contains(['.', '\\'])).then_some(name)
+}
+
+/// Whether the members of an object can be columns of their own: it has some, and names that can be told apart.
+fn is_flat(object: &str) -> bool {
+    let (mut reader, mut keys) = (Reader::new(object), HashSet::new());
+    if reader.enter_object().is_err() {
+        return false;
+    }
+    while let Ok(Some(key)) = reader.next_key() {
+        let told_apart = name(key.of(object)).is_some_and(|name| keys.insert(name));
+        if !told_apart || reader.skip().is_err() {
+            return false;
+        }
+    }
+    !keys.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, Table};
+
+    fn check(records: &[&str], nested: bool, expect: Option<&str>) {
+        let records: Vec<Record> =
+            records.iter().map(|json| Record { key: None, json: (*json).to_owned() }).collect();
+        let table = Table::of(&records, nested).map(|table| table.write(records.len()));
+        assert_eq!(table.as_deref(), expect);
+    }
+
+    #[test]
+    fn fields_are_named_once_and_constants_said_once() {
+        check(
+            &[
+                r#"{"id":1,"price":{"total":9.50},"state":"CA"}"#,
+                r#"{"id":2,"price":{"total":7},"state":"CA"}"#,
+            ],
+            true,
+            Some(r#"{"constants":{"state":"CA"},"columns":["id","price.total"],"rows":[[1,9.50],[2,7]]}"#),
+        );
+        check(
+            &[r#"{"id":1,"price":{"total":9}}"#, r#"{"id":2,"price":{"total":7}}"#],
+            false,
+            Some(r#"{"columns":["id","price"],"rows":[[1,{"total":9}],[2,{"total":7}]]}"#),
+        );
+    }
+
+    #[test]
+    fn absent_is_not_null() {
+        // The last fields of a row are left out; before them null stands, and is told of.
+        check(&[r#"{"a":1,"b":2}"#, r#"{"a":3}"#], true, Some(r#"{"columns":["a","b"],"rows":[[1,2],[3]]}"#));
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"b":null}"#],
+            true,
+            Some(r#"{"columns":["a","b"],"rows":[[1,2],[3,null]]}"#),
+        );
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"c":4}"#, r#"{"a":5,"c":6}"#],
+            true,
+            Some(r#"{"columns":["a","c","b"],"nullIsAbsent":["c"],"rows":[[1,null,2],[3,4],[5,6]]}"#),
+        );
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"c":4}"#, r#"{"a":5,"c":null}"#],
+            true,
+            Some(r#"{"columns":["a","c","b"],"absentAt":{"c":[0]},"rows":[[1,null,2],[3,4],[5,null]]}"#),
+        );
+    }
+
+    #[test]
+    fn what_is_empty_or_a_list_is_one_value() {
+        check(
+            &[r#"{"a":{},"b":{"c":[]}}"#, r#"{"a":{"x":1},"b":{"c":[{"d":1}]}}"#],
+            true,
+            Some(r#"{"columns":["b.c","a","a.x"],"nullIsAbsent":["a"],"rows":[[[],{}],[[{"d":1}],null,1]]}"#),
+        );
+        check(&["{}", "{}"], true, Some(r#"{"columns":[],"rows":[[],[]]}"#));
+        check(
+            &[r#"{"":{"":1}}"#, r#"{"":2}"#],
+            true,
+            Some(r#"{"columns":[".",""],"nullIsAbsent":["."],"rows":[[1],[null,2]]}"#),
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_undone_is_no_table() {
+        check(&[r#"{"a.b":1}"#, r#"{"a.b":2}"#], true, None);
+        check(&[r#"{"a\u002eb":1}"#], true, None);
+        check(&[r#"{"a":1,"a":2}"#], true, None);
+        check(&[r#"{"a":{"x":1},"a":{"y":1}}"#], true, None);
+        // Inside, it is one value.
+        check(
+            &[r#"{"a":{"b.c":1},"d":{"e":1,"e":2}}"#, r#"{"a":{"b":1},"d":{"\u0065":1}}"#],
+            true,
+            Some(
+                r#"{"columns":["d","a","a.b"],"nullIsAbsent":["a"],"rows":[[{"e":1,"e":2},{"b.c":1}],[{"\u0065":1},null,1]]}"#,
+            ),
+        );
+        check(&["1", "{}"], true, None);
+    }
+
+    #[test]
+    fn keys_of_a_map_are_a_column() {
+        let record = |key: &str, json: &str| Record { key: Some(key.into()), json: json.into() };
+        let table = |records: &[Record]| Table::of(records, true).map(|table| table.write(records.len()));
+        assert_eq!(
+            table(&[record("\"x\"", r#"{"a":1}"#), record("\"y\"", r#"{"a":2}"#)]).as_deref(),
+            Some(r#"{"columns":["_key","a"],"rows":[["x",1],["y",2]]}"#)
+        );
+        assert_eq!(table(&[record("\"x\"", r#"{"_key":1}"#)]), None);
+    }
 }

@@ -27,7 +27,7 @@ impl Telling {
     pub(super) fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, tokens: usize) -> Option<Self> {
         let (view, from) = (&asked.view, asked.from);
         let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
-        let elsewhere = view.raw || view.window.is_some() || asked.count.is_some();
+        let elsewhere = view.ranked().is_some() || view.raw || view.window.is_some() || asked.count.is_some();
         if named || elsewhere || from.ordinal > 0 || !from.place.is_start() || snapshot.answer().is_some() {
             return None;
         }

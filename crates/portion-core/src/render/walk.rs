@@ -216,6 +216,7 @@ impl<'a> Walk<'a> {
             ordinal: self.asked.from.ordinal,
             count: most.or(self.asked.count),
             dense: self.dense,
+            answers: self.snapshot.answer().is_some(),
             policy: self.cx.policy,
         }
     }

@@ -1,8 +1,16 @@
 //! A page written as a table says what the page of objects says: it can be put together again.
 
+use portion_core::policy::{Policy, Rows};
 use portion_core::snapshot::{Form, Layout, Subject};
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use proptest::prelude::*;
 
+use super::dice::Dice;
 use super::json::Json;
+use super::lossless::text_payload;
+use super::session::Session;
+use super::{cases, payloads};
 
 /// A page with its table, if it has one, made a list again, as its layout has them. `None` where it has no table.
 pub(crate) fn expanded(text: &str, subject: &Subject) -> Option<String> {
@@ -95,4 +103,122 @@ fn at_mut<'a>(whole: &'a mut Json, pointer: &str) -> Option<&'a mut Json> {
         at = value;
     }
     Some(at)
+}
+
+/// Records of a few fields, each there or not, null or not, nested or not.
+fn like_records(dice: &mut Dice) -> String {
+    let len = dice.within(2, 40);
+    let names = ["id", "name", "price", "a", "b", "", "\\u00e9", "x.y"];
+    let most = if dice.once_in(4) { names.len() } else { 6 };
+    let width = dice.within(1, most);
+    let (absent, null) = (dice.within(2, 9), dice.within(2, 9));
+    let inside = dice.once_in(2);
+    let record = |dice: &mut Dice| {
+        let mut members = Vec::new();
+        for name in &names[..width] {
+            let key = format!("\"{name}\"");
+            let value = match dice.below(8) {
+                _ if dice.once_in(absent) => continue,
+                _ if dice.once_in(null) => Json::Word("null".into()),
+                0 if inside => Json::Object(Vec::new()),
+                1..=4 if inside => payloads::record(dice, 3),
+                5 => Json::Array(vec![payloads::record(dice, 1)]),
+                6 => Json::Word("7".into()),
+                _ => Json::Text("\"\\u0041 \\\"x\\\"\"".into()),
+            };
+            let at = dice.below(members.len() + 1);
+            members.insert(if dice.once_in(9) { at } else { members.len() }, (key, value));
+        }
+        Json::Object(members)
+    };
+    if dice.once_in(4) {
+        let entries = (0..len.max(8)).map(|i| (format!("\"k{i}\""), record(dice)));
+        return Json::Object(entries.collect()).minified();
+    }
+    Json::Array((0..len).map(|_| record(dice)).collect()).minified()
+}
+
+/// A page as a table, put together again, is the page of objects. Returns whether it was a table.
+fn check(seed: u64) -> bool {
+    let mut dice = Dice::new(seed);
+    let text = like_records(&mut dice);
+    let wide = Policy {
+        token_budget_threshold: 100_000,
+        hard_cap: 200_000,
+        hard_byte_limit: 1 << 24,
+        ..Policy::default()
+    };
+    let page = |rows| {
+        let policy = Policy { rows, ..wide.clone() };
+        let session = Session::new(text_payload(text.clone()), policy, Tokenizer::Chars4.counter());
+        let mut request = Request { limit: Some(30), ..Request::default() };
+        request.fields = Some("all".into());
+        let reply = session.call(&request).expect("all fields are there").expect("asked for");
+        (session, reply)
+    };
+    let ((session, table), (_, objects)) = (page(Rows::Auto), page(Rows::Objects));
+    assert_eq!(objects.notice["meta"].get("rows"), None);
+    let subject = session.snapshot.parts()[0].subject().expect("text");
+    if !matches!(subject.form, Form::List(_)) {
+        return false;
+    }
+    let dense = table.notice["meta"]["rows"] == "dense";
+    let again =
+        if dense { expanded(table.text(), subject).expect("a table") } else { table.text().to_owned() };
+    let (again, whole) = (Json::parse(&again).expect("JSON"), Json::parse(objects.text()).expect("JSON"));
+    assert_eq!(again.sorted(), whole.sorted(), "{}", table.text());
+    assert!(!dense || table.portion.tokens() < objects.portion.tokens());
+    dense
+}
+
+proptest! {
+    #![proptest_config(cases(700))]
+    #[test]
+    fn a_table_says_what_the_objects_say(seed in any::<u64>()) {
+        check(seed);
+    }
+}
+
+/// The law above is about something.
+#[test]
+fn like_records_are_mostly_tables() {
+    let tables = (0..100).filter(|seed| check(*seed)).count();
+    assert!(tables > 25, "{tables} tables");
+}
+
+/// What is for programs stays objects, the same items that the table shows.
+#[test]
+fn structured_content_is_never_a_table() {
+    let mut tables = 0;
+    for seed in 0..60 {
+        let mut dice = Dice::new(seed);
+        let items = (0..dice.within(60, 90)).map(|i| payloads::record(&mut dice, i)).collect();
+        let items: Vec<String> = payloads::alike(items).iter().map(Json::minified).collect();
+        let text = format!("[{}]", items.join(","));
+        let structured = format!("{{\"result\":{text}}}");
+        let mut payload = text_payload(text);
+        let block = portion_core::payload::Content::Structured(structured);
+        payload.blocks.push(portion_core::payload::Block::new("/structuredContent", block));
+        let session = Session::new(payload, Policy::default().lean(), Tokenizer::Chars4.counter());
+        let replies = session.walk(&Request::default()).expect("plain").expect("large");
+        let reply = &replies[0];
+        if reply.notice["meta"]["rows"] != "dense" {
+            continue;
+        }
+        tables += 1;
+        let subject = session.snapshot.parts()[0].subject().expect("text");
+        let rows = Json::parse(&expanded(reply.text(), subject).expect("a table")).expect("JSON");
+        let structured = Json::parse(reply.portion.structured().expect("a twin")).expect("JSON");
+        let (Json::Array(rows), Some(Json::Array(objects))) = (rows, structured.get("result")) else {
+            panic!("no lists: {structured:?}");
+        };
+        let names = |records: &[Json]| records.iter().map(|r| r.get("name").cloned()).collect::<Vec<_>>();
+        assert_eq!(names(&rows), names(objects));
+        let told = structured.get("nextCursor").map(Json::minified);
+        assert_eq!(told, reply.notice.get("nextCursor").map(ToString::to_string));
+        assert_eq!(structured.get("meta").and_then(|meta| meta.get("rows")), None);
+        let served: u64 = replies.iter().filter_map(|reply| reply.notice["meta"]["served"].as_u64()).sum();
+        assert_eq!(served as usize, items.len());
+    }
+    assert!(tables > 30, "{tables} tables");
 }

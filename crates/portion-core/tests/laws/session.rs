@@ -7,7 +7,7 @@ use portion_core::render::{self, Body, Context, First, Piece, Portion};
 use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
 use portion_core::tokens::TokenCounter;
-use portion_core::view::{Asked, Request, View, ViewError, resolve};
+use portion_core::view::{Asked, Request, View, ViewError, rank, resolve};
 use serde_json::Value;
 
 use super::json::Json;
@@ -44,6 +44,7 @@ impl Session {
     /// A call with these controls; `None` where the payload passes untouched.
     pub(crate) fn call(&self, request: &Request) -> Result<Option<Reply>, ViewError> {
         let asked = resolve(&self.snapshot, None, request, &self.policy)?;
+        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
         let first = self.render(&asked, render::first);
         let again = self.render(&asked, render::first);
         assert_eq!(format!("{first:?}"), format!("{again:?}"), "not repeatable");
