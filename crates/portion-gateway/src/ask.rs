@@ -50,7 +50,7 @@ impl Ask {
             Self::Sql { sql, params } => by_sql(snapshot, view, sql, params),
             Self::Find { pattern, context, fields } => {
                 let fields = fields.as_deref();
-                let ask = find::Ask { pattern, context: *context, fields, ..find::Ask::default() };
+                let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
                 Ok(payload(json, Answered { matches, also }))
             }
