@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use portion_core::policy::{self, Given, LEAST_BUDGET, PolicyError, Room};
+use portion_core::redact::{Redact, RedactError};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::client::{Limit, Preset};
 use portion_gateway::terms::Rules;
@@ -67,9 +69,13 @@ pub(crate) struct Limits {
     /// do not fit passed over (skip), or the best by score, then those that score most for what they cost (value)
     #[arg(long, value_name = "NAME", env = "PORTION_FILL", hide_env_values = true)]
     fill: Option<Fill>,
-    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto
+    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets
     #[arg(long)]
     lean: bool,
+    /// Hide values by the names of their fields: secrets (passwords, tokens, door codes), which it is alone, names with
+    /// * for any characters, dotted paths, or none
+    #[arg(long, value_name = "NAMES", env = "PORTION_REDACT", num_args = 0..=1, default_missing_value = "secrets", value_parser = redact, hide_env_values = true)]
+    redact: Option<Redact>,
     /// Whose limits to stay below where nothing else is given: none, auto (those of the client that asks, if it is
     /// known), or a client's, such as codex
     #[arg(long, value_name = "NAME", env = "PORTION_PRESET", default_value_t = Preset::None, hide_env_values = true)]
@@ -162,7 +168,13 @@ impl Limits {
     pub(crate) fn rules(&self) -> Result<Rules, LimitsError> {
         let given = self.given();
         given.policy(Room::UNKNOWN).validate().map_err(LimitsError)?;
-        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()))
+        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()).with_redact(self.hidden()))
+    }
+
+    /// What is hidden: what was asked for, or secrets where nothing was and replies are to be lean.
+    fn hidden(&self) -> Option<Arc<Redact>> {
+        let asked = self.redact.clone().or_else(|| self.lean.then(Redact::default_secrets));
+        asked.filter(|redact| *redact != Redact::nothing()).map(Arc::new)
     }
 
     fn given(&self) -> Given {
@@ -275,4 +287,9 @@ fn message_size(text: &str) -> Result<u64, &'static str> {
     size(text).and_then(|size| {
         if (64 << 10..4 << 30).contains(&size) { Ok(size) } else { Err("it is from 64KiB to below 4GiB") }
     })
+}
+
+/// What is to be hidden.
+fn redact(names: &str) -> Result<Redact, RedactError> {
+    if names == "none" { Ok(Redact::nothing()) } else { Redact::parse(names) }
 }
