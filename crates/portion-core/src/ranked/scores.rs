@@ -77,11 +77,10 @@ fn holds_passages(list: &List) -> bool {
 /// The fields that are called like scores, the best first, and whether they are distances.
 fn candidates(list: &List) -> Vec<(String, bool)> {
     let place = |path: &str| {
-        let name = plain(path);
-        let last = path.rsplit_once('.').map_or(name.clone(), |(_, last)| plain(last));
-        let of = |own: &&str| **own == name || **own == last;
-        let score = SCORES.iter().position(|own| of(&own)).map(|at| (at, false));
-        score.or_else(|| DISTANCES.iter().position(|own| of(&own)).map(|at| (SCORES.len() + at, true)))
+        let (whole, step) = (plain(path), plain(path.rsplit('.').next().unwrap_or(path)));
+        let named = |own: &str| own == whole || own == step;
+        let score = SCORES.iter().position(|own| named(own)).map(|at| (at, false));
+        score.or_else(|| DISTANCES.iter().position(|own| named(own)).map(|at| (SCORES.len() + at, true)))
     };
     let fields = list.profile.fields.iter().filter(|field| field.path.matches('.').count() <= 1);
     let mut found: Vec<_> =
