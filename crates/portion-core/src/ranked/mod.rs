@@ -5,10 +5,12 @@
 //! budget.
 
 mod scores;
+mod support;
 
 pub(crate) use scores::Scores;
 
 pub use crate::policy::Fill;
+pub use support::worth;
 
 /// The share of a budget, as a fraction, that [`Fill::Value`] gives to the best scores whatever they cost.
 ///
@@ -19,6 +21,8 @@ pub use crate::policy::Fill;
 const BY_SCORE: (usize, usize) = (2, 3);
 
 /// The indices of the records that are kept within a budget, in descending order of their scores; equals keep theirs.
+///
+/// For [`Fill::Value`] the scores are better what [`worth`] makes of them, where the texts are known.
 ///
 /// `costs` and `budget` are in the same unit; a record without a score has the lowest. What costs more than the budget is
 /// never kept.
