@@ -76,7 +76,7 @@ pub(crate) struct Limits {
     )]
     strategy: Option<Strategy>,
     /// Which of ranked records are shown: stop, the best until the next would exceed the budget; skip, passing over those
-    /// that do not fit; or value, for the last third those that score most for what they cost (default: stop)
+    /// that do not fit; or value, by score and likeness to the best, and at the end for what they cost (default: stop)
     #[arg(
         long,
         value_name = "NAME",
