@@ -8,6 +8,8 @@
 
 pub mod chunk;
 pub mod cursor;
+pub mod entry;
+pub mod find;
 pub mod nearest;
 pub mod path;
 pub mod payload;
@@ -20,5 +22,6 @@ pub mod scan;
 pub mod snapshot;
 pub mod span;
 mod stage;
+pub mod tell;
 pub mod tokens;
 pub mod view;

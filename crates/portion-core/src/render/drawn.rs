@@ -27,6 +27,8 @@ pub(super) struct Spot<'a> {
     pub count: Option<u32>,
     /// Whether a list may be written as a table, where that costs less.
     pub dense: bool,
+    /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
+    pub answers: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -59,6 +61,8 @@ pub(super) struct Drawn {
     pub sections: Option<Map<String, Value>>,
     /// The stages that were needed.
     pub stages: Vec<&'static str>,
+    /// What a question about it can be, where that is worth telling.
+    pub query: Option<&'static str>,
 }
 
 impl Drawn {
@@ -74,6 +78,7 @@ impl Drawn {
             extras,
             sections: None,
             stages: Vec::new(),
+            query: None,
         }
     }
 

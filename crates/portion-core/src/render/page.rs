@@ -48,6 +48,9 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
     page.finish(filled, &how, size, room)
 }
 
+/// How a list is asked about.
+const BY_SQL: &str = "sql: SELECT … FROM items";
+
 /// A page to be drawn.
 pub(super) struct Page<'a> {
     pub spot: &'a Spot<'a>,
@@ -84,14 +87,16 @@ impl Page<'_> {
     pub(super) fn laddered(&self, mut how: How, room: &Room<'_>) -> (Filled, How) {
         let mut filled = self.fill(&how, room);
         let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
+        // What answers a question, or was ranked for one, is shown as it is, if less of it.
+        let whole = self.is_ranked() || self.spot.answers;
         let case = Case {
             rows: self.rows,
             items: self.wanted,
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
             dense: how.dense,
-            may_condense: self.spot.view.wanted == Wanted::Best && !self.is_ranked(),
-            may_elide: self.spot.view.wanted != Wanted::All && !self.is_ranked(),
+            may_condense: self.spot.view.wanted == Wanted::Best && !whole,
+            may_elide: self.spot.view.wanted != Wanted::All && !whole,
         };
         for stage in STAGES {
             while !filled.complete && stage.tighten(&mut how, &case) {
@@ -228,6 +233,7 @@ impl Page<'_> {
         drawn.total = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(Place::Item(next as u32));
+        drawn.query = (self.spot.is_first() && drawn.next.is_some()).then_some(BY_SQL);
         drawn.say("pageSize", size);
         drawn.say("served", served);
         drawn.say("hasMore", next < total);

@@ -10,6 +10,7 @@ use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
+use super::telling::Telling;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::policy::{LEAST_BUDGET, Rows};
@@ -26,6 +27,8 @@ pub(super) struct Walk<'a> {
     pub cx: &'a Context<'a>,
     /// Whether this is the first reply, in which `structuredContent` has a form of its own.
     pub fresh: bool,
+    /// What is told of the whole.
+    pub telling: Option<&'a Telling>,
     /// Whether lists may be written as tables.
     dense: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
@@ -78,8 +81,15 @@ pub(super) struct Shaped {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, asked: &'a Asked, cx: &'a Context<'a>, fresh: bool) -> Self {
-        Self { snapshot, asked, cx, fresh, dense: cx.policy.rows == Rows::Auto, most: None }
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        asked: &'a Asked,
+        cx: &'a Context<'a>,
+        fresh: bool,
+        telling: Option<&'a Telling>,
+    ) -> Self {
+        let dense = cx.policy.rows == Rows::Auto;
+        Self { snapshot, asked, cx, fresh, telling, dense, most: None }
     }
 
     /// The reply as text blocks.
@@ -206,6 +216,7 @@ impl<'a> Walk<'a> {
             ordinal: self.asked.from.ordinal,
             count: most.or(self.asked.count),
             dense: self.dense,
+            answers: self.snapshot.answer().is_some(),
             policy: self.cx.policy,
         }
     }
@@ -413,9 +424,12 @@ impl<'a> Walk<'a> {
         let nothing = &*NOTHING;
         Notice {
             drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
+            answer: self.snapshot.answer(),
+            about: self.telling.filter(|telling| telling.is_of(channel)).map(|telling| &telling.told),
             handle: mint(self.asked.from),
             next: channel.next.and_then(mint),
             read_tool: self.cx.read_tool,
+            query_tool: self.cx.query_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
             part: channel.about,

@@ -19,8 +19,8 @@ use sha2::{Digest as _, Sha256};
 pub use error::ViewError;
 pub use rank::rank;
 pub use request::{CONTROLS, Request};
-pub(crate) use resolve::list_field_names;
 pub use resolve::{Asked, resolve};
+pub(crate) use resolve::{list_field_names, wanted};
 pub(crate) use section::{core, sections};
 
 use crate::cursor::ViewId;
@@ -139,6 +139,14 @@ impl View {
                 let own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.twin.is_none());
                 own.filter_map(|(at, part)| Some((base(at).to_owned(), part.subject()?))).collect()
             }
+        }
+    }
+
+    /// Whether the bytes of what it looks at are those of the payload, which a raw reply is told by.
+    pub(crate) fn tells_bytes(&self) -> bool {
+        match &self.target {
+            Target::Everything => true,
+            Target::Node(node) => node.source.len() == node.subject.text.len(),
         }
     }
 

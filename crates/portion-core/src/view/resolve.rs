@@ -238,7 +238,8 @@ fn jump(
     })
 }
 
-fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wanted, ViewError> {
+/// The fields that are named, every one of which some record has.
+pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wanted, ViewError> {
     let fields = Fields::parse(names);
     if matches!(names.trim(), "all" | "*") {
         return Ok(Wanted::All);

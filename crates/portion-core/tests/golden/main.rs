@@ -74,7 +74,14 @@ fn render<T>(
     render(
         snapshot,
         asked,
-        &Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None },
+        &Context {
+            policy,
+            counter,
+            mint: &mint,
+            read_tool: "portion_read",
+            query_tool: None,
+            read_uri: None,
+        },
     )
 }
 

@@ -96,7 +96,14 @@ impl Session {
             Some(keyring().sign(&pointer, &Scope::of("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);
-        let cx = Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: self.read_uri };
+        let cx = Context {
+            policy,
+            counter,
+            mint: &mint,
+            read_tool: "portion_read",
+            query_tool: None,
+            read_uri: self.read_uri,
+        };
         render(&self.snapshot, asked, &cx)
     }
 

@@ -60,7 +60,14 @@ fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> O
         let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::of("ranked")))
     };
-    let cx = Context { policy, counter: counter(), mint: &mint, read_tool: "portion_read", read_uri: None };
+    let cx = Context {
+        policy,
+        counter: counter(),
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
     let first = fresh.then(|| first(snapshot, asked, &cx));
     let portion = match first {
         Some(First::Untouched) => return None,
