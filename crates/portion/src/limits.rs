@@ -58,16 +58,34 @@ pub(crate) struct Limits {
     /// Share of the budget from which a reply names a narrower call (default: 0.8)
     #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
-    /// How records are written in text: objects, as they came, or auto, as a table where that costs less
-    #[arg(long, value_name = "HOW", env = "PORTION_ROWS", hide_env_values = true)]
+    /// How records are written in text: objects, as they came, or auto, as a table where that costs less (default: objects)
+    #[arg(
+        long,
+        value_name = "HOW",
+        env = "PORTION_ROWS",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     rows: Option<Rows>,
-    /// In which order a list is shown that nobody asked to be in any: by score where every record has one (ranked), where
-    /// the records are what retrieval brings (auto, the default), or as it came (plain)
-    #[arg(long, value_name = "NAME", env = "PORTION_STRATEGY", hide_env_values = true)]
+    /// The order of a list that nobody asked to be in any: ranked, by score where every record has one; auto, so where it
+    /// is what retrieval brings; or plain, as it came (default: auto)
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PORTION_STRATEGY",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     strategy: Option<Strategy>,
-    /// Which of ranked records are shown: the best until the next would exceed the budget (stop, the default), those that
-    /// do not fit passed over (skip), or the best by score, then those that score most for what they cost (value)
-    #[arg(long, value_name = "NAME", env = "PORTION_FILL", hide_env_values = true)]
+    /// Which of ranked records are shown: stop, the best until the next would exceed the budget; skip, passing over those
+    /// that do not fit; or value, by score and likeness to the best, and at the end for what they cost (default: stop)
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PORTION_FILL",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     fill: Option<Fill>,
     /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets
     #[arg(long)]
@@ -88,9 +106,7 @@ pub(crate) struct Limits {
 /// How records are written in text.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Rows {
-    /// As they came
     Objects,
-    /// As a table where that costs less
     Auto,
 }
 
@@ -106,11 +122,8 @@ impl From<Rows> for policy::Rows {
 /// In which order a list is shown.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Strategy {
-    /// By score, where the records are what retrieval brings
     Auto,
-    /// As it came
     Plain,
-    /// By score
     Ranked,
 }
 
@@ -127,11 +140,8 @@ impl From<Strategy> for policy::Strategy {
 /// Which of ranked records are shown.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Fill {
-    /// The best, until the next would exceed the budget
     Stop,
-    /// The best, those passed over that do not fit
     Skip,
-    /// The best by score, then those that score most for what they cost
     Value,
 }
 
