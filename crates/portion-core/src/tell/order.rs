@@ -15,7 +15,7 @@ pub(super) fn of(fields: &[Gathered], told: &[Told], records: usize) -> Vec<usiz
         let own = match field.rank {
             Rank::Status => 100,
             Rank::Identity | Rank::Name => 85,
-            _ => usize::from(salience::weight(&field.path)),
+            _ => salience::weight(&field.path),
         };
         // Of two fields the fuller one tells more; a few gaps are nothing.
         let filled = (field.present() * 10 / records.max(1)).min(9);
