@@ -8,12 +8,15 @@
 
 pub mod chunk;
 pub mod cursor;
+pub mod entry;
+pub mod find;
 pub mod nearest;
 pub mod path;
 pub mod payload;
 mod pointer;
 pub mod policy;
 pub mod projection;
+pub mod ranked;
 pub mod render;
 pub mod scan;
 pub mod snapshot;

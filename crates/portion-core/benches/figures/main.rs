@@ -5,6 +5,7 @@
 
 mod capture;
 mod decide;
+mod find;
 mod follow;
 mod measure;
 mod samples;
@@ -31,5 +32,6 @@ fn main() {
     tell::figures(&mut table);
     follow::pages(&mut table);
     follow::texts(&mut table);
+    find::figures(&mut table);
     table.print();
 }

@@ -1,10 +1,13 @@
 //! Logs: an entry is a stamped line with all that follows it up to the next stamped line, be it a
 //! stack trace, a dump or a message of many lines.
 
+use super::line::Line;
 use super::mark::Marker;
-use super::stamp::{Stamp, goes_on, stamp};
+use super::stamp::{Stamp, goes_on, is_cue, stamp};
 use super::{Chunker, Mark, Rank, Sample, Window, sentence};
 
+/// The one kind of text that consists of entries.
+pub(crate) const NAME: &str = "log";
 /// Stamped lines without which a text is no log.
 const FEWEST: usize = 3;
 
@@ -14,7 +17,7 @@ pub(super) struct Log;
 
 impl Chunker for Log {
     fn name(&self) -> &'static str {
-        "log"
+        NAME
     }
 
     /// Messages of many lines are common: a third of the lines that could begin an entry is enough
@@ -33,19 +36,27 @@ impl Chunker for Log {
     }
 
     fn marks(&self, window: &Window) -> Vec<Mark> {
-        let begins = usual(window);
+        let begins = Begins(usual(window.lines()));
         let mut marker = Marker::default();
+        let mut above = 0;
         for line in window.lines() {
-            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
             if line.is_blank() {
                 marker.blank(&line);
-            } else if stamp(line.text).is_some_and(|stamp| stamp == begins || stamp == Stamp::Time) {
+                continue;
+            }
+            let indent = line.indent();
+            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
+            if begins.an_entry(line.text) {
                 marker.begin(&line, Rank::Unit);
             } else if marker.after_gap() || unusual() {
                 marker.begin(&line, Rank::Part(0));
-            } else {
+            } else if indent > above {
+                // The second line of a frame, or the first frame of what was thrown.
                 marker.go_on();
+            } else {
+                marker.begin(&line, Rank::part(1 + indent));
             }
+            above = indent;
         }
         let mut marks = marker.finish();
         sentence::mark_long_lines(window.lines(), window.text, &mut marks);
@@ -53,11 +64,37 @@ impl Chunker for Log {
     }
 }
 
+/// What the entries of a log begin with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Begins(Stamp);
+
+impl Begins {
+    /// Judged by a sample of the text.
+    pub(crate) fn of(text: &str) -> Self {
+        Self(usual(Sample::of(text).lines().copied()))
+    }
+
+    /// Whether an entry begins with this line.
+    pub(crate) fn an_entry(self, line: &str) -> bool {
+        stamp(line).is_some_and(|stamp| stamp == self.0 || stamp == Stamp::Time)
+    }
+
+    /// Whether a line begins with a time, and so an entry in any log.
+    pub(crate) fn with_time(line: &str) -> bool {
+        stamp(line) == Some(Stamp::Time)
+    }
+
+    /// Whether no entry begins with a line, however it begins.
+    pub(crate) fn never(line: &str) -> bool {
+        is_cue(line)
+    }
+}
+
 /// The stamp that most entries here have; others are found in their messages. Times are the surest.
-fn usual(window: &Window) -> Stamp {
+fn usual<'a>(lines: impl Iterator<Item = Line<'a>>) -> Stamp {
     let mut counts =
         [(0, Stamp::Json), (0, Stamp::Address), (0, Stamp::Inner), (0, Stamp::Level), (0, Stamp::Time)];
-    for found in window.lines().filter_map(|line| stamp(line.text)) {
+    for found in lines.filter_map(|line| stamp(line.text)) {
         for (count, kind) in &mut counts {
             *count += if *kind != found {
                 0

@@ -16,24 +16,31 @@
 use std::ops::Range;
 
 mod code;
+mod config;
 mod cut;
 mod indent;
+mod json;
 mod limits;
 mod line;
 mod lines;
 mod log;
 mod mark;
 mod markdown;
+mod markup;
 mod prose;
 mod sample;
 mod sentence;
 mod stamp;
+mod table;
+mod trace;
 
 pub use cut::cut;
 pub use limits::Limits;
+pub(crate) use log::{Begins, NAME as LOG};
 pub use mark::{Mark, Rank};
 pub(crate) use markdown::NAME as MARKDOWN;
 pub use markdown::outline;
+pub(crate) use prose::heading_level;
 pub use sample::Sample;
 pub use sentence::sentence_starts;
 
@@ -53,8 +60,18 @@ pub trait Chunker: Send + Sync {
 
 /// The kinds of text, the more telling first: a text is of the first kind that claims it, and the
 /// last one claims all.
-pub const CHUNKERS: &[&dyn Chunker] =
-    &[&log::Log, &code::Code, &markdown::Markdown, &prose::Prose, &lines::Lines];
+pub const CHUNKERS: &[&dyn Chunker] = &[
+    &table::Table,
+    &json::Json,
+    &log::Log,
+    &trace::Trace,
+    &markup::Markup,
+    &config::Config,
+    &code::Code,
+    &markdown::Markdown,
+    &prose::Prose,
+    &lines::Lines,
+];
 
 /// The chunker for this text, judged by at most 64 KiB of it.
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {

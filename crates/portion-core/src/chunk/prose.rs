@@ -110,7 +110,7 @@ fn goes_on(said: &str) -> bool {
 }
 
 /// The level of a heading: `1.2 Terms`, `Chapter IV`, `THE END`.
-fn heading_level(line: &str) -> Option<u8> {
+pub(crate) fn heading_level(line: &str) -> Option<u8> {
     let said = line.trim_end();
     if said.is_empty()
         || said.starts_with([' ', '\t'])

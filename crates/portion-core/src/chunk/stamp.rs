@@ -99,7 +99,7 @@ const GOING_ON: &[&str] = &[
 pub(super) fn stamp(line: &str) -> Option<Stamp> {
     let line = without_colour(line.trim_start_matches('\u{feff}'));
     let bare = line.trim_start_matches(['[', '(', '<', '"']);
-    if line.starts_with(char::is_whitespace) || bare.is_empty() || line.contains("-->") {
+    if line.starts_with(char::is_whitespace) || bare.is_empty() || is_cue(line) {
         None
     } else if line.starts_with("{\"") || line.starts_with("{ \"") {
         line.trim_end().ends_with('}').then_some(Stamp::Json)
@@ -112,6 +112,11 @@ pub(super) fn stamp(line: &str) -> Option<Stamp> {
     } else {
         has_inner_time(line).then_some(Stamp::Inner)
     }
+}
+
+/// Whether it has the arrow of a subtitle's times: `00:01:02,000 --> 00:01:04,000`.
+pub(super) fn is_cue(line: &str) -> bool {
+    line.contains("-->")
 }
 
 /// Whether a line, stamps apart, goes on with the entry above it.

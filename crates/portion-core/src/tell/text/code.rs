@@ -1,0 +1,115 @@
+//! What is told of source code: what it defines, with the lines.
+
+use serde_json::Value;
+
+use super::last_line;
+use super::telling::{Telling, quoted};
+
+/// Words that stand before the one that says what is defined.
+const BEFORE: &[&str] = &[
+    "pub",
+    "pub(crate)",
+    "pub(super)",
+    "export",
+    "default",
+    "async",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "static",
+    "final",
+    "abstract",
+    "sealed",
+    "unsafe",
+    "extern",
+    "inline",
+    "virtual",
+    "override",
+    "open",
+    "partial",
+    "declare",
+];
+/// Words that say what is defined.
+const DEFINES: &[&str] = &[
+    "fn",
+    "def",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "impl",
+    "mod",
+    "function",
+    "func",
+    "interface",
+    "type",
+    "module",
+    "namespace",
+    "record",
+    "object",
+    "protocol",
+    "extension",
+    "macro_rules!",
+    "CREATE",
+    "resource",
+    "data",
+    "variable",
+    "output",
+    "defmodule",
+    "sub",
+    "diff",
+];
+/// Columns within which a definition in another begins, and definitions on the left that are few.
+const INDENT: usize = 4;
+const FEW: usize = 4;
+/// Characters of a definition.
+const WIDTH: usize = 60;
+
+pub(super) fn tell(text: &str, telling: &mut Telling) {
+    let last = Value::from(quoted(last_line(text), telling.width()));
+    tell_defined(text, telling.left().saturating_sub(telling.cost_of("last", &last)), telling);
+    telling.say("last", last);
+}
+
+/// Says what a text defines, as far as it fits into so many tokens.
+pub(super) fn tell_defined(text: &str, tokens: usize, telling: &mut Telling) {
+    let (mut top, mut inner) = (Vec::new(), Vec::new());
+    for (at, line) in text.lines().enumerate() {
+        let bare = line.trim_start();
+        let indent = line.len() - bare.len();
+        if indent > INDENT {
+            continue;
+        }
+        if let Some(said) = defined(bare) {
+            if indent == 0 { &mut top } else { &mut inner }.push((at, said));
+        }
+    }
+    // A file of one class is told by what is in it.
+    if top.len() < FEW {
+        top.append(&mut inner);
+        top.sort_unstable();
+    }
+    let told: Vec<_> = top.iter().map(|(at, said)| format!("{} {}", at + 1, quoted(said, WIDTH))).collect();
+    telling.say_list("defines", &told, tokens);
+}
+
+/// The beginning of a line that defines something, as far as its name.
+fn defined(line: &str) -> Option<&str> {
+    let mut rest = line;
+    for _ in 0..6 {
+        let word = rest.split([' ', '\t']).next().unwrap_or_default();
+        if DEFINES.contains(&word.split('<').next().unwrap_or(word)) {
+            let after = line.len() - rest.len() + word.len();
+            let end = line[after..].find(['(', '{', ';', '=']).map_or(line.len(), |end| after + end);
+            let said = line[..end].trim_end().trim_end_matches(':');
+            let is_named = said[after.min(said.len())..].starts_with([' ', '\t']);
+            return (is_named || !word.ends_with(char::is_alphanumeric)).then_some(said);
+        }
+        if !BEFORE.contains(&word) {
+            return None;
+        }
+        rest = rest.get(word.len()..)?.trim_start();
+    }
+    None
+}
