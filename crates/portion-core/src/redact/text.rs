@@ -2,12 +2,16 @@
 //!
 //! One pass; what is looked back over is bounded.
 
+use std::collections::BTreeMap;
+
 use memchr::{memchr2_iter, memmem};
 
-use super::{Edit, Names, REDACTED, Redact};
+use super::{Edit, Names, REDACTED, Redact, Verdict};
 
 /// Bytes of the longest name of a setting.
 const NAME: usize = 64;
+/// Names whose verdict is remembered.
+const KNOWN: usize = 1_024;
 /// Beginnings of tokens, and how many characters at least follow them.
 const TOKENS: &[(&str, usize)] = &[
     ("AKIA", 16),
@@ -26,13 +30,24 @@ const TOKENS: &[(&str, usize)] = &[
 
 pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
     let (mut edits, mut names) = (Vec::new(), Names::default());
+    // Logs say the same names on every line.
+    let mut verdicts: BTreeMap<&str, Verdict> = BTreeMap::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at < done {
             continue;
         }
         let Some(name) = name_before(text, at) else { continue };
-        let verdict = redact.verdict(name);
+        let verdict = match verdicts.get(name) {
+            Some(verdict) => *verdict,
+            None => {
+                let verdict = redact.verdict(name);
+                if verdicts.len() < KNOWN {
+                    verdicts.insert(name, verdict);
+                }
+                verdict
+            }
+        };
         if !verdict.secret && !verdict.named {
             continue;
         }
