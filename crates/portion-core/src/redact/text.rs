@@ -38,16 +38,10 @@ pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
             continue;
         }
         let Some(name) = name_before(text, at) else { continue };
-        let verdict = match verdicts.get(name) {
-            Some(verdict) => *verdict,
-            None => {
-                let verdict = redact.verdict(name);
-                if verdicts.len() < KNOWN {
-                    verdicts.insert(name, verdict);
-                }
-                verdict
-            }
-        };
+        let verdict = verdicts.get(name).copied().unwrap_or_else(|| redact.verdict(name));
+        if verdicts.len() < KNOWN {
+            verdicts.insert(name, verdict);
+        }
         if !verdict.secret && !verdict.named {
             continue;
         }
@@ -91,7 +85,7 @@ fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
     let unescaped = said.strip_prefix('\\').filter(|said| said.starts_with('"')).unwrap_or(said);
     let quoted = unescaped.strip_prefix(['"', '\'', '`']);
     let (value, len) = match quoted {
-        Some(value) => (value, value.find(|c| matches!(c, '"' | '\'' | '`' | '\\' | '\n'))),
+        Some(value) => (value, value.find(['"', '\'', '`', '\\', '\n'])),
         None if line => (said, said.find(['\n', '\r', '"', '\''])),
         None => (said, said.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
     };
