@@ -68,6 +68,7 @@ struct Members {
 pub(super) struct Walk<'a, 'r> {
     redact: &'r Redact,
     text: &'a str,
+    /// By the key as it is written.
     verdicts: BTreeMap<&'a str, Verdict>,
     open: Vec<Open>,
     /// Arrays open outside of any object.
@@ -174,7 +175,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         }
         let name = self.name(key);
         let kind = reader.peek()?;
-        let hidden = self.hides(&name, kind == Kind::Bool);
+        let hidden = self.hides(key, &name, kind == Kind::Bool);
         let omitted = hidden && !matches!(kind, Kind::String | Kind::Null);
         if omitted {
             let value = reader.skip()?;
@@ -228,11 +229,9 @@ impl<'a, 'r> Walk<'a, 'r> {
         verdict.named || verdict.secret && !boolean || verdict.ends_path && self.within(name)
     }
 
-    fn hides(&mut self, name: &Cow<'a, str>, boolean: bool) -> bool {
-        let verdict = match name {
-            Cow::Borrowed(name) => *self.verdicts.entry(name).or_insert_with(|| self.redact.verdict(name)),
-            Cow::Owned(name) => self.redact.verdict(name),
-        };
+    fn hides(&mut self, key: Span, name: &str, boolean: bool) -> bool {
+        let redact = self.redact;
+        let verdict = *self.verdicts.entry(key.of(self.text)).or_insert_with(|| redact.verdict(name));
         verdict.named || verdict.secret && !boolean || verdict.ends_path && self.within(name)
     }
 

@@ -17,7 +17,7 @@ impl Columns {
     pub(super) fn beside(name: &str, reader: &Reader<'_>, text: &str) -> Option<Self> {
         let is = |among: &[&str], name: &str| among.iter().any(|known| known.eq_ignore_ascii_case(name));
         let (header, rows) = (is(&HEADERS, name), is(&ROWS, name));
-        if !header && !(rows && holds_arrays(reader)) {
+        if !(header || rows && holds_arrays(reader)) {
             return None;
         }
         let mut ahead = reader.clone();

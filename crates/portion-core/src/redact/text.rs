@@ -2,12 +2,16 @@
 //!
 //! One pass; what is looked back over is bounded.
 
+use std::collections::BTreeMap;
+
 use memchr::{memchr2_iter, memmem};
 
-use super::{Edit, Names, REDACTED, Redact};
+use super::{Edit, Names, REDACTED, Redact, Verdict};
 
 /// Bytes of the longest name of a setting.
 const NAME: usize = 64;
+/// Names whose verdict is remembered.
+const KNOWN: usize = 1_024;
 /// Beginnings of tokens, and how many characters at least follow them.
 const TOKENS: &[(&str, usize)] = &[
     ("AKIA", 16),
@@ -26,13 +30,18 @@ const TOKENS: &[(&str, usize)] = &[
 
 pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
     let (mut edits, mut names) = (Vec::new(), Names::default());
+    // Logs say the same names on every line.
+    let mut verdicts: BTreeMap<&str, Verdict> = BTreeMap::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at < done {
             continue;
         }
         let Some(name) = name_before(text, at) else { continue };
-        let verdict = redact.verdict(name);
+        let verdict = verdicts.get(name).copied().unwrap_or_else(|| redact.verdict(name));
+        if verdicts.len() < KNOWN {
+            verdicts.insert(name, verdict);
+        }
         if !verdict.secret && !verdict.named {
             continue;
         }
@@ -76,7 +85,7 @@ fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
     let unescaped = said.strip_prefix('\\').filter(|said| said.starts_with('"')).unwrap_or(said);
     let quoted = unescaped.strip_prefix(['"', '\'', '`']);
     let (value, len) = match quoted {
-        Some(value) => (value, value.find(|c| matches!(c, '"' | '\'' | '`' | '\\' | '\n'))),
+        Some(value) => (value, value.find(['"', '\'', '`', '\\', '\n'])),
         None if line => (said, said.find(['\n', '\r', '"', '\''])),
         None => (said, said.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
     };
