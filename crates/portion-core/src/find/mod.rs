@@ -17,6 +17,7 @@ mod keys;
 mod leaves;
 mod literal;
 mod members;
+mod near;
 mod neighbours;
 mod pattern;
 mod records;
@@ -81,7 +82,7 @@ pub struct Found {
     pub matches: usize,
     /// What else is to be told: `searched` (`text`, `regex`, `words`), `ignoringCase`, `in` (`keys`), `occurrences` where
     /// lines hold several, `exact` for how many values are the pattern and nothing else, `words` with how many units hold
-    /// each, `kept` where not all matches are told of.
+    /// each, `kept` where not all matches are told of, `nearest` with words much like one that is nowhere.
     pub also: Map<String, Value>,
 }
 

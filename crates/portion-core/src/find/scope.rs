@@ -8,7 +8,7 @@ use super::members::Values;
 use super::neighbours::Around;
 use super::pattern::{Matcher, Pattern};
 use super::records::{Records, Show};
-use super::{FindError, Found, keys, text, words};
+use super::{FindError, Found, keys, near, text, words};
 use crate::snapshot::{Form, Layout, Subject};
 use crate::span::Span;
 
@@ -86,7 +86,12 @@ impl Scope<'_> {
                 return Ok(found);
             }
         }
-        Ok(Found::nothing("text"))
+        let mut nothing = Found::nothing("text");
+        let near = near::words(self, pattern.text());
+        if !near.is_empty() {
+            nothing.also.insert("nearest".into(), near.into());
+        }
+        Ok(nothing)
     }
 
     /// Looks in one way; `None` where nothing is found.
