@@ -18,7 +18,7 @@ impl Stage for Condense {
     }
 
     fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool {
-        if !case.may_condense || case.rows.list.profile.fields.is_empty() && columns(case.rows).is_none() {
+        if !case.may_condense || case.rows.list.profile.fields.is_empty() {
             return false;
         }
         let before = how.keep.as_ref().filter(|_| how.condensed);
@@ -70,14 +70,7 @@ fn cost_of(kept: &Fields, case: &Case<'_>) -> usize {
 
 /// The fields in the order in which they are taken.
 fn ranked(rows: Rows<'_>) -> Vec<(String, Rank)> {
-    match columns(rows) {
-        // Columns are named in the header once; all are alike but the first, by which rows are told apart.
-        Some(columns) => {
-            let rank = |i| if i == 0 { Rank::Identity } else { Rank::Plain };
-            columns.iter().enumerate().map(|(i, name)| (name.clone(), rank(i))).collect()
-        }
-        None => rows.list.profile.fields.iter().map(|field| (field.path.clone(), field.rank)).collect(),
-    }
+    rows.list.profile.fields.iter().map(|field| (field.path.clone(), field.rank)).collect()
 }
 
 fn core_len(rows: Rows<'_>) -> usize {

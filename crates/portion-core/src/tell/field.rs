@@ -82,6 +82,11 @@ impl Gathered {
         self.trues + self.falses + self.numbers.count + self.strings
     }
 
+    /// Objects that it is inside of.
+    pub(super) fn depth(&self) -> usize {
+        self.path.matches('.').count()
+    }
+
     /// Whether each of so many records holds another value.
     pub(super) fn is_unique(&self, records: usize) -> bool {
         self.scalars() == records && self.distinct() == Some(records)

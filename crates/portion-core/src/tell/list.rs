@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
+use super::field::Gathered;
 use super::order;
 use super::shape::KEY;
 use super::value::{Told, told};
 use super::walk::gather;
 use crate::scan::decoded;
-use crate::snapshot::{Item, Layout, List, Rank, cells, leaves};
+use crate::snapshot::{Item, Layout, List, Rank, cells, leaves, salience};
 use crate::tokens::TokenCounter;
 
 /// What all records of a list have in common and how they differ: exact, and found in one pass.
@@ -21,7 +22,7 @@ impl Facts {
     /// Reads all records of a list of that text.
     pub fn of(text: &str, list: &List) -> Self {
         let fields = gather(text, list);
-        let identity = identity(list);
+        let identity = identity(list, &fields);
         // Where records are told apart by one field, and that is told first, its name need not be repeated.
         let known = |name: &str| fields.iter().any(|field| field.path == name && field.is_unique(list.len()));
         let identity_known = identity.as_deref().is_some_and(known);
@@ -72,14 +73,19 @@ const LEAST: usize = 6;
 /// Characters of an identity that are told.
 const LONGEST: usize = 80;
 
-/// The field by which records are told apart.
-fn identity(list: &List) -> Option<String> {
-    let ranked = list.profile.fields.iter().find(|field| field.rank == Rank::Identity);
-    match (&list.layout, ranked) {
-        (_, Some(field)) => Some(field.path.clone()),
-        (Layout::Map, None) => Some(KEY.to_owned()),
-        (Layout::Table { columns, .. }, None) => columns.first().cloned(),
-        _ => None,
+/// The field by which records are told apart: of those that do, the most telling one.
+fn identity(list: &List, fields: &[Gathered]) -> Option<String> {
+    let records = list.len();
+    let short = |field: &&Gathered| field.longest == 0 && field.numbers.whole() && field.depth() <= 1;
+    let unique = |field: &&Gathered| short(field) && field.is_unique(records);
+    let by_name = fields
+        .iter()
+        .filter(unique)
+        .find(|field| field.rank <= Rank::Name || salience::Naming::of(&field.path).identifies.is_some());
+    let ranked = || list.profile.fields.iter().find(|field| field.rank == Rank::Identity);
+    match by_name {
+        Some(field) => Some(field.path.clone()),
+        None => ranked().map(|field| field.path.clone()),
     }
 }
 

@@ -11,15 +11,14 @@ const FIRST: usize = 8;
 pub(super) fn of(fields: &[Gathered], told: &[Told], records: usize) -> Vec<usize> {
     let weigh = |i: usize| {
         let field = &fields[i];
-        let depth = field.path.matches('.').count();
         let own = match field.rank {
             Rank::Status => 100,
             Rank::Identity | Rank::Name => 85,
-            _ => usize::from(salience::weight(&field.path)),
+            _ => salience::weight(&field.path),
         };
         // Of two fields the fuller one tells more; a few gaps are nothing.
         let filled = (field.present() * 10 / records.max(1)).min(9);
-        let weight = (1 + own.saturating_sub(10 * depth)) * filled;
+        let weight = (1 + own.saturating_sub(10 * field.depth())) * filled;
         (std::cmp::Reverse(weight), i)
     };
     let of = |sort: Sort| {

@@ -39,13 +39,10 @@ pub(super) fn gather(text: &str, list: &List) -> Vec<Gathered> {
 /// The fields to be gathered, and the number of each path among them.
 fn chosen(list: &List, paths: &[String], key: Option<usize>) -> (Vec<Gathered>, Vec<Option<usize>>) {
     let ranked = &list.profile.fields;
-    let is_table = matches!(list.layout, Layout::Table { .. });
     let rank = |path: usize| {
         let place = ranked.iter().position(|field| field.path == paths[path]);
         match place {
             Some(place) => (place, ranked[place].rank),
-            None if is_table && path == 0 => (0, Rank::Identity),
-            None if is_table => (0, Rank::Plain),
             None if key == Some(path) => (0, Rank::Name),
             None => (ranked.len(), Rank::Container),
         }

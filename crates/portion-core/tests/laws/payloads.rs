@@ -78,6 +78,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
         text_only: dice.once_in(6),
         frame: framed * 10,
         answer: None,
+        redact: None,
     }
 }
 

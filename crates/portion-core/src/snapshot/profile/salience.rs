@@ -3,7 +3,7 @@
 use super::words::split;
 
 /// Words by how often what they name is asked for, the most asked for first.
-const ASKED: [(u8, &[&str]); 6] = [
+const ASKED: [(usize, &[&str]); 6] = [
     (
         90,
         &[
@@ -75,6 +75,8 @@ const ASKED: [(u8, &[&str]); 6] = [
             "engine",
             "sector",
             "population",
+            "abbr",
+            "stabbr",
             "capacity",
             "stars",
             "budget",
@@ -139,6 +141,16 @@ const ASKED: [(u8, &[&str]); 6] = [
             "namespace",
             "label",
             "subject",
+            "message",
+            "summary",
+            "key",
+            "slug",
+            "sku",
+            "ref",
+            "by",
+            "reporter",
+            "sender",
+            "recipient",
             "zip",
             "grade",
             "class",
@@ -197,11 +209,25 @@ const ASKED: [(u8, &[&str]); 6] = [
             "open",
         ],
     ),
-    (
-        40,
-        &["code", "description", "summary", "note", "comment", "message", "color", "colour", "unit", "lang"],
-    ),
+    (40, &["code", "description", "note", "comment", "id", "color", "colour", "unit", "lang"]),
 ];
+
+/// Words at the end of a name that do not say what is named.
+const UNITS: [&str; 24] = [
+    "at", "on", "in", "ms", "sec", "secs", "seconds", "minutes", "min", "hours", "days", "bytes", "kb", "mb",
+    "gb", "kg", "lbs", "cm", "km", "usd", "eur", "cents", "utc", "pct",
+];
+/// What records are called by programs, where it stands alone.
+const IDENTITIES: [&str; 14] = [
+    "id", "uid", "key", "sha", "number", "arn", "slug", "sku", "isbn", "ncessch", "cds", "hash", "code",
+    "ref",
+];
+/// What records are called by people.
+const NAMES: [&str; 8] = ["name", "title", "login", "label", "subject", "headline", "username", "caption"];
+/// The state that a record is in.
+const STATES: [&str; 3] = ["status", "state", "phase"];
+/// What an API says of itself.
+const NOISE: [&str; 8] = ["url", "urls", "href", "links", "etag", "debug", "trace", "gravatar"];
 
 /// Words of names whose numbers are not counted with: they name, or place, or date.
 const CODES: [&str; 64] = [
@@ -296,7 +322,7 @@ const MOMENTS: [&str; 22] = [
     "since",
 ];
 /// Words that say that a value is a lesser one of its kind.
-const LESSER: [&str; 14] = [
+const LESSER: [&str; 12] = [
     "previous",
     "prev",
     "old",
@@ -307,29 +333,96 @@ const LESSER: [&str; 14] = [
     "default",
     "secondary",
     "alternate",
-    "is",
-    "has",
     "mailing",
     "min",
 ];
 
-/// How much what a path names is asked for, from 0 (never) to 100; the last step counts.
-pub(crate) fn weight(path: &str) -> u8 {
-    let mut words = split(last_step(path));
-    // `created_at` is about what was created.
-    if words.len() > 1 && words.last().is_some_and(|word| word == "at" || word == "on") {
-        words.pop();
-    }
-    let Some((head, before)) = words.split_last() else { return 0 };
-    let beside = before.iter().map(|word| of_word(word) * 2 / 3).max().unwrap_or(0);
-    let lesser = if before.iter().any(|word| LESSER.contains(&word.as_str())) { 15 } else { 0 };
-    // `total_price` tells more than `cleaning_fee_total_before_tax`.
-    let length = before.len().min(4) as u8 * 2;
-    let own = of_word(head);
-    own.max(beside).saturating_sub(lesser + length).max(u8::from(own.max(beside) > 0))
+/// What a field's name says of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Naming {
+    /// How much what it names is asked for, from 0 (never) to 100.
+    pub weight: usize,
+    /// Whether it names the record for programs, the best such name being 0.
+    pub identifies: Option<usize>,
+    /// Whether it names the record for people, the best such name being 0.
+    pub names: Option<usize>,
+    /// Whether it is a state.
+    pub is_state: bool,
+    /// Whether it is of the API's own making.
+    pub is_noise: bool,
+    /// The words it is made of.
+    pub words: usize,
 }
 
-fn of_word(word: &str) -> u8 {
+impl Naming {
+    /// What the last step of a dotted path says.
+    pub(crate) fn of(path: &str) -> Self {
+        let name = last_step(path);
+        let mut words = split(name);
+        // `created_at` is about what was created, `duration_ms` about how long it took.
+        while words.len() > 1 && words.last().is_some_and(|word| UNITS.contains(&word.as_str())) {
+            words.pop();
+        }
+        let lower = name.to_lowercase();
+        let Some((head, before)) = words.split_last() else {
+            return Self {
+                weight: 0,
+                identifies: None,
+                names: None,
+                is_state: false,
+                is_noise: false,
+                words: 0,
+            };
+        };
+        let alone = usize::from(!before.is_empty());
+        let named = NAMES.contains(&head.as_str())
+            || head.len() > 3 && (head.ends_with("name") || head.ends_with("nm"));
+        Self {
+            weight: weigh(head, before),
+            identifies: identifies(&lower, head, before),
+            names: named.then_some(if alone == 0 && (head == "name" || head == "title") {
+                0
+            } else {
+                1 + alone
+            }),
+            is_state: STATES.contains(&head.as_str()),
+            is_noise: NOISE.contains(&head.as_str()) || matches!(lower.as_str(), "node_id" | "nodeid"),
+            words: words.len(),
+        }
+    }
+}
+
+/// `id` before `uid` before `unitid` before `listingMapId` before `sku`.
+fn identifies(name: &str, head: &str, before: &[String]) -> Option<usize> {
+    match (name, before) {
+        ("id" | "_id" | "uuid" | "guid", _) => Some(0),
+        (_, []) if IDENTITIES.contains(&head) => Some(1),
+        (_, []) if head.len() > 3 && head.ends_with("id") => Some(2),
+        (_, [_, ..]) if matches!(head, "id" | "uuid" | "guid" | "uid") => Some(3),
+        (_, [_, ..]) if matches!(head, "key" | "number" | "no" | "num" | "code" | "sku" | "arn") => Some(4),
+        _ => None,
+    }
+}
+
+/// How much what a path names is asked for, from 0 (never) to 100; the last step counts.
+pub(crate) fn weight(path: &str) -> usize {
+    Naming::of(path).weight
+}
+
+fn weigh(head: &str, before: &[String]) -> usize {
+    let own = of_word(head);
+    let weight = own.max(before.iter().map(|word| of_word(word) / 2).max().unwrap_or(0));
+    if weight == 0 {
+        return 0;
+    }
+    let is = |words: &[&str]| before.iter().any(|word| words.contains(&word.as_str()));
+    let lesser = if is(&LESSER) { 15 } else { 0 };
+    // `total_price` tells more than `cleaning_fee_total_before_tax`, `paid` more than `is_paid_by_card`.
+    let weight = if is(&["is", "has", "can", "allow"]) { weight / 2 } else { weight };
+    weight.saturating_sub(lesser + 2 * before.len().min(4)).max(1)
+}
+
+fn of_word(word: &str) -> usize {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let of = |word: &str| ASKED.iter().find(|(_, words)| words.contains(&word)).map(|(weight, _)| *weight);
     of(word).or_else(|| of(word.strip_suffix('s')?)).unwrap_or(0)
@@ -367,7 +460,7 @@ mod tests {
     #[test]
     fn what_is_asked_for_most_weighs_most() {
         let order = ["status", "totalPrice", "created_at", "cleaningFee", "notes", "frobnication"];
-        let weights: Vec<u8> = order.iter().map(|name| weight(name)).collect();
+        let weights: Vec<usize> = order.iter().map(|name| weight(name)).collect();
         assert!(weights.is_sorted_by(|a, b| a > b), "{weights:?}");
         assert!(weight("arrivalDate") > weight("previousArrivalDate"));
     }

@@ -5,6 +5,8 @@ const ENDINGS: [&str; 18] = [
     "name", "date", "type", "status", "state", "price", "total", "amount", "code", "time", "level", "size",
     "email", "phone", "number", "count", "title", "url",
 ];
+/// Endings that are believed after a letter or two: `stype`, `iclevel`.
+const SURE: [&str; 5] = ["name", "type", "level", "status", "size"];
 /// Moments written in one piece: `createdat`.
 const HAPPENED: [&str; 10] = [
     "created",
@@ -69,8 +71,11 @@ fn push(words: &mut Vec<String>, word: &mut String) {
     {
         Some(head.len())
     } else {
-        let head = ENDINGS.iter().find_map(|ending| word.strip_suffix(ending));
-        head.filter(|head| head.len() >= 3).map(str::len)
+        let head = |least: usize, endings: &[&str]| {
+            let head = endings.iter().find_map(|ending| word.strip_suffix(ending));
+            head.map(str::len).filter(|head| *head >= least)
+        };
+        head(3, &ENDINGS).or_else(|| head(1, &SURE))
     };
     match parted {
         Some(at) => words.extend([word[..at].to_owned(), word[at..].to_owned()]),
@@ -99,6 +104,8 @@ mod tests {
         check("listingMapId", "listing map id");
         check("HTTPServerID", "http server id");
         check("contactPhone1", "contact phone1");
+        check("stype", "s type");
+        check("iclevel", "ic level");
         check("x", "x");
         check("", "");
         check("__", "");
