@@ -202,5 +202,5 @@ fn a_heading_is_read_on_from() {
         "{}",
         found.json
     );
-    assert!(found.json.ends_with(r##"## Setup\n\nInstall it."}]"##), "{}", found.json);
+    assert!(found.json.ends_with(r#"## Setup\n\nInstall it."}]"#), "{}", found.json);
 }
