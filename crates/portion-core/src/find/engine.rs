@@ -97,8 +97,18 @@ impl Engine {
         loop {
             let end = window_end(text, from.saturating_add(window));
             let found = self.within(text, from..end, fuel)?;
-            if found.is_some() || end >= text.len() {
+            if end >= text.len() {
                 return Ok(found);
+            }
+            match found {
+                // It may go on beyond the window.
+                Some(found) if found.end == end && window < WINDOW.1 => {
+                    from = found.start;
+                    window = window.saturating_mul(4);
+                    continue;
+                }
+                Some(found) => return Ok(Some(found)),
+                None => {}
             }
             // Only a match that goes on beyond this window can still begin in it.
             from = from.max(text.ceil_char_boundary(end.saturating_sub(OVERLAP)));
@@ -137,10 +147,10 @@ fn window_end(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
     }
-    let near = text.len().min(at.saturating_add(WINDOW.1 / 16));
+    let near = text.len().min(at.saturating_add(OVERLAP));
     match memchr::memchr(b'\n', &text.as_bytes()[at..near]) {
         Some(feed) => at + feed + 1,
-        None => text.ceil_char_boundary(near),
+        None => text.ceil_char_boundary(at),
     }
 }
 

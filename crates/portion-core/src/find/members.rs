@@ -1,31 +1,23 @@
 //! Matches in JSON that is no list: the value of each, by the path to it.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hasher as _};
-
 use super::FindError;
 use super::candidates::Candidates;
 use super::excerpt;
 use super::fuel::Fuel;
 use super::hits::Hits;
 use super::item::Item;
-use super::leaves::{Leaves, Token};
+use super::leaves::Token;
+use super::neighbours::Around;
 use super::pattern::Matcher;
-use super::text::{self, Around};
+use super::text;
 use super::value::said;
+use super::walk::Walk;
 use crate::scan::{Kind, Reader};
-use crate::snapshot::{Profile, Rank, Text};
+use crate::snapshot::Text;
 use crate::span::Span;
 
 /// Bytes from which a string with line breaks is searched as the text it is.
 const TEXT: usize = 600;
-/// Bytes of an object that are looked at for what identifies it.
-const NEAR: usize = 4 << 10;
-/// Its fields that are shown, and bytes of each.
-const FIELDS: usize = 6;
-const MEMBERS: usize = 16;
-const SHORT: usize = 80;
-
 /// The values of a JSON text, but for those at some spans.
 pub(super) struct Values<'a> {
     pub text: &'a str,
@@ -53,7 +45,7 @@ impl Values<'_> {
         if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
             return Ok(());
         }
-        let mut walk = Walk::over(self);
+        let mut walk = Walk::over(self.text, self.span, self.skips);
         while let Some(token) = walk.next() {
             let Token::Value(value) = token else { continue };
             let Some(next) = candidates.from(self.text, value.start as usize, fuel)? else { break };
@@ -78,7 +70,7 @@ impl Values<'_> {
 
     /// Visits each value until the visitor wants no more.
     pub(super) fn each(&self, visit: &mut Visitor<'_>) {
-        let mut walk = Walk::over(self);
+        let mut walk = Walk::over(self.text, self.span, self.skips);
         while let Some(token) = walk.next() {
             let Token::Value(value) = token else { continue };
             let said = said(value.of(self.text));
@@ -109,7 +101,7 @@ impl Values<'_> {
         if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
             return Ok(());
         }
-        let mut walk = Walk::over(self);
+        let mut walk = Walk::over(self.text, self.span, self.skips);
         while let Some(token) = walk.next() {
             let Token::Key(key) = token else { continue };
             let Some(next) = candidates.from(self.text, key.start as usize, fuel)? else { break };
@@ -143,75 +135,5 @@ pub(super) fn value_after(text: &str, key: Span, item: &mut Item) {
             let scalar = if scalar == "null" { scalar.into() } else { said(scalar) };
             item.text("text", &excerpt::of_value(&scalar, 0));
         }
-    }
-}
-
-/// A walk that knows which members cannot be reached by a path, for an earlier one has their name.
-struct Walk<'a> {
-    leaves: Leaves<'a>,
-    text: &'a str,
-    names: HashSet<(u32, u64)>,
-    /// How many containers are around the outermost such member.
-    hidden: Option<usize>,
-}
-
-impl<'a> Walk<'a> {
-    fn over(values: &'a Values<'_>) -> Self {
-        let leaves = Leaves::of(values.text, values.span, values.skips);
-        Self { leaves, text: values.text, names: HashSet::new(), hidden: None }
-    }
-
-    fn next(&mut self) -> Option<Token> {
-        let token = self.leaves.next();
-        let depth = self.leaves.depth();
-        if let Some(Token::Key(key)) = token {
-            if self.hidden.is_some_and(|hidden| depth <= hidden) {
-                self.hidden = None;
-            }
-            let mut hasher = DefaultHasher::new();
-            hasher.write(said(key.of(self.text)).as_bytes());
-            let first = self.names.insert((self.leaves.container().unwrap_or_default(), hasher.finish()));
-            if !first && self.hidden.is_none() {
-                self.hidden = Some(depth);
-            }
-        } else if self.hidden.is_some_and(|hidden| depth < hidden) {
-            self.hidden = None;
-        }
-        token
-    }
-
-    /// The path to here, or to what is around here where none leads here.
-    fn pointer(&self) -> String {
-        self.leaves.pointer(self.hidden.map_or(0, |hidden| self.leaves.depth() + 1 - hidden))
-    }
-
-    /// What identifies the record that a value is a field of, where it is one of several.
-    fn identity(&self, value: Span) -> Option<String> {
-        let start = self.leaves.container().filter(|_| self.leaves.in_array())? as usize;
-        let near = self.text.get(start..self.text.floor_char_boundary(start.saturating_add(NEAR)))?;
-        let mut reader = Reader::new(near);
-        reader.enter_object().ok()?;
-        let mut record = String::from("{");
-        let (mut fields, mut members) = (0, 0);
-        while fields < FIELDS
-            && members < MEMBERS
-            && let Ok(Some(key)) = reader.next_key()
-            && let Ok(member) = reader.skip()
-        {
-            let spelled = member.of(near);
-            members += 1;
-            let own = start + member.start as usize == value.start as usize;
-            if own || spelled.len() > SHORT || Kind::of(spelled).is_container() || spelled == "null" {
-                continue;
-            }
-            let entry = format!("{{{}:{spelled}}}", key.of(near));
-            if Profile::of_record(&entry).iter().any(|field| field.rank <= Rank::Status) {
-                record.push_str(if record.len() > 1 { "," } else { "" });
-                record.push_str(&entry[1..entry.len() - 1]);
-                fields += 1;
-            }
-        }
-        record.push('}');
-        (fields > 0).then_some(record)
     }
 }

@@ -40,6 +40,11 @@ impl<'a> Pattern<'a> {
         Ok(Self { text, literal })
     }
 
+    /// What was given, without the white space around it.
+    pub(super) fn text(&self) -> &'a str {
+        self.text.trim()
+    }
+
     /// As it is written.
     pub(super) fn literal(&self) -> Matcher {
         Matcher::Literal(self.literal.clone())

@@ -1,11 +1,9 @@
 //! Passages and records by how much they say of some words, where the words do not stand together anywhere.
-//!
-//! The measure is BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
-//! and Beyond", 2009, section 3), the weight of a word being that of Lucene, which is never negative:
-//! ln(1 + (N - n + 0.5) / (n + 0.5)). Lengths are bytes.
 
 use std::ops::Range;
 
+use super::FindError;
+use super::bm25::{Place, Unit, Units};
 use super::candidates::Candidates;
 use super::engine::Engine;
 use super::fuel::Fuel;
@@ -13,15 +11,10 @@ use super::leaves::{Leaves, Token};
 use super::literal::is_unspaced;
 use super::members::Values;
 use super::pattern::Matcher;
+use super::scope::{Looked, Scope};
 use super::text;
 use super::value::{Hit, said};
-use super::{FindError, Looked, Scope};
 use crate::snapshot::{Form, Item, Text};
-
-const K1: f64 = 1.2;
-const B: f64 = 0.75;
-/// Units that are ranked; more are counted.
-const RANKED: usize = 100_000;
 
 /// What was found of some words.
 pub(super) struct Ranked {
@@ -33,71 +26,14 @@ pub(super) struct Ranked {
     pub holding: Vec<usize>,
 }
 
-/// A part of what is looked through: a paragraph, a line, a record, a value.
-struct Unit {
-    /// What it is a part of.
-    subject: usize,
-    place: Place,
-    bytes: usize,
-    /// How often each word is in it.
-    counts: Vec<u16>,
-}
-
-enum Place {
-    /// A passage, and the first word in it.
-    Passage(Range<usize>, usize),
-    Record(Item, Hit),
-    /// A value, its item.
-    Value(String),
-}
-
-/// The units that were looked through.
-struct Units {
-    /// Those that hold any of the words, as many as are ranked.
-    ranked: Vec<Unit>,
-    /// All that hold any of the words, and each.
-    matches: usize,
-    holding: Vec<usize>,
-    /// How many there are, and of how many bytes.
-    all: usize,
-    bytes: usize,
-}
-
-impl Units {
-    fn push(&mut self, unit: Unit) {
-        self.matches += 1;
-        for (holding, count) in self.holding.iter_mut().zip(&unit.counts) {
-            *holding += usize::from(*count > 0);
-        }
-        if self.ranked.len() < RANKED {
-            self.ranked.push(unit);
-        }
-    }
-
-    fn score(&self, unit: &Unit) -> f64 {
-        let all = self.all.max(self.matches) as f64;
-        let average = (self.bytes as f64 / all).max(1.0);
-        let norm = K1 * (1.0 - B + B * unit.bytes as f64 / average);
-        let of_word = |(count, holding): (&u16, &usize)| {
-            let (count, holding) = (f64::from(*count), *holding as f64);
-            let weight = ((all - holding + 0.5) / (holding + 0.5)).ln_1p();
-            weight * count * (K1 + 1.0) / (count + norm)
-        };
-        unit.counts.iter().zip(&self.holding).map(of_word).sum()
-    }
-}
-
 /// Looks for words, of which there are some.
 pub(super) fn ranked(scope: &Scope<'_>, words: &[String], fuel: &mut Fuel) -> Result<Ranked, FindError> {
     let mut search = Search::new(words)?;
-    let holding = vec![0; words.len()];
-    let mut units = Units { ranked: Vec::new(), matches: 0, holding, all: 0, bytes: 0 };
+    let mut units = Units::of_words(words.len());
     for (at, looked) in scope.looked.iter().enumerate() {
         search.through(at, looked, &mut units, fuel)?;
     }
-    let mut order: Vec<(f64, &Unit)> = units.ranked.iter().map(|unit| (units.score(unit), unit)).collect();
-    order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let items = order.iter().take(scope.most).map(|(_, unit)| item(scope, unit)).collect();
+    let items = units.best().take(scope.most).map(|unit| item(scope, unit)).collect();
     Ok(Ranked { items, matches: units.matches, holding: units.holding })
 }
 

@@ -139,3 +139,22 @@ fn what_would_take_minutes_is_refused() {
     let slow = ask(&text, &Ask::new(&format!("{}c", "a b ".repeat(1_000))));
     assert_eq!(slow, Err(FindError::TooCostly));
 }
+
+#[test]
+fn what_is_everywhere_is_found() {
+    let members: Vec<String> = (0..50_000).map(|i| format!(r#""key{i}":"value{i}""#)).collect();
+    let object = format!(r#"{{"id":1,"all":{{{}}}}}"#, members.join(","));
+    for (pattern, matches) in
+        [("value", 50_000), ("VALUE", 50_000), ("key", 50_000), ("/KEY/i", 50_000), ("/v.*7$/", 5_000)]
+    {
+        assert_eq!(ask(&object, &Ask::new(pattern)).map(|found| found.matches), Ok(matches), "{pattern}");
+    }
+    let line = "lorem ipsum ".repeat(100_000);
+    for (pattern, matches) in
+        [("lorem", 100_000), ("LOREM", 100_000), ("/l\\w+/", 100_000), ("/[a-z]+/", 200_000)]
+    {
+        assert_eq!(ask(&line, &Ask::new(pattern)).map(|found| found.matches), Ok(matches), "{pattern}");
+    }
+    // A match is not cut where it is looked for piece by piece.
+    assert_eq!(ask(&"x".repeat(100_000), &Ask::new("/x+/")).map(|found| found.matches), Ok(1));
+}

@@ -94,6 +94,7 @@ fn case_is_ignored_where_nothing_else_is_found() {
     );
     assert_eq!(ask("Über\nüber\n", &Ask::new("über")).expect("valid").matches, 1);
     check("nothing", "else", r#"0 {"searched":"text"} []"#);
+    check("the database is up", "databse", r#"0 {"searched":"text","nearest":["database"]} []"#);
 }
 
 #[test]
@@ -201,5 +202,5 @@ fn a_heading_is_read_on_from() {
         "{}",
         found.json
     );
-    assert!(found.json.ends_with(r###"## Setup\n\nInstall it."}]"###), "{}", found.json);
+    assert!(found.json.ends_with(r#"## Setup\n\nInstall it."}]"#), "{}", found.json);
 }
