@@ -46,10 +46,11 @@ fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn Toke
             ranks.iter().take(costs.len()).filter_map(|at| values.get(*at).copied()).collect();
         let passages = passage.filter(|_| policy.fill == Fill::Value);
         let worth = passages.map(|field| {
-            let passage =
-                |item: Item| value_at(text, item.value, &field).map(|value| decoded(value.of(text)));
-            let texts = rows.iter_from(0).take(costs.len()).map(|item| passage(item).unwrap_or_default());
-            let texts: Vec<String> = texts.collect();
+            let passage = |item: Item| {
+                let value = value_at(text, item.value, &field).map(|value| value.of(text));
+                value.filter(|value| Kind::of(value) == Kind::String).map(decoded).unwrap_or_default()
+            };
+            let texts: Vec<String> = rows.iter_from(0).take(costs.len()).map(passage).collect();
             worth(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &scores)
         });
         let kept = select(&costs, worth.as_ref().unwrap_or(&scores), budget, policy.fill);
