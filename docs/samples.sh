@@ -55,5 +55,15 @@ awk 'BEGIN {
     }
 }' > guide.md
 
+# What a retrieval brings: 80 passages with scores, in no order.
+seq 1 80 | awk '
+    BEGIN { printf "{\"query\":\"arrival\",\"chunks\":[" }
+    {
+        printf "%s\n{\"id\":\"guide-%d\",\"score\":%d.%02d,\"text\":\"Passage %d.", (NR > 1 ? "," : ""), $1, $1 * 7 % 19, $1, $1
+        for (s = 1; s <= 1 + $1 * 5 % 11; s++) printf " Guests who come after six find the key in the box beside the door."
+        printf "\"}"
+    }
+    END { print "\n]}" }' > passages.json
+
 # Small enough to be left alone.
 printf '[{"id": 1, "status": "confirmed"},\n {"id": 2, "status": "pending"}]\n' > small.json

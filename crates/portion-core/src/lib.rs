@@ -17,6 +17,7 @@ mod pointer;
 pub mod policy;
 pub mod projection;
 pub mod ranked;
+pub mod redact;
 pub mod render;
 pub mod scan;
 pub mod snapshot;

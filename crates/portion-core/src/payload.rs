@@ -1,5 +1,9 @@
 //! What an upstream said, before anything is made of it.
 
+use std::sync::Arc;
+
+use crate::redact::Redact;
+
 /// One result of an upstream: its content-bearing parts, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
@@ -17,6 +21,8 @@ pub struct Payload {
     pub frame: usize,
     /// Set where this answers a question about another payload: what is to be told of the answer.
     pub answer: Option<Answered>,
+    /// What is hidden of it before it is indexed. `None` where it is for others to say, who hide nothing if they do not.
+    pub redact: Option<Arc<Redact>>,
 }
 
 /// What is told of the answer to a question about a payload, beside the answer itself.

@@ -3,15 +3,21 @@
 //! Behind a net like rendering: whatever becomes of a question, a reply comes out, and what was asked about stays.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use portion_core::find::{self, FindError};
 use portion_core::payload::{Answered, Block, Content, Payload};
+use portion_core::redact::Redact;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use portion_sql::QueryError;
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
+
+/// Fields of which something is hidden that are told beside an answer, and characters of each.
+const HIDDEN_TOLD: usize = 4;
+const HIDDEN_NAME: usize = 60;
 
 /// A question about what a cursor looks at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +50,19 @@ impl Ask {
             Self::Sql { sql, params } => by_sql(snapshot, view, sql, params),
             Self::Find { pattern, context, fields } => {
                 let fields = fields.as_deref();
-                let ask = find::Ask { pattern, context: *context, fields, ..find::Ask::default() };
+                let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
                 Ok(payload(json, Answered { matches, also }))
             }
         }));
+        let answered = answered.map(|answered| {
+            answered.map(|mut payload| {
+                if let (Some(answer), Some(fields)) = (&mut payload.answer, hidden(snapshot)) {
+                    answer.also.insert("redacted".into(), fields);
+                }
+                payload
+            })
+        });
         answered.unwrap_or_else(|_| {
             tracing::error!("answering a question panicked");
             Err(Fault::new(
@@ -77,7 +91,20 @@ fn by_sql(
 
 fn payload(json: String, answer: Answered) -> Payload {
     let block = Block::new("/content/0/text", Content::Text(json));
-    Payload { blocks: vec![block], answer: Some(answer), ..Payload::default() }
+    // What was asked about has nothing to hide any more, and a column may be called what it likes.
+    let redact = Some(Arc::new(Redact::nothing()));
+    Payload { blocks: vec![block], answer: Some(answer), redact, ..Payload::default() }
+}
+
+/// Fields of what was asked about of which something is hidden, a few of them: the answer may lack it.
+fn hidden(snapshot: &Snapshot) -> Option<Value> {
+    let fields = snapshot.redacted();
+    let named = |field: &String| Value::from(field.chars().take(HIDDEN_NAME).collect::<String>());
+    let mut told: Vec<Value> = fields.iter().take(HIDDEN_TOLD).map(named).collect();
+    if fields.len() > HIDDEN_TOLD {
+        told.push(format!("+{} more", fields.len() - HIDDEN_TOLD).into());
+    }
+    (!fields.is_empty()).then(|| told.into())
 }
 
 impl From<QueryError> for Fault {

@@ -81,12 +81,15 @@ pub(crate) struct Uncaptured {
     pub(crate) beginning: String,
 }
 
-/// Captures a payload.
-pub(crate) fn capture(payload: Payload, terms: &Terms) -> Result<Snapshot, Uncaptured> {
+/// Captures a payload, without what the terms hide of it unless it says otherwise itself.
+pub(crate) fn capture(mut payload: Payload, terms: &Terms) -> Result<Snapshot, Uncaptured> {
     let bytes = payload_bytes(&payload);
+    payload.redact = payload.redact.or_else(|| terms.redact.clone());
     // In JSON, text can take twice its bytes, and more only where it is hardly text.
     let most = terms.policy.fallback_byte_limit / 2;
-    let first = payload.blocks.iter().map(|block| text(&block.content)).find(|text| !text.is_empty());
+    // What was to be hidden cannot be told apart here.
+    let told = payload.blocks.iter().filter(|_| payload.redact.is_none());
+    let first = told.map(|block| text(&block.content)).find(|text| !text.is_empty());
     let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
     catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload))).map_err(|_| Uncaptured { bytes, beginning })
 }

@@ -8,11 +8,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use portion_core::policy::{Given, Policy, Room};
+use portion_core::redact::Redact;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 
 use crate::client::{CLIENTS, Client, Limit, Preset};
 
 /// What a reply to one client obeys.
+#[derive(Clone)]
 pub struct Terms {
     /// The limits.
     pub policy: Policy,
@@ -23,6 +25,8 @@ pub struct Terms {
     /// Counts anew what an estimating counter let through, to catch it where it is badly wrong; `None` where the
     /// counter is exact or errs upwards.
     pub auditor: Option<&'static dyn TokenCounter>,
+    /// What is hidden of payloads before anything is made of them.
+    pub redact: Option<Arc<Redact>>,
 }
 
 /// What decides about the [`Terms`] of every client.
@@ -44,7 +48,7 @@ impl Terms {
         auditor: Option<&'static dyn TokenCounter>,
     ) -> Self {
         let fallback = Policy { hard_byte_limit: policy.fallback_byte_limit, ..policy.clone() };
-        Self { policy, fallback, counter, auditor }
+        Self { policy, fallback, counter, auditor, redact: None }
     }
 }
 
@@ -82,6 +86,15 @@ impl Rules {
         Self { given, preset: Preset::None, room: Room::UNKNOWN, known, unknown: terms }
     }
 
+    /// The same rules, by which so much is hidden of payloads, whoever asks.
+    #[must_use]
+    pub fn with_redact(mut self, redact: Option<Arc<Redact>>) -> Self {
+        for terms in self.known.iter_mut().chain([&mut self.unknown]) {
+            Arc::make_mut(terms).redact.clone_from(&redact);
+        }
+        self
+    }
+
     /// Whom a client is taken for that calls itself so, or says nothing.
     pub fn client(&self, name: Option<&str>) -> Option<&'static Client> {
         match self.preset {
@@ -109,7 +122,8 @@ impl Rules {
         if policy == terms.policy {
             return Arc::clone(terms);
         }
-        Arc::new(Terms::new(policy, terms.counter, terms.auditor))
+        let redact = terms.redact.clone();
+        Arc::new(Terms { redact, ..Terms::new(policy, terms.counter, terms.auditor) })
     }
 }
 

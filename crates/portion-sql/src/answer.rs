@@ -45,6 +45,8 @@ struct Shown {
 /// What is known of a column of the answer: it is one of a table's as it is, or else an expression.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Declared {
+    /// Whatever is JSON is embedded.
+    Record,
     /// Objects and arrays are embedded.
     Json,
     /// Whole numbers beyond 64 bits may be in it.
@@ -63,7 +65,8 @@ impl Writing {
             bare = column.decl_type() == Some(RECORD);
             let declared = match column.decl_type() {
                 None => Declared::Expression,
-                Some(RECORD | JSON) => Declared::Json,
+                Some(RECORD) => Declared::Record,
+                Some(JSON) => Declared::Json,
                 Some(HUGE) => Declared::Huge,
                 Some(_) => Declared::Scalar,
             };
@@ -97,6 +100,9 @@ impl Writing {
             }
             let value = row.get_ref(at)?;
             write(value, column.declared, &mut self.json);
+            if self.json.len() > limits.bytes {
+                break;
+            }
             if column.declared == Declared::Huge
                 && let ValueRef::Real(n) = value
                 && n.abs() >= TWO_TO_63
@@ -107,7 +113,7 @@ impl Writing {
         if !self.bare {
             self.json.push('}');
         }
-        let room = self.rows < limits.rows && self.json.len() < limits.bytes;
+        let room = self.rows < limits.rows && self.json.len() <= limits.bytes;
         if room {
             self.rows += 1;
             self.rounded.extend(rounded);
@@ -116,6 +122,11 @@ impl Writing {
             self.cut = true;
         }
         Ok(room)
+    }
+
+    /// Whether not even one row was written for want of room.
+    pub(crate) fn is_too_wide(&self) -> bool {
+        self.cut && self.rows == 0
     }
 
     pub(crate) fn finish(mut self) -> Answer {
@@ -138,7 +149,14 @@ fn write(value: ValueRef<'_>, declared: Declared, out: &mut String) {
         },
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             let text = String::from_utf8_lossy(bytes);
-            if declared != Declared::Scalar && is_container(&text) {
+            let embedded = match declared {
+                Declared::Record => is_json(&text),
+                Declared::Json | Declared::Expression => {
+                    text.trim_start().starts_with(['{', '[']) && is_json(&text)
+                }
+                Declared::Huge | Declared::Scalar => false,
+            };
+            if embedded {
                 out.push_str(text.trim());
             } else {
                 out.push('"');
@@ -149,9 +167,8 @@ fn write(value: ValueRef<'_>, declared: Declared, out: &mut String) {
     }
 }
 
-/// Whether a text is a JSON object or array, and nothing else.
-fn is_container(text: &str) -> bool {
-    let text = text.trim_start();
+/// Whether a text is one JSON value, and nothing else.
+fn is_json(text: &str) -> bool {
     let mut reader = Reader::new(text);
-    text.starts_with(['{', '[']) && reader.skip().is_ok() && reader.end().is_ok()
+    reader.skip().is_ok() && reader.end().is_ok()
 }

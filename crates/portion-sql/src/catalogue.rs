@@ -60,21 +60,19 @@ impl Making {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
                 let items = self.add("items", ListOf { text: text.clone(), list: Arc::clone(list) });
                 self.alias(name, items);
-                for array in beside(text, list) {
-                    self.array(text, array);
-                }
+                beside(text, list).iter().for_each(|array| self.array(text, array));
             }
             Form::Object(members) => self.object(path, text, members.span),
             Form::Text(index) => {
+                if let Some(delimiter) = looks_like_csv(text) {
+                    self.add("items", CsvOf { text: text.clone(), delimiter });
+                }
                 self.add("lines", LinesOf(text.clone()));
                 if index.has_headings() {
                     self.add("sections", SectionsOf(text.clone()));
                 }
                 if portion_core::entry::entries(text, index).is_some() {
                     self.add("entries", EntriesOf { text: text.clone(), index: Arc::clone(index) });
-                }
-                if let Some(delimiter) = looks_like_csv(text) {
-                    self.add("items", CsvOf { text: text.clone(), delimiter });
                 }
             }
         }
@@ -83,32 +81,28 @@ impl Making {
     /// The arrays of an object; without any, the object as a row.
     fn object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
-        arrays_in(&mut Reader::resume(text, span.start as usize), DEPTH, &mut arrays);
+        arrays_in(&mut Reader::resume(text, span.start as usize), "", DEPTH, &mut arrays);
         let records = |array: &&Array| array.first == Some(Kind::Object);
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<Array> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
-        match named.or(largest) {
-            Some(main) => {
-                let main = of_records.remove(main);
-                let items = self.add("items", ArrayAt { text: text.clone(), span: main.span });
-                self.alias(Some(main.name), items);
-                for array in of_records {
-                    self.array(text, array);
-                }
-            }
-            None => {
-                let items = self.add("items", ObjectAt { text: text.clone(), span });
-                self.alias(last_step(path), items);
-                for array in arrays.into_iter().filter(|array| array.first.is_some()) {
-                    self.array(text, array);
-                }
-            }
+        if let Some(main) = named.or(largest) {
+            let main = of_records.remove(main);
+            let items = self.add("items", ArrayAt { text: text.clone(), span: main.span });
+            self.alias(Some(main.name), items);
+            of_records.iter().for_each(|array| self.array(text, array));
+        } else {
+            let items = self.add("items", ObjectAt { text: text.clone(), span });
+            self.alias(last_step(path), items);
+            let some = arrays.iter().filter(|array| array.first.is_some());
+            some.for_each(|array| self.array(text, array));
         }
     }
 
-    fn array(&mut self, text: &Slice, array: Array) {
-        self.add(&array.name, ArrayAt { text: text.clone(), span: array.span });
+    fn array(&mut self, text: &Slice, array: &Array) {
+        // Of several with one name, the later ones are called by where they are.
+        let name = if self.names.is_free(&array.name) { &array.name } else { &array.path };
+        self.add(name, ArrayAt { text: text.clone(), span: array.span });
     }
 
     fn add(&mut self, name: &str, source: impl Source + 'static) -> Option<Arc<Table>> {
@@ -156,6 +150,8 @@ fn last_step(pointer: &str) -> Option<String> {
 #[derive(Clone, Debug)]
 struct Array {
     name: String,
+    /// Where it is, from the object that was looked through: `owner.pets`.
+    path: String,
     span: Span,
     /// What its first item is.
     first: Option<Kind>,
@@ -170,9 +166,10 @@ fn beside(text: &str, list: &List) -> Vec<Array> {
             let header = matches!(list.layout, Layout::Table { header, .. } if innermost && header == place);
             if place != level.inner && !header {
                 let mut reader = Reader::resume(text, member.value.start as usize);
+                let name = decoded(member.key.of(text));
                 match member.kind {
-                    Kind::Array => found.extend(array(text, member.key, member.value)),
-                    Kind::Object => arrays_in(&mut reader, DEPTH - 1, &mut found),
+                    Kind::Array => found.extend(array(&mut reader, name.clone(), name)),
+                    Kind::Object => arrays_in(&mut reader, &name, DEPTH - 1, &mut found),
                     _ => {}
                 }
             }
@@ -182,33 +179,36 @@ fn beside(text: &str, list: &List) -> Vec<Array> {
     found
 }
 
-fn array(text: &str, key: Span, value: Span) -> Option<Array> {
-    let mut reader = Reader::resume(text, value.start as usize);
-    reader.enter_array().ok()?;
-    let first = if reader.next_item() == Ok(true) { reader.peek().ok() } else { None };
-    Some(Array { name: decoded(key.of(text)), span: value, first })
+/// The array that the reader is before, which is then behind it.
+fn array(reader: &mut Reader<'_>, name: String, path: String) -> Option<Array> {
+    let mut inside = reader.clone();
+    let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
+    let first = if some { inside.peek().ok() } else { None };
+    let span = reader.skip().ok()?;
+    Some(Array { name, path, span, first })
 }
 
 /// The arrays in the object that the reader is before. Bounded by `depth`, not by the input.
-fn arrays_in(reader: &mut Reader<'_>, depth: usize, found: &mut Vec<Array>) {
+fn arrays_in(reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<Array>) {
     if reader.enter_object().is_err() {
         return;
     }
-    while found.len() < MOST
-        && let Ok(Some(key)) = reader.next_key()
-    {
-        let name = decoded(reader.text(key));
-        match reader.peek() {
-            Ok(Kind::Object) if depth > 1 => arrays_in(reader, depth - 1, found),
-            Ok(Kind::Array) => {
-                let mut ahead = reader.clone();
-                let some = ahead.enter_array().is_ok() && ahead.next_item() == Ok(true);
-                let first = if some { ahead.peek().ok() } else { None };
-                let Ok(span) = reader.skip() else { return };
-                found.push(Array { name, span, first });
+    while let Ok(Some(key)) = reader.next_key() {
+        let Ok(kind) = reader.peek() else { return };
+        if !kind.is_container() || found.len() >= MOST || (kind == Kind::Object && depth <= 1) {
+            if reader.skip().is_err() {
+                return;
             }
-            _ if reader.skip().is_err() => return,
-            _ => {}
+            continue;
+        }
+        let name = decoded(reader.text(key));
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        if kind == Kind::Object {
+            arrays_in(reader, &path, depth - 1, found);
+        } else if let Some(array) = array(reader, name, path) {
+            found.push(array);
+        } else {
+            return;
         }
     }
 }

@@ -102,7 +102,7 @@ impl Kinds {
             Kind::Bool => Self::BOOL,
             Kind::Null => Self::NULL,
             Kind::Number if is_huge(value) => Self::HUGE,
-            Kind::Number if value.contains(['.', 'e', 'E']) => Self::REAL,
+            Kind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
             Kind::Number => Self::INTEGER,
         }
     }
@@ -141,7 +141,9 @@ impl Names {
         let name = if free(name) {
             name.to_owned()
         } else {
-            (2..).map(|n| format!("{name}_{n}")).find(|name| free(name)).unwrap_or_default()
+            // One of so many is free.
+            let numbered = (2..self.taken.len() + 3).map(|n| format!("{name}_{n}"));
+            numbered.into_iter().find(|name| free(name)).unwrap_or_default()
         };
         self.taken.insert(name.to_lowercase());
         name

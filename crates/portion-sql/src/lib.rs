@@ -3,13 +3,14 @@
 //! An agent that wants to know how many records are in California should not have to page through
 //! ten thousand. [`query`] lets SQLite answer over *virtual* tables: its engine asks for rows and
 //! cells, and they are read out of the snapshot's own text where they stand. Nothing is copied in and
-//! nothing can be written; a [`Clock`](limits) ends what takes too long.
+//! nothing can be written; a clock ends what takes too long.
 //!
 //! | module | subject |
 //! | --- | --- |
 //! | `catalogue` | which tables a view has, and what they are called |
 //! | `records` | lists of JSON: their columns, learnt in one pass, and the cells of a row |
 //! | `text` | lines, sections, entries, comma-separated rows |
+//! | `index` | the rows that have a value, for joins |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
 //! | `engine` | a connection that can only read, and only for so long |
 //! | `functions` | functions of SQLite's that could take for ever, written anew; `REGEXP` |
@@ -23,6 +24,7 @@ mod engine;
 mod error;
 mod forgive;
 mod functions;
+mod index;
 mod limits;
 mod params;
 mod records;

@@ -52,7 +52,7 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn new(deadline: Duration) -> Self {
         let now = Instant::now();
-        let end = now.checked_add(deadline).unwrap_or(now + Duration::from_secs(3600));
+        let end = now.checked_add(deadline).unwrap_or(now + Duration::from_hours(1));
         Self { end, stopped: AtomicU8::new(0) }
     }
 

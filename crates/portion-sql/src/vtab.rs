@@ -7,18 +7,21 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::types::Null;
 use rusqlite::vtab::{
-    Context, Filters, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor, sqlite3_vtab,
-    sqlite3_vtab_cursor,
+    Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection, VTabCursor,
+    sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
+use crate::column::Column;
+use crate::index::{Found, Index};
 use crate::limits::Clock;
 use crate::table::{Row, Rows, Table, Wanted};
 
@@ -45,16 +48,24 @@ struct Opening {
 struct Tab {
     base: sqlite3_vtab,
     rows: Arc<dyn Rows>,
+    indexes: Indexes,
     clock: Arc<Clock>,
 }
+
+/// Its indexes, by column, as far as they were asked for.
+type Indexes = Arc<Mutex<HashMap<usize, Arc<Index>>>>;
 
 /// A walk through its rows.
 #[repr(C)]
 struct Cursor {
     base: sqlite3_vtab_cursor,
     rows: Arc<dyn Rows>,
+    indexes: Indexes,
     clock: Arc<Clock>,
-    at: usize,
+    /// The rows to walk through, where not all.
+    only: Option<(Arc<Index>, Found)>,
+    /// How many rows of the walk are done.
+    done: usize,
     row: RefCell<Read>,
 }
 
@@ -83,18 +94,26 @@ unsafe impl VTab<'_> for Tab {
             let Opening { table, clock } = opening.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
             let rows = table.rows(clock).ok_or_else(interrupted)?;
-            let declared: Vec<String> = rows.columns().iter().map(|column| column.declaration()).collect();
+            let declared: Vec<String> = rows.columns().iter().map(Column::declaration).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
-            let tab = Self { base: sqlite3_vtab::default(), rows, clock: Arc::clone(clock) };
-            Ok((Cow::Owned(statement), tab))
+            let (base, clock) = (sqlite3_vtab::default(), Arc::clone(clock));
+            Ok((Cow::Owned(statement), Self { base, rows, indexes: Indexes::default(), clock }))
         })
     }
 
-    /// There is one way to read: all rows, of which the columns used are told.
+    /// There are two ways to read: all rows, or those that have a value in a column which is only known once the walk
+    /// through another table is under way. Either way the columns used are told.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
-        let rows = self.rows.len();
-        info.set_estimated_rows(i64::try_from(rows).unwrap_or(i64::MAX));
-        info.set_estimated_cost(rows as f64 * 10.0 + 10.0);
+        let rows = self.rows.len() as f64;
+        if let Some((constraint, column)) = joined(info)? {
+            info.constraint_usage(constraint).set_argv_index(1);
+            info.set_idx_num(column + 1);
+            info.set_estimated_rows((rows.sqrt() as i64).max(1));
+            info.set_estimated_cost(rows.sqrt() + 10.0);
+        } else {
+            info.set_estimated_rows(rows as i64);
+            info.set_estimated_cost(rows * 10.0 + 10.0);
+        }
         info.set_idx_str(&format!("{:x}", info.col_used()));
         Ok(true)
     }
@@ -103,8 +122,10 @@ unsafe impl VTab<'_> for Tab {
         Ok(Cursor {
             base: sqlite3_vtab_cursor::default(),
             rows: Arc::clone(&self.rows),
+            indexes: Arc::clone(&self.indexes),
             clock: Arc::clone(&self.clock),
-            at: 0,
+            only: None,
+            done: 0,
             row: RefCell::default(),
         })
     }
@@ -112,24 +133,32 @@ unsafe impl VTab<'_> for Tab {
 
 // SAFETY: `Cursor` is `repr(C)` and its first field is the `sqlite3_vtab_cursor`.
 unsafe impl VTabCursor for Cursor {
-    fn filter(&mut self, _: c_int, used: Option<&str>, _: &Filters<'_>) -> Result<()> {
+    fn filter(&mut self, by: c_int, used: Option<&str>, values: &Filters<'_>) -> Result<()> {
         caught(|| {
             let used = used.and_then(|used| u64::from_str_radix(used, 16).ok());
             let row = self.rows.blank(used.map_or_else(Wanted::default, Wanted));
             self.row = RefCell::new(Read { row, current: false });
-            self.at = 0;
-            if self.clock.is_over() { Err(interrupted()) } else { Ok(()) }
+            (self.done, self.only) = (0, None);
+            if self.clock.is_over() {
+                return Err(interrupted());
+            }
+            if let (Ok(column @ 1..), Some(value)) = (usize::try_from(by), values.iter().next()) {
+                let index = self.index(column - 1)?;
+                let found = index.find(value);
+                self.only = (found != Found::Unknown).then_some((index, found));
+            }
+            Ok(())
         })
     }
 
     fn next(&mut self) -> Result<()> {
-        self.at += 1;
+        self.done += 1;
         self.row.get_mut().current = false;
         Ok(())
     }
 
     fn eof(&self) -> bool {
-        self.at >= self.rows.len()
+        self.at().is_none()
     }
 
     fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
@@ -141,7 +170,7 @@ unsafe impl VTabCursor for Cursor {
                 read.current = false;
             }
             if !read.current {
-                self.rows.read(self.at, &mut read.row);
+                self.rows.read(self.at().unwrap_or(usize::MAX), &mut read.row);
                 read.current = true;
             }
             match self.rows.cell(&read.row, column) {
@@ -154,8 +183,47 @@ unsafe impl VTabCursor for Cursor {
     }
 
     fn rowid(&self) -> Result<i64> {
-        Ok(i64::try_from(self.at).unwrap_or(i64::MAX))
+        Ok(self.at().and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX))
     }
+}
+
+impl Cursor {
+    /// The row that the walk is at; `None` after the last.
+    fn at(&self) -> Option<usize> {
+        match &self.only {
+            None => (self.done < self.rows.len()).then_some(self.done),
+            Some((index, Found::Rows(found))) => index.row(*found, self.done),
+            Some(_) => None,
+        }
+    }
+
+    /// The index of a column, made where it is not there yet.
+    fn index(&self, column: usize) -> Result<Arc<Index>> {
+        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = indexes.get(&column) {
+            return Ok(Arc::clone(index));
+        }
+        let index = Index::of(&*self.rows, column, &self.clock).ok_or_else(interrupted)?;
+        let index = Arc::new(index);
+        indexes.insert(column, Arc::clone(&index));
+        Ok(index)
+    }
+}
+
+/// The constraint that a column equals a value of another table, and the column.
+fn joined(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
+    for (at, constraint) in info.constraints().enumerate() {
+        if constraint.is_usable()
+            && constraint.column() >= 0
+            && constraint.operator() == IndexConstraintOp::SQLITE_INDEX_CONSTRAINT_EQ
+            && info.rhs_value(at)?.is_none()
+            && !info.is_in_constraint(at)?
+            && info.collation(at)? == "BINARY"
+        {
+            return Ok(Some((at, constraint.column())));
+        }
+    }
+    Ok(None)
 }
 
 /// What stops the statement.

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use portion_core::policy::{self, Given, LEAST_BUDGET, PolicyError, Room};
+use portion_core::redact::{Redact, RedactError};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::client::{Limit, Preset};
 use portion_gateway::terms::Rules;
@@ -56,20 +58,42 @@ pub(crate) struct Limits {
     /// Share of the budget from which a reply names a narrower call (default: 0.8)
     #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
-    /// How records are written in text: objects, as they came, or auto, as a table where that costs less
-    #[arg(long, value_name = "HOW", env = "PORTION_ROWS", hide_env_values = true)]
+    /// How records are written in text: objects, as they came, or auto, as a table where that costs less (default: objects)
+    #[arg(
+        long,
+        value_name = "HOW",
+        env = "PORTION_ROWS",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     rows: Option<Rows>,
-    /// In which order a list is shown that nobody asked to be in any: by score where every record has one (ranked), where
-    /// the records are what retrieval brings (auto, the default), or as it came (plain)
-    #[arg(long, value_name = "NAME", env = "PORTION_STRATEGY", hide_env_values = true)]
+    /// The order of a list that nobody asked to be in any: ranked, by score where every record has one; auto, so where it
+    /// is what retrieval brings; or plain, as it came (default: auto)
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PORTION_STRATEGY",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     strategy: Option<Strategy>,
-    /// Which of ranked records are shown: the best until the next would exceed the budget (stop, the default), those that
-    /// do not fit passed over (skip), or the best by score, then those that score most for what they cost (value)
-    #[arg(long, value_name = "NAME", env = "PORTION_FILL", hide_env_values = true)]
+    /// Which of ranked records are shown: stop, the best until the next would exceed the budget; skip, passing over those
+    /// that do not fit; or value, by score and likeness to the best, and at the end for what they cost (default: stop)
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PORTION_FILL",
+        hide_env_values = true,
+        hide_possible_values = true
+    )]
     fill: Option<Fill>,
-    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto
+    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets
     #[arg(long)]
     lean: bool,
+    /// Hide values by the names of their fields: secrets (passwords, tokens, door codes), which it is alone, names with
+    /// * for any characters, dotted paths, or none
+    #[arg(long, value_name = "NAMES", env = "PORTION_REDACT", num_args = 0..=1, default_missing_value = "secrets", value_parser = redact, hide_env_values = true)]
+    redact: Option<Redact>,
     /// Whose limits to stay below where nothing else is given: none, auto (those of the client that asks, if it is
     /// known), or a client's, such as codex
     #[arg(long, value_name = "NAME", env = "PORTION_PRESET", default_value_t = Preset::None, hide_env_values = true)]
@@ -82,9 +106,7 @@ pub(crate) struct Limits {
 /// How records are written in text.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Rows {
-    /// As they came
     Objects,
-    /// As a table where that costs less
     Auto,
 }
 
@@ -100,11 +122,8 @@ impl From<Rows> for policy::Rows {
 /// In which order a list is shown.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Strategy {
-    /// By score, where the records are what retrieval brings
     Auto,
-    /// As it came
     Plain,
-    /// By score
     Ranked,
 }
 
@@ -121,11 +140,8 @@ impl From<Strategy> for policy::Strategy {
 /// Which of ranked records are shown.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Fill {
-    /// The best, until the next would exceed the budget
     Stop,
-    /// The best, those passed over that do not fit
     Skip,
-    /// The best by score, then those that score most for what they cost
     Value,
 }
 
@@ -162,7 +178,13 @@ impl Limits {
     pub(crate) fn rules(&self) -> Result<Rules, LimitsError> {
         let given = self.given();
         given.policy(Room::UNKNOWN).validate().map_err(LimitsError)?;
-        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()))
+        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()).with_redact(self.hidden()))
+    }
+
+    /// What is hidden: what was asked for, or secrets where nothing was and replies are to be lean.
+    fn hidden(&self) -> Option<Arc<Redact>> {
+        let asked = self.redact.clone().or_else(|| self.lean.then(Redact::default_secrets));
+        asked.filter(|redact| *redact != Redact::nothing()).map(Arc::new)
     }
 
     fn given(&self) -> Given {
@@ -275,4 +297,9 @@ fn message_size(text: &str) -> Result<u64, &'static str> {
     size(text).and_then(|size| {
         if (64 << 10..4 << 30).contains(&size) { Ok(size) } else { Err("it is from 64KiB to below 4GiB") }
     })
+}
+
+/// What is to be hidden.
+fn redact(names: &str) -> Result<Redact, RedactError> {
+    if names == "none" { Ok(Redact::nothing()) } else { Redact::parse(names) }
 }

@@ -165,7 +165,9 @@ fn begins_with(text: &[u8], pattern: &str) -> bool {
             (b'd', Some(b)) => b.is_ascii_digit(),
             (b'-', Some(b)) => matches!(b, b'-' | b'/' | b'.'),
             (b'_', Some(b)) => matches!(b, b' ' | b'T' | b'_' | b'-' | b':'),
-            (b'm' | b'w', Some(_)) => names.iter().any(|name| rest.starts_with(name.as_bytes())),
+            (b'm' | b'w', Some(b)) => {
+                b.is_ascii_uppercase() && names.iter().any(|name| rest.starts_with(name.as_bytes()))
+            }
             (_, Some(b)) => *b == sign,
         };
         if !fits {

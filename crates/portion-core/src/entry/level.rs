@@ -24,52 +24,48 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level that a word stands for in any case, be it a letter (`E`) or one of the numbers that JSON logs
-    /// write (`50`).
+    /// The level that a word stands for in any case, as syslog, Java, Python and PHP call them, be it a letter of
+    /// Android's (`E`) or a number of Node's (`50`).
     pub fn of(word: &str) -> Option<Self> {
-        let first = word.as_bytes().first()?.to_ascii_uppercase();
-        let is_near = |name: &str| name.len() == word.len() && name.as_bytes().first() == Some(&first);
-        let (_, level) = WORDS.iter().find(|(name, _)| is_near(name) && name.eq_ignore_ascii_case(word))?;
-        Some(*level)
+        let names: &[(&str, Self)] = match word.as_bytes().first()?.to_ascii_uppercase() {
+            b'A' => &[("ALERT", Self::Fatal)],
+            b'C' => &[("CRITICAL", Self::Fatal), ("CRIT", Self::Fatal)],
+            b'D' => &[("DEBUG", Self::Debug), ("D", Self::Debug)],
+            b'E' => &[
+                ("ERROR", Self::Error),
+                ("ERR", Self::Error),
+                ("E", Self::Error),
+                ("EMERG", Self::Fatal),
+                ("EMERGENCY", Self::Fatal),
+            ],
+            b'F' => &[
+                ("FATAL", Self::Fatal),
+                ("F", Self::Fatal),
+                ("FINE", Self::Debug),
+                ("FINER", Self::Trace),
+                ("FINEST", Self::Trace),
+            ],
+            b'I' => &[("INFO", Self::Info), ("I", Self::Info), ("INFORMATION", Self::Info)],
+            b'N' => &[("NOTICE", Self::Notice)],
+            b'P' => &[("PANIC", Self::Fatal)],
+            b'S' => &[("SEVERE", Self::Error)],
+            b'T' => &[("TRACE", Self::Trace)],
+            b'V' => &[("VERBOSE", Self::Trace), ("V", Self::Trace)],
+            b'W' => &[("WARN", Self::Warn), ("WARNING", Self::Warn), ("W", Self::Warn)],
+            b'1'..=b'6' => &[
+                ("10", Self::Trace),
+                ("20", Self::Debug),
+                ("30", Self::Info),
+                ("40", Self::Warn),
+                ("50", Self::Error),
+                ("60", Self::Fatal),
+            ],
+            _ => &[],
+        };
+        names.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, level)| *level)
     }
 }
 
-/// What levels are called: by syslog, Java, Python, PHP, Android (letters) and Node (numbers).
-const WORDS: &[(&str, Level)] = &[
-    ("INFO", Level::Info),
-    ("ERROR", Level::Error),
-    ("WARN", Level::Warn),
-    ("DEBUG", Level::Debug),
-    ("WARNING", Level::Warn),
-    ("NOTICE", Level::Notice),
-    ("TRACE", Level::Trace),
-    ("FATAL", Level::Fatal),
-    ("CRITICAL", Level::Fatal),
-    ("CRIT", Level::Fatal),
-    ("ERR", Level::Error),
-    ("SEVERE", Level::Error),
-    ("ALERT", Level::Fatal),
-    ("EMERG", Level::Fatal),
-    ("EMERGENCY", Level::Fatal),
-    ("PANIC", Level::Fatal),
-    ("INFORMATION", Level::Info),
-    ("VERBOSE", Level::Trace),
-    ("FINE", Level::Debug),
-    ("FINER", Level::Trace),
-    ("FINEST", Level::Trace),
-    ("V", Level::Trace),
-    ("D", Level::Debug),
-    ("I", Level::Info),
-    ("W", Level::Warn),
-    ("E", Level::Error),
-    ("F", Level::Fatal),
-    ("10", Level::Trace),
-    ("20", Level::Debug),
-    ("30", Level::Info),
-    ("40", Level::Warn),
-    ("50", Level::Error),
-    ("60", Level::Fatal),
-];
 const KEYS: &[&str] = &["level", "lvl", "severity", "levelname", "log.level", "loglevel", "severity_text"];
 /// Bytes after the time in which a level is looked for.
 const NEAR: usize = 120;

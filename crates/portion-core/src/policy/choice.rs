@@ -30,7 +30,7 @@ pub enum Fill {
     Stop,
     /// The best, those passed over that do not fit.
     Skip,
-    /// The best for most of the budget, then those that score most for what they cost.
+    /// Those worth most by score and likeness to the best; at the end of the budget, worth most for what they cost.
     Value,
 }
 

@@ -41,7 +41,9 @@ pub(crate) struct Scores {
     pub field: String,
     /// Whether that is a distance, so that the nearest come first.
     pub distance: bool,
-    /// What each record is worth, in the order of the list: the higher, the better.
+    /// The field that holds the text, where there is one.
+    pub text: Option<String>,
+    /// The score of each record, in the order of the list: the higher, the better.
     pub values: Vec<f64>,
 }
 
@@ -56,7 +58,8 @@ impl Scores {
             return None;
         }
         let auto = strategy == Strategy::Auto;
-        if auto && !holds_passages(list) {
+        let passage = passage(list);
+        if auto && passage.is_none() {
             return None;
         }
         candidates(list).into_iter().find_map(|(field, distance)| {
@@ -64,24 +67,26 @@ impl Scores {
             let differ = values.iter().any(|value| Some(value) != values.first());
             let sign = if distance { -1.0 } else { 1.0 };
             let values = values.into_iter().map(|value| sign * value).collect();
-            (!auto || fraction && differ).then_some(Self { field, distance, values })
+            let text = passage.clone();
+            (!auto || fraction && differ).then_some(Self { field, distance, text, values })
         })
     }
 }
 
-fn holds_passages(list: &List) -> bool {
+/// The field that holds what was retrieved.
+fn passage(list: &List) -> Option<String> {
     let named = |path: &str| TEXTS.contains(&plain(path.rsplit('.').next().unwrap_or(path)).as_str());
-    list.profile.fields.iter().any(|field| field.rank == Rank::Long && named(&field.path))
+    let mut long = list.profile.fields.iter().filter(|field| field.rank == Rank::Long);
+    long.find(|field| named(&field.path)).map(|field| field.path.clone())
 }
 
 /// The fields that are called like scores, the best first, and whether they are distances.
 fn candidates(list: &List) -> Vec<(String, bool)> {
     let place = |path: &str| {
-        let name = plain(path);
-        let last = path.rsplit_once('.').map_or(name.clone(), |(_, last)| plain(last));
-        let of = |own: &&str| **own == name || **own == last;
-        let score = SCORES.iter().position(|own| of(&own)).map(|at| (at, false));
-        score.or_else(|| DISTANCES.iter().position(|own| of(&own)).map(|at| (SCORES.len() + at, true)))
+        let (whole, step) = (plain(path), plain(path.rsplit('.').next().unwrap_or(path)));
+        let named = |own: &str| own == whole || own == step;
+        let score = SCORES.iter().position(|own| named(own)).map(|at| (at, false));
+        score.or_else(|| DISTANCES.iter().position(|own| named(own)).map(|at| (SCORES.len() + at, true)))
     };
     let fields = list.profile.fields.iter().filter(|field| field.path.matches('.').count() <= 1);
     let mut found: Vec<_> =

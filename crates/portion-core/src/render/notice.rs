@@ -26,6 +26,8 @@ pub(super) struct Notice<'a> {
     pub missing_parts: &'a [(String, usize)],
     /// How often something that is no text was replaced.
     pub replaced: usize,
+    /// The fields of which something was hidden.
+    pub redacted: &'a [String],
     /// The part that the notice is about, where there are several.
     pub part: Option<&'a str>,
     /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
@@ -40,6 +42,9 @@ pub(super) struct Notice<'a> {
 
 /// Bytes of a path that is told whatever the budget.
 const LONG_PATH: usize = 120;
+
+/// Characters of a name of which something was hidden.
+const REDACTED_NAME: usize = 60;
 
 /// How much is said: everything, only what must be, or next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,6 +136,9 @@ impl Notice<'_> {
             let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
             say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
         }
+        if !self.redacted.is_empty() {
+            say("redacted", redacted(self.redacted, detail));
+        }
         if self.handle.is_none() {
             say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
         }
@@ -214,6 +222,25 @@ fn owners(all: &[Option<&str>], characters: usize) -> Value {
     }
     if told.len() < all.len() {
         told.push(format!("+{} more", all.len() - told.len()).into());
+    }
+    told.into()
+}
+
+/// The fields of which something was hidden: a few of them, or how many, as there is room.
+fn redacted(fields: &[String], detail: Detail) -> Value {
+    let (most, characters) = match detail {
+        Detail::Full => (12, REDACTED_NAME),
+        Detail::Plain => (4, REDACTED_NAME),
+        Detail::Bare => return fields.len().into(),
+    };
+    let mut told: Vec<Value> = Vec::new();
+    for field in fields.iter().take(most) {
+        let end = field.char_indices().nth(characters).map_or(field.len(), |(at, _)| at);
+        let short = end < field.len();
+        told.push(if short { format!("{}…", &field[..end]) } else { field.clone() }.into());
+    }
+    if fields.len() > told.len() {
+        told.push(format!("+{} more", fields.len() - told.len()).into());
     }
     told.into()
 }

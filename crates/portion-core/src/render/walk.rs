@@ -432,6 +432,7 @@ impl<'a> Walk<'a> {
             query_tool: self.cx.query_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
+            redacted: self.snapshot.redacted(),
             part: channel.about,
             owners: self.owners(&channel.pieces),
             read_uri: self.cx.read_uri,

@@ -9,7 +9,7 @@ use crate::view::Asked;
 /// Whether a payload is passed on untouched: nothing was asked, every part is below the thresholds of its kind, and all
 /// together below those of a reply.
 pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bool {
-    if !asked.plain || snapshot.invalid_utf8() > 0 {
+    if !asked.plain || snapshot.invalid_utf8() > 0 || !snapshot.redacted().is_empty() {
         return false;
     }
     let policy = cx.policy;

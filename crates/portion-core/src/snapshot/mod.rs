@@ -20,9 +20,11 @@ pub(crate) use object::is_key;
 pub use object::{Member, Members};
 pub(crate) use profile::salience;
 pub use profile::{Field, Profile, Rank, leaves};
+pub(crate) use shape::{HEADERS, ROWS, column_names};
 pub use slice::Slice;
 
 use crate::payload::{Answered, Binary, Content, Label, Payload};
+use crate::redact::Redact;
 use crate::span::Span;
 
 /// An immutable payload with its index.
@@ -34,6 +36,7 @@ pub struct Snapshot {
     text_only: bool,
     frame: usize,
     answer: Option<Answered>,
+    redacted: Vec<String>,
 }
 
 /// One part of a payload.
@@ -78,13 +81,18 @@ pub struct Twin {
     pub as_string: bool,
 }
 
-/// Captures a payload: takes its bytes over and indexes them.
+/// Captures a payload: takes its bytes over, without what is to be hidden of them, and indexes them.
 ///
 /// Total: whatever is no JSON is text.
 pub fn capture(payload: Payload) -> Snapshot {
     let mut parts: Vec<Part> = Vec::with_capacity(payload.blocks.len());
+    let mut redacted = Vec::new();
     for block in payload.blocks {
-        let body = match block.content {
+        let content = match &payload.redact {
+            Some(redact) => hide(redact, block.content, &mut redacted),
+            None => block.content,
+        };
+        let body = match content {
             Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
             Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
             Content::Atomic { json, binary } => {
@@ -102,7 +110,26 @@ pub fn capture(payload: Payload) -> Snapshot {
         }
     }
     let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer }
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted }
+}
+
+/// A part without what is hidden of it, whose fields are named once each.
+fn hide(redact: &Redact, mut content: Content, named: &mut Vec<String>) -> Content {
+    let said = match &mut content {
+        Content::Text(said) | Content::Structured(said) | Content::Aside(said) => said,
+        // The rest of a binary block is base64, which says nothing by names.
+        Content::Atomic { binary: Some(_), .. } => return content,
+        Content::Atomic { json, .. } => json,
+    };
+    if let Some((without, names)) = redact.hide(said) {
+        *said = without;
+        for name in names {
+            if !named.contains(&name) {
+                named.push(name);
+            }
+        }
+    }
+    content
 }
 
 /// The address of the part that programs read beside the text.
@@ -127,6 +154,11 @@ impl Snapshot {
     /// How often anything that is no text was replaced by U+FFFD.
     pub fn replaced(&self) -> usize {
         self.invalid_utf8 + self.lone_surrogates
+    }
+
+    /// The fields of which something was hidden, as dotted paths.
+    pub fn redacted(&self) -> &[String] {
+        &self.redacted
     }
 
     /// Wire bytes that pass beside its parts where they are shown in their own places.

@@ -21,8 +21,8 @@ const MAP_FROM: usize = 8;
 /// Names of a member that identify the object around it.
 const IDENTITY: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
 /// Names of columns and of the rows under them.
-const HEADERS: [&str; 4] = ["columns", "fields", "headers", "cols"];
-const ROWS: [&str; 4] = ["rows", "data", "values", "records"];
+pub(crate) const HEADERS: [&str; 4] = ["columns", "fields", "headers", "cols"];
+pub(crate) const ROWS: [&str; 4] = ["rows", "data", "values", "records"];
 
 /// The form of a text that is one JSON value; `None` where it is not.
 pub(super) fn of_json(text: &str) -> Option<Form> {
@@ -209,7 +209,7 @@ fn width(reader: &mut Reader<'_>) -> Result<usize, ScanError> {
 }
 
 /// Column names: strings, or objects that have a `name`.
-fn column_names(json: &str) -> Option<Vec<String>> {
+pub(crate) fn column_names(json: &str) -> Option<Vec<String>> {
     let mut reader = Reader::new(json);
     reader.enter_array().ok()?;
     let mut names = Vec::new();

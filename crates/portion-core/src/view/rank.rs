@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use super::{Asked, Order, View};
-use crate::policy::{Fill, Policy};
-use crate::ranked::{Scores, descending, select};
+use crate::path::value_at;
+use crate::policy::{Fill, Policy, Strategy};
+use crate::ranked::{Scores, descending, select, worth};
 use crate::render::weigh;
-use crate::snapshot::{Form, Rows, Snapshot};
+use crate::scan::{Kind, decoded};
+use crate::snapshot::{Form, Item, Rows, Snapshot};
 use crate::tokens::TokenCounter;
 
 /// Records that are weighed, the best first: no reply holds more of them.
@@ -21,7 +23,7 @@ const WEIGHED: usize = 1_000;
 pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn TokenCounter) -> Asked {
     let Some(order) = order(snapshot, &asked, policy, counter) else { return asked };
     // What is small passes as it came, unless an operator wants it in order.
-    let plain = asked.plain && policy.strategy != crate::policy::Strategy::Ranked;
+    let plain = asked.plain && policy.strategy != Strategy::Ranked;
     Asked { view: View { order: Some(order), ..asked.view }.named(), plain, ..asked }
 }
 
@@ -32,7 +34,7 @@ fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn Toke
     let subject = part.subject().filter(|_| asked.bare)?;
     let Form::List(list) = &subject.form else { return None };
     let text: &str = &subject.text;
-    let Scores { field, distance, values } = Scores::of(text, list, policy.strategy)?;
+    let Scores { field, distance, text: passage, values } = Scores::of(text, list, policy.strategy)?;
     let mut ranks = descending(&values, list.len());
     let mut spec = format!("{field} {} ranked", if distance { "asc" } else { "desc" });
     let mut chosen = None;
@@ -42,8 +44,21 @@ fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn Toke
         let (budget, costs) = weigh(snapshot, asked, rows, WEIGHED, policy, counter);
         let scores: Vec<f64> =
             ranks.iter().take(costs.len()).filter_map(|at| values.get(*at).copied()).collect();
-        let kept = select(&costs, &scores, budget, policy.fill);
-        let is_kept: Vec<bool> = (0..ranks.len()).map(|at| kept.binary_search(&at).is_ok()).collect();
+        let passages = passage.filter(|_| policy.fill == Fill::Value);
+        let worth = passages.map(|field| {
+            let passage =
+                |item: Item| value_at(text, item.value, &field).map(|value| decoded(value.of(text)));
+            let texts = rows.iter_from(0).take(costs.len()).map(|item| passage(item).unwrap_or_default());
+            let texts: Vec<String> = texts.collect();
+            worth(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &scores)
+        });
+        let kept = select(&costs, worth.as_ref().unwrap_or(&scores), budget, policy.fill);
+        let mut is_kept = vec![false; ranks.len()];
+        for at in &kept {
+            if let Some(is_kept) = is_kept.get_mut(*at) {
+                *is_kept = true;
+            }
+        }
         let (first, rest): (Vec<_>, Vec<_>) = ranks.iter().zip(&is_kept).partition(|(_, is_kept)| **is_kept);
         ranks = first.into_iter().chain(rest).map(|(at, _)| *at).collect();
         chosen = Some(kept.len() as u32).filter(|kept| *kept > 0);

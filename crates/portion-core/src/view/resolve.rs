@@ -121,8 +121,8 @@ pub fn resolve(
         }
         None => policy.reply_target,
     };
-    let bare = base.is_none() && Request { max_tokens: None, ..request.clone() }.is_plain();
-    Ok(Asked { view, from, tokens, count, plain: false, bare })
+    let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
+    Ok(Asked { view, from, tokens, count, plain: false, bare: base.is_none() && unasked })
 }
 
 /// The beginning of a view.

@@ -35,14 +35,14 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
     }
     told.push('\n');
     let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
-    match render(&snapshot, &asked, &policy, first) {
+    match render(&snapshot, &asked, policy, first) {
         First::Untouched => told.push_str("untouched\n"),
         First::Portion(portion) => {
             show(&portion, &mut told);
             if let Some(next) = next(&portion) {
                 let asked = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), policy);
                 told.push_str("\ncall cursor=nextCursor\n");
-                let portion = render(&snapshot, &asked.expect("it goes on"), &policy, follow);
+                let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow);
                 show(&portion, &mut told);
             }
         }

@@ -71,7 +71,15 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
-    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6), frame: framed * 10, answer: None }
+    Payload {
+        blocks,
+        invalid_utf8,
+        lone_surrogates,
+        text_only: dice.once_in(6),
+        frame: framed * 10,
+        answer: None,
+        redact: None,
+    }
 }
 
 /// An image, or an embedded blob, of this base64 text.

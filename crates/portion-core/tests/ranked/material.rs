@@ -68,12 +68,11 @@ fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> O
         query_tool: None,
         read_uri: None,
     };
-    let portion = match fresh {
-        true => match first(snapshot, asked, &cx) {
-            First::Untouched => return None,
-            First::Portion(portion) => portion,
-        },
-        false => follow(snapshot, asked, &cx),
+    let first = fresh.then(|| first(snapshot, asked, &cx));
+    let portion = match first {
+        Some(First::Untouched) => return None,
+        Some(First::Portion(portion)) => portion,
+        None => follow(snapshot, asked, &cx),
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("JSON");
     let next = notice.get("nextCursor").and_then(Value::as_str);

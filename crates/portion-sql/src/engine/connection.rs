@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rusqlite::config::DbConfig;
+use rusqlite::hooks::AuthContext;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Result};
 
@@ -12,8 +14,9 @@ use crate::catalogue::Catalogue;
 use crate::limits::{Clock, Limits, Stopped};
 use crate::{functions, vtab};
 
-/// Steps of SQLite's machine between two looks at the clock and at the memory.
-const STEPS: i32 = 50;
+/// Steps of SQLite's machine between two looks at the clock and at the memory: few, for one may take as long as it takes to
+/// write the largest value.
+const STEPS: i32 = 10;
 
 /// What a statement may be at most, beyond its length.
 const MOST: [(Limit, i32); 10] = [
@@ -42,8 +45,30 @@ const SWITCHES: [(DbConfig, bool); 8] = [
     (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
 ];
 
+/// A connection, and how many values the statements prepared on it make.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    values: Arc<AtomicUsize>,
+}
+
+/// What a value may have however many there are.
+const LEAST: usize = 16 << 10;
+
+impl Opened {
+    /// Bounds what each value of a statement may have, and tells the bound.
+    ///
+    /// SQLite looks at the clock and at the memory where its program goes round, never on the way: a row of a thousand
+    /// values of 16 MiB each is made at one go. So all that one pass makes together has to fit.
+    pub(super) fn bound_values(&self, sql: &str, limits: &Limits) -> Result<usize> {
+        let made = self.values.load(Ordering::Relaxed) + sql.matches("||").count();
+        let most = limits.value.min((limits.heap / made.max(1)).max(LEAST));
+        self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(most).unwrap_or(i32::MAX))?;
+        Ok(most)
+    }
+}
+
 /// Opens one, in memory, with those tables.
-pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -> Result<Connection> {
+pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -> Result<Opened> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
     // What is sorted and grouped stays in memory: no file is ever opened.
@@ -61,12 +86,15 @@ pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -
     for (limit, most) in MOST {
         connection.set_limit(limit, most)?;
     }
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(limits.value).unwrap_or(i32::MAX))?;
     watch(&mut connection, Arc::clone(clock), limits.heap)?;
-    connection.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
+    let values = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&values);
+    connection.authorizer(Some(move |context: AuthContext<'_>| {
+        // Called for every column and every function that is named.
+        counted.fetch_add(1, Ordering::Relaxed);
         permit::permit(&context.action, &names)
     }))?;
-    Ok(connection)
+    Ok(Opened { connection, values })
 }
 
 /// Stops the connection when its time is over or it holds too much. SQLite counts for all of the process: what others

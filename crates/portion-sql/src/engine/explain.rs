@@ -5,6 +5,7 @@ use rusqlite::{Error, ErrorCode};
 
 use super::permit::FUNCTIONS;
 use crate::catalogue::Catalogue;
+use crate::column::Kinds;
 use crate::error::{QueryError, TableColumns, identifier};
 use crate::limits::{Clock, Limits, Stopped};
 
@@ -13,9 +14,6 @@ pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: 
     match (clock.stopped(), error.sqlite_error_code()) {
         (Some(Stopped::Time), _) => return time(limits),
         (Some(Stopped::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory(limits),
-        (None, Some(ErrorCode::TooBig)) if !matches!(error, Error::SqlInputError { .. }) => {
-            return value(limits);
-        }
         _ => {}
     }
     let (message, token) = match error {
@@ -60,7 +58,10 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
     if let Some(name) = missing("no such function: ") {
         return nearest(name, FUNCTIONS.iter().copied().filter(|name| !name.starts_with('-')));
     }
-    let name = missing("no such column: ")?;
+    let ambiguous = missing("ambiguous column name: ");
+    let name = ambiguous.or_else(|| missing("no such column: "))?;
+    // Of a name in quotes SQLite asks whether it is a text.
+    let name = name.split(" - should this be").next().unwrap_or(name).trim_matches('"');
     // It may stand in another table.
     let last = name.rsplit('.').next().unwrap_or(name);
     for table in tables {
@@ -83,6 +84,7 @@ pub(super) fn tables(catalogue: &Catalogue, limits: &Limits) -> Vec<TableColumns
         let mut columns: Vec<(usize, &crate::column::Column)> = rows
             .columns()
             .iter()
+            .filter(|column| !column.hidden || column.kinds.any(Kinds::OBJECT))
             .map(|column| {
                 (telling.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
             })
@@ -115,10 +117,20 @@ pub(super) fn memory(limits: &Limits) -> QueryError {
     }
 }
 
-fn value(limits: &Limits) -> QueryError {
+/// A row that no answer can hold.
+pub(super) fn row(limits: &Limits) -> QueryError {
     QueryError::TooCostly {
-        what: format!("a value grew beyond {} MiB", limits.value >> 20),
-        advice: "take parts of it: columns instead of item, substr(text, 1, 1000), or fewer rows in a group"
+        what: format!("the first row has more than {} MiB", limits.bytes >> 20),
+        advice: "select fewer columns, or parts of them: substr(text, 1, 1000)".into(),
+    }
+}
+
+/// A value of more bytes than that.
+pub(super) fn value(most: usize) -> QueryError {
+    QueryError::TooCostly {
+        what: format!("a value grew beyond {} KiB", most >> 10),
+        advice: "take fewer columns, and parts of them: substr(text, 1, 1000), columns instead of item, fewer rows in \
+                 a group"
             .into(),
     }
 }

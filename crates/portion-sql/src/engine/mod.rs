@@ -7,7 +7,7 @@ mod permit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rusqlite::{Connection, Error, Statement};
+use rusqlite::{Connection, Error, ErrorCode, Statement};
 
 use crate::answer::{Answer, Writing};
 use crate::catalogue::Catalogue;
@@ -44,21 +44,36 @@ impl Asked<'_> {
         if sql.contains('\0') {
             return Err(self.invalid("a NUL character is in the statement".into()));
         }
-        let connection =
+        let opened =
             connection::open(self.catalogue, &self.clock, self.limits).map_err(|e| self.explain(e))?;
-        let mut statement = self.prepare(&connection)?;
+        let mut statement = self.prepare(&opened.connection)?;
         params::bind(&mut statement, self.question.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
             nearest: unbound.nearest,
             tables: explain::tables(self.catalogue, self.limits),
         })?;
-        let mut writing = Writing::of(&statement);
+        let value = opened.bound_values(sql, self.limits).map_err(|e| self.explain(e))?;
+        match self.rows(&mut statement) {
+            Err(Failed::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
+                Err(explain::value(value))
+            }
+            Err(Failed::Sqlite(error)) => Err(self.explain(error)),
+            Err(Failed::TooWide) => Err(explain::row(self.limits)),
+            Ok(answer) => Ok(answer),
+        }
+    }
+
+    fn rows(&self, statement: &mut Statement<'_>) -> Result<Answer, Failed> {
+        let mut writing = Writing::of(statement);
         let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(|error| self.explain(error))? {
-            if !writing.row(row, self.limits).map_err(|error| self.explain(error))? {
+        while let Some(row) = rows.next()? {
+            if !writing.row(row, self.limits)? {
                 break;
             }
+        }
+        if writing.is_too_wide() && self.limits.rows > 0 {
+            return Err(Failed::TooWide);
         }
         Ok(writing.finish())
     }
@@ -102,5 +117,17 @@ impl Asked<'_> {
 
     fn explain(&self, error: Error) -> QueryError {
         explain::error(error, self.catalogue, &self.clock, self.limits)
+    }
+}
+
+/// Why there are no more rows.
+enum Failed {
+    Sqlite(Error),
+    TooWide,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Sqlite(error)
     }
 }

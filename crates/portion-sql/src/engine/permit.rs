@@ -110,6 +110,8 @@ pub(super) const FUNCTIONS: &[&str] = &[
 pub(super) fn permit(action: &AuthAction<'_>, tables: &HashSet<String>) -> Authorization {
     let allowed = match action {
         AuthAction::Select | AuthAction::Recursive => true,
+        // Of rows that are only counted, SQLite tells the name alone, be it that of a table or of a WITH.
+        AuthAction::Read { table_name, column_name: "" } => !is_internal(&table_name.to_ascii_lowercase()),
         AuthAction::Read { table_name, .. } => tables.contains(&table_name.to_lowercase()),
         AuthAction::Function { function_name } => {
             FUNCTIONS.binary_search(&function_name.to_ascii_lowercase().as_str()).is_ok()
@@ -117,6 +119,12 @@ pub(super) fn permit(action: &AuthAction<'_>, tables: &HashSet<String>) -> Autho
         _ => false,
     };
     if allowed { Authorization::Allow } else { Authorization::Deny }
+}
+
+/// Whether a table is one that SQLite has by itself.
+fn is_internal(name: &str) -> bool {
+    let own = ["dbstat", "bytecode", "tables_used", "fts3tokenize"];
+    name.starts_with("sqlite_") || name.starts_with("pragma_") || own.contains(&name)
 }
 
 #[cfg(test)]

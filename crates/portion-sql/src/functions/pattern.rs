@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use rusqlite::Connection;
 use rusqlite::functions::Context;
-use rusqlite::{Connection, Result};
 
 use super::{PURE, failure, interrupted, text};
 use crate::limits::Clock;
@@ -32,7 +32,7 @@ struct Pattern {
     ignores_case: bool,
 }
 
-pub(super) fn register(connection: &Connection, clock: &Arc<Clock>) -> Result<()> {
+pub(super) fn register(connection: &Connection, clock: &Arc<Clock>) -> rusqlite::Result<()> {
     let (like, escaped, glob) = (Arc::clone(clock), Arc::clone(clock), Arc::clone(clock));
     connection.create_scalar_function("like", 2, PURE, move |context| {
         matches(context, &like, |pattern| Pattern::like(pattern, None))
@@ -52,7 +52,7 @@ fn matches(
     context: &Context<'_>,
     clock: &Clock,
     compile: impl FnOnce(&str) -> Pattern,
-) -> Result<Option<bool>> {
+) -> rusqlite::Result<Option<bool>> {
     let (Some(pattern), Some(whole)) = (text(context.get_raw(0)), text(context.get_raw(1))) else {
         return Ok(None);
     };
@@ -60,7 +60,7 @@ fn matches(
         return Err(failure("LIKE or GLOB pattern too complex"));
     }
     let pattern = context.get_or_create_aux(0, |_| Ok::<_, std::fmt::Error>(compile(&pattern)))?;
-    pattern.matches(&whole, clock).map(Some).ok_or_else(interrupted)
+    pattern.matches(&whole, clock).map(Some).map_err(|Over| interrupted())
 }
 
 impl Pattern {
@@ -102,12 +102,12 @@ impl Pattern {
         }
     }
 
-    /// Whether all of a text is as the pattern says; `None` where the clock stopped it.
-    fn matches(&self, text: &str, clock: &Clock) -> Option<bool> {
-        let [first, rest @ ..] = self.parts.as_slice() else { return Some(text.is_empty()) };
+    /// Whether all of a text is as the pattern says.
+    fn matches(&self, text: &str, clock: &Clock) -> Result<bool, Over> {
+        let [first, rest @ ..] = self.parts.as_slice() else { return Ok(text.is_empty()) };
         let mut steps = Steps { left: STEPS, clock };
-        let Some(mut left) = self.begins(first, text, &mut steps)? else { return Some(false) };
-        let Some((last, between)) = rest.split_last() else { return Some(left.is_empty()) };
+        let Some(mut left) = self.begins(first, text, &mut steps)? else { return Ok(false) };
+        let Some((last, between)) = rest.split_last() else { return Ok(left.is_empty()) };
         for part in between {
             loop {
                 if let Some(after) = self.begins(part, left, &mut steps)? {
@@ -116,27 +116,27 @@ impl Pattern {
                 }
                 let mut signs = left.chars();
                 if signs.next().is_none() {
-                    return Some(false);
+                    return Ok(false);
                 }
                 left = signs.as_str();
             }
         }
         // The last part stands at the end: as many characters before it as it has.
         let start = match last.len().checked_sub(1) {
-            None => return Some(true),
+            None => return Ok(true),
             Some(nth) => left.char_indices().rev().nth(nth).map(|(at, _)| at),
         };
-        let Some(end) = start.and_then(|at| left.get(at..)) else { return Some(false) };
-        Some(self.begins(last, end, &mut steps)?.is_some())
+        let Some(end) = start.and_then(|at| left.get(at..)) else { return Ok(false) };
+        Ok(self.begins(last, end, &mut steps)?.is_some())
     }
 
     /// What is left of a text that begins with a part.
-    fn begins<'a>(&self, part: &[Sign], text: &'a str, steps: &mut Steps<'_>) -> Option<Option<&'a str>> {
+    fn begins<'a>(&self, part: &[Sign], text: &'a str, steps: &mut Steps<'_>) -> Begins<'a> {
         let mut signs = text.chars();
         steps.take()?;
         for sign in part {
             steps.take()?;
-            let Some(c) = signs.next() else { return Some(None) };
+            let Some(c) = signs.next() else { return Ok(None) };
             let fits = match sign {
                 Sign::Any => true,
                 Sign::This(wanted) => *wanted == if self.ignores_case { fold(c) } else { c },
@@ -145,12 +145,18 @@ impl Pattern {
                 }
             };
             if !fits {
-                return Some(None);
+                return Ok(None);
             }
         }
-        Some(Some(signs.as_str()))
+        Ok(Some(signs.as_str()))
     }
 }
+
+/// The clock says stop.
+struct Over;
+
+/// What is left of a text that begins with a part; `None` where it does not.
+type Begins<'a> = Result<Option<&'a str>, Over>;
 
 /// Steps until the clock is looked at: well under a millisecond's.
 const STEPS: u32 = 1 << 16;
@@ -162,13 +168,13 @@ struct Steps<'a> {
 
 impl Steps<'_> {
     #[inline]
-    fn take(&mut self) -> Option<()> {
+    fn take(&mut self) -> Result<(), Over> {
         self.left -= 1;
         if self.left == 0 {
             self.left = STEPS;
-            return (!self.clock.is_over()).then_some(());
+            return if self.clock.is_over() { Err(Over) } else { Ok(()) };
         }
-        Some(())
+        Ok(())
     }
 }
 

@@ -11,6 +11,9 @@ const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 /// Bytes of a text times bytes of the pattern, which the slowest way to search takes some two seconds for.
 const MOST: usize = 1 << 34;
 
+/// Bytes of a pattern as it is written.
+const LONGEST: usize = 10_000;
+
 struct Compiled {
     regex: Regex,
     size: usize,
@@ -30,6 +33,9 @@ pub(super) fn register(connection: &Connection) -> Result<()> {
 }
 
 fn compile(pattern: &str) -> std::result::Result<Compiled, String> {
+    if pattern.len() > LONGEST {
+        return Err("REGEXP: the pattern is too long".into());
+    }
     for size in SIZES {
         match RegexBuilder::new(pattern).size_limit(size).build() {
             Ok(regex) => return Ok(Compiled { regex, size }),

@@ -9,9 +9,9 @@ use crate::column::{Column, Kinds, Names};
 /// Fields that are columns; `SQLite` allows 2,000.
 pub(super) const MOST: usize = 1_900;
 /// Fields of an object from which it may be a map, whose keys are values rather than names.
-const MAP_FROM: usize = 64;
-/// What each field of a map has at most, of the records that have the map: one in so many.
-const MAP_SHARE: usize = 4;
+const MAP_FROM: usize = 16;
+/// The fields of a map are in one of so many records at most, on the whole.
+const MAP_SHARE: usize = 8;
 
 /// The columns of records, with what each shows.
 pub(super) struct Shape {

@@ -226,8 +226,8 @@ fn is_empty(reader: &Reader<'_>) -> bool {
     ahead.enter_object().is_err() || !matches!(ahead.next_key(), Ok(Some(_)))
 }
 
-/// The items of the array that the reader is before.
-pub(super) fn cells<'a>(row: &'a str) -> impl Iterator<Item = &'a str> {
+/// The items of an array.
+pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
     let mut reader = Reader::new(row);
     let mut open = reader.enter_array().is_ok();
     std::iter::from_fn(move || {

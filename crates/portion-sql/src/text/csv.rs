@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+use portion_core::scan::quote;
 use portion_core::snapshot::Slice;
 use portion_core::span::Span;
 
@@ -138,8 +139,8 @@ impl Source for CsvOf {
                 return None;
             }
         }
-        let mut record = Column::new(names.ours("item"), Kinds::TEXT, rows.len()).hidden();
-        record.present = rows.len();
+        let mut record = Column::new(names.ours("item"), Kinds::OBJECT, rows.len()).hidden();
+        record.record = true;
         columns.push(record);
         columns.push(Column::new(names.ours("_index"), Kinds::INTEGER, rows.len()).hidden());
         Some(Arc::new(Csv { text: self.text.clone(), delimiter: self.delimiter, rows, columns }))
@@ -194,14 +195,21 @@ impl Rows for Csv {
     }
 
     fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let fields = self.columns.len().saturating_sub(2);
-        if column == fields + 1 {
-            return Cell::count(row.at);
+        match column.checked_sub(self.fields()) {
+            None => self.field(row, column),
+            Some(0) => Cell::Text(self.object(row).into()),
+            Some(_) => Cell::count(row.at),
         }
-        if column == fields {
-            let line = self.rows.get(row.at).map_or("", |span| span.of(&self.text));
-            return Cell::text(line.trim_end_matches(['\r', '\n']).trim_start_matches(['\r', '\n']));
-        }
+    }
+}
+
+impl Csv {
+    /// How many columns are fields.
+    fn fields(&self) -> usize {
+        self.columns.len().saturating_sub(2)
+    }
+
+    fn field<'a>(&self, row: &'a Row, column: usize) -> Cell<'a> {
         let Some(span) = row.spans.get(column) else { return Cell::Null };
         let text = row.own.get(span.range()).and_then(|bytes| std::str::from_utf8(bytes).ok());
         let kinds = self.columns.get(column).map_or(Kinds::default(), |column| column.kinds);
@@ -210,5 +218,27 @@ impl Rows for Csv {
             cell if kinds.any(Kinds::TEXT) => Cell::text(cell),
             cell => number(cell).unwrap_or(Cell::text(cell)),
         }
+    }
+
+    /// A row as the JSON object that it would be.
+    fn object(&self, row: &Row) -> String {
+        let mut object = String::from("{");
+        for (at, column) in self.columns.iter().take(self.fields()).enumerate() {
+            if at > 0 {
+                object.push(',');
+            }
+            object.push_str(&quote(&column.name));
+            object.push(':');
+            let cell =
+                row.spans.get(at).and_then(|span| std::str::from_utf8(row.own.get(span.range())?).ok());
+            match self.field(row, at) {
+                Cell::Null => object.push_str("null"),
+                Cell::Text(text) => object.push_str(&quote(&text)),
+                // As it is written.
+                Cell::Integer(_) | Cell::Real(_) => object.push_str(cell.unwrap_or("null")),
+            }
+        }
+        object.push('}');
+        object
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct EntriesOf {
 
 struct Entries {
     text: Slice,
-    entries: Vec<Entry>,
+    found: Vec<Entry>,
     columns: Vec<Column>,
 }
 
@@ -50,7 +50,7 @@ impl Source for EntriesOf {
                 _ => found.len(),
             };
         }
-        Some(Arc::new(Entries { text: self.text.clone(), entries: found, columns: columns.into() }))
+        Some(Arc::new(Entries { text: self.text.clone(), found, columns: columns.into() }))
     }
 }
 
@@ -60,11 +60,11 @@ impl Rows for Entries {
     }
 
     fn len(&self) -> usize {
-        self.entries.len()
+        self.found.len()
     }
 
     fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some(entry) = self.entries.get(row.at) else { return Cell::Null };
+        let Some(entry) = self.found.get(row.at) else { return Cell::Null };
         let level = entry.level.map(|level| level.of(&self.text));
         match column {
             0 => Cell::count(entry.number),

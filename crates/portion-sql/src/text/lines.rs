@@ -15,7 +15,7 @@ pub(crate) struct LinesOf(pub(crate) Slice);
 
 struct Lines {
     text: Slice,
-    lines: Vec<Span>,
+    found: Vec<Span>,
     columns: [Column; 2],
 }
 
@@ -26,7 +26,7 @@ impl Source for LinesOf {
             Column::new("number", Kinds::INTEGER, lines.len()),
             Column::new("text", Kinds::TEXT, lines.len()),
         ];
-        Some(Arc::new(Lines { text: self.0.clone(), lines, columns }))
+        Some(Arc::new(Lines { text: self.0.clone(), found: lines, columns }))
     }
 }
 
@@ -36,13 +36,13 @@ impl Rows for Lines {
     }
 
     fn len(&self) -> usize {
-        self.lines.len()
+        self.found.len()
     }
 
     fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
         match column {
             0 => Cell::count(row.at + 1),
-            _ => self.lines.get(row.at).map_or(Cell::Null, |line| Cell::text(line.of(&self.text))),
+            _ => self.found.get(row.at).map_or(Cell::Null, |line| Cell::text(line.of(&self.text))),
         }
     }
 }

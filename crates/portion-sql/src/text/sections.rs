@@ -16,7 +16,7 @@ pub(crate) struct SectionsOf(pub(crate) Slice);
 
 struct Sections {
     text: Slice,
-    sections: Vec<Section>,
+    found: Vec<Section>,
     columns: Vec<Column>,
 }
 
@@ -49,7 +49,7 @@ impl Source for SectionsOf {
         };
         let sections: Vec<Section> = headings(&self.0).into_iter().map(section).collect();
         let columns = COLUMNS.map(|(name, kinds)| Column::new(name, kinds, sections.len())).into();
-        Some(Arc::new(Sections { text: self.0.clone(), sections, columns }))
+        Some(Arc::new(Sections { text: self.0.clone(), found: sections, columns }))
     }
 }
 
@@ -59,11 +59,11 @@ impl Rows for Sections {
     }
 
     fn len(&self) -> usize {
-        self.sections.len()
+        self.found.len()
     }
 
     fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some(section) = self.sections.get(row.at) else { return Cell::Null };
+        let Some(section) = self.found.get(row.at) else { return Cell::Null };
         match column {
             0 => Cell::count(row.at + 1),
             1 => Cell::count(section.level.into()),

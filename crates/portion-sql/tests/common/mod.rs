@@ -7,18 +7,18 @@ use portion_core::view::View;
 use portion_sql::{Answer, Limits, QueryError, Question, query};
 
 /// A payload of one text.
-pub fn snapshot(text: &str) -> Snapshot {
+pub(crate) fn snapshot(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
     capture(Payload { blocks: vec![block], ..Payload::default() })
 }
 
 /// A question to a text.
-pub fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<Answer, QueryError> {
+pub(crate) fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<Answer, QueryError> {
     asked(&snapshot(text), sql, params, &Limits::default())
 }
 
 /// A question to a snapshot, within limits.
-pub fn asked(
+pub(crate) fn asked(
     snapshot: &Snapshot,
     sql: &str,
     params: &[(&str, &str)],
@@ -30,7 +30,7 @@ pub fn asked(
 }
 
 /// The text, asked that, answers this.
-pub fn check(text: &str, sql: &str, expect: &str) {
+pub(crate) fn check(text: &str, sql: &str, expect: &str) {
     match answer(text, sql, &[]) {
         Ok(answer) => {
             assert_eq!(answer.json, expect, "{sql}");
@@ -41,7 +41,7 @@ pub fn check(text: &str, sql: &str, expect: &str) {
 }
 
 /// The text, asked that, answers with this error.
-pub fn refused(text: &str, sql: &str, expect: &str) {
+pub(crate) fn refused(text: &str, sql: &str, expect: &str) {
     match answer(text, sql, &[]) {
         Ok(answer) => panic!("{sql}: {}", answer.json),
         Err(error) => assert_eq!(error.to_string(), expect, "{sql}"),

@@ -124,7 +124,7 @@ impl From<ViewError> for ShapeError {
 /// Prints what a model would see of the file.
 pub(crate) fn run(options: &Options) -> Outcome {
     let rules = options.limits.rules()?;
-    let Terms { policy, counter, .. } = &**rules.terms(rules.client(None));
+    let Terms { policy, counter, redact, .. } = &**rules.terms(rules.client(None));
     let bytes = read(options)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -134,7 +134,8 @@ pub(crate) fn run(options: &Options) -> Outcome {
     };
     let content = Content::Text(text.into_owned());
     let block = Block::new("/content/0/text", content);
-    let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
+    let snapshot =
+        capture(Payload { blocks: vec![block], invalid_utf8, redact: redact.clone(), ..Payload::default() });
     let mut request = options.controls.request(policy)?;
     let answer = options.question.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);

@@ -13,11 +13,16 @@ impl<'a> Few<'a> {
     /// Kinds that are counted.
     const MOST: usize = 64;
 
-    pub(super) fn add(&mut self, said: &'a str) {
+    /// Counts one, and says how many it makes; 0 where it is not counted.
+    pub(super) fn add(&mut self, said: &'a str) -> usize {
         if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| *known == said) {
             *count += 1;
+            *count
         } else if self.0.len() < Self::MOST {
             self.0.push((said, 1));
+            1
+        } else {
+            0
         }
     }
 

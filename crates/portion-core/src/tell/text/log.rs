@@ -24,6 +24,8 @@ struct Seen<'a> {
     /// Where the last entry begins.
     last_line: usize,
     levels: Few<'a>,
+    /// Where each of the levels stands first.
+    first_of: Vec<(&'a str, usize)>,
     statuses: Few<'a>,
     thrown: Few<'a>,
     paths: Many,
@@ -40,6 +42,15 @@ pub(super) fn tell(text: &str, index: &Text, entries: impl Iterator<Item = Entry
     let is_level = |word: &str| levels.is_empty() || levels.iter().any(|(said, _)| *said == word);
     found.retain(|found| words::GRAVE.contains(&found.word) || is_level(found.word));
     words::tell(&found, &levels, telling);
+    // Levels that are letters, or written otherwise than usual, are no words to look for.
+    for (word, at) in seen.first_of {
+        let level = Level::of(word);
+        if level >= Some(Level::Warn) && !words::ALL.contains(&word) {
+            let milder = |found: &words::Found| Level::of(found.word).is_some_and(|of| Some(of) < level);
+            let place = found.iter().position(milder).unwrap_or(found.len());
+            found.insert(place, words::Found { word, lines: 0, at });
+        }
+    }
     if seen.entries != index.line_count() {
         telling.say("entries", seen.entries);
     }
@@ -52,7 +63,7 @@ pub(super) fn tell(text: &str, index: &Text, entries: impl Iterator<Item = Entry
     let share =
         |kinds: &[(&str, usize)], part: usize| if kinds.is_empty() { 0 } else { telling.left() / part };
     let kept = telling.cost_of("last", &last) + share(&thrown, 6) + share(&statuses, 3);
-    let room = telling.left().saturating_sub(kept).max(telling.left() / 2);
+    let room = telling.left().saturating_sub(kept).max(telling.left() * 2 / 3);
     words::tell_first(text, index, &found, room, telling);
     telling.say("last", last);
     let line = index.line_at(text, seen.last_line);
@@ -86,7 +97,10 @@ fn see(text: &str, entries: impl Iterator<Item = Entry>) -> Seen<'_> {
         seen.last = entry.time.or(seen.last);
         seen.last_line = entry.span.start as usize;
         if let Some(level) = entry.level {
-            seen.levels.add(level.of(text));
+            let word = level.of(text);
+            if seen.levels.add(word) == 1 {
+                seen.first_of.push((word, level.start as usize));
+            }
         }
         let said = entry.span.of(text);
         let feed = memchr::memchr(b'\n', said.as_bytes()).unwrap_or(said.len());
@@ -101,7 +115,9 @@ fn see(text: &str, entries: impl Iterator<Item = Entry>) -> Seen<'_> {
             seen.messages.add_masked(message.trim_start_matches([' ', '\t', ']', ':', '-', '|', ',']));
         }
         if below.len() > 1 {
-            below.lines().filter_map(thrown).for_each(|name| seen.thrown.add(name));
+            for name in below.lines().filter_map(thrown) {
+                seen.thrown.add(name);
+            }
         }
     }
     seen

@@ -1,8 +1,10 @@
 //! Our own tool that shows others in full, for lists that say little of each.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::Redact;
 use portion_core::scan::{Kind, Reader, decoded};
 use portion_core::span::Span;
 use portion_core::view::Request;
@@ -39,7 +41,9 @@ impl McpLane {
         };
         let content = Content::Text(described.clone());
         let block = Block::new("/content/0/text", content);
-        let payload = Payload { blocks: vec![block], ..Payload::default() };
+        // Schemas name passwords without having any.
+        let redact = Some(Arc::new(Redact::nothing()));
+        let payload = Payload { blocks: vec![block], redact, ..Payload::default() };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
         let call = Call { caller, endpoint, intent };
         match self.gateway.answer(call).await {

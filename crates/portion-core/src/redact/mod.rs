@@ -1,0 +1,176 @@
+//! Values that nobody downstream is to see: passwords, tokens, the codes of doors.
+//!
+//! What is hidden is told by the names of members, before a payload is indexed: nothing that is made of a snapshot
+//! then has the values. A string becomes `"[redacted]"`; no value changes its type, so a value of another kind
+//! is left out with its key, `null` excepted. All other bytes stay.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+mod json;
+mod pattern;
+mod secret;
+mod table;
+mod text;
+
+use pattern::Pattern;
+
+/// What stands in place of a string.
+pub const REDACTED: &str = "[redacted]";
+/// Names that are told; of more than these it is said only that there are more.
+const TOLD: usize = 64;
+
+/// Which members of JSON, and which settings in text, are hidden.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Redact {
+    /// Whether names that usually mean secrets are.
+    secrets: bool,
+    patterns: Vec<Pattern>,
+}
+
+/// Why patterns cannot be gone by.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum RedactError {
+    /// One of the names, or a step of one, is empty.
+    #[error(
+        "there is an empty name in `{0}`: write names between commas, such as password,guest.phone,*Code"
+    )]
+    Empty(String),
+    /// One of them can match any member.
+    #[error("`{0}` would hide everything: name the members, such as password,guest.phone,*Code")]
+    Everything(String),
+}
+
+impl Redact {
+    /// Members whose names usually mean secrets: `password`, `apiKey`, `doorCode`, `session_token`.
+    pub fn default_secrets() -> Self {
+        Self { secrets: true, patterns: Vec::new() }
+    }
+
+    /// Hides nothing.
+    pub fn nothing() -> Self {
+        Self::default()
+    }
+
+    /// The members that a list names: names with `*` for any characters, dotted paths (`guest.phone` is the `phone` of
+    /// any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not matter.
+    ///
+    /// # Errors
+    /// Where a name is empty, or matches all names.
+    pub fn parse(patterns: &str) -> Result<Self, RedactError> {
+        let mut redact = Self::nothing();
+        for name in patterns.split(',').map(str::trim) {
+            if name == "secrets" {
+                redact.secrets = true;
+            } else {
+                redact.patterns.push(Pattern::parse(name)?);
+            }
+        }
+        Ok(redact)
+    }
+
+    /// The JSON text, or text of JSON lines, with the values of such members replaced; `None` where there are none.
+    ///
+    /// The fields that were replaced are named by dotted paths without indices, each once, as they were seen first.
+    pub fn apply(&self, json: &str) -> Option<(String, Vec<String>)> {
+        let (edits, names) = json::edits(self, json)?;
+        Some((edited(json, edits)?, names.told()))
+    }
+
+    /// Text with the values of such settings replaced (`password=…`, `Authorization: …`) and, where secrets are
+    /// hidden, of what shows itself to be one; `None` where there are none. Work in proportion to the text.
+    pub fn apply_text(&self, text: &str) -> Option<(String, Vec<String>)> {
+        let (edits, names) = text::edits(self, text);
+        Some((edited(text, edits)?, names.told()))
+    }
+
+    /// Whatever the text is: JSON, lines of it, or neither.
+    pub fn hide(&self, text: &str) -> Option<(String, Vec<String>)> {
+        if *self == Self::nothing() {
+            return None;
+        }
+        if json::is_json(text) {
+            return self.apply(text);
+        }
+        let Some((applied, mut names)) = self.apply(text) else { return self.apply_text(text) };
+        match self.apply_text(&applied) {
+            Some((again, more)) => {
+                names.extend(more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
+                Some((again, names))
+            }
+            None => Some((applied, names)),
+        }
+    }
+
+    /// What is decided by a name alone.
+    fn verdict(&self, name: &str) -> Verdict {
+        Verdict {
+            secret: self.secrets && secret::is_secret(name),
+            named: self.patterns.iter().any(|pattern| pattern.is_name() && pattern.ends_with(name)),
+            ends_path: self.patterns.iter().any(|pattern| !pattern.is_name() && pattern.ends_with(name)),
+        }
+    }
+}
+
+/// What a name says of the member that has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verdict {
+    /// Secrets are no booleans: `hasPassword`, `"password": true`.
+    secret: bool,
+    named: bool,
+    /// Whether the members around it decide.
+    ends_path: bool,
+}
+
+/// What stands in place of a range.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Edit {
+    start: usize,
+    end: usize,
+    put: &'static str,
+}
+
+/// Names of what was hidden, each once, in order.
+#[derive(Debug, Default)]
+struct Names {
+    seen: BTreeSet<String>,
+    order: Vec<String>,
+    more: bool,
+}
+
+impl Names {
+    fn add(&mut self, name: String) {
+        if self.order.len() >= TOLD {
+            self.more |= !self.seen.contains(&name);
+        } else if self.seen.insert(name.clone()) {
+            self.order.push(name);
+        }
+    }
+
+    fn told(mut self) -> Vec<String> {
+        if self.more {
+            self.order.push("…".into());
+        }
+        self.order
+    }
+}
+
+/// A text after edits; of two that overlap the one that begins first, or is longer, counts.
+fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+    if edits.is_empty() {
+        return None;
+    }
+    edits.sort_by_key(|edit| (edit.start, std::cmp::Reverse(edit.end)));
+    let mut out = String::with_capacity(text.len() + edits.len() * REDACTED.len());
+    let mut done = 0;
+    for edit in edits {
+        if let Some(kept) = text.get(done..edit.start) {
+            out.push_str(kept);
+            out.push_str(edit.put);
+            done = edit.end;
+        }
+    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    Some(out)
+}

@@ -1,0 +1,255 @@
+//! Which names mean secrets, told by their words: `wifiPassword`, `session_token`, `door-code`.
+
+/// Words that make a secret of whatever has them in its name.
+const WORDS: &[&str] = &[
+    "password",
+    "passwords",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "secrets",
+    "credential",
+    "credentials",
+    "authorization",
+    "cookie",
+    "cookies",
+    "ssn",
+    "cvv",
+    "cvc",
+    "cvv2",
+    "pin",
+    "bearer",
+    "jwt",
+    "otp",
+    "totp",
+];
+/// Pairs of words that do.
+const PAIRS: &[(&[&str], &str)] = &[
+    (
+        &[
+            "api",
+            "access",
+            "private",
+            "secret",
+            "signing",
+            "encryption",
+            "ssh",
+            "auth",
+            "shared",
+            "master",
+            "service",
+            "wifi",
+            "license",
+        ],
+        "key",
+    ),
+    (
+        &[
+            "door",
+            "security",
+            "access",
+            "entry",
+            "gate",
+            "lock",
+            "lockbox",
+            "keybox",
+            "alarm",
+            "pin",
+            "keypad",
+            "verification",
+            "auth",
+            "authorization",
+            "recovery",
+            "backup",
+            "wifi",
+            "building",
+        ],
+        "code",
+    ),
+    (&["card", "cc"], "number"),
+    (&["connection", "conn"], "string"),
+    (&["access", "refresh", "auth", "api", "device"], "tokens"),
+];
+/// Ends of names that are written as one word.
+const ENDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "secretkey",
+    "accesstoken",
+    "refreshtoken",
+    "authtoken",
+    "sessiontoken",
+    "idtoken",
+    "doorcode",
+    "securitycode",
+    "pincode",
+    "cardnumber",
+    "connectionstring",
+];
+/// Last words of names that tell something of a secret, not the secret.
+const ABOUT: &[&str] = &[
+    "at",
+    "date",
+    "time",
+    "age",
+    "updated",
+    "expires",
+    "expiry",
+    "expiration",
+    "expired",
+    "in",
+    "ttl",
+    "length",
+    "len",
+    "count",
+    "policy",
+    "type",
+    "kind",
+    "id",
+    "ids",
+    "name",
+    "url",
+    "uri",
+    "endpoint",
+    "required",
+    "enabled",
+    "set",
+    "valid",
+    "strength",
+    "status",
+    "limit",
+    "limits",
+    "usage",
+    "used",
+    "version",
+    "format",
+    "field",
+    "label",
+    "consent",
+    "banner",
+    "domain",
+    "path",
+    "address",
+    "hint",
+];
+/// First words of names that ask or count.
+const ASKING: &[&str] =
+    &["has", "is", "max", "min", "num", "total", "requires", "require", "needs", "can", "use", "show"];
+/// Words beside which a token is a place in a list, or a piece of text.
+const NO_SECRETS: &[&str] = &[
+    "page",
+    "next",
+    "prev",
+    "previous",
+    "continuation",
+    "cursor",
+    "sync",
+    "delta",
+    "progress",
+    "change",
+    "resume",
+    "scroll",
+    "start",
+    "eos",
+    "bos",
+    "pad",
+    "unk",
+    "cls",
+    "sep",
+    "mask",
+    "stop",
+    "special",
+];
+
+/// Whether a member of this name is taken for a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    // No name of a secret is longer, and keys that are no names need not be taken apart.
+    if name.len() > 128 || name.len() < 3 {
+        return false;
+    }
+    let words = words(name);
+    let is = |word: &str, among: &[&str]| among.contains(&word);
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+    if words.len() > 1 && (is(last, ABOUT) || is(first, ASKING)) {
+        return false;
+    }
+    let token = words.iter().any(|word| word == "token") && !words.iter().any(|word| is(word, NO_SECRETS));
+    let pair = |pair: &[String]| {
+        PAIRS.iter().any(|(firsts, second)| {
+            is(&pair[0], firsts) && (pair[1] == *second || *second == "code" && pair[1] == "codes")
+        })
+    };
+    token
+        || words.iter().any(|word| is(word, WORDS) || ENDS.iter().any(|end| word.ends_with(end)))
+        || words.windows(2).any(pair)
+}
+
+/// The words of a name in snake, kebab, camel or Pascal case, in lower case, without the digits after them.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut chars = name.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let next_lower = chars.peek().is_some_and(|next| next.is_lowercase());
+        let begins = c.is_uppercase()
+            && (before.is_lowercase() || before.is_ascii_digit() || before.is_uppercase() && next_lower);
+        if begins || !c.is_alphanumeric() {
+            words.push(String::new());
+        }
+        if c.is_alphanumeric()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    for word in &mut words {
+        if !matches!(word.as_str(), "cvv2") {
+            word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    fn check(expect: bool, names: &str) {
+        for name in names.split_whitespace() {
+            assert_eq!(is_secret(name), expect, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_secrets() {
+        check(
+            true,
+            "password Password userPassword PASSWD db_pwd secret clientSecret client_secret client-secret token accessToken \
+             access_token X-Auth-Token apiKey api_key APIKey apikey accessKey AWSSecretAccessKey privateKey doorCode \
+             doorSecurityCode door_code wifiPassword wifipassword pin pinCode pin_code authorization Proxy-Authorization \
+             credential credentials cookie Set-Cookie session_token ssn cvv cvv2 cardNumber card_number connectionString \
+             password2 refreshTokens idToken csrfToken passphrase",
+        );
+    }
+
+    #[test]
+    fn names_that_look_like_them() {
+        check(
+            false,
+            "tokens token_count max_tokens maxTokens prompt_tokens totalTokens postalCode countryCode country_code zipCode \
+             nextPageToken page_token pageToken continuation_token NextToken syncToken passwordUpdatedAt password_updated_at \
+             hasPassword has_password isSecret keyboard key keys statusCode status_code code secretary tokenizer tokenType \
+             token_type expires_in accessKeyId cookieConsent cookie_policy pinned spinning promoCode eos_token passwordPolicy \
+             passwordResetUrl number string connection card lockTime id a",
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! Secrets in text that is no JSON: the values of settings, keys between their armour, tokens that say what they are.
+//!
+//! One pass; what is looked back over is bounded.
+
+use memchr::{memchr2_iter, memmem};
+
+use super::{Edit, Names, REDACTED, Redact};
+
+/// Bytes of the longest name of a setting.
+const NAME: usize = 64;
+/// Beginnings of tokens, and how many characters at least follow them.
+const TOKENS: &[(&str, usize)] = &[
+    ("AKIA", 16),
+    ("ASIA", 16),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("ghs_", 30),
+    ("github_pat_", 30),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("AIza", 30),
+    ("Bearer ", 8),
+    ("bearer ", 8),
+];
+
+pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
+    let (mut edits, mut names) = (Vec::new(), Names::default());
+    let mut done = 0;
+    for at in memchr2_iter(b'=', b':', text.as_bytes()) {
+        if at < done {
+            continue;
+        }
+        let Some(name) = name_before(text, at) else { continue };
+        let verdict = redact.verdict(name);
+        if !verdict.secret && !verdict.named {
+            continue;
+        }
+        let Some((start, end)) = value_after(text, at + 1, takes_line(name)) else { continue };
+        if !matches!(&text[start..end], REDACTED | "true" | "false" | "null" | "None" | "nil") {
+            names.add(name.to_owned());
+            edits.push(Edit { start, end, put: REDACTED });
+        }
+        done = end;
+    }
+    if redact.secrets {
+        keys(text, &mut edits, &mut names);
+        tokens(text, &mut edits, &mut names);
+    }
+    (edits, names)
+}
+
+/// The word before a separator, be it in quotes.
+fn name_before(text: &str, at: usize) -> Option<&str> {
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(NAME + 8)).min(at)..at];
+    let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'', '`', '\\', ']']);
+    let begin = near.rfind(|c: char| !is_name(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
+    let name = near[begin..].rsplit('.').next().unwrap_or_default();
+    (name.len() >= 3 && name.len() <= NAME).then_some(name)
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+/// Header fields whose value is the rest of the line.
+fn takes_line(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with("authorization") || name.ends_with("cookie")
+}
+
+/// The value after a separator: what is between quotes, the rest of the line, or a word.
+fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
+    let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
+    let said = rest.trim_start_matches([' ', '\t']);
+    let unescaped = said.strip_prefix('\\').filter(|said| said.starts_with('"')).unwrap_or(said);
+    let quoted = unescaped.strip_prefix(['"', '\'', '`']);
+    let (value, len) = match quoted {
+        Some(value) => (value, value.find(|c| matches!(c, '"' | '\'' | '`' | '\\' | '\n'))),
+        None if line => (said, said.find(['\n', '\r', '"', '\''])),
+        None => (said, said.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
+    };
+    let start = text.len() - value.len();
+    let end = start + len.unwrap_or(value.len());
+    (end > start).then_some((start, end))
+}
+
+/// `-----BEGIN … PRIVATE KEY-----` up to its end.
+fn keys(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
+    const END: &str = "PRIVATE KEY-----";
+    let mut from = 0;
+    while let Some(at) = memmem::find(&text.as_bytes()[from..], b"PRIVATE KEY-----") {
+        let head = from + at;
+        let near = text.ceil_char_boundary(head.saturating_sub(32)).min(head);
+        let line = text[near..head].rfind("-----").map_or(head, |begin| near + begin);
+        let start = head + END.len();
+        let begins = text[line..head].starts_with("-----BEGIN");
+        from = start;
+        if begins {
+            let end =
+                memmem::find(&text.as_bytes()[start..], b"-----END").map_or(text.len(), |at| start + at);
+            names.add("private key".into());
+            edits.push(Edit { start, end, put: REDACTED });
+            from = end;
+        }
+    }
+}
+
+/// `AKIA…`, `Bearer …`: tokens that can be told from their beginnings.
+fn tokens(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
+    for (beginning, least) in TOKENS {
+        let mut done = 0;
+        for at in memmem::find_iter(text.as_bytes(), beginning) {
+            let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+            if inner || at < done {
+                continue;
+            }
+            let start = at + beginning.len();
+            let is_token = |c: char| c.is_ascii_alphanumeric() || "._~+/=-".contains(c);
+            let end = text[start..].find(|c| !is_token(c)).map_or(text.len(), |len| start + len);
+            done = end;
+            if end - start >= *least {
+                names.add(beginning.trim_end_matches([' ', '_', '-']).to_owned());
+                let start = if beginning.ends_with(' ') { start } else { at };
+                edits.push(Edit { start, end, put: REDACTED });
+            }
+        }
+    }
+}

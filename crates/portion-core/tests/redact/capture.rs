@@ -1,0 +1,73 @@
+//! A snapshot has nothing of what was hidden, and its replies say what was.
+
+use std::sync::Arc;
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::redact::Redact;
+use portion_core::render::{self, Context, First};
+use portion_core::snapshot::{STRUCTURED, capture};
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Request, resolve};
+
+fn payload(blocks: Vec<Block>) -> Payload {
+    Payload { blocks, redact: Some(Arc::new(Redact::default_secrets())), ..Payload::default() }
+}
+
+/// The pieces and the notice of the first reply.
+fn shown(payload: Payload) -> String {
+    let (snapshot, policy) = (capture(payload), Policy::default());
+    assert!(snapshot.parts().iter().all(|part| !part.text().contains("hunter2")));
+    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("a view");
+    let cx = Context {
+        policy: &policy,
+        counter: Tokenizer::O200k.counter(),
+        mint: &|_| None,
+        read_tool: "read",
+        query_tool: None,
+        read_uri: None,
+    };
+    match render::first(&snapshot, &asked, &cx) {
+        First::Untouched => panic!("it is passed on as it came"),
+        First::Portion(portion) => {
+            let pieces: Vec<_> =
+                portion.pieces().iter().map(|piece| piece.body.as_str().to_owned()).collect();
+            format!("{}\n{}", pieces.join("\n"), portion.notice())
+        }
+    }
+}
+
+#[test]
+fn small_payloads_are_shown_without_and_say_so() {
+    let json = r#"{"id":1,"wifiPassword":"hunter2"}"#;
+    let text = Block::new("/content/0/text", Content::Text(json.into()));
+    let structured = Block::new(STRUCTURED, Content::Structured(json.into()));
+    let shown = shown(payload(vec![text, structured]));
+    assert!(shown.contains(r#"{"id":1,"wifiPassword":"[redacted]"}"#), "{shown}");
+    assert!(shown.contains(r#""redacted":["wifiPassword"]"#), "{shown}");
+}
+
+#[test]
+fn text_is_shown_without_and_says_so() {
+    let text = Block::new("/content/0/text", Content::Text("user=bob password=hunter2".into()));
+    let shown = shown(payload(vec![text]));
+    assert!(
+        shown.contains("user=bob password=[redacted]") && shown.contains(r#""redacted":["password"]"#),
+        "{shown}"
+    );
+}
+
+#[test]
+fn names_are_told_within_limits() {
+    let members: Vec<String> =
+        (0..300).map(|n| format!("\"{n}{}\":{{\"pin\":\"hunter2\"}}", "x".repeat(200))).collect();
+    let text = Block::new("/content/0/text", Content::Text(format!("{{{}}}", members.join(","))));
+    let shown = shown(payload(vec![text]));
+    assert!(shown.contains("more\"]") && !shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn nothing_is_said_where_nothing_is_hidden() {
+    let text = Block::new("/content/0/text", Content::Text("{\"id\":1}".into()));
+    assert!(capture(payload(vec![text])).redacted().is_empty());
+}

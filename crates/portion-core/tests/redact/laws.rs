@@ -1,0 +1,88 @@
+//! What holds for any payload: what is left is JSON where it was, nothing of a secret is in it, all else is as it was.
+
+use portion_core::redact::Redact;
+use proptest::prelude::*;
+use serde_json::Value;
+
+const KEYS: &[&str] = &["id", "name", "password", "doorCode", "rows", "columns", "tokens", "a b", "api_key"];
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "SECRET[0-9]{4}".prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        prop::sample::select(KEYS).prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 60, 6, |inner| {
+        let key = prop::sample::select(KEYS).prop_map(str::to_owned);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((key, inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// What must be left, by a plainer way: tables apart.
+fn expected(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(expected).collect(),
+        Value::Object(members) => {
+            let left = members.iter().filter_map(|(key, value)| {
+                let secret = matches!(key.as_str(), "password" | "doorCode" | "api_key");
+                let value = match value {
+                    Value::String(text) if secret && !text.is_empty() => "[redacted]".into(),
+                    Value::Number(_) | Value::Array(_) | Value::Object(_) if secret => return None,
+                    value => expected(value),
+                };
+                Some((key.clone(), value))
+            });
+            Value::Object(left.collect())
+        }
+        value => value.clone(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_left_is_json_without_secrets(value in value(), pretty in any::<bool>()) {
+        let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+        let text = text.expect("JSON").replace("\"rows\"", "\"rowz\"");
+        let value: Value = serde_json::from_str(&text).expect("JSON");
+        let left = Redact::default_secrets().apply(&text).map_or(text.clone(), |(left, names)| {
+            assert!(!names.is_empty() && left != text);
+            left
+        });
+        prop_assert_eq!(serde_json::from_str::<Value>(&left).expect("JSON is left"), expected(&value));
+        let again = Redact::default_secrets().apply(&left).map_or(left.clone(), |(again, _)| again);
+        prop_assert_eq!(again, left);
+    }
+
+    #[test]
+    fn tables_stay_tables(cells in prop::collection::vec((any::<Option<u8>>(), "[a-z]{0,4}"), 1..20)) {
+        let rows: Vec<Value> = cells.iter().map(|(pin, name)| serde_json::json!([pin, name, name])).collect();
+        let table = serde_json::json!({ "columns": ["pin", "name", "secret"], "rows": rows });
+        let (text, _) = Redact::default_secrets().apply(&table.to_string()).unwrap_or((table.to_string(), vec![]));
+        let left: Value = serde_json::from_str(&text).expect("JSON is left");
+        for (row, (_, name)) in left["rows"].as_array().expect("rows").iter().zip(&cells) {
+            let secret = if name.is_empty() { "" } else { "[redacted]" };
+            prop_assert_eq!(row, &serde_json::json!([null, name, secret]));
+        }
+    }
+
+    #[test]
+    fn any_text_is_taken(text in any::<String>(), patterns in "[a-z.*,]{0,12}") {
+        for redact in [Redact::default_secrets(), Redact::parse(&patterns).unwrap_or_default()] {
+            let _ = (redact.hide(&text), redact.apply(&text), redact.apply_text(&text));
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_unchanged(before in "[a-z \n\"{}:,=]{0,40}", after in "[a-z \n]{0,40}") {
+        let text = format!("{before}\npassword=hunter2\n{after}");
+        let (left, _) = Redact::default_secrets().apply_text(&text).expect("a password");
+        prop_assert!(left.contains("\npassword=[redacted]\n") && left.ends_with(&after) && !left.contains("hunter2"));
+    }
+}

@@ -1,0 +1,193 @@
+//! What is hidden of a payload, and that nothing of it is left.
+
+use portion_core::redact::{Redact, RedactError};
+
+mod capture;
+mod laws;
+
+/// What is left of a text under the patterns, and the fields that are named; `-` where there is nothing to hide.
+fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
+    let redact = Redact::parse(patterns).expect("patterns");
+    match redact.hide(text) {
+        Some((left, names)) => assert_eq!((left.as_str(), names), (expect, owned(named)), "{text}"),
+        None => assert_eq!(expect, "-", "{text}"),
+    }
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn strings_are_replaced_and_other_values_left_out() {
+    check(
+        "secrets",
+        r#"{"id":1, "password": "hunter2", "token":{"a":[1]}, "pin": 1234, "cvv":null, "name":"Ann"}"#,
+        r#"{"id":1, "password": "[redacted]", "cvv":null, "name":"Ann"}"#,
+        &["password", "token", "pin"],
+    );
+    check("secrets", r#"{"pin":1}"#, "{}", &["pin"]);
+    check("secrets", r#"{ "pin": 1, "cvv": 2 , "a": 3 }"#, r#"{ "a": 3 }"#, &["pin", "cvv"]);
+    check("secrets", r#"{"a":3 , "pin": [1], "cvv": 2 }"#, r#"{"a":3 }"#, &["pin", "cvv"]);
+    check(
+        "secrets",
+        r#"{"pin":1,"a":{"pin":2,"b":{"pin":3}},"cvv":4,"c":5}"#,
+        r#"{"a":{"b":{}},"c":5}"#,
+        &["pin", "a.pin", "a.b.pin", "cvv"],
+    );
+}
+
+#[test]
+fn what_holds_no_secret_stays() {
+    check(
+        "secrets",
+        r#"{"password":"","hasPassword":true,"secret":false,"token":null,"max_tokens":9}"#,
+        "-",
+        &[],
+    );
+    check("secrets", "[1,2,[3]]", "-", &[]);
+    check("secrets", "\"password\"", "-", &[]);
+}
+
+#[test]
+fn fields_are_found_at_any_depth_and_named_once() {
+    check(
+        "secrets",
+        r#"[{"door":{"accessCode":"1"}},[[{"door":{"accessCode":"2"},"api_key":"k"}]]]"#,
+        r#"[{"door":{"accessCode":"[redacted]"}},[[{"door":{"accessCode":"[redacted]"},"api_key":"[redacted]"}]]]"#,
+        &["door.accessCode", "api_key"],
+    );
+}
+
+#[test]
+fn keys_are_read_out_of_their_escapes() {
+    check(
+        "secrets",
+        r#"{"pass\u0077ord":"a","password":"b"}"#,
+        r#"{"pass\u0077ord":"[redacted]","password":"[redacted]"}"#,
+        &["password"],
+    );
+}
+
+#[test]
+fn patterns() {
+    check(
+        "phone, *Mail",
+        r#"{"phone":1,"Phone":"2","eMail":"x","mail":"y","mailTo":"z"}"#,
+        r#"{"Phone":"[redacted]","eMail":"[redacted]","mail":"[redacted]","mailTo":"z"}"#,
+        &["phone", "Phone", "eMail", "mail"],
+    );
+    check(
+        "guest.phone",
+        r#"{"phone":"1","guest":{"phone":"2"},"guests":[{"guest":[{"phone":"3"}]}]}"#,
+        r#"{"phone":"1","guest":{"phone":"[redacted]"},"guests":[{"guest":[{"phone":"[redacted]"}]}]}"#,
+        &["guest.phone", "guests.guest.phone"],
+    );
+    check(
+        "vip,secrets",
+        r#"{"vip":true,"password":true,"pin":"1"}"#,
+        r#"{"password":true,"pin":"[redacted]"}"#,
+        &["vip", "pin"],
+    );
+    check(
+        "a*b*c",
+        r#"{"aXbYc":"1","abc":"2","acb":"3"}"#,
+        r#"{"aXbYc":"[redacted]","abc":"[redacted]","acb":"3"}"#,
+        &["aXbYc", "abc"],
+    );
+    for wrong in ["", "a,,b", "a..b", "*", "a,**", "*.*"] {
+        let expect = wrong.contains('*');
+        let found = matches!(Redact::parse(wrong), Err(RedactError::Everything(_)));
+        assert!(Redact::parse(wrong).is_err() && found == expect, "{wrong}");
+    }
+}
+
+#[test]
+fn cells_of_tables() {
+    let expect = r#"{"columns":["id","pin","cvv"],"rows":[[1,"[redacted]",null],[2,null,null],[3,true,"[redacted]"]]}"#;
+    check(
+        "secrets",
+        r#"{"columns":["id","pin","cvv"],"rows":[[1,"1234",5],[2,null,[6]],[3,true,"7"]]}"#,
+        expect,
+        &["pin", "cvv"],
+    );
+    check(
+        "secrets",
+        r#"{"t":{"rows":[["a","b",{"pin":1}]],"fields":[{"name":"id"},{"name":"door_code"},{"name":"more"}]}}"#,
+        r#"{"t":{"rows":[["a","[redacted]",{}]],"fields":[{"name":"id"},{"name":"door_code"},{"name":"more"}]}}"#,
+        &["t.door_code", "t.rows.pin"],
+    );
+}
+
+#[test]
+fn lines_of_json_among_others() {
+    check(
+        "secrets",
+        "{\"pin\":\"1\"}\n{\"pin\":2,\"a\":3}\n",
+        "{\"pin\":\"[redacted]\"}\n{\"a\":3}\n",
+        &["pin"],
+    );
+    check(
+        "secrets",
+        "begin\n{\"pin\":\"1\"}\n{\"pin\":\npassword=abc end\n",
+        "begin\n{\"pin\":\"[redacted]\"}\n{\"pin\":\npassword=[redacted] end\n",
+        &["pin", "password"],
+    );
+}
+
+#[test]
+fn settings_in_text() {
+    check(
+        "secrets",
+        "host=a password=hunter2&x=1\nAPI_KEY: \"abc def\", user: bob\nauthorization: Basic dXNlcjpwYXNz more\nurl https://x.y/?token=t1&a=b max_tokens=5",
+        "host=a password=[redacted]&x=1\nAPI_KEY: \"[redacted]\", user: bob\nauthorization: [redacted]\nurl https://x.y/?token=[redacted]&a=b max_tokens=5",
+        &["password", "API_KEY", "authorization", "token"],
+    );
+    check(
+        "secrets",
+        "{\"user\": \"bob\", \"password\": \"hunter2\", \"cut\": ",
+        "{\"user\": \"bob\", \"password\": \"[redacted]\", \"cut\": ",
+        &["password"],
+    );
+    check(
+        "secrets",
+        "curl -H 'Bearer abcdefgh12345678' AKIAABCDEFGHIJKLMNOP",
+        "curl -H 'Bearer [redacted]' [redacted]",
+        &["AKIA", "Bearer"].map(|name| name).as_slice(),
+    );
+    check(
+        "secrets",
+        "-----BEGIN RSA PRIVATE KEY-----\nabc\ndef\n-----END RSA PRIVATE KEY-----\nrest",
+        "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----\nrest",
+        &["private key"],
+    );
+    check("secrets", "The time is 10:00. A password is needed; see the code: it is here.", "-", &[]);
+    check("phone", "phone: 123 password: abc", "phone: [redacted] password: abc", &["phone"]);
+}
+
+#[test]
+fn depth_and_length_cost_no_stack() {
+    let deep = format!(
+        "{}\"pin\":\"1\"{}",
+        "{\"a\":[".repeat(200_000).trim_end_matches('[').to_owned() + "[{",
+        "}]}".repeat(200_000)
+    );
+    let (left, names) = Redact::default_secrets().hide(&deep).expect("a pin");
+    assert_eq!(left.len(), deep.len() + "[redacted]".len() - 1);
+    assert_eq!(names.len(), 1);
+    for unit in [
+        "{\"rows\":[[",
+        "[",
+        "{\"a\":",
+        "=",
+        "AKIA",
+        "ghp_-",
+        "PRIVATE KEY-----",
+        "password=",
+        "password='",
+        "{\"columns\":[\"pin\"],\"rows\":[[",
+    ] {
+        let text = unit.repeat((1 << 20) / unit.len());
+        let _ = Redact::default_secrets().hide(&text);
+    }
+}

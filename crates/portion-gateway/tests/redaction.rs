@@ -1,0 +1,109 @@
+//! What is to be hidden is in no reply: not in small ones, not in follow-ups, not in bytes as they are.
+
+mod samples;
+
+use std::sync::Arc;
+
+use portion_core::cursor::Scope;
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::redact::Redact;
+use portion_core::snapshot::STRUCTURED;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::MemoryStore;
+use portion_gateway::terms::{Rules, Terms};
+use samples::{list_bookings, text};
+
+fn gateway() -> Gateway {
+    let terms = Terms::new(Policy::default(), Tokenizer::O200k.counter(), None);
+    let rules = Rules::fixed(terms).with_redact(Some(Arc::new(Redact::default_secrets())));
+    Gateway::new(Settings::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
+}
+
+async fn answer(gateway: &Gateway, intent: Intent) -> Reply {
+    let terms = Arc::clone(gateway.rules().terms(None));
+    let scope = Scope::of("ada");
+    let caller = Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None };
+    gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
+}
+
+async fn fresh(gateway: &Gateway, payload: Payload) -> Reply {
+    answer(gateway, Intent::Fresh { payload, request: Request::default(), reuse: None }).await
+}
+
+/// All that a reply shows, and its notice; a secret is in neither.
+fn shown(reply: Reply) -> (String, serde_json::Value) {
+    let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
+    let pieces: Vec<&str> = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();
+    let structured = portion.structured().map(ToString::to_string).unwrap_or_default();
+    let said = format!("{}{structured}{}", pieces.join("\n"), portion.notice());
+    assert!(!said.contains("hunter"), "{said}");
+    (said, serde_json::from_str(portion.notice()).expect("a notice is JSON"))
+}
+
+#[tokio::test]
+async fn small_payloads_are_shown_without() {
+    let json = r#"{"id":1,"doorCode":"hunter","pin":1234}"#;
+    let structured = Block::new(STRUCTURED, Content::Structured(json.into()));
+    let mut payload = text(json);
+    payload.blocks.push(structured);
+    let (said, notice) = shown(fresh(&gateway(), payload).await);
+    assert!(said.contains(r#"{"id":1,"doorCode":"[redacted]"}"#), "{said}");
+    assert_eq!(notice["meta"]["redacted"], serde_json::json!(["doorCode", "pin"]));
+}
+
+#[tokio::test]
+async fn follow_ups_and_bytes_as_they_are_do_without() {
+    let gateway = gateway();
+    let item = |n: usize| {
+        format!("{{\"id\":{n},\"name\":\"Flat {n}\",\"access\":{{\"wifiPassword\":\"hunter{n}\"}}}}")
+    };
+    let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
+    let (_, notice) = shown(fresh(&gateway, text(list)).await);
+    let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
+    let asks: [&[(&str, &str)]; 4] =
+        [&[], &[("raw", "true")], &[("path", "\"/7/access\"")], &[("fields", "\"all\""), ("limit", "3")]];
+    for controls in asks {
+        let mut request = Request { cursor: Some(cursor.clone()), ..Request::default() };
+        for (name, value) in controls {
+            request.take(name, value, &Policy::default()).expect("a control");
+        }
+        let (said, notice) = shown(answer(&gateway, Intent::Follow { request }).await);
+        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn questions_are_asked_of_what_is_left() {
+    let gateway = gateway();
+    let item = |n: usize| format!("{{\"id\":{n},\"pin\":{n},\"wifiPassword\":\"hunter{n}\"}}");
+    let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
+    let (_, notice) = shown(fresh(&gateway, text(list)).await);
+    let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
+    let find = Ask::Find { pattern: "hunter7".into(), context: None, fields: None };
+    let sql = "SELECT id AS token, \"wifiPassword\" AS w FROM items WHERE id < 3";
+    for (ask, expect) in [(find, 0), (Ask::Sql { sql: sql.into(), params: vec![] }, 3)] {
+        let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
+        let reply = answer(&gateway, Intent::Query { request, ask }).await;
+        let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };
+        let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
+        assert_eq!(notice["meta"]["redacted"], serde_json::json!(["pin", "wifiPassword"]), "{notice}");
+        let pieces: String = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();
+        assert_eq!(
+            (pieces.contains("hunter"), pieces.matches("[redacted]").count()),
+            (false, expect),
+            "{pieces}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_payload_may_hide_nothing_by_its_own_word() {
+    let redact = Some(Arc::new(Redact::nothing()));
+    let reply = fresh(&gateway(), Payload { redact, ..text(r#"{"password":{"type":"string"}}"#) }).await;
+    assert!(matches!(reply, Reply::Untouched), "{reply:?}");
+}

@@ -1,0 +1,135 @@
+//! What holds of any list.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::answer;
+use portion_core::path::follow;
+use portion_core::scan::{Kind, Reader};
+use portion_core::snapshot::{Slice, Subject};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// Any value, of keys that are names and no other field's whatever the case.
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(|n| json!(n)),
+        (-1000..1000_i32, 1..99_i32).prop_map(|(a, b)| json!(f64::from(a) + f64::from(b) / 128.0)),
+        "[a-zé\"\\\\\n 0-9🙂]{0,8}".prop_map(Value::String),
+    ];
+    leaf.prop_recursive(4, 24, 5, |inner| {
+        prop_oneof![prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array), object(inner),]
+    })
+}
+
+fn object(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value> {
+    prop::collection::vec(("[a-dé \"]{1,2}", inner), 0..5)
+        .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
+}
+
+/// A list, and whether it is written with space.
+fn list() -> impl Strategy<Value = String> {
+    let items = prop::collection::vec(prop_oneof![4 => object(value()), 1 => value()], 0..12);
+    (items, any::<bool>()).prop_map(|(items, spaced)| {
+        let written =
+            if spaced { serde_json::to_string_pretty(&items) } else { serde_json::to_string(&items) };
+        written.expect("values are JSON")
+    })
+}
+
+/// The items of a list as they are written.
+fn items(list: &str) -> Vec<&str> {
+    let mut reader = Reader::new(list);
+    let mut items = Vec::new();
+    reader.enter_array().expect("a list");
+    while reader.next_item() == Ok(true) {
+        let span = reader.skip().expect("an item");
+        items.push(reader.text(span));
+    }
+    items
+}
+
+fn rows(list: &str, sql: &str) -> Vec<Map<String, Value>> {
+    let answer = answer(list, sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    serde_json::from_str(&answer.json).expect("an array of objects")
+}
+
+/// What SQL makes of a value.
+fn in_sql(value: &str) -> Value {
+    match Kind::of(value) {
+        Kind::Bool => json!(i32::from(value == "true")),
+        _ => serde_json::from_str(value).expect("a value"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn records_are_as_they_were_written(list in list()) {
+        let items = items(&list);
+        let answered = answer(&list, "SELECT item FROM items", &[]).expect("an answer");
+        prop_assert_eq!(answered.json, format!("[{}]", items.join(",")));
+        prop_assert_eq!(answered.rows, items.len());
+        let count = answer(&list, "SELECT count(*) AS n FROM items", &[]).expect("an answer");
+        prop_assert_eq!(count.json, format!("[{{\"n\":{}}}]", items.len()));
+    }
+
+    #[test]
+    fn columns_hold_what_their_paths_lead_to(list in list()) {
+        let records = items(&list);
+        let named = rows(&list, "SELECT name FROM fields WHERE table_name = 'items'");
+        for name in named.iter().filter_map(|row| row["name"].as_str()) {
+            if matches!(name, "item" | "_index" | "value") {
+                continue;
+            }
+            let quoted = name.replace('"', "\"\"");
+            let column = rows(&list, &format!("SELECT \"{quoted}\" AS x FROM items ORDER BY _index"));
+            let pointer = format!("/{}", name.replace('.', "/"));
+            for (record, row) in records.iter().zip(&column) {
+                let subject = Subject::of_payload(Slice::new((*record).to_owned()));
+                let there = follow(&subject, &pointer).ok().filter(|_| record.starts_with('{'));
+                // An array has no fields: what is inside it is no column.
+                let there = there.filter(|there| {
+                    let steps: Vec<&str> = there.pointer.split('/').skip(1).collect();
+                    steps.iter().all(|step| step.parse::<usize>().is_err())
+                });
+                let expect = there.map_or(Value::Null, |there| in_sql(there.value.of(&subject.text)));
+                prop_assert_eq!(&row["x"], &expect, "{} of {}", name, record);
+            }
+        }
+    }
+
+    #[test]
+    fn a_join_finds_what_comparing_all_finds(
+        left in prop::collection::vec(key(), 1..20),
+        right in prop::collection::vec(key(), 1..20),
+    ) {
+        let of = |keys: &[Value]| keys.iter().map(|key| json!({ "k": key })).collect::<Vec<_>>();
+        let list = json!({ "left": of(&left), "right": of(&right) }).to_string();
+        let found = |on: &str| {
+            let join = format!("SELECT a._index AS i, b._index AS j FROM \"left\" a JOIN \"right\" b ON {on}");
+            rows(&list, &format!("{join} ORDER BY 1, 2"))
+        };
+        // `IS` looks at every pair, and NULL is NULL for it.
+        prop_assert_eq!(found("a.k = b.k"), found("a.k IS b.k AND a.k IS NOT NULL"));
+    }
+}
+
+/// A key that may be another one's in other words.
+fn key() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (0..6_i64).prop_map(|n| json!(n)),
+        (0..6_i64).prop_map(|n| json!(n as f64)),
+        (0..6_i64).prop_map(|n| json!(n.to_string())),
+        (0..6_i64).prop_map(|n| json!(format!(" {n}.0"))),
+        "[ab]{0,2}".prop_map(Value::String),
+        any::<bool>().prop_map(Value::Bool),
+        Just(Value::Null),
+        Just(json!(9_007_199_254_740_993_i64)),
+        Just(json!(9_007_199_254_740_992_i64)),
+        Just(json!([1])),
+    ]
+}
