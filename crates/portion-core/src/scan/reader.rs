@@ -287,6 +287,18 @@ impl<'a> Reader<'a> {
         Ok(Span::new(start, self.at))
     }
 
+    /// Passes one value as [`skip`](Self::skip) does, expecting it to be a number.
+    ///
+    /// # Errors
+    /// Where no valid number begins here.
+    #[inline]
+    pub fn skip_number(&mut self) -> Result<Span, ScanError> {
+        self.space();
+        let start = self.at;
+        self.number()?;
+        Ok(Span::new(start, self.at))
+    }
+
     /// Succeeds at the end of the text, trailing space allowed.
     ///
     /// # Errors

@@ -23,6 +23,8 @@ pub(super) struct Gathered {
     pub rank: Rank,
     /// Whether its numbers name or place rather than count.
     pub is_code: bool,
+    /// Whether many different values are counted: how many there are is of interest where they are names or asked for.
+    is_counted: bool,
     pub nulls: usize,
     pub trues: usize,
     pub falses: usize,
@@ -46,6 +48,7 @@ impl Gathered {
     pub(super) fn new(path: String, rank: Rank) -> Self {
         Self {
             is_code: rank == Rank::Identity || salience::is_code(&path),
+            is_counted: rank <= Rank::Salient || salience::Naming::of(&path).identifies.is_some(),
             path,
             rank,
             nulls: 0,
@@ -114,17 +117,18 @@ impl Gathered {
             Kind::Object | Kind::Array => self.objects += 1,
             Kind::Number => {
                 let number = Number::of(value);
-                self.numbers.add(number, at, record);
+                self.numbers.add(number, at, record, !self.is_code);
                 if self.tally.is_over() {
                     return;
                 }
                 let hash = match number {
+                    Number::Decimal { digits, places: 0 } => NUMBERS.hash_one(digits),
                     Number::Decimal { digits, places } => NUMBERS.hash_one((digits, places)),
                     Number::Other(_) => NUMBERS.hash_one(value.as_bytes()),
                 };
                 // Whether quantities differ is of interest only where they are few.
                 let mut none = 0;
-                self.tally.add(hash, at, if self.is_code { room } else { &mut none });
+                self.tally.add(hash, at, if self.is_code && self.is_counted { room } else { &mut none });
             }
             Kind::String => self.string(value, at, room),
         }
@@ -147,7 +151,7 @@ impl Gathered {
         }
         let only_moments = matches!(self.moments, Moments::All(_));
         let mut none = 0;
-        self.tally.add(hash, at, if only_moments { &mut none } else { room });
+        self.tally.add(hash, at, if self.is_counted && !only_moments { room } else { &mut none });
     }
 }
 

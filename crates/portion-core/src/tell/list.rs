@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::field::Gathered;
+use super::fit::fitted;
 use super::order;
 use super::shape::KEY;
 use super::value::{Told, told};
@@ -47,18 +48,7 @@ impl Facts {
 
     /// As much of it as fits so many tokens, the most useful first: field → what is told of it.
     pub fn told(&self, counter: &dyn TokenCounter, tokens: usize) -> Map<String, Value> {
-        let mut left = tokens;
-        let mut told = Map::new();
-        for (path, text) in &self.lines {
-            if left < LEAST {
-                break;
-            }
-            if let Some(cost) = counter.count_within(&format!("\"{path}\":\"{text}\","), left) {
-                left -= cost;
-                told.insert(path.clone(), text.as_str().into());
-            }
-        }
-        told
+        fitted(&self.lines, counter, tokens, 0..self.lines.len())
     }
 
     /// Heap bytes held.
@@ -68,8 +58,6 @@ impl Facts {
     }
 }
 
-/// Tokens that anything told takes.
-const LEAST: usize = 6;
 /// Characters of an identity that are told.
 const LONGEST: usize = 80;
 

@@ -5,6 +5,7 @@
 
 mod counts;
 mod field;
+mod fit;
 mod list;
 mod moment;
 mod number;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::fit::fitted;
 use crate::scan::{Kind, Reader, decoded};
 use crate::snapshot::Members;
 use crate::tokens::{TokenCounter, approximate};
@@ -21,26 +22,18 @@ pub fn outline(
     counter: &dyn TokenCounter,
     tokens: usize,
 ) -> Map<String, Value> {
-    let mut lines: Vec<(bool, String, String)> = Vec::new();
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let (mut upper, mut lower) = (Vec::new(), Vec::new());
     for part in parts(text, members, "", counter) {
         let inner = part.members.as_ref().filter(|_| part.dominant);
         let inner: Vec<Part> = inner.map(|inner| parts(text, inner, &part.path, counter)).unwrap_or_default();
-        lines.push((true, part.path, part.words));
-        lines.extend(inner.into_iter().map(|part| (false, part.path, part.words)));
+        upper.push(lines.len());
+        lines.push((part.path, part.words));
+        lower.extend((lines.len()..).take(inner.len()));
+        lines.extend(inner.into_iter().map(|part| (part.path, part.words)));
     }
     // The upper level is paid for first.
-    let mut left = tokens;
-    let mut paid = vec![false; lines.len()];
-    for upper in [true, false] {
-        for (i, (_, path, words)) in lines.iter().enumerate().filter(|(_, line)| line.0 == upper) {
-            if let Some(cost) = counter.count_within(&format!("\"{path}\":\"{words}\","), left) {
-                left -= cost;
-                paid[i] = true;
-            }
-        }
-    }
-    let told = lines.into_iter().zip(paid).filter(|(_, paid)| *paid);
-    told.map(|((_, path, words), _)| (path, words.into())).collect()
+    fitted(&lines, counter, tokens, upper.into_iter().chain(lower))
 }
 
 /// A member that is told of.

@@ -45,12 +45,18 @@ impl Default for Total {
 }
 
 impl Numbers {
-    /// Adds a number.
+    /// Takes a number in, and adds it up where it is a quantity.
     #[inline]
-    pub(super) fn add(&mut self, number: Number, at: Span, record: usize) {
+    pub(super) fn add(&mut self, number: Number, at: Span, record: usize, quantity: bool) {
         self.count += 1;
         extend(&mut self.least, Ordering::Less, number, at, record);
         extend(&mut self.greatest, Ordering::Greater, number, at, record);
+        if !quantity {
+            if let Number::Decimal { places, .. } = number {
+                self.places = self.places.max(places);
+            }
+            return;
+        }
         self.sum = match (self.sum, number) {
             (Total::Exact(sum), Number::Decimal { digits, places }) if places == self.places => {
                 sum.checked_add(i128::from(digits)).map_or(Total::Near(f64::INFINITY), Total::Exact)
@@ -154,7 +160,7 @@ mod tests {
     fn check(numbers: &[&str], sum: &str, mean: &str) {
         let mut seen = Numbers::default();
         for (i, number) in numbers.iter().enumerate() {
-            seen.add(Number::of(number), Span::new(i, i + 1), i);
+            seen.add(Number::of(number), Span::new(i, i + 1), i, true);
         }
         assert_eq!(seen.sum().unwrap_or_default(), sum, "{numbers:?}");
         assert_eq!(seen.mean().unwrap_or_default(), mean, "{numbers:?}");

@@ -172,7 +172,11 @@ impl Walk {
                 field.array(items);
             }
             (kind, Some(field), _) => {
-                let at = if kind == Kind::String { reader.skip_string()? } else { reader.skip()? };
+                let at = match kind {
+                    Kind::String => reader.skip_string()?,
+                    Kind::Number => reader.skip_number()?,
+                    _ => reader.skip()?,
+                };
                 field.add(kind, reader.text(at), at, self.record, &mut self.room);
             }
         }

@@ -167,7 +167,7 @@ fn what_is_told_fits_and_the_most_useful_comes_first() {
         let told = facts(&list, tokens);
         let json = serde_json::to_string(&told).expect("JSON");
         let cost = portion_core::tokens::Tokenizer::O200k.counter().count(&json);
-        assert!(cost <= tokens + 2, "{cost} of {tokens}: {json}");
+        assert!(cost <= tokens || told.is_empty(), "{cost} of {tokens}: {json}");
         assert!(told.iter().all(|(name, words)| all.get(name) == Some(words)));
     }
 }
