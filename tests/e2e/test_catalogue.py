@@ -15,7 +15,7 @@ from harness.samples import samples
 from harness.wire import Wire, request
 
 STYLES = ["full", "trim", "lazy"]
-OURS = {"portion_read", "portion_describe"}
+OURS = {"portion_read", "portion_query", "portion_describe"}
 CONTROLS = {"limit", "cursor", "fields"}
 PAGE = REPOSITORY / "docs/catalogue.md"
 

@@ -67,7 +67,7 @@ def look(peer):
     async def progress(done, total, message):
         steps.append((done, total))
 
-    names = [tool["name"] for tool in peer.tools()["tools"] if tool["name"] != "portion_read"]
+    names = [tool["name"] for tool in peer.tools()["tools"] if not tool["name"].startswith("portion_")]
     calls = [peer.call(tool, **arguments) for tool, arguments in EVERYTHING.calls(None)]
     calls.append(peer.call("trigger-sampling-request", prompt="hello", maxTokens=5))
     calls.append(peer.call("trigger-elicitation-request"))

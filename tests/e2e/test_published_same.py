@@ -80,11 +80,11 @@ def test_small_results_are_the_same_bytes(server, tmp_path):
 @every_server
 def test_tools_are_listed_alike_but_for_ours(server, mode, tmp_path):
     direct, through = both(server, tmp_path / "home", Peer.tools, mode=mode)
-    *listed, ours = through.pop("tools")
+    *listed, read, query = through.pop("tools")
     assert [tool["name"] for tool in listed] == [tool["name"] for tool in direct["tools"]]
     for was, now in zip(direct.pop("tools"), listed, strict=True):
         check_tool(was, now)
-    check_portion_read(ours)
+    check_ours(read, query)
     assert through == direct
 
 
@@ -105,16 +105,18 @@ def check_tool(was, now):
     assert len(json.dumps(new)) <= 16_384
 
 
-def check_portion_read(tool):
-    assert tool["name"] == "portion_read"
-    assert "outputSchema" not in tool
-    schema = tool["inputSchema"]
-    assert schema["required"] == ["cursor"]
-    assert set(schema["properties"]) == {
+def check_ours(read, query):
+    assert [read["name"], query["name"]] == ["portion_read", "portion_query"]
+    for tool in (read, query):
+        assert "outputSchema" not in tool
+        assert tool["inputSchema"]["required"] == ["cursor"]
+        assert tool["annotations"]["readOnlyHint"] is True
+    assert set(read["inputSchema"]["properties"]) == {
         "cursor", "limit", "fields", "section", "path", "startLine", "endLine",
         "page", "offset", "sort", "raw", "maxTokens",
     }  # fmt: skip
-    assert tokens.count(json.dumps(tool, separators=(",", ":"))) <= 350
+    assert set(query["inputSchema"]["properties"]) == {"cursor", "sql", "find", "limit"}
+    assert sum(tokens.count(json.dumps(tool, separators=(",", ":"))) for tool in (read, query)) <= 350
 
 
 def test_the_server_gets_the_clients_environment(tmp_path):
@@ -155,7 +157,7 @@ def test_the_server_may_ask_the_client(tmp_path):
         async def progress(done, total, message):
             steps.append((done, total, message))
 
-        names = [tool["name"] for tool in peer.tools()["tools"] if tool["name"] != "portion_read"]
+        names = [tool["name"] for tool in peer.tools()["tools"] if not tool["name"].startswith("portion_")]
         asked = [
             peer.call("trigger-sampling-request", prompt="hello", maxTokens=5),
             peer.call("trigger-elicitation-request"),

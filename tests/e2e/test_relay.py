@@ -76,10 +76,10 @@ def test_a_server_without_tools_gains_ours():
         capabilities = result(wire.open())["capabilities"]
         assert "tools" in capabilities and {"resources", "prompts", "logging"} <= set(capabilities)
         tools = result(wire.ask(request(1, "tools/list", {})))["tools"]
-        assert [tool["name"] for tool in tools] == ["portion_read"]
+        assert [tool["name"] for tool in tools] == ["portion_read", "portion_query"]
 
 
-def test_our_tool_is_on_the_last_page_of_the_list_only():
+def test_our_tools_are_on_the_last_page_of_the_list_only():
     with through("--tools-per-page", "5") as wire:
         wire.open()
         pages, cursor = [], {}
@@ -89,7 +89,7 @@ def test_our_tool_is_on_the_last_page_of_the_list_only():
             if "nextCursor" not in page:
                 break
             cursor = {"cursor": page["nextCursor"]}
-    assert len(pages) > 2 and pages[-1][-1] == "portion_read"
+    assert len(pages) > 2 and pages[-1][-2:] == ["portion_read", "portion_query"]
     assert sum(page.count("portion_read") for page in pages) == 1
 
 

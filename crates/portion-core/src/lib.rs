@@ -9,18 +9,19 @@
 pub mod chunk;
 pub mod cursor;
 pub mod entry;
+pub mod find;
 pub mod nearest;
 pub mod path;
 pub mod payload;
 mod pointer;
 pub mod policy;
 pub mod projection;
+pub mod ranked;
 pub mod render;
 pub mod scan;
 pub mod snapshot;
 pub mod span;
 mod stage;
-#[allow(dead_code, reason = "first replies do not tell yet")]
-mod tell;
+pub mod tell;
 pub mod tokens;
 pub mod view;

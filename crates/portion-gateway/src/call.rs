@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::terms::Terms;
 
+pub use crate::ask::Ask;
 pub use crate::fault::Fault;
 
 /// One content-bearing reply to be made.
@@ -34,6 +35,8 @@ pub struct Caller {
     pub terms: Arc<Terms>,
     /// The name under which this caller knows the tool that reads on.
     pub read_tool: Arc<str>,
+    /// The name under which this caller knows the tool that answers questions, where there is one.
+    pub query_tool: Option<Arc<str>>,
     /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
     pub read_uri: Option<&'static str>,
 }
@@ -54,6 +57,13 @@ pub enum Intent {
     Follow {
         /// What the caller asked of us, cursor included.
         request: Request,
+    },
+    /// A question about what a cursor points to. It never goes upstream.
+    Query {
+        /// How the answer is wanted; its cursor, path and section say what is asked about.
+        request: Request,
+        /// The question.
+        ask: Ask,
     },
 }
 

@@ -7,13 +7,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use portion_core::cursor::{Keyring, SnapshotId};
+use portion_core::cursor::{Keyring, Position, SnapshotId};
 use portion_core::payload::Payload;
 use portion_core::tokens::BYTES;
 use portion_core::view::{Request, View};
 
 use crate::aside::aside;
-use crate::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
+use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::settings::{Clock, Settings};
@@ -49,6 +49,7 @@ impl Gateway {
                 self.fresh(caller, endpoint.map(Arc::new), payload, request, reuse).await
             }
             Intent::Follow { request } => self.follow(caller, endpoint.as_ref(), request).await,
+            Intent::Query { request, ask } => Box::pin(self.query(caller, request, ask)).await,
         }
     }
 
@@ -109,7 +110,7 @@ impl Gateway {
             }
         };
         let id = random_id();
-        let form = Form::Fresh;
+        let form = if snapshot.answer().is_some() { Form::Text } else { Form::Fresh };
         let job = Job { caller, id: id.unwrap_or_default(), snapshot, base: None, request, form };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
@@ -134,30 +135,65 @@ impl Gateway {
     }
 
     async fn follow(&self, caller: Caller, endpoint: Option<&Endpoint>, request: Request) -> Reply {
-        let terms = Arc::clone(&caller.terms);
+        let (held, position) = match self.held(&caller, endpoint, &request).await {
+            Ok(found) => found,
+            Err(fault) => return self.refuse(fault, &caller.terms, &request, endpoint),
+        };
+        let Held { id, snapshot, view, endpoint: source } = held;
+        let form = if endpoint.is_some() { Form::Again } else { Form::Text };
+        let job = Job { caller, id, snapshot, base: Some((view, position)), request, form };
+        self.serve(job, source.as_deref().or(endpoint)).await
+    }
+
+    /// The answer to a question about what a cursor points to: a snapshot of its own.
+    async fn query(&self, caller: Caller, request: Request, ask: Ask) -> Reply {
+        let (held, position) = match self.held(&caller, None, &request).await {
+            Ok(found) => found,
+            Err(fault) => return self.refuse(fault, &caller.terms, &request, None),
+        };
+        let Held { id, snapshot, view, endpoint } = held;
+        let about = Job { caller, id, snapshot, base: Some((view, position)), request, form: Form::Text };
+        let about = Arc::new(about);
+        let asked = Arc::clone(&about);
+        // However small the payload is, a question may take long.
+        let answer = aside(usize::MAX, move || asked.answer(&ask)).await;
+        let Job { caller, request, .. } = &*about;
+        match answer {
+            Ok(payload) => {
+                let about_all = payload.answer.as_ref().is_some_and(|answer| answer.matches > 0);
+                // Nothing has no fields, and no order.
+                let none =
+                    Request { limit: request.limit, max_tokens: request.max_tokens, ..Request::default() };
+                let shown = Request { cursor: None, path: None, section: None, ..request.clone() };
+                let shown = if about_all { shown } else { none };
+                self.fresh(caller.clone(), endpoint, payload, shown, None).await
+            }
+            Err(fault) => {
+                let fault = fault.with_cursor(Some(self.renderer.handle(&about)));
+                self.refuse(fault, &caller.terms, request, endpoint.as_deref())
+            }
+        }
+    }
+
+    /// What the cursor of a request points to.
+    async fn held(
+        &self,
+        caller: &Caller,
+        endpoint: Option<&Endpoint>,
+        request: &Request,
+    ) -> Result<(Held, Position), Fault> {
         let Some(token) = &request.cursor else {
-            let fault = Fault::cursor_invalid("no cursor was given", endpoint);
-            return self.refuse(fault, &terms, &request, endpoint);
+            return Err(Fault::cursor_invalid("no cursor was given", endpoint));
         };
-        let pointer = match self.renderer.keyring.verify(token, &caller.scope) {
-            Ok(pointer) => pointer,
-            Err(invalid) => {
-                let fault = Fault::cursor_invalid(invalid.to_string(), endpoint);
-                return self.refuse(fault, &terms, &request, endpoint);
-            }
-        };
+        let pointer = self.renderer.keyring.verify(token, &caller.scope);
+        let pointer = pointer.map_err(|invalid| Fault::cursor_invalid(invalid.to_string(), endpoint))?;
         let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
-        let fault = match found {
-            Ok(Held { id, snapshot, view, endpoint: source }) => {
-                let form = if endpoint.is_some() { Form::Again } else { Form::Text };
-                let base = Some((view, pointer.position));
-                let job = Job { caller, id, snapshot, base, request, form };
-                return self.serve(job, source.as_deref().or(endpoint)).await;
-            }
+        Err(match found {
+            Ok(held) => return Ok((held, pointer.position)),
             Err(Missing::View { root }) => {
                 let Held { id, snapshot, .. } = *root;
                 let (base, request, form) = (None, Request::default(), Form::Text);
-                let whole = Job { caller, id, snapshot, base, request, form };
+                let whole = Job { caller: caller.clone(), id, snapshot, base, request, form };
                 Fault::view_expired(self.renderer.handle(&whole), &whole.caller.read_tool)
             }
             Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),
@@ -166,8 +202,7 @@ impl Gateway {
                 tracing::error!(why, "a snapshot was not found");
                 Fault::store_unavailable(endpoint)
             }
-        };
-        self.refuse(fault, &terms, &request, endpoint)
+        })
     }
 
     /// The reply of a snapshot that is kept.

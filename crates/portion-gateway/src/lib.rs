@@ -5,6 +5,7 @@
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
 mod aside;
+mod ask;
 pub mod bridge;
 pub mod call;
 pub mod client;

@@ -14,7 +14,7 @@ use portion_core::snapshot::{self, Part, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
 
-use crate::call::Caller;
+use crate::call::{Ask, Caller, Fault};
 use crate::terms::Terms;
 
 /// Percent of its estimate from which a reply's real cost shows the estimate to be badly wrong.
@@ -35,6 +35,20 @@ pub(crate) struct Job {
     pub(crate) base: Option<(View, Position)>,
     pub(crate) request: Request,
     pub(crate) form: Form,
+}
+
+impl Job {
+    /// The answer to a question about what the request points to.
+    ///
+    /// # Errors
+    /// What is wrong with the question, or with where it points.
+    pub(crate) fn answer(&self, ask: &Ask) -> Result<Payload, Fault> {
+        let Request { path, section, .. } = self.request.clone();
+        let place = Request { path, section, ..Request::default() };
+        let base = self.base.as_ref().map(|(view, position)| (view, *position));
+        let asked = view::resolve(&self.snapshot, base, &place, &self.caller.terms.policy)?;
+        ask.answer(&self.snapshot, &asked.view)
+    }
 }
 
 /// In which form a reply is expected.
@@ -96,12 +110,13 @@ impl Renderer {
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {
         let base = job.base.as_ref().map(|(view, position)| (view, *position));
         let asked = match view::resolve(&job.snapshot, base, &job.request, policy) {
-            Ok(asked) => asked,
+            Ok(asked) => view::rank(&job.snapshot, asked, policy, counter),
             Err(error) => return Rendered::Wrong(error),
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
-        let Caller { read_tool, read_uri, .. } = &job.caller;
-        let cx = Context { policy, counter, mint: &mint, read_tool, read_uri: *read_uri };
+        let Caller { read_tool, query_tool, read_uri, .. } = &job.caller;
+        let (query_tool, read_uri) = (query_tool.as_deref(), *read_uri);
+        let cx = Context { policy, counter, mint: &mint, read_tool, query_tool, read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {

@@ -69,7 +69,7 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
     for (count, request) in calls {
         let intent = Intent::Fresh { payload: bookings(count), request, reuse: None };
         let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
-        let caller = Caller { scope, terms: Arc::clone(&terms), read_tool, read_uri: None };
+        let caller = Caller { scope, terms: Arc::clone(&terms), read_tool, query_tool: None, read_uri: None };
         let call = Call { caller, endpoint: Some(list_bookings()), intent };
         gateway.answer(call).await;
     }

@@ -148,7 +148,7 @@ impl Trial {
 
     fn caller(&self, scope: Scope) -> Caller {
         let terms = Arc::clone(self.gateway.rules().terms(None));
-        Caller { scope, terms, read_tool: "portion_read".into(), read_uri: None }
+        Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None }
     }
 
     fn figures(&self) -> Figures {

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use clap::Args;
-use portion_core::policy::{Given, LEAST_BUDGET, PolicyError, Room};
+use clap::{Args, ValueEnum};
+use portion_core::policy::{self, Given, LEAST_BUDGET, PolicyError, Room};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::client::{Limit, Preset};
 use portion_gateway::terms::Rules;
@@ -56,7 +56,18 @@ pub(crate) struct Limits {
     /// Share of the budget from which a reply names a narrower call (default: 0.8)
     #[arg(long, value_name = "SHARE", env = "PORTION_WARN_AT", value_parser = share, hide_env_values = true)]
     warn_at: Option<f64>,
-    /// Aim at smaller replies: replyTarget 1200, hardCap 4000
+    /// How records are written in text: objects, as they came, or auto, as a table where that costs less
+    #[arg(long, value_name = "HOW", env = "PORTION_ROWS", hide_env_values = true)]
+    rows: Option<Rows>,
+    /// In which order a list is shown that nobody asked to be in any: by score where every record has one (ranked), where
+    /// the records are what retrieval brings (auto, the default), or as it came (plain)
+    #[arg(long, value_name = "NAME", env = "PORTION_STRATEGY", hide_env_values = true)]
+    strategy: Option<Strategy>,
+    /// Which of ranked records are shown: the best until the next would exceed the budget (stop, the default), those that
+    /// do not fit passed over (skip), or the best by score, then those that score most for what they cost (value)
+    #[arg(long, value_name = "NAME", env = "PORTION_FILL", hide_env_values = true)]
+    fill: Option<Fill>,
+    /// Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto
     #[arg(long)]
     lean: bool,
     /// Whose limits to stay below where nothing else is given: none, auto (those of the client that asks, if it is
@@ -66,6 +77,66 @@ pub(crate) struct Limits {
     /// What counts tokens: auto, o200k, cl100k, claude, chars4 or len4
     #[arg(long, value_name = "NAME", env = "PORTION_TOKENIZER", default_value_t = Tokenizer::Auto, hide_env_values = true)]
     pub(crate) tokenizer: Tokenizer,
+}
+
+/// How records are written in text.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Rows {
+    /// As they came
+    Objects,
+    /// As a table where that costs less
+    Auto,
+}
+
+impl From<Rows> for policy::Rows {
+    fn from(rows: Rows) -> Self {
+        match rows {
+            Rows::Objects => Self::Objects,
+            Rows::Auto => Self::Auto,
+        }
+    }
+}
+
+/// In which order a list is shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Strategy {
+    /// By score, where the records are what retrieval brings
+    Auto,
+    /// As it came
+    Plain,
+    /// By score
+    Ranked,
+}
+
+impl From<Strategy> for policy::Strategy {
+    fn from(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Auto => Self::Auto,
+            Strategy::Plain => Self::Plain,
+            Strategy::Ranked => Self::Ranked,
+        }
+    }
+}
+
+/// Which of ranked records are shown.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Fill {
+    /// The best, until the next would exceed the budget
+    Stop,
+    /// The best, those passed over that do not fit
+    Skip,
+    /// The best by score, then those that score most for what they cost
+    Value,
+}
+
+impl From<Fill> for policy::Fill {
+    fn from(fill: Fill) -> Self {
+        match fill {
+            Fill::Stop => Self::Stop,
+            Fill::Skip => Self::Skip,
+            Fill::Value => Self::Value,
+        }
+    }
 }
 
 /// How long, and how much, payloads are kept for follow-ups.
@@ -112,6 +183,9 @@ impl Limits {
             chunk_size: self.chunk_size,
             chunk_lines: self.chunk_lines,
             warn_at: self.warn_at,
+            rows: self.rows.map(Into::into),
+            strategy: self.strategy.map(Into::into),
+            fill: self.fill.map(Into::into),
             lean: self.lean,
         }
     }

@@ -1,7 +1,7 @@
 //! How a server's tools are listed, as options and environment variables: the same for every command that lists them.
 
 use clap::Args;
-use portion_gateway::mcp::{self, DESCRIBE_TOOL, READ_TOOL, Style};
+use portion_gateway::mcp::{self, DESCRIBE_TOOL, QUERY_TOOL, READ_TOOL, Style};
 
 /// How tools are listed.
 #[derive(Clone, Debug, Args)]
@@ -14,6 +14,9 @@ pub(crate) struct Listing {
     /// The name under which our reading tool is listed
     #[arg(long, value_name = "NAME", env = "PORTION_READ_TOOL", default_value = READ_TOOL, value_parser = tool_name, hide_env_values = true)]
     read_tool: String,
+    /// The name under which our querying tool is listed; none: it is not
+    #[arg(long, value_name = "NAME", env = "PORTION_QUERY_TOOL", default_value = QUERY_TOOL, value_parser = tool_name, hide_env_values = true)]
+    query_tool: String,
     /// The name under which our describing tool is listed, with --catalog lazy
     #[arg(long, value_name = "NAME", env = "PORTION_DESCRIBE_TOOL", default_value = DESCRIBE_TOOL, value_parser = tool_name, hide_env_values = true)]
     describe_tool: String,
@@ -21,8 +24,9 @@ pub(crate) struct Listing {
 
 impl From<&Listing> for mcp::Listing {
     fn from(options: &Listing) -> Self {
-        let Listing { catalog, read_tool, describe_tool } = options.clone();
-        Self { style: catalog, read_tool, describe_tool }
+        let Listing { catalog, read_tool, query_tool, describe_tool } = options.clone();
+        let query_tool = Some(query_tool).filter(|name| name != "none");
+        Self { style: catalog, read_tool, query_tool, describe_tool }
     }
 }
 

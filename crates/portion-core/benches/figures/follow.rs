@@ -85,7 +85,14 @@ fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T
         Some(keys.sign(&Pointer { snapshot: [1; 8], view: [2; 6], position }, &scope))
     };
     let counter = Tokenizer::default().counter();
-    render(&Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None })
+    render(&Context {
+        policy,
+        counter,
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    })
 }
 
 fn total(notice: &str) -> Option<u32> {

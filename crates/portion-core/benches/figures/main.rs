@@ -5,10 +5,12 @@
 
 mod capture;
 mod decide;
+mod find;
 mod follow;
 mod measure;
 mod samples;
 mod table;
+mod tell;
 
 use std::alloc::System;
 
@@ -27,7 +29,9 @@ fn main() {
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);
+    tell::figures(&mut table);
     follow::pages(&mut table);
     follow::texts(&mut table);
+    find::figures(&mut table);
     table.print();
 }

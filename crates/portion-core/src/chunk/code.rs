@@ -1,7 +1,7 @@
 //! Source code and what is shaped like it: a unit is what stands between blank lines at the left
 //! margin, or between the ends of two blocks there.
 
-use super::{Chunker, Mark, Sample, Window, indent};
+use super::{Chunker, Mark, Rank, Sample, Window, indent};
 
 /// Shares of lines in percent: see [`Code::claims`].
 const MOST: usize = 60;
@@ -43,7 +43,6 @@ const BEGINNINGS: &[&str] = &[
     "interface ",
     "namespace ",
     "using ",
-    "</",
     "<?",
     "self.",
     "this.",
@@ -51,10 +50,32 @@ const BEGINNINGS: &[&str] = &[
     "@",
     "'''",
     "\"\"\"",
+    "elif ",
+    "echo ",
+    "fi",
+    "done",
+    "esac",
+    "require ",
+    "SELECT ",
+    "INSERT ",
+    "UPDATE ",
+    "DELETE ",
+    "CREATE ",
+    "ALTER ",
+    "DROP ",
+    "FROM ",
+    "WHERE ",
+    "ORDER BY ",
+    "GROUP BY ",
+    "VALUES ",
+    "JOIN ",
+    "LEFT JOIN ",
 ];
 /// Ends of lines that are seldom anything else.
-const ENDS: &[&str] =
-    &["{", "}", ";", "};", "})", "(", "[", "],", "},", "=>", "):", ") {", "*/", "/>", "&&", "||"];
+const ENDS: &[&str] = &[
+    "{", "}", ";", "};", "})", "(", "[", "],", "},", "=>", "):", ") {", "*/", "/>", "&&", "||", "; then",
+    "; do",
+];
 
 /// Chunks of whole functions and declarations.
 #[derive(Debug)]
@@ -65,9 +86,12 @@ impl Chunker for Code {
         "code"
     }
 
-    /// Most lines look like code, or many do and some of them like nothing else; comments, which may
+    /// It names its interpreter, or most lines look like code, or many do and some of them like nothing else; comments, which may
     /// say anything, say nothing. Code in a fence or beside links and headings is part of a document.
     fn claims(&self, sample: &Sample) -> bool {
+        if sample.text().starts_with("#!/") {
+            return true;
+        }
         let (mut lines, mut code, mut telling) = (0, 0, 0);
         let (mut fences, mut headings, mut linked) = (0, 0, 0);
         for line in sample.lines() {
@@ -89,9 +113,16 @@ impl Chunker for Code {
     }
 
     fn marks(&self, window: &Window) -> Vec<Mark> {
-        indent::mark(window.lines(), |place| {
+        indent::mark_ranked(window.lines(), |place| {
             let ended = place.after_gap || place.above.indent() > 0 || is_end(place.above.text);
-            place.line.indent() == 0 && ended && !indent::closes(place)
+            if place.line.indent() > 0 || indent::closes(place) {
+                None
+            } else if ended {
+                Some(Rank::Unit)
+            } else {
+                // One of several declarations or statements that stand together.
+                place.above.text.trim_end().ends_with(';').then_some(Rank::Item(0))
+            }
         })
     }
 }
@@ -103,7 +134,6 @@ fn is_end(line: &str) -> bool {
 fn looks_like_code(line: &str) -> bool {
     ENDS.iter().any(|end| line.ends_with(end))
         || [" = ", " == ", " := ", " += ", " != ", "();"].iter().any(|mark| line.contains(mark))
-        || line.starts_with('<') && line.ends_with('>')
         || calls(line)
 }
 

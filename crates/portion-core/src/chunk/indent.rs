@@ -23,6 +23,14 @@ pub(super) struct Place<'a> {
 /// Marks the lines for which `is_unit` holds as units, and what is indented as parts, the deeper the
 /// finer, those after a blank line before those that are not.
 pub(super) fn mark<'a>(lines: impl Iterator<Item = Line<'a>>, is_unit: impl Fn(&Place) -> bool) -> Vec<Mark> {
+    mark_ranked(lines, |place| is_unit(place).then_some(Rank::Unit))
+}
+
+/// The same where some lines are known to begin something of another rank.
+pub(super) fn mark_ranked<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    known: impl Fn(&Place) -> Option<Rank>,
+) -> Vec<Mark> {
     let mut marker = Marker::default();
     let mut above: Option<Line> = None;
     for line in lines {
@@ -31,7 +39,7 @@ pub(super) fn mark<'a>(lines: impl Iterator<Item = Line<'a>>, is_unit: impl Fn(&
             continue;
         }
         let place = above.map(|above| Place { line, above, after_gap: marker.after_gap() });
-        match place.and_then(|place| rank(&place, &is_unit)) {
+        match place.and_then(|place| known(&place).or_else(|| part(&place))) {
             Some(rank) => marker.begin(&line, rank),
             None => marker.go_on(),
         }
@@ -40,10 +48,7 @@ pub(super) fn mark<'a>(lines: impl Iterator<Item = Line<'a>>, is_unit: impl Fn(&
     marker.finish()
 }
 
-fn rank(place: &Place, is_unit: &impl Fn(&Place) -> bool) -> Option<Rank> {
-    if is_unit(place) {
-        return Some(Rank::Unit);
-    }
+fn part(place: &Place) -> Option<Rank> {
     let indent = place.line.indent();
     let begins_body = indent > place.above.indent() && !place.after_gap;
     let part = Rank::part(2 * (indent / STEP) + usize::from(!place.after_gap));

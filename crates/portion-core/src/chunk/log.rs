@@ -38,17 +38,25 @@ impl Chunker for Log {
     fn marks(&self, window: &Window) -> Vec<Mark> {
         let begins = Begins(usual(window.lines()));
         let mut marker = Marker::default();
+        let mut above = 0;
         for line in window.lines() {
-            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
             if line.is_blank() {
                 marker.blank(&line);
-            } else if begins.an_entry(line.text) {
+                continue;
+            }
+            let indent = line.indent();
+            let unusual = || !goes_on(line.text) || line.text.starts_with("Caused by");
+            if begins.an_entry(line.text) {
                 marker.begin(&line, Rank::Unit);
             } else if marker.after_gap() || unusual() {
                 marker.begin(&line, Rank::Part(0));
-            } else {
+            } else if indent > above {
+                // The second line of a frame, or the first frame of what was thrown.
                 marker.go_on();
+            } else {
+                marker.begin(&line, Rank::part(1 + indent));
             }
+            above = indent;
         }
         let mut marks = marker.finish();
         sentence::mark_long_lines(window.lines(), window.text, &mut marks);

@@ -11,17 +11,28 @@ pub enum Rank {
     Section(u8),
     /// What is to stay whole: a log entry, a paragraph, a list item, a fence, a function.
     Unit,
+    /// One of several inside a unit that can be read by itself, as a nested list item can; how deep it
+    /// sits, 0 to [`Rank::DEEPEST`].
+    Item(u8),
     /// A part of a unit too large for one chunk; how deep it sits, 0 to [`Rank::DEEPEST`].
     Part(u8),
     /// A sentence.
     Sentence,
     /// A line. Not marked by chunkers: any line feed ends one.
     Line,
+    /// Where a line may be parted that is too long for one chunk, between two fields or tags; any
+    /// white space will do where none is marked.
+    Word,
 }
 
 impl Rank {
-    /// The depth of the finest part; deeper ones count as this deep.
+    /// The depth of the finest part or item; deeper ones count as this deep.
     pub const DEEPEST: u8 = 15;
+
+    /// An item at this depth, or at the deepest.
+    pub fn item(depth: usize) -> Self {
+        Self::Item(depth.min(Self::DEEPEST as usize) as u8)
+    }
 
     /// A part at this depth, or at the deepest.
     pub fn part(depth: usize) -> Self {

@@ -16,18 +16,23 @@
 use std::ops::Range;
 
 mod code;
+mod config;
 mod cut;
 mod indent;
+mod json;
 mod limits;
 mod line;
 mod lines;
 mod log;
 mod mark;
 mod markdown;
+mod markup;
 mod prose;
 mod sample;
 mod sentence;
 mod stamp;
+mod table;
+mod trace;
 
 pub use cut::cut;
 pub use limits::Limits;
@@ -55,8 +60,18 @@ pub trait Chunker: Send + Sync {
 
 /// The kinds of text, the more telling first: a text is of the first kind that claims it, and the
 /// last one claims all.
-pub const CHUNKERS: &[&dyn Chunker] =
-    &[&log::Log, &code::Code, &markdown::Markdown, &prose::Prose, &lines::Lines];
+pub const CHUNKERS: &[&dyn Chunker] = &[
+    &table::Table,
+    &json::Json,
+    &log::Log,
+    &trace::Trace,
+    &markup::Markup,
+    &config::Config,
+    &code::Code,
+    &markdown::Markdown,
+    &prose::Prose,
+    &lines::Lines,
+];
 
 /// The chunker for this text, judged by at most 64 KiB of it.
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {

@@ -11,6 +11,36 @@ const ABBREVIATIONS: &[&str] = &[
     "al", "approx", "art", "bzw", "ca", "capt", "cf", "col", "dr", "e.g", "eq", "fig", "figs", "gen", "gov",
     "hon", "i.e", "inc", "jr", "lib", "lt", "mme", "mr", "mrs", "ms", "mt", "no", "nos", "nr", "pp", "prof",
     "rep", "rev", "sec", "sen", "sgt", "sr", "sra", "st", "u.a", "usw", "viz", "vol", "vs", "z.b", "d.h",
+    "abs", "aufl", "bd", "bspw", "chr", "dez", "dipl", "evtl", "feb", "geb", "ggf", "hr", "hrsg", "ing",
+    "inkl", "jan", "jh", "jhd", "jur", "med", "mio", "mrd", "okt", "phil", "sept", "sog", "str", "tel",
+    "vgl", "zzgl",
+];
+/// Words before a number that is an ordinal one: `am 3. Mai`, `im 19. Jahrhundert`.
+const BEFORE_ORDINALS: &[&str] = &[
+    "ab", "am", "beim", "bis", "das", "dem", "den", "der", "des", "die", "dieses", "im", "ins", "seit",
+    "und", "vom", "zum", "zur",
+];
+/// Words after such a number.
+const AFTER_ORDINALS: &[&str] = &[
+    "Januar",
+    "Jänner",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+    "Auflage",
+    "Jahrhundert",
+    "Kapitel",
+    "Klasse",
+    "Quartal",
+    "Stock",
 ];
 /// Bytes before a full stop that can be an abbreviation.
 const LONGEST: usize = 24;
@@ -36,7 +66,7 @@ pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
         let rest = &text[at..range.end];
         let stops = rest.len() - rest.trim_start_matches(|c| is_narrow_stop(c) || is_wide_stop(c)).len();
         let rest = &rest[stops..];
-        let closers = rest.len() - rest.trim_start_matches(is_closer).len();
+        let closers = closers_len(rest, is_wide_stop(c));
         let rest = &rest[closers..];
         let gap = rest.len() - rest.trim_start().len();
         let Some(next) = rest[gap..].chars().next() else { return };
@@ -45,7 +75,8 @@ pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
             is_wide_stop(c) && (closers == 0 || is_opener(next))
         } else {
             let single = only_dot && closers == 0;
-            !(next.is_lowercase() || single && is_abbreviation(&text[range.start..stop]))
+            let (before, after) = (&text[range.start..stop], &rest[gap..]);
+            !(next.is_lowercase() || single && (is_abbreviation(before) || is_ordinal(before, after)))
         };
         at += stops + closers + gap;
         if ends {
@@ -129,6 +160,28 @@ fn is_opener(c: char) -> bool {
     matches!(c, '「' | '『' | '“' | '（' | '【' | '《')
 }
 
+/// Bytes of the quotes and brackets that are closed right after a stop, be it after the space that
+/// French puts before `»`. Where scripts put no space between sentences, `“` opens the next one.
+fn closers_len(rest: &str, wide: bool) -> usize {
+    let closes = |c: char| is_closer(c) || !wide && matches!(c, '“' | '«' | '‹');
+    let tail = rest.trim_start_matches(closes);
+    let spaced = tail.trim_start_matches([' ', '\u{a0}', '\u{202f}']);
+    let quote = spaced.strip_prefix(['»', '›']).filter(|after| after.starts_with(char::is_whitespace));
+    rest.len() - quote.unwrap_or(tail).len()
+}
+
+/// Whether the full stop makes the number before it an ordinal one, as in German.
+fn is_ordinal(before: &str, after: &str) -> bool {
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(LONGEST))..];
+    let ahead = near.trim_end_matches(|c: char| c.is_ascii_digit());
+    let word = |text: &str| text.rsplit(|c: char| !c.is_alphabetic()).next().map(str::to_lowercase);
+    let next = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    matches!(near.len() - ahead.len(), 1 | 2)
+        && ahead.ends_with(char::is_whitespace)
+        && (AFTER_ORDINALS.contains(&next)
+            || word(ahead.trim_end()).is_some_and(|word| BEFORE_ORDINALS.contains(&word.as_str())))
+}
+
 /// Whether the full stop after this text belongs to its last word: `Dr`, an initial, the number of
 /// a list item.
 fn is_abbreviation(before: &str) -> bool {
@@ -139,7 +192,8 @@ fn is_abbreviation(before: &str) -> bool {
     let mut chars = word.chars();
     match (chars.next(), chars.next()) {
         (None, _) => false,
-        (Some(initial), None) if initial.is_alphabetic() => initial.is_uppercase() && initial != 'I',
+        // An initial, or one of several abbreviated words: `z. B.`, `i. d. R.`, `د. أحمد`.
+        (Some(initial), None) if initial.is_alphabetic() => initial != 'I',
         _ if word.bytes().all(|b| b.is_ascii_digit()) => {
             let ahead = near[..near.len() - word.len()].trim_end_matches([' ', '\t', '>', '#']);
             ahead.ends_with('\n') || ahead.is_empty() && near.len() == before.len()

@@ -3,7 +3,7 @@
 //!
 //! Room only ever lowers a limit, and never one that an operator wrote.
 
-use super::{LEAST_BUDGET, LEAST_BYTES, Policy};
+use super::{Fill, LEAST_BUDGET, LEAST_BYTES, Policy, Rows, Strategy};
 
 /// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +24,9 @@ pub struct Given {
     pub chunk_size: Option<usize>,
     pub chunk_lines: Option<usize>,
     pub warn_at: Option<f64>,
+    pub rows: Option<Rows>,
+    pub strategy: Option<Strategy>,
+    pub fill: Option<Fill>,
     /// What is `None` is that of [`Policy::lean`].
     pub lean: bool,
 }
@@ -107,6 +110,9 @@ impl Given {
             chunk_size: self.chunk_size.unwrap_or(base.chunk_size),
             chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
             warn_at: self.warn_at.unwrap_or(base.warn_at),
+            rows: self.rows.unwrap_or(base.rows),
+            strategy: self.strategy.unwrap_or(base.strategy),
+            fill: self.fill.unwrap_or(base.fill),
         }
     }
 }
@@ -130,6 +136,9 @@ impl From<&Policy> for Given {
             chunk_size: Some(policy.chunk_size),
             chunk_lines: Some(policy.chunk_lines),
             warn_at: Some(policy.warn_at),
+            rows: Some(policy.rows),
+            strategy: Some(policy.strategy),
+            fill: Some(policy.fill),
             lean: false,
         }
     }
@@ -139,7 +148,7 @@ impl From<&Policy> for Given {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Given, Policy, Room};
+    use super::{Given, Policy, Room, Rows};
 
     fn check(given: &Given, room: Room, expect: &Policy) {
         assert_eq!(given.policy(room), *expect, "{given:?} {room:?}");
@@ -189,7 +198,13 @@ mod tests {
         check(&none, bytes(1), &Policy { hard_byte_limit: 4_096, fallback_byte_limit: 4_096, ..base() });
         let media = Room { media_bytes: Some(1_000), ..Room::UNKNOWN };
         check(&none, media, &Policy { media_byte_limit: 1_000, ..base() });
-        let lean = Policy { hard_cap: 1_800, reply_target: 1_200, token_budget_threshold: 1_800, ..base() };
+        let lean = Policy {
+            hard_cap: 1_800,
+            reply_target: 1_200,
+            token_budget_threshold: 1_800,
+            rows: Rows::Auto,
+            ..base()
+        };
         check(&Given { lean: true, ..none }, tokens(1_800), &lean);
     }
 

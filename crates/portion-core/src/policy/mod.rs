@@ -1,9 +1,11 @@
 //! An endpoint's limits: what an operator decides, validated once.
 
+mod choice;
 mod given;
 
 use thiserror::Error;
 
+pub use choice::{Fill, Rows, Strategy};
 pub use given::{Given, Room};
 
 /// The least budget that holds a notice and something besides, in tokens.
@@ -44,6 +46,12 @@ pub struct Policy {
     pub chunk_lines: usize,
     /// Share of the budget from which a reply names a narrower call.
     pub warn_at: f64,
+    /// How the records of a page are written.
+    pub rows: Rows,
+    /// In which order a list is shown that nobody asked to be in any.
+    pub strategy: Strategy,
+    /// Which of ranked records are shown where not all fit.
+    pub fill: Fill,
 }
 
 impl Default for Policy {
@@ -64,6 +72,9 @@ impl Default for Policy {
             chunk_size: 2_000,
             chunk_lines: 200,
             warn_at: 0.8,
+            rows: Rows::Objects,
+            strategy: Strategy::Auto,
+            fill: Fill::Stop,
         }
     }
 }
@@ -99,10 +110,17 @@ pub enum PolicyError {
 }
 
 impl Policy {
-    /// The profile `lean`: replies to oversized payloads aim lower.
+    /// The profile `lean`: replies to oversized payloads aim lower, and write records as tables where that costs less.
     #[must_use]
     pub fn lean(self) -> Self {
-        Self { reply_target: 1_200, hard_cap: self.token_budget_threshold.max(4_000), ..self }
+        let hard_cap = self.token_budget_threshold.max(4_000);
+        Self { reply_target: 1_200, hard_cap, rows: Rows::Auto, ..self }
+    }
+
+    /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
+    /// of a reply that aims low, little of one that is to show a page.
+    pub(crate) fn telling(&self, tokens: usize) -> usize {
+        if self.reply_target < self.token_budget_threshold { tokens * 9 / 20 } else { tokens / 8 }
     }
 
     /// Checks that the limits can be obeyed together.

@@ -44,6 +44,7 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
         drawn.say("pastEnd", true);
     }
     if spot.is_first() {
+        drawn.query = drawn.next.map(|_| "find");
         let size = approximate(room.counter, text);
         let told = if size.counted { size.tokens.into() } else { Value::from(size.to_string()) };
         drawn.say("totalTokens", told);

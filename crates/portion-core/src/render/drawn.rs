@@ -25,6 +25,10 @@ pub(super) struct Spot<'a> {
     pub ordinal: u16,
     /// Items wanted, where not as many as in every page.
     pub count: Option<u32>,
+    /// Whether a list may be written as a table, where that costs less.
+    pub dense: bool,
+    /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
+    pub answers: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -57,6 +61,8 @@ pub(super) struct Drawn {
     pub sections: Option<Map<String, Value>>,
     /// The stages that were needed.
     pub stages: Vec<&'static str>,
+    /// What a question about it can be, where that is worth telling.
+    pub query: Option<&'static str>,
 }
 
 impl Drawn {
@@ -72,6 +78,7 @@ impl Drawn {
             extras,
             sections: None,
             stages: Vec::new(),
+            query: None,
         }
     }
 
@@ -93,6 +100,16 @@ impl Drawn {
             }
         }
         drawn
+    }
+
+    /// Whether it is a list that is written as a table.
+    pub(super) fn is_dense(&self) -> bool {
+        self.meta.contains_key("rows")
+    }
+
+    /// Whether something is to be told: that it is missing, or that it is written in another way.
+    pub(super) fn is_to_be_told(&self) -> bool {
+        self.leaves_out() || self.is_dense()
     }
 
     /// Whether something is missing that no further reply brings unasked.

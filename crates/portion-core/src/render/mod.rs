@@ -7,6 +7,7 @@
 mod block;
 mod chunk;
 mod cost;
+mod dense;
 mod drawn;
 mod notice;
 mod page;
@@ -17,6 +18,8 @@ mod room;
 mod shell;
 mod structured;
 mod summary;
+mod table;
+mod telling;
 mod walk;
 mod whole;
 
@@ -24,11 +27,13 @@ pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
 use crate::policy::{LEAST_BYTES, Policy};
-use crate::snapshot::Snapshot;
+use crate::scan::minify;
+use crate::snapshot::{Item, Rows, Snapshot};
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
 use notice::{Detail, Notice};
 use room::Room;
+use telling::Telling;
 use walk::Walk;
 
 /// What a reply is rendered with.
@@ -42,6 +47,8 @@ pub struct Context<'a> {
     pub mint: &'a dyn Fn(Position) -> Option<CursorToken>,
     /// The name of the tool that reads on.
     pub read_tool: &'a str,
+    /// The name of the tool that answers questions, where there is one.
+    pub query_tool: Option<&'a str>,
     /// Where the reply is to be the contents of a resource, in which base64 stands as what it is: what begins the
     /// URIs that read on, a cursor following.
     pub read_uri: Option<&'a str>,
@@ -65,7 +72,7 @@ pub fn first(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> First {
     First::Portion(compose(snapshot, asked, cx, true))
 }
 
-/// A reply to a request with a cursor: text only.
+/// A reply to a request with a cursor, or to a question: text only.
 pub fn follow(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Portion {
     compose(snapshot, asked, cx, false)
 }
@@ -87,20 +94,29 @@ struct Limits {
 }
 
 impl Limits {
-    fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Self {
+    fn of(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> Self {
         let frame = if fresh { snapshot.frame() } else { 0 };
-        let bytes = cx.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES) - ENVELOPE;
+        let bytes = policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES) - ENVELOPE;
         if fresh && snapshot.structured().is_some() {
-            return Self { tokens: asked.tokens.min(cx.policy.hard_cap / 2), bytes: bytes / 2 };
+            return Self { tokens: asked.tokens.min(policy.hard_cap / 2), bytes: bytes / 2 };
         }
-        Self { tokens: asked.tokens.min(cx.policy.hard_cap), bytes }
+        Self { tokens: asked.tokens.min(policy.hard_cap), bytes }
     }
 
-    /// What a notice is likely to leave: it takes a fixed part, and lists of names that grow with the budget.
-    fn without_notice(self, detail: Detail, counter: &dyn TokenCounter) -> Room<'_> {
+    /// What a notice is likely to leave: it takes a fixed part, what is told of the whole, and lists of `names` that
+    /// grow with the budget.
+    fn without_notice<'c>(
+        self,
+        detail: Detail,
+        names: bool,
+        telling: Option<&Telling>,
+        counter: &'c dyn TokenCounter,
+    ) -> Room<'c> {
+        let told = telling.map_or((0, 0), |telling| (telling.tokens, NOTICES * telling.bytes));
+        let share = |of: usize| if names { self.tokens / of } else { 0 };
         let (tokens, bytes) = match detail {
-            Detail::Full => (190 + self.tokens / 10, (self.bytes / 6).min(6_000)),
-            Detail::Plain => (190 + self.tokens / 20, (self.bytes / 6).min(6_000)),
+            Detail::Full => (190 + share(10) + told.0, (self.bytes / 6).min(6_000) + told.1),
+            Detail::Plain => (190 + share(20), (self.bytes / 6).min(6_000)),
             Detail::Bare => (150, (self.bytes / 6).min(1_000)),
         };
         let (tokens, bytes) = (self.tokens.saturating_sub(tokens), self.bytes.saturating_sub(bytes));
@@ -108,14 +124,49 @@ impl Limits {
     }
 }
 
+/// Tokens that the first reply has for the items of a list, and what each of so many costs there, minified.
+pub(crate) fn weigh(
+    snapshot: &Snapshot,
+    asked: &Asked,
+    rows: Rows<'_>,
+    count: usize,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> (usize, Vec<usize>) {
+    let room = Limits::of(snapshot, asked, policy, true).without_notice(Detail::Full, false, None, counter);
+    let mut left = room;
+    let shell = shell::draw(rows, None, &room);
+    let room = if left.take(&shell.before) && left.take(&shell.after) { left } else { room };
+    let mut text = String::new();
+    let cost = |item: Item| {
+        text.clear();
+        text.push(',');
+        if let Some(key) = item.key {
+            text.push_str(key.of(rows.text));
+            text.push(':');
+        }
+        // Nothing is made shorter than its bytes by minifying alone.
+        if item.value.len() / 4 > room.bytes {
+            return usize::MAX;
+        }
+        minify(item.value.of(rows.text), &mut text);
+        counter.count_within(&text, room.tokens).unwrap_or(usize::MAX)
+    };
+    (room.tokens, rows.iter_from(0).take(count).map(cost).collect())
+}
+
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
-    let limits = Limits::of(snapshot, asked, cx, fresh);
-    let walk = Walk { snapshot, asked, cx, fresh };
+    let limits = Limits::of(snapshot, asked, cx.policy, fresh);
+    let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens));
+    let telling = telling.as_ref();
+    let walk = Walk::new(snapshot, asked, cx, fresh, telling);
     for (detail, attempts) in ATTEMPTS {
-        let mut room = limits.without_notice(detail, cx.counter);
+        let mut room = limits.without_notice(detail, asked.view.ranked().is_none(), telling, cx.counter);
+        // Where little is left for what was asked for, less is said of it.
+        let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);
+        let least = Limits { tokens: limits.tokens.saturating_sub(2 * told) / 3, bytes: limits.bytes / 3 };
         for attempt in 0..attempts {
-            // Where little is left for what was asked for, less is said of it.
-            if detail < Detail::Bare && (room.tokens < limits.tokens / 3 || room.bytes < limits.bytes / 3) {
+            if detail < Detail::Bare && (room.tokens < least.tokens || room.bytes < least.bytes) {
                 break;
             }
             let draft = Draft::draw(&walk, room, limits, detail);
@@ -171,10 +222,8 @@ impl Draft {
         let mut bytes =
             text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + NOTICES * notice.len();
         bytes += structured.as_ref().map_or(0, String::len);
-        let (kind, stages) = match &about.shaped {
-            Some(shaped) => (shaped.drawn.kind, shaped.drawn.stages.clone()),
-            None => ("whole", Vec::new()),
-        };
+        let kind = said.kind();
+        let stages = about.shaped.as_ref().map(|shaped| shaped.drawn.stages.clone()).unwrap_or_default();
         Self {
             portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages },
             tokens,

@@ -4,17 +4,24 @@ use serde_json::{Map, Value, json};
 
 use super::drawn::Drawn;
 use crate::cursor::CursorToken;
+use crate::payload::Answered;
 
 /// Everything a notice is made from.
 pub(super) struct Notice<'a> {
     /// What was drawn.
     pub drawn: &'a Drawn,
+    /// Set where it is the answer to a question.
+    pub answer: Option<&'a Answered>,
+    /// What is told of the whole.
+    pub about: Option<&'a Map<String, Value>>,
     /// Where the reply began; `None` where the snapshot could not be stored.
     pub handle: Option<CursorToken>,
     /// Where it goes on.
     pub next: Option<CursorToken>,
     /// The tool that reads on.
     pub read_tool: &'a str,
+    /// The tool that answers questions, where there is one.
+    pub query_tool: Option<&'a str>,
     /// Parts of the payload that are not in the reply, and where they are.
     pub missing_parts: &'a [(String, usize)],
     /// How often something that is no text was replaced.
@@ -49,7 +56,8 @@ impl Notice<'_> {
         if let Some(next) = &self.next {
             notice.insert("nextCursor".into(), next.as_str().into());
         }
-        if let Some(total) = self.drawn.total {
+        let all_told = self.answer.is_some() && self.next.is_none();
+        if let Some(total) = self.drawn.total.filter(|_| !all_told) {
             notice.insert("totalCount".into(), total.into());
         }
         notice.insert("meta".into(), self.meta(tokens, detail).into());
@@ -61,9 +69,16 @@ impl Notice<'_> {
         let mut say = |key: &str, value: Value| {
             meta.insert(key.to_owned(), value);
         };
-        say("kind", self.drawn.kind.into());
+        say("kind", self.kind().into());
         if let Some(handle) = &self.handle {
             say("cursor", handle.as_str().into());
+        }
+        if let Some(Answered { matches, also }) = self.answer {
+            say("matches", (*matches).into());
+            if let Some(served) = self.drawn.meta.get("served") {
+                say("returned", served.clone());
+            }
+            also.iter().for_each(|(key, value)| say(key, value.clone()));
         }
         if let Some(part) = self.part {
             say("part", part.into());
@@ -72,6 +87,9 @@ impl Notice<'_> {
             say("of", owners(&self.owners, self.budget / 3));
         }
         for (key, value) in &self.drawn.meta {
+            if self.answer.is_some() && self.is_told_by_answer(key) {
+                continue;
+            }
             let dropped = detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens");
             match (dropped, value) {
                 (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
@@ -82,7 +100,10 @@ impl Notice<'_> {
                 (true, _) => {}
             }
         }
-        if detail == Detail::Full {
+        if let Some(about) = self.about.filter(|_| detail == Detail::Full) {
+            say("about", about.clone().into());
+        }
+        if detail == Detail::Full && self.answer.is_none() {
             self.drawn.extras.iter().for_each(|(key, value)| say(key, value.clone()));
         }
         if let (Some(sections), Some(handle)) = (&self.drawn.sections, &self.handle) {
@@ -126,10 +147,28 @@ impl Notice<'_> {
         if let Some(call) = self.next_call() {
             say("next", call.into());
         }
+        if let (Some(tool), Some(what), true) = (self.query_tool, self.drawn.query, detail < Detail::Bare) {
+            say("query", format!("{tool}(cursor, {what})").into());
+        }
         if let (Some(uri), Some(next), true) = (self.read_uri, &self.next, detail < Detail::Bare) {
             say("nextUri", format!("{uri}{next}").into());
         }
         meta
+    }
+
+    /// What a reply is: an answer, however it is drawn.
+    pub(super) fn kind(&self) -> &'static str {
+        if self.answer.is_some() { "query" } else { self.drawn.kind }
+    }
+
+    /// Whether what is said of the answer says as much.
+    fn is_told_by_answer(&self, key: &str) -> bool {
+        match key {
+            "served" | "pageSize" => true,
+            "hasMore" => self.next.is_none(),
+            "offset" => self.drawn.meta.get(key).is_some_and(|offset| offset == 0),
+            _ => false,
+        }
     }
 
     fn next_call(&self) -> Option<String> {
@@ -151,6 +190,8 @@ impl Notice<'_> {
         self.handle.as_ref()?;
         let tool = self.read_tool;
         match self.drawn.kind {
+            // As much as fits is what was wanted.
+            "page" if self.drawn.meta.contains_key("strategy") => None,
             "page" => {
                 Some(format!("near the budget: {tool}(cursor, fields=…) or a smaller limit costs less"))
             }

@@ -22,28 +22,17 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
         Place::Item(at) => at as usize,
         Place::Byte(byte) => return inside_item(spot, rows, byte as usize, room),
     };
-    let size = spot.view.limit.map_or(spot.policy.default_page_size, |limit| limit as usize);
-    let wanted = spot.count.map_or(size, |count| count as usize).min(list.len().saturating_sub(from));
+    let ranked = spot.view.ranked().map(|first| first as usize);
+    let policy = spot.policy;
+    let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
+    let size = spot.view.limit.map_or(usual, |limit| limit as usize);
+    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
+    let wanted = spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from));
     let page = Page { spot, rows, from, wanted };
-    let mut how = page.as_asked();
-    let mut filled = page.fill(&how, room);
-    let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
-    let case = Case {
-        rows,
-        items: wanted,
-        tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
-        counter: room.counter,
-        may_condense: spot.view.wanted == Wanted::Best,
-        may_elide: spot.view.wanted != Wanted::All,
-    };
-    for stage in STAGES {
-        while !filled.complete && stage.tighten(&mut how, &case) {
-            if how.stages.last() != Some(&stage.name()) {
-                how.stages.push(stage.name());
-            }
-            filled = page.fill(&how, room);
-        }
+    if let Some((filled, how)) = page.as_table(room) {
+        return page.finish(filled, &how, size, room);
     }
+    let (mut filled, how) = page.laddered(page.as_asked(), room);
     if wanted == 0 && !filled.complete {
         // Past the end, what stands around the list is not worth a reply that does not fit.
         let slim = Shell::slim(rows);
@@ -59,35 +48,72 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
     page.finish(filled, &how, size, room)
 }
 
+/// How a list is asked about.
+const BY_SQL: &str = "sql: SELECT … FROM items";
+
 /// A page to be drawn.
-struct Page<'a> {
-    spot: &'a Spot<'a>,
-    rows: Rows<'a>,
-    from: usize,
-    wanted: usize,
+pub(super) struct Page<'a> {
+    pub spot: &'a Spot<'a>,
+    pub rows: Rows<'a>,
+    pub from: usize,
+    pub wanted: usize,
 }
 
 /// Items, written one way.
-struct Filled {
-    shell: Shell,
-    items: String,
-    served: usize,
-    complete: bool,
-    left_out: LeftOut,
-    elided: usize,
+pub(super) struct Filled {
+    pub shell: Shell,
+    pub items: String,
+    pub served: usize,
+    pub complete: bool,
+    pub left_out: LeftOut,
+    pub elided: usize,
 }
 
 impl Page<'_> {
-    fn as_asked(&self) -> How {
+    pub(super) fn as_asked(&self) -> How {
         let keep = match &self.spot.view.wanted {
             Wanted::Some(fields) => Some(fields.clone()),
             Wanted::Best | Wanted::All => None,
         };
-        How { minified: keep.is_some(), keep, ..How::default() }
+        How { minified: keep.is_some() || self.spot.dense || self.is_ranked(), keep, ..How::default() }
+    }
+
+    /// Whether records are shown in the order of their scores, and whole.
+    pub(super) fn is_ranked(&self) -> bool {
+        self.spot.view.ranked().is_some()
+    }
+
+    /// The items with as little given up as makes all fit, by the steps of the ladder.
+    pub(super) fn laddered(&self, mut how: How, room: &Room<'_>) -> (Filled, How) {
+        let mut filled = self.fill(&how, room);
+        let shell_cost = room.counter.count(&filled.shell.before) + room.counter.count(&filled.shell.after);
+        // What answers a question, or was ranked for one, is shown as it is, if less of it.
+        let whole = self.is_ranked() || self.spot.answers;
+        let case = Case {
+            rows: self.rows,
+            items: self.wanted,
+            tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
+            counter: room.counter,
+            dense: how.dense,
+            may_condense: self.spot.view.wanted == Wanted::Best && !whole,
+            may_elide: self.spot.view.wanted != Wanted::All && !whole,
+        };
+        for stage in STAGES {
+            while !filled.complete && stage.tighten(&mut how, &case) {
+                if how.stages.last() != Some(&stage.name()) {
+                    how.stages.push(stage.name());
+                }
+                filled = self.fill(&how, room);
+            }
+        }
+        (filled, how)
     }
 
     /// Writes items until one does not fit.
     fn fill(&self, how: &How, room: &Room<'_>) -> Filled {
+        if how.dense {
+            return self.fill_table(how, room);
+        }
         let shell = shell::draw(self.rows, how.keep.as_ref(), room);
         let mut left = *room;
         let mut filled = Filled {
@@ -108,9 +134,7 @@ impl Page<'_> {
             if filled.served > 0 {
                 text.push(if self.rows.list.layout == Layout::Lines { '\n' } else { ',' });
             }
-            // Nothing is made shorter than its bytes by minifying alone: do not copy what cannot fit.
-            let hopeless =
-                how.keep.is_none() && how.elide_above.is_none() && item.value.len() / 4 > left.bytes;
+            let hopeless = is_hopeless(&item, how, &left);
             let elided = if hopeless {
                 0
             } else {
@@ -136,11 +160,23 @@ impl Page<'_> {
         out: &mut String,
         left_out: &mut LeftOut,
     ) -> usize {
-        let value = item.value.of(self.rows.text);
         if let Some(key) = item.key {
             out.push_str(key.of(self.rows.text));
             out.push(':');
         }
+        self.write_value(item, how, columns, out, left_out)
+    }
+
+    /// Writes the value of one item, and returns how many strings were shortened in it.
+    pub(super) fn write_value(
+        &self,
+        item: &Item,
+        how: &How,
+        columns: Option<&[usize]>,
+        out: &mut String,
+        left_out: &mut LeftOut,
+    ) -> usize {
+        let value = item.value.of(self.rows.text);
         let pointer = || format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, item));
         if let (Some(columns), Some(_)) = (columns, &how.keep) {
             return write_row(value, columns, how, &pointer(), out);
@@ -193,16 +229,25 @@ impl Page<'_> {
         let total = self.rows.list.len();
         let next = self.from.saturating_add(served);
         let mut drawn = Drawn::new("page", format!("{}{items}{}", shell.before, shell.after));
-        drawn.json = self.rows.list.layout != Layout::Lines;
+        drawn.json = how.dense || self.rows.list.layout != Layout::Lines;
         drawn.total = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(Place::Item(next as u32));
+        drawn.query = (self.spot.is_first() && drawn.next.is_some()).then_some(BY_SQL);
         drawn.say("pageSize", size);
         drawn.say("served", served);
         drawn.say("hasMore", next < total);
         drawn.say("offset", self.from);
+        if self.is_ranked() {
+            drawn.say("strategy", "ranked");
+            drawn.say("truncated", next < total);
+            drawn.say("dropped", total.saturating_sub(next));
+        }
         if self.from >= total && total > 0 {
             drawn.say("pastEnd", true);
+        }
+        if how.dense {
+            drawn.say("rows", "dense");
         }
         if elided > 0 {
             drawn.say("elided", elided);
@@ -224,11 +269,17 @@ impl Page<'_> {
                 if self.spot.is_first() && !available.is_empty() { characters / 3 } else { characters };
             drawn.say("condensed", names(out, shown));
         }
-        if self.spot.is_first() && !available.is_empty() && self.spot.view.wanted != Wanted::All {
+        let named = self.spot.view.wanted != Wanted::All && !self.is_ranked();
+        if self.spot.is_first() && !available.is_empty() && named {
             drawn.extras.push(("fieldsAvailable", names(available, characters)));
         }
         drawn
     }
+}
+
+/// Whether an item cannot fit: nothing is made shorter than its bytes by minifying alone, so it is not even copied.
+pub(super) fn is_hopeless(item: &Item, how: &How, left: &Room<'_>) -> bool {
+    how.keep.is_none() && how.elide_above.is_none() && item.value.len() / 4 > left.bytes
 }
 
 /// The names of what condensing left out.

@@ -38,7 +38,7 @@ pub(super) fn base64(part: &Part, drawn: &Drawn, mime: &str) -> Piece {
 
 /// A part as it was drawn: one piece, or a piece an item where the upstream gave each a block of its own.
 pub(super) fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
-    if part.item_blocks && drawn.kind == "page" {
+    if part.item_blocks && drawn.kind == "page" && !drawn.is_dense() {
         let item = |(i, item): (usize, &str)| Piece {
             address: format!("{}/{i}/text", part.address),
             body: Body::Text(item.to_owned()),

@@ -75,6 +75,14 @@ impl Shell {
         shell
     }
 
+    /// The same without the brackets of the list itself, where something else is to stand in its place.
+    pub(super) fn opened(mut self, layout: &Layout) -> Self {
+        let list = Self::bare(layout);
+        self.before.truncate(self.before.len().saturating_sub(list.before.len()));
+        self.after.drain(..list.after.len().min(self.after.len()));
+        self
+    }
+
     /// What stands around the items alone.
     pub(super) fn bare(layout: &Layout) -> Self {
         let (before, after) = match layout {

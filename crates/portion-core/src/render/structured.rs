@@ -8,6 +8,8 @@ use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
 pub(super) enum Form<'a> {
     /// What the text shows.
     Twin(Shape<'a>),
+    /// What the text shows as a table, as the upstream wrote it.
+    Apart(Box<Channel<'a>>, Shape<'a>),
     /// A part of its own.
     Own(Box<Channel<'a>>),
 }
@@ -32,7 +34,7 @@ impl<'a> Form<'a> {
     /// What is shown as `structuredContent` alone.
     pub(super) fn own(&self) -> Option<&Channel<'a>> {
         match self {
-            Self::Own(own) => Some(own),
+            Self::Own(own) | Self::Apart(own, _) => Some(own),
             Self::Twin(_) => None,
         }
     }
@@ -45,6 +47,7 @@ const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice: &str) -> String {
     let (channel, shape) = match form {
         Form::Own(own) => (&**own, Shape::Whole),
+        Form::Apart(own, shape) => (&**own, *shape),
         Form::Twin(shape) => (text, *shape),
     };
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);

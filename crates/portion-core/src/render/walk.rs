@@ -10,21 +10,29 @@ use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
+use super::telling::Telling;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
-use crate::policy::LEAST_BUDGET;
+use crate::policy::{LEAST_BUDGET, Rows};
 use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
 /// What is walked.
+#[derive(Clone, Copy)]
 pub(super) struct Walk<'a> {
     pub snapshot: &'a Snapshot,
     pub asked: &'a Asked,
     pub cx: &'a Context<'a>,
     /// Whether this is the first reply, in which `structuredContent` has a form of its own.
     pub fresh: bool,
+    /// What is told of the whole.
+    pub telling: Option<&'a Telling>,
+    /// Whether lists may be written as tables.
+    dense: bool,
+    /// How many items of which part another form of this reply shows, and no more are to be shown here.
+    most: Option<(usize, u32)>,
 }
 
 /// The parts of a reply in one of its forms.
@@ -48,9 +56,21 @@ impl Channel<'_> {
         self.pieces.iter().any(|piece| !matches!(&piece.body, Body::Text(text) if text.is_empty()))
     }
 
+    /// How many items it shows of the part that the notice is about.
+    fn items(&self) -> Option<(usize, u32)> {
+        let shaped = self.shaped.as_ref()?;
+        let served = shaped.drawn.meta.get("served")?.as_u64()?;
+        Some((shaped.part, u32::try_from(served).ok()?))
+    }
+
+    /// The same, where they are written as a table.
+    fn table(&self) -> Option<(usize, u32)> {
+        self.items().filter(|_| self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.is_dense()))
+    }
+
     /// Whether something is shown so that the notice must tell what is missing from it.
     fn is_told_of(&self) -> bool {
-        self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.leaves_out())
+        self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.is_to_be_told())
     }
 }
 
@@ -61,8 +81,37 @@ pub(super) struct Shaped {
 }
 
 impl<'a> Walk<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        asked: &'a Asked,
+        cx: &'a Context<'a>,
+        fresh: bool,
+        telling: Option<&'a Telling>,
+    ) -> Self {
+        let dense = cx.policy.rows == Rows::Auto;
+        Self { snapshot, asked, cx, fresh, telling, dense, most: None }
+    }
+
     /// The reply as text blocks.
     pub(super) fn text(&self, room: Room<'_>) -> Channel<'a> {
+        let text = self.drawn(room);
+        if !self.fresh || self.snapshot.structured().is_none() {
+            return text;
+        }
+        let Some(most) = text.table() else { return text };
+        // Whoever reads the other form must find the same items there, so that one cursor serves both.
+        let plain = self.as_objects(most).drawn(room);
+        let Some(shown) = plain.items().filter(|shown| *shown != most) else { return text };
+        let text = Self { most: Some(shown), ..*self }.drawn(room);
+        if text.items() == Some(shown) && text.next == plain.next { text } else { plain }
+    }
+
+    /// The same without tables, and with no more than so many items of a part.
+    fn as_objects(&self, most: (usize, u32)) -> Self {
+        Self { dense: false, most: Some(most), ..*self }
+    }
+
+    fn drawn(&self, room: Room<'_>) -> Channel<'a> {
         match &self.asked.view.target {
             Target::Node(node) => self.node(node, room),
             Target::Everything => self.everything(room),
@@ -82,19 +131,28 @@ impl<'a> Walk<'a> {
             let itself = (shown == at).then_some(Shape::Whole);
             let shape = itself.or(part.twin.filter(|twin| twin.of == shown).map(twin));
             let shape = shape.filter(|_| node.pointer.is_empty());
-            return Some(StructuredForm::Twin(shape.unwrap_or(Shape::Beside)));
+            return Some(self.twin(shape.unwrap_or(Shape::Beside), text, room));
         }
         if self.asked.view.raw {
             return Some(StructuredForm::Twin(Shape::Beside));
         }
         match part.twin {
             Some(own) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == own.of) => {
-                Some(StructuredForm::Twin(twin(own)))
+                Some(self.twin(twin(own), text, room))
             }
             _ => {
                 let from = Position { part: at as u16, ..Position::default() };
-                Some(StructuredForm::Own(Box::new(self.fill(&[at], from, room, false))))
+                let objects = Self { dense: false, ..*self };
+                Some(StructuredForm::Own(Box::new(objects.fill(&[at], from, room, false))))
             }
+        }
+    }
+
+    /// What the text shows; what it shows as a table, as objects.
+    fn twin(&self, shape: Shape<'a>, text: &Channel<'a>, room: Room<'_>) -> StructuredForm<'a> {
+        match text.table() {
+            None => StructuredForm::Twin(shape),
+            Some(most) => StructuredForm::Apart(Box::new(self.as_objects(most).drawn(room)), shape),
         }
     }
 
@@ -135,7 +193,8 @@ impl<'a> Walk<'a> {
             drawn.say("path", pointer);
             return drawn;
         }
-        let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), self.asked.from.place);
+        let at = (usize::from(node.part), self.asked.from.place);
+        let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), at);
         let section = self.asked.view.section && node.subject.is_json();
         section.then(|| whole(&spot, room)).flatten().unwrap_or_else(|| draw(&spot, &room))
     }
@@ -145,8 +204,9 @@ impl<'a> Walk<'a> {
         subject: &'b Subject,
         pointer: &'b str,
         singled_out: bool,
-        place: Place,
+        (part, place): (usize, Place),
     ) -> Spot<'b> {
+        let most = self.most.filter(|(of, _)| *of == part).map(|(_, most)| most);
         Spot {
             subject,
             pointer,
@@ -154,7 +214,9 @@ impl<'a> Walk<'a> {
             singled_out,
             place,
             ordinal: self.asked.from.ordinal,
-            count: self.asked.count,
+            count: most.or(self.asked.count),
+            dense: self.dense,
+            answers: self.snapshot.answer().is_some(),
             policy: self.cx.policy,
         }
     }
@@ -251,7 +313,7 @@ impl<'a> Walk<'a> {
                     let pointer = self.base(at);
                     let spot = Spot {
                         ordinal: if resumed { from.ordinal } else { 0 },
-                        ..self.spot(subject, pointer, false, place)
+                        ..self.spot(subject, pointer, false, (at, place))
                     };
                     let whole = whole(&spot, room);
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
@@ -362,9 +424,12 @@ impl<'a> Walk<'a> {
         let nothing = &*NOTHING;
         Notice {
             drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
+            answer: self.snapshot.answer(),
+            about: self.telling.filter(|telling| telling.is_of(channel)).map(|telling| &telling.told),
             handle: mint(self.asked.from),
             next: channel.next.and_then(mint),
             read_tool: self.cx.read_tool,
+            query_tool: self.cx.query_tool,
             missing_parts: &channel.unreached,
             replaced: self.snapshot.replaced(),
             part: channel.about,
@@ -394,7 +459,15 @@ fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
         Form::Object(_) => policy.summarize_above,
         Form::Text(_) => policy.chunk_above,
     };
-    room.at_most(threshold).fits(&spot.subject.text).then(|| Drawn::whole(spot, &room))
+    if !room.at_most(threshold).fits(&spot.subject.text) {
+        return None;
+    }
+    let table = match &spot.subject.form {
+        Form::List(list) if spot.dense => Some(page::draw(spot, list, &room)),
+        _ => None,
+    };
+    let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.leaves_out());
+    Some(table.unwrap_or_else(|| Drawn::whole(spot, &room)))
 }
 
 /// Draws a subject as its form wants.

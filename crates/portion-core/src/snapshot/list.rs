@@ -1,11 +1,12 @@
 //! Lists, however they are written: an array, rows under columns, a map of like objects, a line each.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::object::Member;
 use super::profile::Profile;
 use crate::scan::{Offsets, Reader};
 use crate::span::Span;
+use crate::tell::Facts;
 
 /// A list of items in a JSON text. All spans are relative to the text it was found in.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct List {
     pub pointer: String,
     /// What its items look like.
     pub profile: Profile,
+    /// What all of them tell, once that was asked.
+    pub(crate) facts: OnceLock<Arc<Facts>>,
 }
 
 /// How the items of a list are written.
@@ -115,10 +118,18 @@ impl List {
         format!("{}/{step}", self.pointer)
     }
 
+    /// What all items tell, found once.
+    pub fn facts(&self, text: &str) -> &Facts {
+        self.facts.get_or_init(|| Arc::new(Facts::of(text, self)))
+    }
+
     /// Heap bytes held.
     pub fn heap_bytes(&self) -> usize {
         let levels = self.levels.iter().map(|level| level.members.capacity() * size_of::<Member>());
-        self.items.heap_bytes() + levels.sum::<usize>() + self.profile.heap_bytes()
+        self.items.heap_bytes()
+            + levels.sum::<usize>()
+            + self.profile.heap_bytes()
+            + self.facts.get().map_or(0, |facts| facts.heap_bytes())
     }
 }
 

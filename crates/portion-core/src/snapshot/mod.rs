@@ -18,6 +18,7 @@ pub(crate) use list::cells;
 pub use list::{Item, Layout, Level, List, Rows};
 pub(crate) use object::is_key;
 pub use object::{Member, Members};
+pub(crate) use profile::salience;
 pub use profile::{Field, Profile, Rank, leaves};
 pub use slice::Slice;
 

@@ -4,7 +4,7 @@
 //! array on the way down, where it makes up most of the object around it; an object with an identity of its
 //! own is a record that happens to hold a list, and asks for a larger share.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::form::Form;
 use super::list::{Layout, Level, List};
@@ -88,7 +88,15 @@ impl Found {
 
     fn into_form(self, text: &str) -> Form {
         let Self { layout, items, span, levels, pointer } = self;
-        let mut list = List { layout, items, span, levels, pointer, profile: Profile::default() };
+        let mut list = List {
+            layout,
+            items,
+            span,
+            levels,
+            pointer,
+            profile: Profile::default(),
+            facts: OnceLock::new(),
+        };
         list.profile = Profile::of(text, &list);
         Form::List(Arc::new(list))
     }

@@ -40,16 +40,14 @@ impl Stage for Condense {
     }
 }
 
-/// What a field costs in one item, on average, by its path.
-type Costs = HashMap<String, f64>;
-
 /// The fields that can be had for so many tokens a page.
 fn choose(case: &Case<'_>, tokens: usize) -> Fields {
-    let costs = costs(case.rows, case.counter);
-    let of = |path: &str| costs.get(path).copied().unwrap_or(0.0) * case.items as f64;
+    let costs = costs(case);
+    let of = |path: &str| costs.get(path).map_or(0.0, |cost| cost.of(case.items));
     let ranked = ranked(case.rows);
     let always = |rank: Rank| rank <= Rank::Status;
-    let mut left = tokens as f64 - 3.0 * case.items as f64;
+    let around = if case.dense { 2.0 } else { 3.0 };
+    let mut left = tokens as f64 - around * case.items as f64;
     left -= ranked.iter().filter(|(_, rank)| always(*rank)).map(|(path, _)| of(path)).sum::<f64>();
     let mut kept = Vec::new();
     for (path, rank) in ranked {
@@ -65,9 +63,9 @@ fn choose(case: &Case<'_>, tokens: usize) -> Fields {
 }
 
 fn cost_of(kept: &Fields, case: &Case<'_>) -> usize {
-    let costs = costs(case.rows, case.counter);
-    let one: f64 = kept.paths().iter().filter_map(|path| costs.get(path)).sum();
-    (one * case.items as f64) as usize
+    let costs = costs(case);
+    kept.paths().iter().filter_map(|path| costs.get(path)).map(|cost| cost.of(case.items)).sum::<f64>()
+        as usize
 }
 
 /// The fields in the order in which they are taken.
@@ -93,36 +91,97 @@ fn columns(rows: Rows<'_>) -> Option<&[String]> {
     }
 }
 
-/// Average cost of each field over the sampled items.
-fn costs(rows: Rows<'_>, counter: &dyn TokenCounter) -> Costs {
+/// What a field costs in tokens.
+#[derive(Default)]
+struct Cost {
+    /// In each item, on average.
+    each: f64,
+    /// In the page, beside that.
+    once: f64,
+}
+
+impl Cost {
+    fn of(&self, items: usize) -> f64 {
+        self.each * items as f64 + self.once
+    }
+}
+
+/// The cost of each field over the sampled items, by its path.
+fn costs(case: &Case<'_>) -> HashMap<String, Cost> {
     const COUNTED: usize = 12;
+    let Case { rows, counter, dense, .. } = *case;
     let samples = &rows.list.profile.samples;
     let step = samples.len().div_ceil(COUNTED).max(1);
-    let mut costs = Costs::new();
-    let mut records = 0.0;
-    let mut text = String::new();
+    let mut sums: HashMap<String, Sum> = HashMap::new();
+    let mut records = 0;
     for span in samples.iter().step_by(step) {
-        records += 1.0;
+        records += 1;
         let item = span.of(rows.text);
-        let mut add = |path: &str, written: &str| {
-            text.clear();
-            crate::scan::minify(written, &mut text);
-            text.push(',');
-            let cost = counter.count_within(&text, MOST).unwrap_or(MOST) as f64;
-            *costs.entry(path.to_owned()).or_default() += cost;
-        };
         match columns(rows) {
             Some(columns) => {
                 let cells = crate::snapshot::cells(item);
-                columns.iter().zip(cells).for_each(|(name, cell)| add(name, cell.of(item)));
+                for (name, cell) in columns.iter().zip(cells) {
+                    sums.entry(name.clone()).or_default().add(cell.of(item), 0, counter);
+                }
             }
             None => leaves(item, &mut |path, key, value| {
-                add(path, item.get(key.start as usize..value.end as usize).unwrap_or_default());
+                let written = item.get(key.start as usize..value.end as usize).unwrap_or_default();
+                let value = (value.start - key.start) as usize;
+                sums.entry(path.to_owned()).or_default().add(written, if dense { value } else { 0 }, counter);
             }),
         }
     }
-    costs.values_mut().for_each(|cost| *cost /= f64::max(records, 1.0));
-    costs
+    sums.into_iter().map(|(path, sum)| (path, sum.over(records, dense))).collect()
+}
+
+/// What a field costs in all sampled items together.
+#[derive(Default)]
+struct Sum {
+    times: usize,
+    /// With its name.
+    named: usize,
+    /// Without.
+    bare: usize,
+    /// The first value, where all others are the same.
+    constant: Option<String>,
+}
+
+impl Sum {
+    /// Adds a field as written, its value being what begins at byte `value`.
+    fn add(&mut self, written: &str, value: usize, counter: &dyn TokenCounter) {
+        let cost = |text: &str| {
+            let mut out = String::new();
+            crate::scan::minify(text, &mut out);
+            out.push(',');
+            let cost = counter.count_within(&out, MOST).unwrap_or(MOST);
+            (cost, out)
+        };
+        self.times += 1;
+        self.named += cost(written).0;
+        if let Some(bare) = written.get(value..).filter(|_| value > 0) {
+            let (cost, value) = cost(bare);
+            self.bare += cost;
+            self.constant = match self.constant.take() {
+                None if self.times == 1 => Some(value),
+                same => same.filter(|constant| *constant == value),
+            };
+        }
+    }
+
+    fn over(&self, records: usize, dense: bool) -> Cost {
+        let (named, bare) = (self.named as f64, self.bare as f64);
+        let records = f64::max(records as f64, 1.0);
+        let times = self.times as f64;
+        // What an item has several of stands in a list, names and all.
+        if !dense || times > records {
+            return Cost { each: named / records, once: 0.0 };
+        }
+        let name = (named - bare) / times.max(1.0);
+        if self.constant.is_some() && times >= records {
+            return Cost { each: 0.0, once: named / times.max(1.0) };
+        }
+        Cost { each: (bare + (records - times)) / records, once: name }
+    }
 }
 
 /// What a field counts as at most: beyond, it is too dear for any page.

@@ -30,6 +30,8 @@ pub(crate) trait Stage: Sync {
 /// How items are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct How {
+    /// As the rows of a table, which names each field once.
+    pub dense: bool,
     /// Without white space between tokens.
     pub minified: bool,
     /// With these fields only.
@@ -55,6 +57,8 @@ pub(crate) struct Case<'a> {
     pub tokens: usize,
     /// What counts them.
     pub counter: &'a dyn TokenCounter,
+    /// Whether they are written as a table.
+    pub dense: bool,
     /// Whether fields may be given up.
     pub may_condense: bool,
     /// Whether strings may be shortened.

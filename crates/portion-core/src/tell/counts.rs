@@ -1,120 +1,90 @@
-//! Counts of what is written alike.
+//! The values of a field with how often each comes, in words.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::fmt::Write as _;
 
-use super::telling::{Telling, quoted};
+use super::field::Gathered;
+use super::tally::{Held, Tally};
+use crate::scan::decoded;
 
-/// Counts of a few kinds, in the order of their first appearance.
-#[derive(Default)]
-pub(super) struct Few<'a>(Vec<(&'a str, usize)>);
+/// Different values up to which a field is a category.
+pub(super) const CATEGORY: usize = 20;
+/// Values told of a category.
+const VALUES: usize = 10;
+/// Values told of a field that is more than a category, or nearly one.
+pub(super) const COMMONEST: usize = 4;
+/// Characters of a value that is quoted.
+const QUOTED: usize = 60;
 
-impl<'a> Few<'a> {
-    /// Kinds that are counted.
-    const MOST: usize = 64;
+/// `CA=1200, NV=12, +3 more`
+pub(super) fn category(field: &Gathered, text: &str) -> Option<String> {
+    let distinct = field.distinct()?;
+    if distinct <= CATEGORY {
+        return counts(field, text, VALUES);
+    }
+    // Where all are about as common as each other, none is worth telling.
+    let commonest = values(field, text)?.first()?.1;
+    let stands_out = commonest * distinct >= field.present() * 2;
+    let counts = stands_out.then(|| counts(field, text, COMMONEST)).flatten()?;
+    Some(format!("{distinct} distinct: {counts}"))
+}
 
-    /// Counts one, and says how many it makes; 0 where it is not counted.
-    pub(super) fn add(&mut self, said: &'a str) -> usize {
-        if let Some((_, count)) = self.0.iter_mut().find(|(known, _)| *known == said) {
-            *count += 1;
-            *count
-        } else if self.0.len() < Self::MOST {
-            self.0.push((said, 1));
-            1
-        } else {
-            0
+/// The commonest values with their counts, where some come more than once.
+pub(super) fn counts(field: &Gathered, text: &str, most: usize) -> Option<String> {
+    let values = values(field, text)?;
+    if values.len() > 1 && values.len() >= field.present() {
+        return None;
+    }
+    let once = values.iter().filter(|(_, count)| *count == 1).count();
+    let several = values.len() - once;
+    // What comes once each is named where it is little.
+    let shown = if once > 2 { several.min(most) } else { values.len().min(most) };
+    let told: Vec<String> =
+        values.iter().take(shown).map(|(value, count)| format!("{value}={count}")).collect();
+    let mut words = told.join(", ");
+    if shown < values.len() {
+        let each = if shown == several { " (1 each)" } else { "" };
+        let _ = write!(words, ", +{} more{each}", values.len() - shown);
+    }
+    Some(words)
+}
+
+/// All values with their counts, the commonest first, then by value; `None` where they are too many or too long.
+pub(super) fn values(field: &Gathered, text: &str) -> Option<Vec<(String, usize)>> {
+    let Tally::Few(few) = &field.tally else { return None };
+    let mut held: Vec<Held> = few.values().copied().collect();
+    held.sort_by_key(|held| (usize::MAX - held.count, held.at.start));
+    let mut values = Vec::with_capacity(held.len() + 2);
+    for Held { count, at } in held {
+        let value = plain(at.of(text));
+        if value.chars().count() > QUOTED {
+            return None;
         }
+        values.push((value, count));
     }
-
-    pub(super) fn all(self) -> Vec<(&'a str, usize)> {
-        self.0
-    }
-
-    /// The most frequent, those first that came first where they are alike.
-    pub(super) fn most(mut self, most: usize) -> Vec<(&'a str, usize)> {
-        self.0.sort_by_key(|(_, count)| Reverse(*count));
-        self.0.truncate(most);
-        self.0
-    }
+    let bools = [("true", field.trues), ("false", field.falses)];
+    values.extend(bools.into_iter().filter(|(_, n)| *n > 0).map(|(word, n)| (word.to_owned(), n)));
+    values.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| by_value(&a.0, &b.0)));
+    Some(values)
 }
 
-/// Counts of many kinds. Those that come after very many others are not counted, and never told.
-#[derive(Default)]
-pub(super) struct Many {
-    counts: HashMap<Box<[u8]>, (usize, usize)>,
-    masked: Vec<u8>,
+/// A value as it is told: in quotes where it could be read as something else.
+pub(super) fn plain(json: &str) -> String {
+    if !json.starts_with('"') {
+        return json.to_owned();
+    }
+    let text = decoded(json);
+    let literal = matches!(text.as_str(), "" | "true" | "false" | "null") || text.parse::<f64>().is_ok();
+    let broken = text.trim().len() < text.len() || text.contains(['=', ',', ';', '\'', '\n']);
+    if literal || broken { format!("'{}'", text.replace('\'', "''")) } else { text }
 }
 
-/// How many of them are told.
-const COMMON: usize = 3;
-/// Bytes of a line by which it is told from others.
-const MESSAGE: usize = 96;
-
-impl Many {
-    /// Kinds that are counted.
-    const MOST: usize = 2048;
-
-    pub(super) fn add(&mut self, said: &[u8]) {
-        let order = self.counts.len();
-        if let Some((count, _)) = self.counts.get_mut(said) {
-            *count += 1;
-        } else if order < Self::MOST {
-            self.counts.insert(said.into(), (1, order));
-        }
-    }
-
-    /// The same for the beginning of a line of which the numbers do not matter.
-    pub(super) fn add_masked(&mut self, line: &str) {
-        let mut masked = std::mem::take(&mut self.masked);
-        mask(line, &mut masked);
-        self.add(&masked);
-        self.masked = masked;
-    }
-
-    /// The most frequent that occur so often, those first that came first where they are alike.
-    fn most(self, least: usize) -> Vec<(String, usize)> {
-        let enough = |(said, (count, _)): &(Box<[u8]>, (usize, usize))| {
-            *count >= least && said.iter().any(|b| b.is_ascii_alphabetic() || !b.is_ascii())
-        };
-        let mut all: Vec<_> = self.counts.into_iter().filter(enough).collect();
-        all.sort_unstable_by_key(|(_, (count, order))| (Reverse(*count), *order));
-        let told = all.into_iter().take(COMMON);
-        told.map(|(said, (count, _))| (String::from_utf8_lossy(&said).into_owned(), count)).collect()
-    }
-}
-
-/// Says which are common, with their counts, as many as there is room for.
-pub(super) fn say_common(key: &str, counts: Many, least: usize, telling: &mut Telling) {
-    let told = counts.most(least).into_iter();
-    let mut told: Vec<_> =
-        told.map(|(said, count)| format!("{count} × {}", quoted(&said, MESSAGE))).collect();
-    while !told.is_empty() && !telling.say(key, told.as_slice()) {
-        told.pop();
-    }
-}
-
-/// The beginning of a message with `#` for each run of letters, digits and signs of numbers that has a digit in it.
-fn mask(message: &str, masked: &mut Vec<u8>) {
-    masked.clear();
-    let near = &message[..message.floor_char_boundary(MESSAGE)];
-    // Where the present word begins, until a digit was found in it.
-    let (mut word, mut is_number) = (0, false);
-    for b in near.as_bytes() {
-        if !(b.is_ascii_alphanumeric()
-            || !b.is_ascii()
-            || matches!(b, b'_' | b'-' | b'.' | b':' | b'/' | b'+'))
-        {
-            // Columns are as wide as their numbers are long.
-            if *b != b' ' || masked.last() != Some(&b' ') {
-                masked.push(*b);
-            }
-            (word, is_number) = (masked.len(), false);
-        } else if b.is_ascii_digit() && !is_number {
-            masked.truncate(word);
-            masked.push(b'#');
-            is_number = true;
-        } else if !is_number {
-            masked.push(*b);
-        }
+/// Numbers by size before all else by its letters.
+fn by_value(a: &str, b: &str) -> Ordering {
+    match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(x), Ok(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => Ordering::Less,
+        (Err(_), Ok(_)) => Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
     }
 }

@@ -6,6 +6,7 @@
 
 mod error;
 mod order;
+mod rank;
 mod request;
 mod resolve;
 mod section;
@@ -16,9 +17,10 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 pub use error::ViewError;
+pub use rank::rank;
 pub use request::{CONTROLS, Request};
-pub(crate) use resolve::list_field_names;
 pub use resolve::{Asked, resolve};
+pub(crate) use resolve::{list_field_names, wanted};
 pub(crate) use section::{core, sections};
 
 use crate::cursor::ViewId;
@@ -86,6 +88,8 @@ pub(crate) struct Order {
     pub spec: String,
     /// Indices of items.
     pub ranks: Arc<[u32]>,
+    /// Set where records are ranked, and shown whole: how many of them are shown before others may be.
+    pub ranked: Option<u32>,
 }
 
 /// A stretch of a text.
@@ -138,9 +142,22 @@ impl View {
         }
     }
 
+    /// Whether the bytes of what it looks at are those of the payload, which a raw reply is told by.
+    pub(crate) fn tells_bytes(&self) -> bool {
+        match &self.target {
+            Target::Everything => true,
+            Target::Node(node) => node.source.len() == node.subject.text.len(),
+        }
+    }
+
     /// Whether it was asked for so explicitly that it may cost up to the hard cap.
     pub(crate) fn is_explicit(&self) -> bool {
         self.limit.is_some() || self.wanted == Wanted::All || self.window.is_some_and(|window| window.lines)
+    }
+
+    /// How many records are shown before others may be, where they are ranked.
+    pub(crate) fn ranked(&self) -> Option<u32> {
+        self.order.as_ref().and_then(|order| order.ranked)
     }
 
     /// The view under the name of its canonical form.

@@ -40,7 +40,8 @@ pub(super) fn order(subject: &Subject, spec: &str) -> Result<Order, ViewError> {
     }
     keys.sort_by(|(a, _), (b, _)| compare(a, b, descending));
     let ranks = keys.into_iter().map(|(_, index)| index).collect();
-    Ok(Order { spec: format!("{field} {}", if descending { "desc" } else { "asc" }), ranks })
+    let spec = format!("{field} {}", if descending { "desc" } else { "asc" });
+    Ok(Order { spec, ranks, ranked: None })
 }
 
 /// What a `sort` says.

@@ -26,13 +26,15 @@ pub struct Asked {
     pub(crate) count: Option<u32>,
     /// Whether nothing was asked but the payload.
     pub(crate) plain: bool,
+    /// The same, but for how much the reply may cost.
+    pub(crate) bare: bool,
 }
 
 impl Asked {
     /// What a plain call asks for: the payload, as best fits.
     pub fn plain(policy: &Policy) -> Self {
         let (view, from) = (View::root(), Position::default());
-        Self { view, from, tokens: policy.reply_target, count: None, plain: true }
+        Self { view, from, tokens: policy.reply_target, count: None, plain: true, bare: true }
     }
 }
 
@@ -119,7 +121,8 @@ pub fn resolve(
         }
         None => policy.reply_target,
     };
-    Ok(Asked { view, from, tokens, count, plain: false })
+    let bare = base.is_none() && Request { max_tokens: None, ..request.clone() }.is_plain();
+    Ok(Asked { view, from, tokens, count, plain: false, bare })
 }
 
 /// The beginning of a view.
@@ -235,7 +238,8 @@ fn jump(
     })
 }
 
-fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wanted, ViewError> {
+/// The fields that are named, every one of which some record has.
+pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wanted, ViewError> {
     let fields = Fields::parse(names);
     if matches!(names.trim(), "all" | "*") {
         return Ok(Wanted::All);

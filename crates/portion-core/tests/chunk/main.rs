@@ -4,9 +4,14 @@ use portion_core::chunk::{Limits, chunker_for, cut};
 use portion_core::tokens::TokenCounter;
 
 mod kinds;
+mod languages;
 mod laws;
+mod markup;
 mod outline;
+mod records;
 mod rules;
+mod sentences;
+mod traces;
 
 /// A token per so many characters, begun ones included: limits that a reader of a test can count.
 struct Chars(usize);

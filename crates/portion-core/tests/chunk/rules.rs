@@ -13,7 +13,7 @@ fn check_lines(kind: &str, limit: usize, lines: usize, expect: &str) {
     assert_eq!(chunks(&text, &limits).join("¦"), expect);
 }
 
-fn check(kind: &str, limit: usize, expect: &str) {
+pub(super) fn check(kind: &str, limit: usize, expect: &str) {
     check_lines(kind, limit, 200, expect);
 }
 
@@ -173,7 +173,7 @@ fn words_are_cut_between_then_graphemes() {
 fn a_chunk_ends_before_a_section_if_it_is_full_enough() {
     check(
         "markdown",
-        100,
+        92,
         "# One\n\nSome text here, about this and that, and something more for good measure.\n\n\
          ¦# Two\n\nShort.\n\n## Deep\n\nAlso short.\n\n¦# Three\n\nThe text under the third heading is a bit longer than that.\n",
     );
@@ -266,7 +266,7 @@ fn methods_of_a_large_class_stay_whole() {
 
 #[test]
 fn indented_lines_stay_with_their_key() {
-    check("lines", 40, "one:\n  a: 1\n  b: 2\ntwo:\n  a: 1\n¦three:\n  a: 1\n  b: 2\n  c: 3\n");
+    check("config", 40, "one:\n  a: 1\n  b: 2\ntwo:\n  a: 1\n¦three:\n  a: 1\n  b: 2\n  c: 3\n");
 }
 
 /// Refuses to look at more than so many lines at once: counting is what costs.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::Policy;
+use portion_core::policy::{Policy, Rows};
 use portion_core::render::{Body, Context, Portion, follow};
 use portion_core::render::{First, first};
 use portion_core::snapshot::{Snapshot, capture};
@@ -20,24 +20,27 @@ use material::{booking, bookings, log, paper};
 
 /// Compares the first reply to a call, and the next one, with the file of that name.
 fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
-    let policy = Policy::default();
+    check_under(name, parts, controls, &Policy::default());
+}
+
+fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)], policy: &Policy) {
     let block = |(address, content): &(&str, Content)| Block::new(*address, content.clone());
     let blocks = parts.iter().map(block).collect();
     let snapshot = capture(Payload { blocks, ..Payload::default() });
     let mut request = Request::default();
     let mut told = String::from("call");
     for (control, json) in controls {
-        request.take(control, json, &policy).expect("a control");
+        request.take(control, json, policy).expect("a control");
         let _ = write!(told, " {control}={json}");
     }
     told.push('\n');
-    let asked = resolve(&snapshot, None, &request, &policy).expect("it is there");
+    let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
     match render(&snapshot, &asked, &policy, first) {
         First::Untouched => told.push_str("untouched\n"),
         First::Portion(portion) => {
             show(&portion, &mut told);
             if let Some(next) = next(&portion) {
-                let asked = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), &policy);
+                let asked = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), policy);
                 told.push_str("\ncall cursor=nextCursor\n");
                 let portion = render(&snapshot, &asked.expect("it goes on"), &policy, follow);
                 show(&portion, &mut told);
@@ -71,7 +74,14 @@ fn render<T>(
     render(
         snapshot,
         asked,
-        &Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None },
+        &Context {
+            policy,
+            counter,
+            mint: &mint,
+            read_tool: "portion_read",
+            query_tool: None,
+            read_uri: None,
+        },
     )
 }
 
@@ -129,6 +139,24 @@ fn text(text: String) -> Content {
 #[test]
 fn page() {
     check("page", &[(TEXT, text(bookings(60)))], &[]);
+}
+
+#[test]
+fn page_of_rows() {
+    let policy = Policy { rows: Rows::Auto, ..Policy::default() };
+    check_under("page_rows", &[(TEXT, text(bookings(60)))], &[], &policy);
+}
+
+#[test]
+fn lean_page() {
+    check_under("page_lean", &[(TEXT, text(bookings(60)))], &[], &Policy::default().lean());
+}
+
+#[test]
+fn lean_twin() {
+    let json = format!("{{\"result\":{}}}", bookings(60));
+    let parts = [(TEXT, text(bookings(60))), ("/structuredContent", Content::Structured(json))];
+    check_under("twin_lean", &parts, &[], &Policy::default().lean());
 }
 
 #[test]

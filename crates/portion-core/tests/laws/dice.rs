@@ -32,6 +32,11 @@ impl Dice {
         self.below(times) == 0
     }
 
+    /// A choice that leaves all others of this seed as they are; another for every `turn`.
+    pub(crate) fn aside<T: Copy>(&self, turn: u64, all: &[T]) -> T {
+        Self(self.0 ^ (turn + 1).wrapping_mul(0x5851_f42d_4c95_7f2d)).pick(all)
+    }
+
     pub(crate) fn pick<T: Copy>(&mut self, all: &[T]) -> T {
         all[self.below(all.len())]
     }

@@ -84,6 +84,20 @@ impl Json {
         self.all(&step.replace("~1", "/").replace("~0", "~")).find_map(|value| value.at(rest))
     }
 
+    /// The same with the members of objects in the order of their names, which says nothing in JSON.
+    pub(crate) fn sorted(mut self) -> Self {
+        match &mut self {
+            Self::Array(items) => *items = std::mem::take(items).into_iter().map(Self::sorted).collect(),
+            Self::Object(members) => {
+                let own = std::mem::take(members).into_iter();
+                *members = own.map(|(key, value)| (key, value.sorted())).collect();
+                members.sort_by(|(a, _), (b, _)| a.cmp(b));
+            }
+            Self::Word(_) | Self::Text(_) => {}
+        }
+        self
+    }
+
     /// Whether this is what may be left of `whole`: members and items missing, strings shortened, nothing else.
     pub(crate) fn is_left_of(&self, whole: &Self) -> bool {
         match (self, whole) {

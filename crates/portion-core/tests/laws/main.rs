@@ -12,6 +12,7 @@ mod payloads;
 mod plain;
 mod replies;
 mod requests;
+mod rows;
 mod session;
 
 use proptest::prelude::ProptestConfig;

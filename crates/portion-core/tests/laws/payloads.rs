@@ -71,7 +71,14 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
-    Payload { blocks, invalid_utf8, lone_surrogates, text_only: dice.once_in(6), frame: framed * 10, answer: None }
+    Payload {
+        blocks,
+        invalid_utf8,
+        lone_surrogates,
+        text_only: dice.once_in(6),
+        frame: framed * 10,
+        answer: None,
+    }
 }
 
 /// An image, or an embedded blob, of this base64 text.
@@ -128,8 +135,27 @@ pub(crate) fn list(dice: &mut Dice) -> String {
             Json::Object((0..len.max(8)).map(|i| entry(dice, i)).collect())
         }),
         4 => written(dice, &|dice| Json::Array((0..len).map(|_| value(dice, 2)).collect())),
-        _ => written(dice, &|dice| Json::Array((0..len).map(|i| record(dice, i)).collect())),
+        _ => written(dice, &|dice| {
+            let items = (0..len).map(|i| record(dice, i)).collect();
+            Json::Array(some_alike(dice, items))
+        }),
     }
+}
+
+/// What of a list could be a table, or all of it.
+fn some_alike(dice: &Dice, items: Vec<Json>) -> Vec<Json> {
+    if dice.aside(0, &[true, false]) { alike(items) } else { items }
+}
+
+/// The records of a list that name no field twice.
+pub(crate) fn alike(mut items: Vec<Json>) -> Vec<Json> {
+    let once = |members: &[(String, Json)]| {
+        let mut keys: Vec<&String> = members.iter().map(|(key, _)| key).collect();
+        keys.sort_unstable();
+        keys.is_sorted_by(|a, b| a < b)
+    };
+    items.retain(|item| matches!(item, Json::Object(members) if once(members)));
+    items
 }
 
 fn length(dice: &mut Dice) -> usize {
@@ -144,7 +170,8 @@ pub(crate) fn enveloped(dice: &mut Dice) -> String {
         if dice.once_in(3) {
             return table(dice, len);
         }
-        let items = Json::Array((0..len).map(|i| record(dice, i)).collect());
+        let items = (0..len).map(|i| record(dice, i)).collect();
+        let items = Json::Array(some_alike(dice, items));
         let mut inner = around(dice, "items", items);
         if dice.once_in(2) {
             inner = around(dice, dice_name(len), inner);

@@ -1,6 +1,6 @@
 //! Requests and limits at random.
 
-use portion_core::policy::Policy;
+use portion_core::policy::{Fill, Policy, Rows, Strategy};
 use portion_core::scan::quote;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
@@ -30,6 +30,9 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         chunk_size: dice.pick(&[100, 500, 2_000]),
         chunk_lines: dice.pick(&[1, 20, 200]),
         warn_at: 0.8,
+        rows: dice.aside(0, &[Rows::Objects, Rows::Auto]),
+        strategy: dice.aside(1, &[Strategy::Auto, Strategy::Ranked, Strategy::Plain]),
+        fill: dice.aside(2, &[Fill::Stop, Fill::Skip, Fill::Value]),
     };
     policy.validate().expect("limits that can be");
     policy

@@ -7,10 +7,11 @@ use portion_core::render::{self, Body, Context, First, Piece, Portion};
 use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
 use portion_core::tokens::TokenCounter;
-use portion_core::view::{Asked, Request, View, ViewError, resolve};
+use portion_core::view::{Asked, Request, View, ViewError, rank, resolve};
 use serde_json::Value;
 
 use super::json::Json;
+use super::rows;
 
 /// Wire bytes that are neither text nor notice: the JSON-RPC envelope.
 const ENVELOPE: usize = 256;
@@ -43,6 +44,7 @@ impl Session {
     /// A call with these controls; `None` where the payload passes untouched.
     pub(crate) fn call(&self, request: &Request) -> Result<Option<Reply>, ViewError> {
         let asked = resolve(&self.snapshot, None, request, &self.policy)?;
+        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
         let first = self.render(&asked, render::first);
         let again = self.render(&asked, render::first);
         assert_eq!(format!("{first:?}"), format!("{again:?}"), "not repeatable");
@@ -94,7 +96,14 @@ impl Session {
             Some(keyring().sign(&pointer, &Scope::of("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);
-        let cx = Context { policy, counter, mint: &mint, read_tool: "portion_read", read_uri: self.read_uri };
+        let cx = Context {
+            policy,
+            counter,
+            mint: &mint,
+            read_tool: "portion_read",
+            query_tool: None,
+            read_uri: self.read_uri,
+        };
         render(&self.snapshot, asked, &cx)
     }
 
@@ -187,11 +196,15 @@ impl Session {
                 continue;
             }
             assert_valid(text);
+            let table = rows::expanded(text, subject).filter(|_| reply.notice["meta"]["rows"] == "dense");
+            let ordered = |json: Json| if table.is_some() { json.sorted() } else { json };
+            let text = table.as_ref().unwrap_or(text);
             // Past its end a list of nothing may be all that fits.
             if matches!(text.as_str(), "[]" | "{}") && reply.notice["meta"]["served"] == 0 {
                 continue;
             }
             if let (Some(whole), Some(left)) = (Json::parse(&subject.text), Json::parse(text)) {
+                let (whole, left) = (ordered(whole), ordered(left));
                 assert!(asked_so || left.is_left_of(&whole), "values changed: {text}");
                 assert!(asked_so || left == whole || reply.tells_of_more(), "silent: {reply:?}");
             }

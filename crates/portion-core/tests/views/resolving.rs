@@ -24,7 +24,14 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewErr
         Some(keyring.sign(&pointer, &Scope::of("")))
     };
     let counter = Tokenizer::Chars4.counter();
-    let cx = Context { policy: &policy, counter, mint: &mint, read_tool: "portion_read", read_uri: None };
+    let cx = Context {
+        policy: &policy,
+        counter,
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
     let shown = match first(&snapshot, &asked, &cx) {
         First::Untouched => text.to_owned(),
         First::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),

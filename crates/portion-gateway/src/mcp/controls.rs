@@ -7,6 +7,7 @@ use portion_core::view::{CONTROLS, Request, ViewError};
 
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
+use crate::call::{Ask, Fault};
 
 /// Arguments nested deeper than this are compared as they were written, not by their sorted keys.
 const SORTED_DEPTH: usize = 32;
@@ -59,6 +60,63 @@ pub(super) fn read(text: &str, arguments: Span, policy: &Policy) -> Result<Reque
     }
     let mut nothing = Splice::new(text);
     split(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
+}
+
+/// Reads the arguments of `portion_query`: how its answer is wanted, and the question.
+///
+/// # Errors
+/// What is wrong with an argument, or that there is no question or more than one.
+pub(super) fn query(text: &str, arguments: Span, policy: &Policy) -> Result<(Request, Ask), Fault> {
+    let (mut request, mut sql, mut pattern) = (Request::default(), None, None);
+    let (mut params, mut context) = (Vec::new(), None);
+    for Member { key, value } in walk::members(text, arguments) {
+        let (name, json) = (decoded(key.of(text)), value.of(text));
+        match (name.as_str(), walk::kind(text, value)) {
+            (_, Kind::Null) => {}
+            ("sql", Kind::String) => sql = Some(decoded(json)),
+            // What is looked for may look like a number.
+            ("find", Kind::String) => pattern = Some(decoded(json)),
+            ("find", Kind::Number | Kind::Bool) => pattern = Some(json.to_owned()),
+            ("sql" | "find", _) => return Err(wrong(&format!("{name} is no text"))),
+            ("params", Kind::Object) => {
+                let given = walk::members(text, value).into_iter();
+                params = given.map(|m| (decoded(m.key.of(text)), m.value.of(text).to_owned())).collect();
+            }
+            ("params", _) => return Err(wrong("params is no object of names and values")),
+            ("context", _) => {
+                let lines = decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MOST_CONTEXT);
+                context = Some(lines.ok_or_else(|| wrong("context is no number of lines from 0 to 100"))?);
+            }
+            _ => {
+                if !request.take(&name, json, policy)? {
+                    let name = name.chars().take(64).collect::<String>();
+                    return Err(wrong(&format!("there is no argument {name}")));
+                }
+            }
+        }
+    }
+    request.check()?;
+    let ask = match (sql, pattern) {
+        (Some(sql), None) => Ask::Sql { sql, params },
+        (None, Some(pattern)) => Ask::Find { pattern, context, fields: request.fields.take() },
+        (None, None) => return Err(wrong("there is no question")),
+        (Some(_), Some(_)) => return Err(wrong("there are two questions")),
+    };
+    Ok((request, ask))
+}
+
+/// Lines around a match that can be asked for.
+const MOST_CONTEXT: u32 = 100;
+
+fn wrong(why: &str) -> Fault {
+    let advice = "give a cursor and one of them: sql, a SELECT over items (or lines, of text), or find, a text \
+                  or a /regex/; limit, fields, params and context are optional";
+    Fault::new("query_invalid", why.to_owned(), advice.to_owned())
+}
+
+/// A scalar, whether it came as a string or bare.
+fn decoded_scalar(json: &str) -> String {
+    if Kind::of(json) == Kind::String { decoded(json) } else { json.to_owned() }
 }
 
 fn is_control(text: &str, member: &Member) -> bool {

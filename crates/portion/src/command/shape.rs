@@ -12,7 +12,8 @@ use portion_core::render::{self, Context, First, Portion};
 use portion_core::scan::quote;
 use portion_core::snapshot::{Form, Layout, Snapshot, capture};
 use portion_core::tokens::{TokenCounter, approximate};
-use portion_core::view::{Request, ViewError, resolve};
+use portion_core::view::{Request, ViewError, rank, resolve};
+use portion_gateway::call::{Ask, Fault};
 use portion_gateway::terms::Terms;
 use thiserror::Error;
 
@@ -24,6 +25,8 @@ Examples:
   portion shape --explain big.json
   portion shape big.json --fields id,price.total --sort 'price.total desc'
   portion shape server.log --start-line -20
+  portion shape big.json --sql 'SELECT status, count(*) FROM items GROUP BY status'
+  portion shape server.log --find 'connection refused'
 
 The cursors shown lead nowhere: they are there because they are part of what a reply costs.";
 
@@ -37,9 +40,26 @@ pub(crate) struct Options {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
+    question: Question,
+    #[command(flatten)]
     controls: Controls,
     #[command(flatten)]
     limits: Limits,
+}
+
+/// What can be asked about it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Questions")]
+struct Question {
+    /// Answer a SELECT over its records (table items), or over the lines of a text
+    #[arg(long, value_name = "SELECT", conflicts_with = "find")]
+    sql: Option<String>,
+    /// Find a text, or a /regex/
+    #[arg(long, value_name = "TEXT")]
+    find: Option<String>,
+    /// Lines to show around each match
+    #[arg(long, value_name = "LINES", requires = "find")]
+    context: Option<u32>,
 }
 
 /// What a caller can ask for.
@@ -91,6 +111,8 @@ enum ShapeError {
     Unreadable { file: String, why: std::io::Error },
     #[error("{}: {source}; {}", .source.code(), .source.advice())]
     Request { source: ViewError },
+    #[error("{}: {}; {}", .0.code, .0.message, .0.advice)]
+    Question(Fault),
 }
 
 impl From<ViewError> for ShapeError {
@@ -113,15 +135,28 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let content = Content::Text(text.into_owned());
     let block = Block::new("/content/0/text", content);
     let snapshot = capture(Payload { blocks: vec![block], invalid_utf8, ..Payload::default() });
-    let request = options.controls.request(policy)?;
+    let mut request = options.controls.request(policy)?;
+    let answer = options.question.answer(&snapshot, &mut request, policy)?;
+    let snapshot = answer.unwrap_or(snapshot);
     let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
+    let asked = rank(&snapshot, asked, policy, *counter);
     // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
     let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::of("shape"));
     let mint = |position: Position| {
         Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
     };
-    let cx = Context { policy, counter: *counter, mint: &mint, read_tool: "portion_read", read_uri: None };
-    let reply = render::first(&snapshot, &asked, &cx);
+    let cx = Context {
+        policy,
+        counter: *counter,
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
+    let reply = match snapshot.answer() {
+        Some(_) => First::Portion(render::follow(&snapshot, &asked, &cx)),
+        None => render::first(&snapshot, &asked, &cx),
+    };
     if options.explain {
         explain(&snapshot, &reply, policy, *counter, asked.tokens);
     }
@@ -200,6 +235,30 @@ fn taken_for(snapshot: &Snapshot) -> String {
         }
         Form::Object(members) => format!("an object of {} members", members.len()),
         Form::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
+    }
+}
+
+impl Question {
+    /// The answer to what is asked about a part of the file, as a snapshot of its own; what is left of the request is
+    /// about that.
+    fn answer(
+        &self,
+        snapshot: &Snapshot,
+        request: &mut Request,
+        policy: &Policy,
+    ) -> Result<Option<Snapshot>, ShapeError> {
+        let ask = match (&self.sql, &self.find) {
+            (Some(sql), _) => Ask::Sql { sql: sql.clone(), params: Vec::new() },
+            (None, Some(pattern)) => {
+                let (pattern, fields) = (pattern.clone(), request.fields.take());
+                Ask::Find { pattern, context: self.context, fields }
+            }
+            (None, None) => return Ok(None),
+        };
+        let (path, section) = (request.path.take(), request.section.take());
+        let place = Request { path, section, ..Request::default() };
+        let view = resolve(snapshot, None, &place, policy)?.view;
+        ask.answer(snapshot, &view).map(capture).map(Some).map_err(ShapeError::Question)
     }
 }
 

@@ -29,6 +29,11 @@ fn of_decisions_are_real() -> Outcome {
     run("docs/how-it-decides.md")
 }
 
+#[test]
+fn of_questions_are_real() -> Outcome {
+    run("docs/queries.md")
+}
+
 fn run(file: &str) -> Outcome {
     let directory = samples(file)?;
     let mut expect = String::new();

@@ -117,7 +117,7 @@ fn replies_list_every_code() -> Outcome {
         .filter(|code| is_code(code))
         .collect();
     let mut raised = BTreeSet::new();
-    for directory in ["crates/portion-core/src", "crates/portion-gateway/src"] {
+    for directory in ["crates/portion-core/src", "crates/portion-sql/src", "crates/portion-gateway/src"] {
         codes_under(&repository(directory), &mut raised)?;
     }
     assert!(raised.len() > 10, "{raised:?}");
@@ -126,7 +126,8 @@ fn replies_list_every_code() -> Outcome {
 }
 
 /// Endings by which a code is known in the source; the others are told by where they stand.
-const ENDINGS: [&str; 6] = ["_invalid", "_expired", "_unknown", "_too_large", "_conflict", "_unavailable"];
+const ENDINGS: [&str; 7] =
+    ["_invalid", "_expired", "_unknown", "_too_large", "_too_costly", "_conflict", "_unavailable"];
 
 fn is_code(word: &str) -> bool {
     let is_name = word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');

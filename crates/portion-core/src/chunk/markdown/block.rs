@@ -21,8 +21,12 @@ pub(super) enum Kind {
     /// The line between the head and the body of a table.
     Delimiter,
     Quote,
-    /// Front matter, or the inside of a comment.
+    /// Front matter, or the inside of a comment or of `<pre>`.
     Hidden,
+    /// A line of a block that begins with the tag of an element.
+    Html,
+    /// An end tag with which a line begins, be it of a block above blank lines.
+    HtmlEnd,
     Text,
 }
 
@@ -33,6 +37,59 @@ enum Front {
     Past,
 }
 
+/// What goes on over blank lines up to its end.
+const ISLANDS: &[(&str, &str)] =
+    &[("<!--", "-->"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
+/// Elements that begin a block of HTML.
+const HTML: &[&str] = &[
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "caption",
+    "center",
+    "dd",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "head",
+    "header",
+    "hr",
+    "html",
+    "iframe",
+    "li",
+    "main",
+    "nav",
+    "ol",
+    "p",
+    "pre",
+    "script",
+    "section",
+    "style",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+];
 /// Bytes within which front matter must end; else its first line is a thematic break.
 const FRONT: usize = 8 * 1024;
 
@@ -41,7 +98,10 @@ const FRONT: usize = 8 * 1024;
 pub(super) struct Blocks {
     /// The sign and the length of the open fence.
     pub(super) fence: Option<(u8, usize)>,
-    comment: bool,
+    /// What ends the comment or the element that is open.
+    island: Option<&'static str>,
+    /// Whether the line above is one of HTML.
+    html: bool,
     front: Front,
 }
 
@@ -50,14 +110,15 @@ impl Blocks {
     pub(super) fn at_start(text: &str) -> Self {
         Self {
             fence: None,
-            comment: false,
+            island: None,
+            html: false,
             front: if has_front_matter(text) { Front::Ahead } else { Front::Past },
         }
     }
 
     /// Somewhere in a text, in this fence if in any.
     pub(super) fn amid(fence: Option<(u8, usize)>) -> Self {
-        Self { fence, comment: false, front: Front::Past }
+        Self { fence, island: None, html: false, front: Front::Past }
     }
 
     /// Whether the next line is inside a fence, or ends one.
@@ -85,17 +146,33 @@ impl Blocks {
             self.fence = self.fence.filter(|_| !closed);
             return if closed { Kind::FenceEnd } else { Kind::Fenced };
         }
-        if self.comment {
-            self.comment = !line.contains("-->");
+        if let Some(end) = self.island {
+            self.island = Some(end).filter(|end| !line.contains(end));
             return Kind::Hidden;
         }
         if let Some((sign, length, _)) = fence(line) {
             self.fence = Some((sign, length));
             return Kind::FenceOpen;
         }
-        self.comment = line.rfind("<!--").is_some_and(|open| !line[open..].contains("-->"));
-        plain(line, said)
+        self.island = ISLANDS
+            .iter()
+            .filter(|(open, _)| *open == "<!--" || said.starts_with(open))
+            .find_map(|(open, end)| line.rfind(open).filter(|at| !line[*at..].contains(end)).and(Some(*end)));
+        self.html = !said.is_empty() && (self.html || begins_html(said));
+        match self.html {
+            true if said.starts_with("</") => Kind::HtmlEnd,
+            true => Kind::Html,
+            false => plain(line, said),
+        }
     }
+}
+
+/// Whether a line begins a block of HTML, which a blank line ends.
+fn begins_html(said: &str) -> bool {
+    let Some(rest) = said.strip_prefix('<') else { return false };
+    let name = rest.strip_prefix('/').unwrap_or(rest);
+    let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
+    HTML.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// Whether a text begins with a block between `---` and `---`, its first line not blank.

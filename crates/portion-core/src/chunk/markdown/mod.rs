@@ -72,6 +72,8 @@ struct Reader {
     marker: Marker,
     /// What the last line of content was.
     above: Option<Kind>,
+    /// How far the last line of content is indented.
+    indent: usize,
     in_list: bool,
     /// Whether the last line of content announces what follows it: `such as:`.
     announces: bool,
@@ -112,19 +114,25 @@ impl Reader {
         self.in_list |= kind == Kind::Item;
         self.announces = kind == Kind::Text && line.text.trim_end().ends_with([':', '：']);
         self.above = Some(kind);
+        self.indent = line.indent();
     }
 
     fn rank(&self, kind: Kind, above: Kind, line: &Line, next: Kind) -> Option<Rank> {
         let after_gap = self.marker.after_gap();
         let after_heading = matches!(above, Kind::Heading(_) | Kind::Underline(_));
-        let nested = Rank::part(1 + line.indent() / ITEM_INDENT);
+        let depth = 1 + line.indent() / ITEM_INDENT;
+        // The first of the nested ones stays with what it is nested in.
+        let nested = if line.indent() > self.indent { Rank::part(depth) } else { Rank::item(depth) };
         // What was announced, and what a heading heads, stays with it unless both are too large.
         let block = if after_heading || self.announces { Rank::Part(0) } else { Rank::Unit };
         match kind {
             Kind::Heading(_) if after_heading => Some(Rank::Part(0)),
             Kind::Heading(level) => Some(Rank::Section(level)),
             Kind::Fenced => (after_gap && above == Kind::Fenced).then(|| Rank::part(8 + line.indent() / 2)),
-            Kind::FenceEnd | Kind::Hidden => None,
+            Kind::FenceEnd | Kind::Hidden | Kind::HtmlEnd => None,
+            Kind::Html if !after_gap && matches!(above, Kind::Html | Kind::HtmlEnd) => {
+                line.text.trim_start().starts_with('<').then_some(Rank::part(2 + line.indent() / 2))
+            }
             Kind::Item | Kind::FenceOpen if self.in_list && line.indent() >= ITEM_INDENT => Some(nested),
             Kind::Item | Kind::FenceOpen => Some(block),
             Kind::Row | Kind::Delimiter if self.rows > 1 => (self.rows > 3).then_some(Rank::Part(1)),

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 /// The name under which our reading tool is listed, unless it is renamed.
 pub const READ_TOOL: &str = "portion_read";
+/// The name under which our querying tool is listed, unless it is renamed.
+pub const QUERY_TOOL: &str = "portion_query";
 /// The name under which the tool that describes others is listed, unless it is renamed.
 pub const DESCRIBE_TOOL: &str = "portion_describe";
 
@@ -15,6 +17,8 @@ pub struct Listing {
     pub style: Style,
     /// The name that our reading tool shall have.
     pub read_tool: String,
+    /// The name that our querying tool shall have; `None` where it shall not be listed.
+    pub query_tool: Option<String>,
     /// The name that the tool which describes others shall have. Only [`Style::Lazy`] needs it.
     pub describe_tool: String,
 }
@@ -41,7 +45,12 @@ pub struct UnknownStyle {
 
 impl Default for Listing {
     fn default() -> Self {
-        Self { style: Style::default(), read_tool: READ_TOOL.into(), describe_tool: DESCRIBE_TOOL.into() }
+        Self {
+            style: Style::default(),
+            read_tool: READ_TOOL.into(),
+            query_tool: Some(QUERY_TOOL.into()),
+            describe_tool: DESCRIBE_TOOL.into(),
+        }
     }
 }
 

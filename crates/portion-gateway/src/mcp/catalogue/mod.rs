@@ -23,7 +23,7 @@ use portion_core::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};
-pub use listing::{DESCRIBE_TOOL, Listing, READ_TOOL, Style, UnknownStyle};
+pub use listing::{DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
 use own::Names;
 pub(super) use own::{Own, Whose};
 pub(super) use tool::Tool;
@@ -55,6 +55,11 @@ impl Catalogue {
     /// The name of the tool that reads on, as far as it is known.
     pub(super) fn read_tool(&self) -> Arc<str> {
         self.names.read_tool()
+    }
+
+    /// The name of the tool that answers questions, as far as it is known, where there is one.
+    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+        self.names.query_tool()
     }
 
     /// Learns the tools of one page of `tools/list`, shortens them, and adds ours.
@@ -93,7 +98,9 @@ impl Catalogue {
     /// The list of an upstream that has no tools of its own.
     pub(super) fn ours_alone(&mut self) -> String {
         self.forget();
-        format!("[{}]", advertise::own(Own::Read, &self.names.give_read_tool_alone()))
+        let ours = self.names.give_without_tools().iter();
+        let ours: Vec<String> = ours.map(|(own, name)| advertise::own(*own, name)).collect();
+        format!("[{}]", ours.join(","))
     }
 
     /// Forgets everything: the list has changed.

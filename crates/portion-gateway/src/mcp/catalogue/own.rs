@@ -9,6 +9,8 @@ use super::listing::{Listing, Style};
 pub(in super::super) enum Own {
     /// Reads on in a shortened result.
     Read,
+    /// Answers questions about one.
+    Query,
     /// Shows tools in full.
     Describe,
 }
@@ -35,6 +37,7 @@ type Named = (Own, Arc<str>);
 impl Names {
     pub(super) fn new(listing: &Listing) -> Self {
         let mut wished = vec![(Own::Read, listing.read_tool.as_str().into())];
+        wished.extend(listing.query_tool.as_deref().map(|name| (Own::Query, name.into())));
         if listing.style == Style::Lazy {
             wished.push((Own::Describe, listing.describe_tool.as_str().into()));
         }
@@ -53,12 +56,12 @@ impl Names {
         self.given.insert(given)
     }
 
-    /// Names the one that reads on: where an upstream has no tools, there is nothing to describe.
-    pub(super) fn give_read_tool_alone(&mut self) -> Arc<str> {
-        self.given = None;
-        let name = self.read_tool();
-        self.given = Some(vec![(Own::Read, Arc::clone(&name))]);
-        name
+    /// Names those that need no tools besides: where an upstream has none, there is nothing to describe.
+    pub(super) fn give_without_tools(&mut self) -> &[Named] {
+        self.give(|_| false);
+        let given = self.given.get_or_insert_default();
+        given.retain(|(own, _)| *own != Own::Describe);
+        given
     }
 
     pub(super) fn forget(&mut self) {
@@ -73,6 +76,12 @@ impl Names {
     pub(super) fn read_tool(&self) -> Arc<str> {
         let (_, name) = &self.given.as_ref().unwrap_or(&self.wished)[0];
         Arc::clone(name)
+    }
+
+    /// The name of the one that answers questions, where there is one.
+    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+        let named = self.given.as_ref().unwrap_or(&self.wished);
+        named.iter().find(|(own, _)| *own == Own::Query).map(|(_, name)| Arc::clone(name))
     }
 
     pub(super) fn whose(&self, name: &str) -> Whose {
@@ -103,7 +112,9 @@ mod tests {
     fn no_two_tools_have_one_name() {
         let check = |read: &str, describe: &str, taken: &[&str], expect: [&str; 2]| {
             let style = Style::Lazy;
-            let listing = Listing { style, read_tool: read.into(), describe_tool: describe.into() };
+            let query_tool = None;
+            let listing =
+                Listing { style, read_tool: read.into(), query_tool, describe_tool: describe.into() };
             let mut names = Names::new(&listing);
             assert_eq!([names.whose(read), names.whose(describe)], [Whose::Unclear; 2]);
             let given = names.give(|name| taken.contains(&name)).to_vec();
@@ -129,7 +140,7 @@ mod tests {
         full.give(|_| false);
         assert_eq!(full.whose("portion_read_7"), Whose::Theirs);
         let mut toolless = Names::new(&Listing { style: Style::Lazy, ..Listing::default() });
-        toolless.give_read_tool_alone();
+        toolless.give_without_tools();
         assert_eq!(toolless.whose("portion_describe"), Whose::Theirs);
     }
 }

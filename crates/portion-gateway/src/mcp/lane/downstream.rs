@@ -199,6 +199,17 @@ impl McpLane {
                 };
                 return Err(answer(&reply, false));
             }
+            Whose::Ours(Own::Query) => {
+                let caller = self.caller(client, None);
+                let reply = match controls::query(text, arguments, &caller.terms.policy) {
+                    Ok((request, ask)) => {
+                        let intent = Intent::Query { request: request.clone(), ask };
+                        self.replied(caller, None, &request, intent).await
+                    }
+                    Err(fault) => self.gateway.refuse(fault, &caller.terms, &Request::default(), None),
+                };
+                return Err(answer(&reply, false));
+            }
             Whose::Ours(Own::Describe) => {
                 let (id, caller) = (envelope.raw_id(text), self.caller(client, None));
                 return Err(Detour::Answer(self.describe(id, name, caller, text, arguments, modern).await));
@@ -269,14 +280,25 @@ impl McpLane {
         shape: Shape,
         request: Request,
     ) -> Reply {
-        let terms = Arc::clone(&caller.terms);
         let caller = Caller { read_uri: shape.read_uri(), ..caller };
         let intent = Intent::Follow { request: request.clone() };
+        self.replied(caller, endpoint, &request, intent).await
+    }
+
+    /// The reply to what never goes upstream, told with what is known by now of where its cursor came from.
+    async fn replied(
+        &self,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        request: &Request,
+        intent: Intent,
+    ) -> Reply {
+        let terms = Arc::clone(&caller.terms);
         let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };
-                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &terms, &request, None)
+                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &terms, request, None)
             }
             _ => reply,
         }

@@ -106,7 +106,8 @@ impl McpLane {
             (Some(client), Some(characters)) => rules.terms_for_tool(client, characters),
             _ => Arc::clone(rules.terms(client)),
         };
-        Caller { scope: self.scope, terms, read_tool: known.catalogue.read_tool(), read_uri: None }
+        let (read_tool, query_tool) = (known.catalogue.read_tool(), known.catalogue.query_tool());
+        Caller { scope: self.scope, terms, read_tool, query_tool, read_uri: None }
     }
 
     fn waiting(&self) -> MutexGuard<'_, Pending> {

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::super::super::words;
+use super::super::words;
 use super::{of_kind, within};
 
 fn text() -> impl Strategy<Value = String> {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::closing_of;
 use super::telling::{LIST, Telling, more, quoted};
-use super::text::closing_of;
 use crate::chunk::outline::headings;
 
 /// Characters of a title.

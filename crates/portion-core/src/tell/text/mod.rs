@@ -1,12 +1,21 @@
 //! What is told of a text, by its kind.
 
+mod code;
+mod counts;
+mod document;
+mod headings;
+mod log;
+mod prose;
+mod table;
+mod telling;
+mod words;
+
 use serde_json::{Map, Value};
 
-use super::counts::{self, Many};
-use super::telling::{Telling, closing, quoted};
-use super::{code, document, headings, log, prose, table, words};
 use crate::snapshot::Text;
 use crate::tokens::TokenCounter;
+use counts::Many;
+use telling::{Telling, closing, quoted};
 
 /// What a reader of a large text wants to know before reading, as JSON of at most so many tokens, the most useful
 /// first.
@@ -80,7 +89,7 @@ pub(super) fn last_line(text: &str) -> &str {
 }
 
 /// How a running text ends; half as much of it in scripts whose characters cost more.
-pub(super) fn closing_of(text: &str, telling: &Telling) -> Value {
+fn closing_of(text: &str, telling: &Telling) -> Value {
     let width = telling.width().min(CLOSING);
     let all = Value::from(closing(text, width));
     if telling.cost(&all) <= width / 2 { all } else { closing(text, width / 2).into() }

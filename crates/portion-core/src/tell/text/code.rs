@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::last_line;
 use super::telling::{Telling, quoted};
-use super::text::last_line;
 
 /// Words that stand before the one that says what is defined.
 const BEFORE: &[&str] = &[

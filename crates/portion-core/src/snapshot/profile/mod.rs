@@ -1,5 +1,8 @@
 //! What the items of a list look like: their fields, and which of them tell most.
 
+pub(crate) mod salience;
+mod words;
+
 use std::collections::HashSet;
 
 use super::list::List;

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::counts::{Few, Many, say_common};
+use super::last_line;
 use super::telling::{Telling, quoted};
-use super::text::last_line;
 use super::words;
 use crate::entry::{Entry, Level};
 use crate::snapshot::Text;

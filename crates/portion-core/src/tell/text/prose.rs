@@ -8,8 +8,8 @@
 
 use serde_json::{Map, Value};
 
+use super::closing_of;
 use super::telling::Telling;
-use super::text::closing_of;
 use super::{document, headings};
 use crate::snapshot::Text;
 

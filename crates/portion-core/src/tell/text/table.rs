@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::last_line;
 use super::telling::{Telling, quoted};
-use super::text::last_line;
 
 /// Bytes by which it is judged.
 const HEAD: usize = 16 * 1024;

@@ -1,0 +1,86 @@
+//! JSON lines, and JSON that is none because something stands around it or its end is missing:
+//! a unit is a line, and a line too long for one chunk is parted between its values.
+
+use std::ops::Range;
+
+use super::{Chunker, Mark, Rank, Sample, Window};
+
+/// Percent of the lines that are one value each.
+const VALUES: usize = 90;
+/// Bytes from which on a line need not end like a value: the end may be missing.
+const SHORT: usize = 400;
+/// Keys of the entries of a log, which have a chunker of their own.
+const STAMPS: &[&str] = &["ts", "t", "time", "timestamp", "@timestamp", "date", "level", "lvl", "severity"];
+/// Bytes of a line in which those are looked for.
+const HEAD: usize = 300;
+
+/// Chunks of whole values.
+#[derive(Debug)]
+pub(super) struct Json;
+
+impl Chunker for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn claims(&self, sample: &Sample) -> bool {
+        let (mut lines, mut values, mut stamped) = (0, 0, 0);
+        for line in sample.lines() {
+            lines += 1;
+            values += usize::from(begins_value(line.trimmed()));
+            stamped += usize::from(is_stamped(line.trimmed()));
+        }
+        lines > 0 && values * 100 >= lines * VALUES && stamped * 2 < lines
+    }
+
+    fn marks(&self, window: &Window) -> Vec<Mark> {
+        let mut marks = Vec::new();
+        for line in window.lines() {
+            if !line.is_blank() {
+                marks.push(Mark { at: line.start, rank: Rank::Unit });
+            }
+            mark_values(window.text, line.start..line.start + line.text.len(), &mut marks);
+        }
+        marks
+    }
+}
+
+/// `{"…` and what else begins a value of values, closed on the line or longer than a sample of it.
+fn begins_value(said: &str) -> bool {
+    let inner = said.strip_prefix(['{', '[']).map(str::trim_start);
+    let begun =
+        inner.is_some_and(|inner| inner.starts_with(['"', '{', '[', ']', '}', '-']) || starts_number(inner));
+    begun && (said.ends_with(['}', ']', ',']) || said.len() > SHORT)
+}
+
+fn starts_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',')
+}
+
+fn is_stamped(said: &str) -> bool {
+    let head = &said[..said.floor_char_boundary(HEAD)];
+    head.split(['{', ','])
+        .filter_map(|member| member.trim_start().strip_prefix('"')?.split_once('"'))
+        .any(|(key, rest)| STAMPS.contains(&key) && rest.trim_start().starts_with(':'))
+}
+
+/// Marks what stands after the commas of a line, the outer ones the coarser.
+fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+    let bytes = &text.as_bytes()[range.clone()];
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (index, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => {
+                let gap = bytes[index + 1..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+                marks.push(Mark { at: range.start + index + 1 + gap, rank: Rank::part(depth) });
+            }
+            _ => {}
+        }
+    }
+}

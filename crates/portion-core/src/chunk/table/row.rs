@@ -1,0 +1,115 @@
+//! Reads rows of separated values: RFC 4180, with any separator and any line ends.
+
+use std::ops::Range;
+
+/// What may stand between two fields, the likelier first.
+const SEPARATORS: &[u8] = b",\t;|";
+/// Bytes of the first row that are looked at.
+const HEAD: usize = 16 * 1024;
+/// Fields of a row whose separators are kept, for rows that no chunk can hold.
+const KEPT: usize = 64 * 1024;
+
+/// What all rows of a table have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) separator: u8,
+    pub(super) fields: usize,
+}
+
+impl Shape {
+    /// Told by the first row: the separator that makes the most fields of it, three or more; two do
+    /// where it is a tab.
+    pub(super) fn of(text: &str) -> Option<Self> {
+        let head = 0..text.floor_char_boundary(HEAD);
+        let shapes = SEPARATORS.iter().filter_map(|separator| {
+            let row = Rows::new(text, head.clone(), *separator, false).next()?;
+            let least = if *separator == b'\t' { 2 } else { 3 };
+            (row.fields >= least).then_some(Self { separator: *separator, fields: row.fields })
+        });
+        shapes.max_by_key(|shape| shape.fields)
+    }
+}
+
+/// One row.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Byte offset of its first byte.
+    pub(super) start: usize,
+    pub(super) fields: usize,
+    /// Byte offsets of its separators.
+    pub(super) separators: Vec<usize>,
+}
+
+/// The rows in a range; blank lines are none.
+pub(super) struct Rows<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+    separator: u8,
+    /// Whether the range begins between quotes.
+    quoted: bool,
+    /// Whether quotes mean anything: one without its fellow says that they do not.
+    quotes: bool,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(text: &'a str, range: Range<usize>, separator: u8, quoted: bool) -> Self {
+        Self { bytes: text.as_bytes(), at: range.start, end: range.end, separator, quoted, quotes: true }
+    }
+
+    /// Where the quotes are closed that are open at a place, if they are.
+    fn closed(&self, from: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            at += memchr::memchr(b'"', self.bytes.get(at..self.end)?)?;
+            if self.bytes.get(at + 1) != Some(&b'"') || at + 1 >= self.end {
+                return Some(at + 1);
+            }
+            at += 2;
+        }
+    }
+
+    fn skip_blank(&mut self) {
+        while self.at < self.end && matches!(self.bytes[self.at], b'\r' | b'\n') {
+            self.at += 1;
+        }
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = Row;
+
+    fn next(&mut self) -> Option<Row> {
+        let mut opened = std::mem::take(&mut self.quoted).then_some(self.at);
+        if opened.is_none() {
+            self.skip_blank();
+        }
+        if self.at >= self.end {
+            return None;
+        }
+        let mut row = Row { start: self.at, fields: 1, separators: Vec::new() };
+        let mut begins = opened.is_none();
+        while self.at < self.end {
+            if let Some(from) = opened.take() {
+                match self.closed(from) {
+                    Some(end) => self.at = end,
+                    None => self.quotes = false,
+                }
+            }
+            let Some(byte) = self.bytes[..self.end].get(self.at).copied() else { break };
+            self.at += 1;
+            if byte == b'"' && begins && self.quotes {
+                opened = Some(self.at);
+            } else if byte == self.separator {
+                row.fields += 1;
+                if row.separators.len() < KEPT {
+                    row.separators.push(self.at - 1);
+                }
+            } else if byte == b'\n' {
+                break;
+            }
+            begins = byte == self.separator;
+        }
+        Some(row)
+    }
+}

@@ -1,0 +1,193 @@
+//! Text that is looked for as it is written, however it is wrapped.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use memchr::memmem::Finder;
+
+use super::FindError;
+use super::fuel::Fuel;
+
+/// What it costs to look whether a word stands at a place, in nanoseconds.
+const STEP: usize = 16;
+
+/// Text to look for: its words, between which any white space may stand.
+///
+/// The longest word is looked for, and the others around each place where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Literal {
+    pieces: Vec<Piece>,
+    /// The piece that is looked for.
+    anchor: usize,
+    finder: Finder<'static>,
+    /// Whether white space, or an end of the text, must stand before and after.
+    spaced: (bool, bool),
+}
+
+#[derive(Clone, Debug)]
+struct Piece {
+    text: String,
+    /// What may stand before it.
+    gap: Gap,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Gap {
+    /// White space, at least one.
+    Space,
+    /// Nothing, or a line break with indentation: scripts without spaces are wrapped anywhere.
+    Wrap,
+}
+
+impl Literal {
+    /// `None` where there is nothing but white space.
+    pub(super) fn new(pattern: &str) -> Option<Self> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut last = ' ';
+        for c in pattern.chars() {
+            if !c.is_whitespace() {
+                let wraps = is_unspaced(last) && is_unspaced(c);
+                match pieces.last_mut() {
+                    Some(piece) if !last.is_whitespace() && !wraps => piece.text.push(c),
+                    _ => {
+                        pieces
+                            .push(Piece { text: c.into(), gap: if wraps { Gap::Wrap } else { Gap::Space } });
+                    }
+                }
+            }
+            last = c;
+        }
+        let anchor = (0..pieces.len()).rev().max_by_key(|at| pieces[*at].text.len())?;
+        let finder = Finder::new(&pieces[anchor].text).into_owned();
+        let spaced = (pattern.starts_with(char::is_whitespace), pattern.ends_with(char::is_whitespace));
+        Some(Self { pieces, anchor, finder, spaced })
+    }
+
+    /// The first place from a byte on.
+    pub(super) fn find(
+        &self,
+        text: &str,
+        from: usize,
+        fuel: &mut Fuel,
+    ) -> Result<Option<Range<usize>>, FindError> {
+        let mut at = from;
+        while let Some(found) = text.as_bytes().get(at..).and_then(|rest| self.finder.find(rest)) {
+            fuel.burn(found / 16 + STEP)?;
+            let start = at + found;
+            let around = self.around(text, start, fuel)?.filter(|place| place.start >= from);
+            if around.is_some() {
+                return Ok(around);
+            }
+            at = start + text.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        }
+        Ok(None)
+    }
+
+    /// The whole, where its anchor stands at a byte.
+    fn around(&self, text: &str, at: usize, fuel: &mut Fuel) -> Result<Option<Range<usize>>, FindError> {
+        let anchor = at..at + self.pieces[self.anchor].text.len();
+        let (mut start, mut end) = (anchor.start, anchor.end);
+        for piece in &self.pieces[self.anchor + 1..] {
+            let Some(after) = piece.follows(text, end) else {
+                return Ok(None);
+            };
+            fuel.burn(after - end + STEP)?;
+            end = after;
+        }
+        for at in (0..self.anchor).rev() {
+            let Some(before) = self.pieces[at].precedes(self.pieces[at + 1].gap, text, start) else {
+                return Ok(None);
+            };
+            fuel.burn(start - before + STEP)?;
+            start = before;
+        }
+        let open = |stands: bool, near: Option<char>| !stands || near.is_none_or(char::is_whitespace);
+        let fits = open(self.spaced.0, text[..start].chars().next_back())
+            && open(self.spaced.1, text[end..].chars().next());
+        Ok(fits.then_some(start..end))
+    }
+
+    /// The longest stretch of it that JSON spells as it is; `None` where it may be spelled otherwise throughout.
+    pub(super) fn spelled_in_json(&self) -> Option<&str> {
+        let escaped = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
+        let stretches = self.pieces.iter().flat_map(|piece| piece.text.split(escaped));
+        stretches.filter(|stretch| !stretch.is_empty()).rev().max_by_key(|stretch| stretch.len())
+    }
+
+    /// The same as a regular expression.
+    pub(super) fn to_regex(&self) -> String {
+        let mut regex = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            regex.push_str(match piece.gap {
+                _ if at == 0 => "",
+                Gap::Space => r"\s+",
+                Gap::Wrap => r"(?:[ \t\x{3000}]*\r?\n[ \t\x{3000}]*)?",
+            });
+            let _ = write!(regex, "{}", regex_syntax::escape(&piece.text));
+        }
+        regex
+    }
+
+    /// Whether a text is this and nothing else.
+    pub(super) fn is_all_of(&self, text: &str) -> bool {
+        match self.pieces.as_slice() {
+            [piece] => text == piece.text,
+            pieces => {
+                let mut said = text.split_whitespace().flat_map(str::chars);
+                pieces.iter().flat_map(|piece| piece.text.chars()).all(|c| said.next() == Some(c))
+                    && said.next().is_none()
+            }
+        }
+    }
+}
+
+impl Piece {
+    /// Where it ends, where it follows a byte.
+    fn follows(&self, text: &str, at: usize) -> Option<usize> {
+        let rest = text.get(at..)?;
+        let after = |rest: &str| Some(text.len() - rest.strip_prefix(self.text.as_str())?.len());
+        match self.gap {
+            Gap::Space => {
+                let trimmed = rest.trim_start();
+                if trimmed.len() == rest.len() { None } else { after(trimmed) }
+            }
+            Gap::Wrap => after(rest).or_else(|| {
+                let line = rest.trim_start_matches(is_indent);
+                let line = line.strip_prefix("\r\n").or_else(|| line.strip_prefix('\n'))?;
+                after(line.trim_start_matches(is_indent))
+            }),
+        }
+    }
+
+    /// Where it begins, where it stands before a byte with such a gap between.
+    fn precedes(&self, gap: Gap, text: &str, at: usize) -> Option<usize> {
+        let rest = text.get(..at)?;
+        let before = |rest: &str| Some(rest.strip_suffix(self.text.as_str())?.len());
+        match gap {
+            Gap::Space => {
+                let trimmed = rest.trim_end();
+                if trimmed.len() == rest.len() { None } else { before(trimmed) }
+            }
+            Gap::Wrap => before(rest).or_else(|| {
+                let line = rest.trim_end_matches(is_indent).strip_suffix('\n')?;
+                before(line.strip_suffix('\r').unwrap_or(line).trim_end_matches(is_indent))
+            }),
+        }
+    }
+}
+
+fn is_indent(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\u{3000}')
+}
+
+/// Whether a character is of a script that puts no space between words: Han, Kana, and their punctuation.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{2e80}'..='\u{2fff}'
+        | '\u{3001}'..='\u{312f}'
+        | '\u{3190}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{ff01}'..='\u{ff9f}'
+        | '\u{20000}'..='\u{3ffff}')
+}

@@ -1,0 +1,318 @@
+//! Like records as a table: the names of fields once, each record a row, what all share told once.
+//!
+//! `[{"id":1,"price":{"total":9},"state":"CA"},{"id":2,"price":{"total":7},"state":"CA"}]` is
+//! `{"constants":{"state":"CA"},"columns":["id","price.total"],"rows":[[1,9],[2,7]]}`. Every value keeps its bytes, and
+//! the records can be had back, their keys in another order perhaps. A row that ends early lacks the fields of the last
+//! columns. In columns named by `nullIsAbsent`, `null` stands for a field that is not there; where a column holds
+//! `null` as a value too, `absentAt` names the rows, from 0, that lack its field.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::scan::{Kind, Reader};
+
+/// Levels of objects that become dotted names; what lies deeper is one value.
+const LEVELS: usize = 4;
+/// Cells beyond which nothing is made a table: more would not fit any reply.
+const MOST_CELLS: usize = 1 << 20;
+/// The column that the keys of a map become.
+const KEY: &str = "_key";
+
+/// A record as it would stand in the list, minified.
+pub(super) struct Record {
+    /// Its key, quotes included, in a map.
+    pub key: Option<String>,
+    /// Its value.
+    pub json: String,
+}
+
+/// Records taken apart.
+pub(super) struct Table<'a> {
+    /// The names of the fields, in the order of first sight, as they stand between quotes.
+    names: Vec<String>,
+    /// Of each record, what it has of which field.
+    records: Vec<Vec<(usize, &'a str)>>,
+}
+
+impl<'a> Table<'a> {
+    /// Takes records apart, objects inside them too where `nested`. `None` where they could not be put together again
+    /// from a table: what is no object, a key twice, or one with a dot.
+    pub(super) fn of(records: &'a [Record], nested: bool) -> Option<Self> {
+        let mut table = Self { names: Vec::new(), records: Vec::with_capacity(records.len()) };
+        let mut index = HashMap::new();
+        for record in records {
+            let mut taken = Vec::new();
+            if let Some(key) = &record.key {
+                taken.push((column(&mut table.names, &mut index, KEY), key.as_str()));
+            }
+            let mut reader = Reader::new(&record.json);
+            if reader.peek() != Ok(Kind::Object) {
+                return None;
+            }
+            let levels = Levels { inside: false, left: if nested { LEVELS } else { 0 } };
+            let mut visit = |path: &str, value: &'a str| {
+                let at = column(&mut table.names, &mut index, path);
+                // A map's key may have the name of a field.
+                (at > 0 || record.key.is_none()).then(|| taken.push((at, value)))
+            };
+            leaves(&record.json, &mut reader, &mut String::new(), levels, &mut visit)?;
+            table.records.push(taken);
+        }
+        (table.names.len().saturating_mul(records.len()) <= MOST_CELLS).then_some(table)
+    }
+
+    /// The first so many records as a table.
+    pub(super) fn write(&self, count: usize) -> String {
+        let count = count.min(self.records.len());
+        let mut columns: Vec<Column<'_>> = self.names.iter().map(|name| Column::new(name, count)).collect();
+        for (row, record) in self.records.iter().take(count).enumerate() {
+            for (at, value) in record {
+                if let Some(cell) = columns.get_mut(*at).and_then(|column| column.cells.get_mut(row)) {
+                    *cell = Some(value);
+                }
+            }
+        }
+        columns.retain(|column| column.cells.iter().any(Option::is_some));
+        let (constants, mut columns): (Vec<_>, Vec<_>) = columns.into_iter().partition(Column::is_constant);
+        // What is often missing stands last, where it needs no mark.
+        columns.sort_by_key(Column::missing);
+        let lengths: Vec<usize> = (0..count)
+            .map(|row| columns.iter().rposition(|column| column.cells[row].is_some()).map_or(0, |at| at + 1))
+            .collect();
+        let mut members = Vec::new();
+        if !constants.is_empty() {
+            let constant = |column: &Column<'_>| {
+                let value = column.cells.first().copied().flatten();
+                format!("\"{}\":{}", column.name, value.unwrap_or("null"))
+            };
+            members.push(format!("\"constants\":{{{}}}", joined(constants.iter().map(constant))));
+        }
+        members.push(format!("\"columns\":[{}]", joined(columns.iter().map(Column::quoted))));
+        members.extend(absent(&columns, &lengths));
+        let row = |(row, length): (usize, &usize)| {
+            let cells =
+                columns.iter().take(*length).map(|column| column.cells[row].unwrap_or("null").to_owned());
+            format!("[{}]", joined(cells))
+        };
+        members.push(format!("\"rows\":[{}]", joined(lengths.iter().enumerate().map(row))));
+        format!("{{{}}}", members.join(","))
+    }
+
+    /// Whether any record lacks a field that another has.
+    pub(super) fn has_gaps(&self) -> bool {
+        self.records.iter().any(|record| record.len() < self.names.len())
+    }
+}
+
+/// A field of all records.
+struct Column<'a> {
+    name: &'a str,
+    cells: Vec<Option<&'a str>>,
+}
+
+impl<'a> Column<'a> {
+    fn new(name: &'a str, count: usize) -> Self {
+        Self { name, cells: vec![None; count] }
+    }
+
+    fn quoted(&self) -> String {
+        format!("\"{}\"", self.name)
+    }
+
+    fn is_constant(&self) -> bool {
+        let first = self.cells.first().copied().flatten();
+        first.is_some() && self.cells.iter().all(|cell| *cell == first)
+    }
+
+    fn missing(&self) -> usize {
+        self.cells.iter().filter(|cell| cell.is_none()).count()
+    }
+}
+
+/// What tells `null` that is no value from `null` that is one.
+fn absent(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
+    let (mut whole, mut rows) = (Vec::new(), Vec::new());
+    for (at, column) in columns.iter().enumerate() {
+        let cells = column.cells.iter().zip(lengths).enumerate();
+        let marked = cells.filter(|(_, (cell, length))| cell.is_none() && at < **length);
+        let absent: Vec<usize> = marked.map(|(row, _)| row).collect();
+        if absent.is_empty() {
+            continue;
+        }
+        if column.cells.contains(&Some("null")) {
+            rows.push(format!("{}:[{}]", column.quoted(), joined(absent.iter().map(usize::to_string))));
+        } else {
+            whole.push(column.quoted());
+        }
+    }
+    let whole = (!whole.is_empty()).then(|| format!("\"nullIsAbsent\":[{}]", whole.join(",")));
+    let rows = (!rows.is_empty()).then(|| format!("\"absentAt\":{{{}}}", rows.join(",")));
+    whole.into_iter().chain(rows).collect()
+}
+
+fn joined(texts: impl Iterator<Item = String>) -> String {
+    texts.collect::<Vec<_>>().join(",")
+}
+
+fn column(names: &mut Vec<String>, index: &mut HashMap<String, usize>, name: &str) -> usize {
+    if let Some(at) = index.get(name) {
+        return *at;
+    }
+    index.insert(name.to_owned(), names.len());
+    names.push(name.to_owned());
+    names.len() - 1
+}
+
+/// How deep a walk is.
+#[derive(Clone, Copy)]
+struct Levels {
+    /// Below the record itself.
+    inside: bool,
+    /// Levels that may still be looked into.
+    left: usize,
+}
+
+/// Visits the values of an object, those of objects inside under dotted names. `None` where names could not be told
+/// apart, or where the visitor says so. Bounded by `levels.left`, not by the input.
+fn leaves<'a>(
+    text: &'a str,
+    reader: &mut Reader<'a>,
+    path: &mut String,
+    levels: Levels,
+    visit: &mut dyn FnMut(&str, &'a str) -> Option<()>,
+) -> Option<()> {
+    let mut keys = HashSet::new();
+    reader.enter_object().ok()?;
+    while let Some(key) = reader.next_key().ok()? {
+        let key = name(key.of(text)).filter(|key| keys.insert(*key))?;
+        let before = path.len();
+        if levels.inside {
+            path.push('.');
+        }
+        path.push_str(key);
+        let mut inside = reader.clone();
+        let kind = reader.peek().ok()?;
+        let value = reader.skip().ok()?.of(text);
+        if kind == Kind::Object && levels.left > 0 && is_flat(value) {
+            let levels = Levels { inside: true, left: levels.left - 1 };
+            leaves(text, &mut inside, path, levels, visit)?;
+        } else {
+            visit(path, value)?;
+        }
+        path.truncate(before);
+    }
+    Some(())
+}
+
+/// A key without its quotes; `None` where it holds a dot, or an escape, which could spell one, or spell another key.
+fn name(key: &str) -> Option<&str> {
+    let name = key.strip_prefix('"')?.strip_suffix('"')?;
+    (!name.contains(['.', '\\'])).then_some(name)
+}
+
+/// Whether the members of an object can be columns of their own: it has some, and names that can be told apart.
+fn is_flat(object: &str) -> bool {
+    let (mut reader, mut keys) = (Reader::new(object), HashSet::new());
+    if reader.enter_object().is_err() {
+        return false;
+    }
+    while let Ok(Some(key)) = reader.next_key() {
+        let told_apart = name(key.of(object)).is_some_and(|name| keys.insert(name));
+        if !told_apart || reader.skip().is_err() {
+            return false;
+        }
+    }
+    !keys.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Record, Table};
+
+    fn check(records: &[&str], nested: bool, expect: Option<&str>) {
+        let records: Vec<Record> =
+            records.iter().map(|json| Record { key: None, json: (*json).to_owned() }).collect();
+        let table = Table::of(&records, nested).map(|table| table.write(records.len()));
+        assert_eq!(table.as_deref(), expect);
+    }
+
+    #[test]
+    fn fields_are_named_once_and_constants_said_once() {
+        check(
+            &[
+                r#"{"id":1,"price":{"total":9.50},"state":"CA"}"#,
+                r#"{"id":2,"price":{"total":7},"state":"CA"}"#,
+            ],
+            true,
+            Some(r#"{"constants":{"state":"CA"},"columns":["id","price.total"],"rows":[[1,9.50],[2,7]]}"#),
+        );
+        check(
+            &[r#"{"id":1,"price":{"total":9}}"#, r#"{"id":2,"price":{"total":7}}"#],
+            false,
+            Some(r#"{"columns":["id","price"],"rows":[[1,{"total":9}],[2,{"total":7}]]}"#),
+        );
+    }
+
+    #[test]
+    fn absent_is_not_null() {
+        // The last fields of a row are left out; before them null stands, and is told of.
+        check(&[r#"{"a":1,"b":2}"#, r#"{"a":3}"#], true, Some(r#"{"columns":["a","b"],"rows":[[1,2],[3]]}"#));
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"b":null}"#],
+            true,
+            Some(r#"{"columns":["a","b"],"rows":[[1,2],[3,null]]}"#),
+        );
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"c":4}"#, r#"{"a":5,"c":6}"#],
+            true,
+            Some(r#"{"columns":["a","c","b"],"nullIsAbsent":["c"],"rows":[[1,null,2],[3,4],[5,6]]}"#),
+        );
+        check(
+            &[r#"{"a":1,"b":2}"#, r#"{"a":3,"c":4}"#, r#"{"a":5,"c":null}"#],
+            true,
+            Some(r#"{"columns":["a","c","b"],"absentAt":{"c":[0]},"rows":[[1,null,2],[3,4],[5,null]]}"#),
+        );
+    }
+
+    #[test]
+    fn what_is_empty_or_a_list_is_one_value() {
+        check(
+            &[r#"{"a":{},"b":{"c":[]}}"#, r#"{"a":{"x":1},"b":{"c":[{"d":1}]}}"#],
+            true,
+            Some(r#"{"columns":["b.c","a","a.x"],"nullIsAbsent":["a"],"rows":[[[],{}],[[{"d":1}],null,1]]}"#),
+        );
+        check(&["{}", "{}"], true, Some(r#"{"columns":[],"rows":[[],[]]}"#));
+        check(
+            &[r#"{"":{"":1}}"#, r#"{"":2}"#],
+            true,
+            Some(r#"{"columns":[".",""],"nullIsAbsent":["."],"rows":[[1],[null,2]]}"#),
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_undone_is_no_table() {
+        check(&[r#"{"a.b":1}"#, r#"{"a.b":2}"#], true, None);
+        check(&[r#"{"a\u002eb":1}"#], true, None);
+        check(&[r#"{"a":1,"a":2}"#], true, None);
+        check(&[r#"{"a":{"x":1},"a":{"y":1}}"#], true, None);
+        // Inside, it is one value.
+        check(
+            &[r#"{"a":{"b.c":1},"d":{"e":1,"e":2}}"#, r#"{"a":{"b":1},"d":{"\u0065":1}}"#],
+            true,
+            Some(
+                r#"{"columns":["d","a","a.b"],"nullIsAbsent":["a"],"rows":[[{"e":1,"e":2},{"b.c":1}],[{"\u0065":1},null,1]]}"#,
+            ),
+        );
+        check(&["1", "{}"], true, None);
+    }
+
+    #[test]
+    fn keys_of_a_map_are_a_column() {
+        let record = |key: &str, json: &str| Record { key: Some(key.into()), json: json.into() };
+        let table = |records: &[Record]| Table::of(records, true).map(|table| table.write(records.len()));
+        assert_eq!(
+            table(&[record("\"x\"", r#"{"a":1}"#), record("\"y\"", r#"{"a":2}"#)]).as_deref(),
+            Some(r#"{"columns":["_key","a"],"rows":[["x",1],["y",2]]}"#)
+        );
+        assert_eq!(table(&[record("\"x\"", r#"{"_key":1}"#)]), None);
+    }
+}

@@ -1,0 +1,165 @@
+//! JSON: records, values, names.
+
+use portion_core::find::Ask;
+
+use super::{ask, check, told};
+
+const GUESTS: &str = r#"{"status":"ok","result":[
+ {"id":1,"name":"Ana","guest":{"city":"Porto","tags":["vip","late check-in"]},"price":120.50,"note":"Arrives after midnight, please leave the key with the neighbour in the flat below; the code of the door has changed since the last stay, ask for it before you come."},
+ {"id":2,"name":"Bo","guest":{"city":"Oporto","tags":[]},"price":99,"note":null},
+ {"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}]}"#;
+
+#[test]
+fn a_record_is_told_by_what_identifies_it() {
+    check(
+        GUESTS,
+        "Porto",
+        r#"1 {"searched":"text"} [{"path":"/result/0","in":"guest.city","item":{"id":1,"name":"Ana","guest":{"city":"Porto"}}}]"#,
+    );
+    check(
+        GUESTS,
+        "late check-in",
+        r#"1 {"searched":"text"} [{"path":"/result/0","in":"guest.tags","text":"late check-in","item":{"id":1,"name":"Ana"}}]"#,
+    );
+    check(
+        GUESTS,
+        "the key",
+        r#"1 {"searched":"text"} [{"path":"/result/0","in":"note","text":"Arrives after midnight, please leave the key with the neighbour in the flat below; the code of the door has changed since the last stay, ask for…","item":{"id":1,"name":"Ana"}}]"#,
+    );
+}
+
+#[test]
+fn values_are_looked_at_as_what_they_say() {
+    check(
+        GUESTS,
+        "café",
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","note":"caf\u00e9"}}]"#,
+    );
+    check(
+        GUESTS,
+        "\"the\"",
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"name","item":{"id":12,"name":"Cy \"the\" key"}}]"#,
+    );
+    check(
+        GUESTS,
+        "Lisbon Alfama",
+        r#"1 {"searched":"text"} [{"path":"/result/2","in":"guest.city","item":{"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama"}}}]"#,
+    );
+    check(
+        GUESTS,
+        "120.50",
+        r#"1 {"searched":"text"} [{"path":"/result/0","in":"price","item":{"id":1,"name":"Ana","price":120.50}}]"#,
+    );
+    check(GUESTS, "ok", r#"1 {"searched":"text"} [{"path":"/status","text":"ok"}]"#);
+    check(
+        GUESTS,
+        "/^ca.é$/",
+        r#"1 {"searched":"regex"} [{"path":"/result/2","in":"note","item":{"id":12,"name":"Cy \"the\" key","note":"caf\u00e9"}}]"#,
+    );
+    check(GUESTS, "null", r#"0 {"searched":"text"} []"#);
+}
+
+#[test]
+fn values_that_are_the_pattern_come_first() {
+    check(
+        GUESTS,
+        "12",
+        r#"2 {"searched":"text","exact":1} [{"path":"/result/2","in":"id","item":{"id":12,"name":"Cy \"the\" key"}},{"path":"/result/0","in":"price","item":{"id":1,"name":"Ana","price":120.50}}]"#,
+    );
+}
+
+#[test]
+fn fields_that_are_asked_for_are_shown() {
+    let with = |fields, pattern| told(ask(GUESTS, &Ask { fields: Some(fields), ..Ask::new(pattern) }));
+    assert_eq!(
+        with("price,guest.city", "Bo"),
+        r#"1 {"searched":"text"} [{"path":"/result/1","in":"name","text":"Bo","item":{"guest":{"city":"Oporto"},"price":99}}]"#
+    );
+    assert_eq!(
+        with("all", "Bo"),
+        r#"1 {"searched":"text"} [{"path":"/result/1","in":"name","item":{"id":2,"name":"Bo","guest":{"city":"Oporto","tags":[]},"price":99,"note":null}}]"#
+    );
+    assert!(with("prise", "Bo").starts_with("query_invalid: no item has a field prise; did you mean price?"));
+}
+
+#[test]
+fn tables_maps_and_lines_are_lists_too() {
+    check(
+        r#"{"columns":["id","city"],"rows":[[1,"Rome"],[2,"Oslo"]]}"#,
+        "Oslo",
+        r#"1 {"searched":"text"} [{"path":"/rows/1","in":"city","item":{"id":2,"city":"Oslo"}}]"#,
+    );
+    check(
+        "{\"id\":1,\"level\":\"info\"}\n{\"id\":2,\"level\":\"error\"}\n",
+        "error",
+        r#"1 {"searched":"text"} [{"path":"/1","in":"level","item":{"id":2,"level":"error"}}]"#,
+    );
+    let map: Vec<String> = (0..20).map(|i| format!(r#""k/{i}":{{"id":{i},"size":"s{i}"}}"#)).collect();
+    check(
+        &format!("{{{}}}", map.join(",")),
+        "s7",
+        r#"1 {"searched":"text"} [{"path":"/k~17","in":"size","item":{"id":7,"size":"s7"}}]"#,
+    );
+    check(
+        r#"["alpha","beta","alphabet"]"#,
+        "alpha",
+        r#"2 {"searched":"text","exact":1} [{"path":"/0","text":"alpha"},{"path":"/2","text":"alphabet"}]"#,
+    );
+}
+
+#[test]
+fn values_of_an_object_are_told_by_path() {
+    let object = r#"{"name":"app","version":"1.2","server":{"host":"db.example.org","ports":[{"name":"http","port":8080},{"name":"admin","port":9090}]},"owner":{"id":7,"team":"platform","mail":"platform@example.com","site":"https://example.com/a/rather/long/address/that/weighs"}}"#;
+    check(
+        object,
+        "example.org",
+        r#"1 {"searched":"text"} [{"path":"/server/host","text":"db.example.org"}]"#,
+    );
+    check(
+        object,
+        "9090",
+        r#"1 {"searched":"text"} [{"path":"/server/ports/1/port","text":"9090","item":{"name":"admin"}}]"#,
+    );
+    check(
+        object,
+        "host",
+        r#"1 {"searched":"text","in":"keys"} [{"path":"/server/host","text":"db.example.org"}]"#,
+    );
+    check(object, "ports", r#"1 {"searched":"text","in":"keys"} [{"path":"/server/ports","holds":"array"}]"#);
+}
+
+#[test]
+fn text_inside_of_json_is_told_by_line() {
+    let file: Vec<String> = (1..=100).map(|i| format!("line {i} of the file\\n")).collect();
+    let file = file.concat();
+    check(
+        &format!(r#"{{"name":"a.txt","content":"{file}"}}"#),
+        "line 57",
+        r#"1 {"searched":"text"} [{"path":"/content","line":57,"startLine":56,"endLine":62,"text":"line 56 of the file\nline 57 of the file\nline 58 of the file\nline 59 of the file\nline 60 of the file\nline 61 of the file\nline 62 of the file"}]"#,
+    );
+}
+
+#[test]
+fn names_of_fields_are_found_where_no_value_matches() {
+    check(
+        GUESTS,
+        "city",
+        r#"1 {"searched":"text","in":"keys"} [{"path":"/result/0","in":"guest.city","text":"Porto","count":3}]"#,
+    );
+}
+
+#[test]
+fn records_are_ranked_by_words() {
+    let found = ask(GUESTS, &Ask::new("neighbour Lisbon vip")).expect("valid");
+    assert_eq!(found.also["searched"], "words");
+    assert_eq!(found.matches, 2);
+}
+
+#[test]
+fn the_first_of_duplicate_names_is_all_a_path_leads_to() {
+    check(
+        r#"{"a":{"x":"one"},"a":{"x":"two"},"b":[1]}"#,
+        "two",
+        r#"1 {"searched":"text"} [{"path":"","text":"two"}]"#,
+    );
+}

@@ -1,0 +1,39 @@
+//! What is found, and how it is told: by example, against a plain search, and with patterns that none should give.
+
+mod hostile;
+mod json;
+mod laws;
+mod text;
+
+use portion_core::find::{Ask, FindError, Found, find};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::view::View;
+
+/// A snapshot of texts.
+fn snapshot(texts: &[&str]) -> Snapshot {
+    let block = |(i, text): (usize, &&str)| {
+        Block::new(format!("/content/{i}/text"), Content::Text((*text).to_owned()))
+    };
+    capture(Payload { blocks: texts.iter().enumerate().map(block).collect(), ..Payload::default() })
+}
+
+fn ask(text: &str, ask: &Ask<'_>) -> Result<Found, FindError> {
+    find(&snapshot(&[text]), &View::root(), ask)
+}
+
+/// How many matches there are, what is told beside them, and the matches; or an error's code and message.
+fn told(found: Result<Found, FindError>) -> String {
+    match found {
+        Ok(found) => {
+            let also = serde_json::Value::Object(found.also);
+            format!("{} {also} {}", found.matches, found.json)
+        }
+        Err(error) => format!("{}: {error}; {}", error.code(), error.advice()),
+    }
+}
+
+/// What is found of a pattern in a payload of one text.
+fn check(payload: &str, pattern: &str, expect: &str) {
+    assert_eq!(told(ask(payload, &Ask::new(pattern))), expect, "{pattern} in {payload}");
+}

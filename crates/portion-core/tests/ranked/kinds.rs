@@ -1,0 +1,59 @@
+//! What is taken for the result of a retrieval, and what is left in its own order.
+
+use portion_core::policy::{Policy, Strategy};
+
+use super::material::{call, snapshot};
+
+/// Whether a list of such records, told apart by `{i}`, is ranked.
+fn is_ranked(record: &str, strategy: Strategy, controls: &[(&str, &str)]) -> bool {
+    let text = "the flow over a thin wing ".repeat(20);
+    let record = |i: usize| record.replace("{i}", &format!("{i}")).replace("{text}", &text);
+    let records: Vec<String> = (10..90).map(record).collect();
+    let policy = Policy { strategy, ..Policy::default() };
+    let reply = call(&snapshot(&format!("[{}]", records.join(","))), controls, &policy).expect("large");
+    let first = reply.text().contains("{\"id\":89") || reply.text().contains("{\"id\":10,\"distance");
+    let ranked = reply.meta["strategy"] == "ranked";
+    assert!(!ranked || first || !controls.is_empty(), "{}", &reply.text()[..200]);
+    ranked
+}
+
+fn check(record: &str, auto: bool, ranked: bool) {
+    let told = [Strategy::Auto, Strategy::Ranked, Strategy::Plain].map(|how| is_ranked(record, how, &[]));
+    assert_eq!(told, [auto, ranked, false], "{record}");
+}
+
+#[test]
+fn passages_with_scores_are_ranked() {
+    check(r#"{"id":{i},"score":0.{i},"text":"{text}"}"#, true, true);
+    check(r#"{"id":{i},"_score":1.{i},"title":"x","page_content":"{text}"}"#, true, true);
+    check(r#"{"id":{i},"relevance_score":0.{i},"document":{"text":"{text}"}}"#, true, true);
+    check(r#"{"id":{i},"@search.score":3.{i},"content":"{text}"}"#, true, true);
+    check(r#"{"id":{i},"similarity":0.{i},"chunk":"{text}"}"#, true, true);
+    check(r#"{"id":{i},"metadata":{"score":0.{i}},"pageContent":"{text}"}"#, true, true);
+    check(r#"{"id":{i},"distance":0.{i},"body":"{text}"}"#, true, true);
+    // What ranked last counts.
+    check(r#"{"id":{i},"score":0.5,"rerank_score":0.{i},"text":"{text}"}"#, true, true);
+}
+
+#[test]
+fn other_lists_keep_their_order() {
+    // No passage, no score, votes, one score for all, a score that some lack.
+    check(r#"{"id":{i},"score":0.{i},"title":"a film"}"#, false, true);
+    check(r#"{"id":{i},"rating":0.{i},"text":"{text}"}"#, false, false);
+    check(r#"{"id":{i},"score":{i},"text":"{text}"}"#, false, true);
+    check(r#"{"id":{i},"score":"0.{i}","text":"{text}"}"#, false, false);
+    check(r#"{"id":{i},"score":0.{i},"description":"{text}"}"#, false, true);
+}
+
+#[test]
+fn what_is_asked_for_is_served_as_asked() {
+    let record = r#"{"id":{i},"score":0.{i},"text":"{text}"}"#;
+    for strategy in [Strategy::Auto, Strategy::Ranked] {
+        for controls in
+            [("limit", "5"), ("sort", "\"id\""), ("page", "2"), ("fields", "\"id\""), ("offset", "3")]
+        {
+            assert!(!is_ranked(record, strategy, &[controls]), "{controls:?}");
+        }
+        assert!(is_ranked(record, strategy, &[("maxTokens", "1000")]));
+    }
+}

@@ -1,0 +1,121 @@
+//! Passages with scores, and a caller who reads them.
+
+use std::fmt::Write as _;
+
+use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{Context, First, Portion, first, follow};
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::tokens::{TokenCounter, Tokenizer};
+use portion_core::view::{Asked, Request, View, rank, resolve};
+use serde_json::Value;
+
+/// So many passages, of lengths and scores in no order.
+pub(crate) fn passages(count: usize) -> String {
+    let passage = |i: usize| {
+        let words = "the flow over a thin wing at supersonic speed ".repeat(4 + i * 7 % 31);
+        format!("{{\"id\":\"p{i}\",\"score\":{}.{},\"text\":\"{}\"}}", i * 37 % 23, i % 10, words.trim_end())
+    };
+    let all: Vec<String> = (0..count).map(passage).collect();
+    format!("{{\"query\":\"wings\",\"chunks\":[{}]}}", all.join(","))
+}
+
+/// A reply as a caller has it.
+pub(crate) struct Reply {
+    pub(crate) portion: Portion,
+    pub(crate) meta: Value,
+    view: View,
+    next: Option<Position>,
+}
+
+impl Reply {
+    /// The records it shows, as written.
+    pub(crate) fn records(&self) -> Vec<String> {
+        let page: Value = serde_json::from_str(self.text()).expect("JSON");
+        let list = page.get("chunks").unwrap_or(&page).as_array().expect("a list").clone();
+        list.iter().map(ToString::to_string).collect()
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.portion.pieces()[0].body.as_str()
+    }
+}
+
+pub(crate) fn counter() -> &'static dyn TokenCounter {
+    Tokenizer::Chars4.counter()
+}
+
+pub(crate) fn snapshot(text: &str) -> Snapshot {
+    let block = Block::new("/content/0/text", Content::Text(text.to_owned()));
+    capture(Payload { blocks: vec![block], ..Payload::default() })
+}
+
+fn keyring() -> Keyring {
+    Keyring::new(&[0; 32])
+}
+
+fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> Option<Reply> {
+    let mint = |position: Position| {
+        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring().sign(&pointer, &Scope::of("ranked")))
+    };
+    let cx = Context {
+        policy,
+        counter: counter(),
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
+    let portion = match fresh {
+        true => match first(snapshot, asked, &cx) {
+            First::Untouched => return None,
+            First::Portion(portion) => portion,
+        },
+        false => follow(snapshot, asked, &cx),
+    };
+    let notice: Value = serde_json::from_str(portion.notice()).expect("JSON");
+    let next = notice.get("nextCursor").and_then(Value::as_str);
+    let next = next.map(|token| keyring().verify(token, &Scope::of("ranked")).expect("its own").position);
+    Some(Reply { portion, meta: notice["meta"].clone(), view: asked.view.clone(), next })
+}
+
+/// The first reply to a call; `None` where the payload passes untouched.
+pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Policy) -> Option<Reply> {
+    let mut request = Request::default();
+    for (name, json) in controls {
+        request.take(name, json, policy).expect("a control");
+    }
+    let asked = resolve(snapshot, None, &request, policy).expect("it is there");
+    render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true)
+}
+
+/// The first reply and all that follow.
+pub(crate) fn walk(snapshot: &Snapshot, policy: &Policy) -> Vec<Reply> {
+    let mut replies: Vec<Reply> = call(snapshot, &[], policy).into_iter().collect();
+    while let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next?))) {
+        let asked = resolve(snapshot, Some((view, next)), &Request::default(), policy).expect("it goes on");
+        let reply = render(snapshot, &rank(snapshot, asked, policy, counter()), policy, false);
+        replies.push(reply.expect("follow-ups are portions"));
+        assert!(replies.len() < 1_000, "no end");
+    }
+    replies
+}
+
+/// The scores of records as written.
+pub(crate) fn scores(records: &[String]) -> Vec<f64> {
+    let score = |record: &String| {
+        let record: Value = serde_json::from_str(record).expect("JSON");
+        record["score"].as_f64().expect("a number")
+    };
+    records.iter().map(score).collect()
+}
+
+/// What is different about two lists of records, for messages.
+pub(crate) fn told(records: &[String]) -> String {
+    records.iter().fold(String::new(), |mut all, record| {
+        let _ = writeln!(all, "{}", &record[..record.len().min(60)]);
+        all
+    })
+}

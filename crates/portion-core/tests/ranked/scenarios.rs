@@ -1,0 +1,159 @@
+//! What callers of retrieval count on.
+
+use portion_core::policy::{Fill, Policy, Strategy};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::material::{call, counter, passages, scores, snapshot, told, walk};
+
+const FILLS: [Fill; 3] = [Fill::Stop, Fill::Skip, Fill::Value];
+
+fn policy(fill: Fill) -> Policy {
+    Policy { fill, ..Policy::default() }
+}
+
+/// R1: passages of a retrieval tool come in descending order of their scores.
+#[test]
+fn the_best_come_first() {
+    for fill in FILLS {
+        let reply = call(&snapshot(&passages(90)), &[], &policy(fill)).expect("large");
+        let scores = scores(&reply.records());
+        assert!(scores.len() > 5 && scores.is_sorted_by(|a, b| a >= b), "{fill:?}: {scores:?}");
+        assert_eq!(reply.meta["strategy"], "ranked");
+        assert_eq!(scores[0], 22.8);
+    }
+}
+
+/// R2: whole passages until the next would exceed the budget, none split.
+#[test]
+fn whole_passages_until_the_next_would_exceed_the_budget() {
+    let text = passages(90);
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    let mut all: Vec<String> =
+        whole["chunks"].as_array().expect("a list").iter().map(Value::to_string).collect();
+    let by_score = |a: &String, b: &String| {
+        scores(std::slice::from_ref(b))[0].total_cmp(&scores(std::slice::from_ref(a))[0])
+    };
+    all.sort_by(by_score);
+    let reply = call(&snapshot(&text), &[], &policy(Fill::Stop)).expect("large");
+    let shown = reply.records();
+    assert_eq!(shown, all[..shown.len()], "{}", told(&shown));
+    let next = counter().count(&all[shown.len()]);
+    let spare = reply.meta["budgetRemaining"].as_u64().expect("a number") as usize;
+    assert!(spare < next + 200, "{spare} tokens are left, and the next takes {next}");
+}
+
+/// R3: what is dropped is told, and how much.
+#[test]
+fn what_is_dropped_is_told() {
+    for fill in FILLS {
+        let reply = call(&snapshot(&passages(90)), &[], &policy(fill)).expect("large");
+        assert_eq!(reply.meta["truncated"], true);
+        assert_eq!(reply.meta["dropped"], 90 - reply.records().len());
+        assert!(reply.portion.notice().contains("nextCursor"));
+    }
+}
+
+/// R4: where nothing is dropped, that is told, too.
+#[test]
+fn nothing_dropped_is_told() {
+    let policy = Policy { strategy: Strategy::Ranked, ..policy(Fill::Stop) };
+    let reply = call(&snapshot(&passages(9)), &[], &policy).expect("an operator wants it in order");
+    assert_eq!((&reply.meta["truncated"], &reply.meta["dropped"]), (&false.into(), &0.into()));
+    assert_eq!(reply.records().len(), 9);
+    assert!(!reply.portion.notice().contains("nextCursor"));
+}
+
+/// R5: another budget is obeyed, and filled.
+#[test]
+fn another_budget_is_obeyed() {
+    let snapshot = snapshot(&passages(200));
+    for fill in FILLS {
+        for budget in [600, 2_000, 8_192] {
+            let told = budget.to_string();
+            let reply = call(&snapshot, &[("maxTokens", &told)], &policy(fill)).expect("large");
+            assert_eq!(reply.meta["strategy"], "ranked");
+            assert!(reply.portion.tokens() <= budget);
+            // A passage takes up to 500 tokens; what is left out of a thousand is less than one.
+            assert!(
+                reply.portion.tokens() + 500 > budget,
+                "{fill:?}: {} of {budget}",
+                reply.portion.tokens()
+            );
+        }
+    }
+}
+
+/// The cursor leads to what was dropped: a walk shows every record once, and whole.
+#[test]
+fn a_walk_shows_every_record_once() {
+    let text = passages(150);
+    let whole: Value = serde_json::from_str(&text).expect("JSON");
+    let mut all: Vec<String> =
+        whole["chunks"].as_array().expect("a list").iter().map(Value::to_string).collect();
+    all.sort();
+    for fill in FILLS {
+        let replies = walk(&snapshot(&text), &policy(fill));
+        let mut shown: Vec<String> = replies.iter().flat_map(|reply| reply.records()).collect();
+        shown.sort();
+        assert!(replies.len() > 2 && shown == all, "{fill:?}: {} of {}", shown.len(), all.len());
+        // After the chosen ones the others come by score as well.
+        let rest: Vec<String> = replies[1..].iter().flat_map(|reply| reply.records()).collect();
+        assert!(scores(&rest).is_sorted_by(|a, b| a >= b), "{fill:?}");
+    }
+}
+
+/// More is kept where what does not fit is passed over.
+#[test]
+fn passing_over_keeps_more() {
+    let snapshot = snapshot(&passages(90));
+    let kept = FILLS.map(|fill| call(&snapshot, &[], &policy(fill)).expect("large").records().len());
+    assert!(kept[0] <= kept[1] && kept[1] < kept[2], "{kept:?}");
+}
+
+/// A passage that no budget holds is shown as any record that is too large: what tells most of it.
+#[test]
+fn a_passage_that_does_not_fit_is_summed_up() {
+    let huge = format!(
+        "[{{\"id\":\"a\",\"score\":0.9,\"text\":\"{}\"}},{{\"id\":\"b\",\"score\":0.1,\"text\":\"{}\"}}]",
+        "words upon words. ".repeat(3_000),
+        "a few words. ".repeat(20),
+    );
+    let snapshot = snapshot(&huge);
+    let replies = walk(&snapshot, &policy(Fill::Stop));
+    assert!(replies[0].text().contains("\"id\":\"a\"") && !replies[0].text().contains("\"id\":\"b\""));
+    assert!(replies.iter().any(|reply| reply.text().contains("\"id\":\"b\"")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    /// Whatever the scores, lengths and limits: every record once, whole, within the budget, nothing silent.
+    #[test]
+    fn no_choice_loses_a_record(
+        records in proptest::collection::vec((0_u32..40, 0_usize..40), 2..120),
+        target in 600_usize..4_000,
+        fill in proptest::sample::select(FILLS.to_vec()),
+    ) {
+        let record = |(i, (score, length)): (usize, &(u32, usize))| {
+            let text = "a thin wing ".repeat(*length);
+            format!("{{\"id\":{i},\"score\":-0.{score},\"text\":\"{text}\"}}")
+        };
+        let records: Vec<String> = records.iter().enumerate().map(record).collect();
+        let policy = Policy { reply_target: target, strategy: Strategy::Ranked, ..policy(fill) };
+        let replies = walk(&snapshot(&format!("[{}]", records.join(","))), &policy);
+        let mut shown = Vec::new();
+        for reply in &replies {
+            prop_assert!(reply.portion.tokens() <= 4_000);
+            shown.extend(reply.records());
+            let left = records.len() - shown.len();
+            prop_assert_eq!(&reply.meta["dropped"], left);
+            prop_assert_eq!(&reply.meta["truncated"], left > 0);
+        }
+        let mut all: Vec<String> = records.iter().map(|record| {
+            serde_json::from_str::<Value>(record).expect("JSON").to_string()
+        }).collect();
+        all.sort();
+        shown.sort();
+        prop_assert_eq!(shown, all);
+    }
+}

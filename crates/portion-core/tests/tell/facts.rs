@@ -1,0 +1,173 @@
+//! The words for one field, by what it holds.
+
+use std::fmt::Write as _;
+
+use super::{ALL, facts, lines};
+
+/// Of a list of records that each hold one of these values under that name (and `{}` where it is absent), what is told
+/// of it.
+fn check(name: &str, values: &[&str], words: &str) {
+    let records: Vec<String> = values
+        .iter()
+        .enumerate()
+        .map(|(i, value)| match *value {
+            "absent" => format!(r#"{{"id":"a{i}"}}"#),
+            value => format!(r#"{{"id":"a{i}","{name}":{value}}}"#),
+        })
+        .collect();
+    let told = facts(&format!("[{}]", records.join(",")), ALL);
+    assert_eq!(told.get("id").and_then(|id| id.as_str()), Some("identity, all distinct"));
+    assert_eq!(told.get(name).and_then(|words| words.as_str()), Some(words), "{name} {values:?}");
+}
+
+#[test]
+fn quantities_have_a_range_a_sum_and_a_mean() {
+    check("price", &["10", "2.5", "7", "4"], "number 2.5…10 (max at a0), sum 23.5, mean 5.875");
+    check("price", &["1", "2", "3", "4.50", "4.5"], "number 1…4.50 (max in 2 records), sum 15, mean 3");
+    check(
+        "frob",
+        &["1.5", "2.5", "3.5", "null", "absent", "-7.25"],
+        "number -7.25…3.5 (max at a2), sum 0.25, 1 null, 1 absent",
+    );
+    check(
+        "count",
+        &["1", "2", "3", "4", "1", "2", "3", "1"],
+        "number 1…4 (max at a3), sum 17, mean ≈2.1; 1=3, 2=2, 3=2, 4=1",
+    );
+}
+
+#[test]
+fn codes_and_years_are_not_added_up() {
+    check("zip", &["90210", "10001", "60601", "73301", "90210"], "90210=2, +3 more (1 each)");
+    check("year", &["2020", "2021", "2022", "2023"], "numbers 2020…2023, all distinct");
+    check("status_code", &["200", "404", "200", "200"], "200=3, 404=1");
+}
+
+#[test]
+fn categories_have_counts() {
+    check("state", &[r#""CA""#, r#""NV""#, r#""CA""#, "null"], "CA=2, NV=1, 1 null");
+    check("state", &[r#""CA""#, r#""NV""#, r#""CA""#, "absent"], "CA=2, NV=1, 1 absent");
+    check("state", &[r#""CA""#, r#""CA""#, r#""CA""#], "always CA");
+    check("state", &[r#""CA""#, r#""CA""#, "null"], "CA=2, 1 null");
+    check("open", &["true", "false", "true"], "true=2, false=1");
+    check("open", &["true", "true", "true"], "always true");
+    check("tag", &[r#""""#, r#""5""#, r#""a,b""#, r#""""#, r#""5""#, r#""a,b""#], "''=2, '5'=2, 'a,b'=2");
+    check("tag", &[r#""x""#, "5", r#""x""#, r#""5""#], "x=2, 5=1, '5'=1");
+}
+
+#[test]
+fn ties_are_told_by_value_and_the_rest_is_counted() {
+    let values: Vec<String> = (0..36).map(|i| format!(r#""k{:02}""#, i % 18)).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    let ten: Vec<String> = (0..10).map(|i| format!("k{i:02}=2")).collect();
+    check("kind", &values, &format!("{}, +8 more", ten.join(", ")));
+}
+
+#[test]
+fn moments_have_a_first_and_a_last() {
+    check("created", &[r#""2024-05-01""#, r#""2023-01-02""#, r#""2023-01-02""#], "2023-01-02…2024-05-01");
+    check(
+        "created_at",
+        &[r#""2024-05-01T10:00:00+02:00""#, r#""2024-05-01T09:00:00Z""#, "null"],
+        "2024-05-01T10:00:00+02:00…2024-05-01T09:00:00Z, 1 null",
+    );
+    check("at", &[r#""2024-05-01 10:00:00""#, r#""2024-05-01T09:00:00Z""#], "all distinct");
+    check(
+        "updated",
+        &["1714558830", "1714558831", "1714558832", "1714558833"],
+        "number 1714558830…1714558833 (2024-05-01T10:20:30Z…2024-05-01T10:20:33Z)",
+    );
+    check(
+        "updated",
+        &["1714558830000", "1714558831999"],
+        "number 1714558830000…1714558831999 (2024-05-01T10:20:30Z…2024-05-01T10:20:31Z)",
+    );
+}
+
+#[test]
+fn all_else_is_counted() {
+    check("name", &[r#""a""#, r#""b""#, r#""c""#], "all distinct");
+    check("tags", &["[1,2]", "[]", "null"], "arrays of 0–2 items, 1 null");
+    check("tags", &["[1]", "[2]"], "arrays of 1 item");
+    check("tags", &["[]", "[]"], "empty arrays");
+    check("x", &["null", "null"], "always null");
+    check("x", &["null", "absent"], "no value, 1 null, 1 absent");
+    check("x", &["1", "[1]", r#""a""#], "1 numbers 1…1, 1 strings, 1 arrays of 1 item, all distinct");
+    let long = format!(r#""{}\n\u00e9""#, "é".repeat(200));
+    check("body", &[&long, r#""a""#], "texts of up to 202 characters, all distinct");
+    let url = format!(r#""https://example.org/{}""#, "a".repeat(80));
+    check("url", &[&url, &url, &url], "always the same");
+}
+
+#[test]
+fn fields_of_objects_are_dotted_and_of_duplicate_keys_the_first_counts() {
+    let list = r#"[{"id":1,"price":{"total":5,"tax":{"rate":7}},"price":1},
+        {"price":{"total":1},"id":2},{"id":3,"price":null},{"id":4,"price":{"total":2},"price":{"total":9,"fee":1}},
+        {"id":5,"price":{"total":3}}]"#;
+    let told = facts(list, ALL);
+    assert_eq!(told["id"], "identity, all distinct");
+    assert_eq!(told["price.total"], "number 1…5 (max at 1), sum 11, mean 2.75, 1 absent");
+    assert_eq!(told["price.tax.rate"], "7=1, 4 absent");
+    assert_eq!(told["price"], "objects, 1 null");
+}
+
+#[test]
+fn every_way_to_write_a_list_is_told_of() {
+    let record = |i: usize| {
+        format!(r#"{{"sku":"s{i}","status":"{}"}}"#, if i.is_multiple_of(3) { "new" } else { "sold" })
+    };
+    let join = |sep: &str| (0..9).map(record).collect::<Vec<_>>().join(sep);
+    let all = "sku: identity, all distinct\nstatus: sold=6, new=3\n";
+    assert_eq!(lines(&facts(&format!("[{}]", join(",")), ALL)), all);
+    assert_eq!(lines(&facts(&format!(r#"{{"data":{{"items":[ {} ]}},"n":1}}"#, join(" ,\n ")), ALL)), all);
+    assert_eq!(lines(&facts(&join("\n"), ALL)), all);
+    let mut map = String::new();
+    let mut rows = String::new();
+    for i in 0..9_usize {
+        let comma = if i > 0 { "," } else { "" };
+        let _ = write!(
+            map,
+            r#"{comma}"k{i}":{{"status":"{}","n":[]}}"#,
+            if i.is_multiple_of(3) { "new" } else { "sold" }
+        );
+        let _ = write!(rows, r#"{comma}["s{i}","{}"]"#, if i.is_multiple_of(3) { "new" } else { "sold" });
+    }
+    let told = facts(&format!("{{{map}}}"), ALL);
+    assert_eq!((&told["_key"], &told["status"]), (&"identity, all distinct".into(), &"sold=6, new=3".into()));
+    assert_eq!(lines(&facts(&format!(r#"{{"columns":["sku","status"],"rows":[{rows}]}}"#), ALL)), all);
+}
+
+#[test]
+fn items_that_are_no_records_are_told_of() {
+    assert_eq!(lines(&facts(r#"["a","b","a"]"#, ALL)), "items: a=2, b=1\n");
+    assert_eq!(lines(&facts("[1,2,3,4,10]", ALL)), "items: number 1…10 (max at offset=4), sum 20\n");
+    assert_eq!(
+        lines(&facts(r#"[{"a":1},"b",null]"#, ALL)),
+        "a: 1=1, 2 absent\nitems: b=1, 1 null, 1 absent\n"
+    );
+    assert_eq!(lines(&facts("[]", ALL)), "");
+}
+
+#[test]
+fn what_is_told_fits_and_the_most_useful_comes_first() {
+    let record = |i: usize| {
+        format!(
+            r#"{{"id":{i},"frob":"x{}","note":"n{i}","status":"s{}","total":{},"made":"2024-01-{:02}","c":0}}"#,
+            i % 4,
+            i % 3,
+            i * 7,
+            i % 28 + 1
+        )
+    };
+    let list = format!("[{}]", (0..60).map(record).collect::<Vec<_>>().join(","));
+    let all = facts(&list, ALL);
+    let names: Vec<&str> = all.keys().map(String::as_str).collect();
+    assert_eq!(names, ["id", "total", "status", "frob", "made", "note", "c"]);
+    for tokens in [0, 5, 20, 40, 80, 120] {
+        let told = facts(&list, tokens);
+        let json = serde_json::to_string(&told).expect("JSON");
+        let cost = portion_core::tokens::Tokenizer::O200k.counter().count(&json);
+        assert!(cost <= tokens + 2, "{cost} of {tokens}: {json}");
+        assert!(told.iter().all(|(name, words)| all.get(name) == Some(words)));
+    }
+}

@@ -1,0 +1,159 @@
+//! Whatever is told of random records is what reading all of them tells.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{ALL, facts};
+
+/// Values that fields have; `None` where they are absent.
+fn value() -> impl Strategy<Value = Option<Value>> {
+    prop_oneof![
+        1 => Just(None),
+        1 => Just(Some(Value::Null)),
+        2 => any::<bool>().prop_map(|b| Some(json!(b))),
+        4 => (-300..300_i64).prop_map(|n| Some(json!(n))),
+        3 => (-99_999..99_999_i64).prop_map(|n| Some(json!(n as f64 / 100.0))),
+        4 => "[a-c\"é]{0,2}".prop_map(|s| Some(json!(s))),
+        1 => (1..28_u32).prop_map(|d| Some(json!(format!("2024-03-{d:02}")))),
+        1 => vec(0..3_i64, 0..3).prop_map(|v| Some(json!(v))),
+    ]
+}
+
+/// The values of one field over all records: mixed, or of one kind.
+fn column(records: usize) -> impl Strategy<Value = Vec<Option<Value>>> {
+    let of_one_kind = prop_oneof![
+        vec(prop_oneof![4 => (0..40_i64).prop_map(|n| Some(json!(n))), 1 => Just(None)], records),
+        vec((-99_999..99_999_i64).prop_map(|n| Some(json!(n as f64 / 1000.0))), records),
+        vec("[a-d]".prop_map(|s| Some(json!(s))), records),
+        vec("[a-z]{9}".prop_map(|s| Some(json!(s))), records),
+        vec(prop_oneof![any::<bool>().prop_map(|b| Some(json!(b))), Just(Some(Value::Null))], records),
+    ];
+    prop_oneof![1 => vec(value(), records), 3 => of_one_kind]
+}
+
+/// Columns of records, the third inside an object.
+fn table() -> impl Strategy<Value = Vec<Vec<Option<Value>>>> {
+    (20..90_usize).prop_flat_map(|records| vec(column(records), 3))
+}
+
+fn record(i: usize, columns: &[Vec<Option<Value>>]) -> Value {
+    let mut record = Map::new();
+    record.insert("id".into(), json!(i));
+    let mut inner = Map::new();
+    for (at, name) in ["total", "kind", "b"].into_iter().enumerate() {
+        if let Some(value) = columns[at][i].clone() {
+            if at == 2 { &mut inner } else { &mut record }.insert(name.into(), value);
+        }
+    }
+    inner.insert("always".into(), json!(7));
+    record.insert("a".into(), inner.into());
+    Value::Object(record)
+}
+
+/// A value as it is told, and numbers however they are spelled.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.is_empty() => "''".into(),
+        Value::String(text) => text.clone(),
+        other => spelled(&other.to_string()),
+    }
+}
+
+fn spelled(told: &str) -> String {
+    told.parse::<f64>().map_or_else(|_| told.to_owned(), |number| number.to_string())
+}
+
+/// Every claim of these words that can be found in them is held against the values.
+fn hold(words: &str, column: &[Option<Value>]) -> Result<(), TestCaseError> {
+    let here: Vec<&Value> = column.iter().flatten().filter(|value| !value.is_null()).collect();
+    let absent = column.iter().filter(|value| value.is_none()).count();
+    let nulls = column.len() - absent - here.len();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    here.iter().for_each(|value| *counts.entry(plain(value)).or_default() += 1);
+    let numbers: Vec<f64> = here.iter().filter_map(|value| value.as_f64()).collect();
+    let written = |number: f64| here.iter().any(|v| v.as_f64() == Some(number));
+    let mut listed = 0;
+    for claim in words.split(", ").flat_map(|claim| claim.split("; ")) {
+        if let Some((value, count)) = claim.rsplit_once('=').filter(|_| !claim.contains("max at")) {
+            let value = spelled(value.rsplit_once(": ").map_or(value, |(_, value)| value));
+            prop_assert_eq!(counts.get(&value).map(ToString::to_string), Some(count.to_owned()), "{}", words);
+            listed += 1;
+        } else if let Some(sum) = claim.strip_prefix("sum ") {
+            let sum: f64 = sum.parse().expect("a number");
+            prop_assert!((sum - numbers.iter().sum::<f64>()).abs() < 1e-6, "{}", words);
+        } else if let Some(mean) = claim.strip_prefix("mean ") {
+            let near = if mean.starts_with('≈') { 0.06 } else { 1e-9 };
+            let mean: f64 = mean.trim_start_matches('≈').parse().expect("a number");
+            prop_assert!(
+                (mean - numbers.iter().sum::<f64>() / numbers.len() as f64).abs() < near,
+                "{}",
+                words
+            );
+        } else if let Some(range) = claim.strip_prefix("number ") {
+            let (range, _) = range.split_once(" (").unwrap_or((range, ""));
+            let (least, greatest) = range.split_once('…').expect("a range");
+            let (least, greatest): (f64, f64) =
+                (least.parse().expect("a number"), greatest.parse().expect("a number"));
+            prop_assert!(written(least) && written(greatest), "{}", words);
+            prop_assert!(numbers.iter().all(|n| (least..=greatest).contains(n)), "{}", words);
+            prop_assert_eq!(numbers.len(), here.len());
+            let holders: Vec<usize> = (0..column.len())
+                .filter(|i| column[*i].as_ref().and_then(Value::as_f64) == Some(greatest))
+                .collect();
+            match holders.as_slice() {
+                [one] => prop_assert!(claim.ends_with(&format!("(max at {one})")), "{}", words),
+                several => {
+                    prop_assert!(
+                        claim.ends_with(&format!("(max in {} records)", several.len())),
+                        "{}",
+                        words
+                    );
+                }
+            }
+        } else if claim == "all distinct" {
+            prop_assert!(counts.iter().all(|(value, n)| *n == 1 || value.starts_with('[')), "{}", words);
+        } else if let Some(distinct) = claim.strip_suffix(" distinct") {
+            let scalars = counts.keys().filter(|value| !value.starts_with('[')).count();
+            prop_assert_eq!(distinct.parse::<usize>().expect("a count"), scalars, "{}", words);
+        } else if let Some(count) = claim.strip_suffix(" null") {
+            prop_assert_eq!(count.parse::<usize>().ok(), Some(nulls), "{}", words);
+        } else if let Some(count) = claim.strip_suffix(" absent") {
+            prop_assert_eq!(count.parse::<usize>().ok(), Some(absent), "{}", words);
+        } else if let Some(more) = claim.strip_prefix('+') {
+            let more = more.trim_end_matches(" (1 each)").trim_end_matches(" more");
+            prop_assert_eq!(more.parse::<usize>().ok(), Some(counts.len() - listed), "{}", words);
+        }
+    }
+    if absent > 0 && !words.contains("absent") || nulls > 0 && !words.contains("null") {
+        return Err(TestCaseError::fail(format!("gaps are not told: {words}")));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    #[test]
+    fn facts_are_what_reading_all_records_tells(columns in table(), lines in any::<bool>()) {
+        let records: Vec<String> = (0..columns[0].len()).map(|i| record(i, &columns).to_string()).collect();
+        let text = if lines { records.join("\n") } else { format!("[{}]", records.join(", ")) };
+        let told = facts(&text, ALL);
+        prop_assert_eq!(told["id"].as_str(), Some("identity, all distinct"));
+        prop_assert_eq!(told["a.always"].as_str(), Some("always 7"));
+        for (at, name) in ["total", "kind", "a.b"].into_iter().enumerate() {
+            if let Some(words) = told.get(name).and_then(Value::as_str) {
+                hold(words, &columns[at])?;
+            }
+        }
+    }
+
+    #[test]
+    fn any_text_can_be_told_of(text in "[\\[{]([\\[\\]{},:0-9ae.+\" -]|\"[a-c]\"){0,60}[\\]}]") {
+        if serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_array()) {
+            facts(&text, ALL);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What is told of payloads that a reply cannot show.
+
+mod facts;
+mod laws;
+mod outline;
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::{Form, Snapshot, capture};
+use portion_core::tokens::Tokenizer;
+use serde_json::{Map, Value};
+
+/// Tokens for everything.
+const ALL: usize = 1 << 20;
+
+fn snapshot(text: &str) -> Snapshot {
+    let block = Block::new("/content/0/text", Content::Text(text.to_owned()));
+    capture(Payload { blocks: vec![block], ..Payload::default() })
+}
+
+/// What is told of a list, within so many tokens.
+fn facts(text: &str, tokens: usize) -> Map<String, Value> {
+    let snapshot = snapshot(text);
+    let subject = snapshot.parts()[0].subject().expect("readable");
+    let Form::List(list) = &subject.form else { panic!("no list: {text}") };
+    list.facts(&subject.text).told(Tokenizer::O200k.counter(), tokens)
+}
+
+/// What is told of an object, within so many tokens.
+fn outline(text: &str, tokens: usize) -> Map<String, Value> {
+    let snapshot = snapshot(text);
+    let subject = snapshot.parts()[0].subject().expect("readable");
+    let Form::Object(members) = &subject.form else { panic!("no object: {text}") };
+    portion_core::tell::outline(&subject.text, members, Tokenizer::O200k.counter(), tokens)
+}
+
+/// One line each: `field: words`.
+fn lines(told: &Map<String, Value>) -> String {
+    let line =
+        |(name, words): (&String, &Value)| format!("{name}: {}\n", words.as_str().unwrap_or("no text"));
+    told.iter().map(line).collect()
+}

@@ -1,0 +1,85 @@
+//! A connection that can only read what it is given.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags, Result};
+
+use super::permit;
+use crate::catalogue::Catalogue;
+use crate::limits::{Clock, Limits, Stopped};
+use crate::{functions, vtab};
+
+/// Steps of SQLite's machine between two looks at the clock and at the memory.
+const STEPS: i32 = 50;
+
+/// What a statement may be at most, beyond its length.
+const MOST: [(Limit, i32); 10] = [
+    (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+    (Limit::SQLITE_LIMIT_PARSER_DEPTH, 500),
+    (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
+    (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
+    (Limit::SQLITE_LIMIT_VDBE_OP, 250_000),
+    (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 250),
+    (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 10_000),
+    (Limit::SQLITE_LIMIT_ATTACHED, 0),
+    (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 0),
+    (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+];
+
+/// Switches, and how they are set.
+const SWITCHES: [(DbConfig, bool); 8] = [
+    (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+    (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+    // A column that is misspelt in double quotes is an error, and no text.
+    (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+    (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+    (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+];
+
+/// Opens one, in memory, with those tables.
+pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_in_memory_with_flags(flags)?;
+    // What is sorted and grouped stays in memory: no file is ever opened.
+    connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = OFF")?;
+    for (switch, to) in SWITCHES {
+        connection.set_db_config(switch, to)?;
+    }
+    functions::register(&connection, clock, limits)?;
+    let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
+    let own = catalogue.tables.iter().map(|table| (&table.name, table));
+    for (name, table) in own.chain(catalogue.aliases.iter().map(|(name, table)| (name, table))) {
+        vtab::register(&connection, name, table, clock)?;
+        names.insert(name.to_lowercase());
+    }
+    for (limit, most) in MOST {
+        connection.set_limit(limit, most)?;
+    }
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(limits.value).unwrap_or(i32::MAX))?;
+    watch(&mut connection, Arc::clone(clock), limits.heap)?;
+    connection.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
+        permit::permit(&context.action, &names)
+    }))?;
+    Ok(connection)
+}
+
+/// Stops the connection when its time is over or it holds too much. SQLite counts for all of the process: what others
+/// take meanwhile counts as well, which only ever makes a question cheaper.
+fn watch(connection: &mut Connection, clock: Arc<Clock>, heap: usize) -> Result<()> {
+    let most = vtab::memory_used().saturating_add(i64::try_from(heap).unwrap_or(i64::MAX));
+    connection.progress_handler(
+        STEPS,
+        Some(move || {
+            if vtab::memory_used() > most {
+                clock.stop(Stopped::Memory);
+            }
+            clock.is_over()
+        }),
+    )
+}

@@ -1,0 +1,124 @@
+//! What SQLite says of a statement, for who wrote it.
+
+use portion_core::nearest::nearest;
+use rusqlite::{Error, ErrorCode};
+
+use super::permit::FUNCTIONS;
+use crate::catalogue::Catalogue;
+use crate::error::{QueryError, TableColumns, identifier};
+use crate::limits::{Clock, Limits, Stopped};
+
+/// An error of SQLite's as ours.
+pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: &Limits) -> QueryError {
+    match (clock.stopped(), error.sqlite_error_code()) {
+        (Some(Stopped::Time), _) => return time(limits),
+        (Some(Stopped::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory(limits),
+        (None, Some(ErrorCode::TooBig)) if !matches!(error, Error::SqlInputError { .. }) => {
+            return value(limits);
+        }
+        _ => {}
+    }
+    let (message, token) = match error {
+        Error::SqlInputError { msg, sql, offset, .. } => {
+            let token = usize::try_from(offset).ok().and_then(|at| sql.get(at..)).map(token);
+            (msg, token.filter(|token| !token.is_empty()))
+        }
+        Error::MultipleStatement => ("one statement can be asked at a time".into(), None),
+        other => (other.to_string(), None),
+    };
+    let tables = tables(catalogue, limits);
+    let nearest = meant(&message, &tables);
+    let message = match message.as_str() {
+        "not authorized" => "not authorized: only SELECT can be asked".to_owned(),
+        _ => message,
+    };
+    // The token is mostly told by the message.
+    let token = token.filter(|token| !message.contains(token.as_str()));
+    QueryError::Invalid { message, token, nearest, tables }
+}
+
+/// The token that a text begins with.
+fn token(text: &str) -> String {
+    let end = match text.chars().next() {
+        Some(quote @ ('"' | '\'' | '`')) => text[1..].find(quote).map_or(text.len(), |at| at + 2),
+        Some(c) if c.is_alphanumeric() || c == '_' => {
+            text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '.' | '$')).unwrap_or(text.len())
+        }
+        Some(c) => c.len_utf8(),
+        None => 0,
+    };
+    text[..end].chars().take(60).collect()
+}
+
+/// The name that was probably meant by one that is not there, as it is written in SQL.
+fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
+    let missing = |what: &str| message.strip_prefix(what).map(str::trim);
+    if let Some(name) = missing("no such table: ") {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        return nearest(name, tables.iter().map(|table| table.name.as_str())).map(|name| identifier(&name));
+    }
+    if let Some(name) = missing("no such function: ") {
+        return nearest(name, FUNCTIONS.iter().copied().filter(|name| !name.starts_with('-')));
+    }
+    let name = missing("no such column: ")?;
+    // It may stand in another table.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    for table in tables {
+        if let Some(column) = table.columns.iter().find(|column| column.eq_ignore_ascii_case(last)) {
+            return Some(format!("{}.{}", identifier(&table.name), identifier(column)));
+        }
+    }
+    let columns = || tables.iter().flat_map(|table| table.columns.iter().map(String::as_str));
+    nearest(name, columns()).or_else(|| nearest(last, columns())).map(|name| identifier(&name))
+}
+
+/// The tables there are with their columns, the most telling first.
+pub(super) fn tables(catalogue: &Catalogue, limits: &Limits) -> Vec<TableColumns> {
+    let clock = Clock::new(limits.deadline);
+    let columns = |table: &crate::table::Table| {
+        let Some(rows) = table.rows(&clock) else {
+            return TableColumns { name: table.name.clone(), columns: Vec::new(), without_column: 0 };
+        };
+        let telling = rows.telling();
+        let mut columns: Vec<(usize, &crate::column::Column)> = rows
+            .columns()
+            .iter()
+            .map(|column| {
+                (telling.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
+            })
+            .collect();
+        columns.sort_by_key(|(rank, column)| (column.hidden && !column.record, *rank));
+        TableColumns {
+            name: table.name.clone(),
+            columns: columns.into_iter().map(|(_, column)| column.name.clone()).collect(),
+            without_column: rows.without_column(),
+        }
+    };
+    catalogue.tables.iter().map(|table| columns(table)).collect()
+}
+
+fn time(limits: &Limits) -> QueryError {
+    QueryError::TooCostly {
+        what: format!("the query took longer than {} s", limits.deadline.as_secs_f64()),
+        advice: "narrow it: filter before joining, join on one column of each table (a.x = b.y), group instead of \
+                 comparing all rows with all rows, or add LIMIT"
+            .into(),
+    }
+}
+
+/// More memory than there may be.
+pub(super) fn memory(limits: &Limits) -> QueryError {
+    QueryError::TooCostly {
+        what: format!("the query needed more than {} MiB of memory", limits.heap >> 20),
+        advice: "narrow it: select only the columns needed, filter before sorting or joining, or add LIMIT"
+            .into(),
+    }
+}
+
+fn value(limits: &Limits) -> QueryError {
+    QueryError::TooCostly {
+        what: format!("a value grew beyond {} MiB", limits.value >> 20),
+        advice: "take parts of it: columns instead of item, substr(text, 1, 1000), or fewer rows in a group"
+            .into(),
+    }
+}

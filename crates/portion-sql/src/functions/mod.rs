@@ -1,0 +1,92 @@
+//! Functions of the connection.
+//!
+//! SQLite looks at the clock between the steps of a statement, never inside a function; so those of its own that may
+//! take the product of two lengths (`instr`, `replace`, `trim`, `LIKE`, `GLOB`) are written anew: linear, or with an eye
+//! on the clock.
+
+mod pattern;
+mod regexp;
+mod strings;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, Result, ffi};
+
+use crate::limits::{Clock, Limits};
+
+/// Same in, same out.
+const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
+    .union(FunctionFlags::SQLITE_DETERMINISTIC)
+    .union(FunctionFlags::SQLITE_INNOCUOUS);
+
+/// A function of one number, and of two.
+type One = fn(f64) -> f64;
+type Two = fn(f64, f64) -> f64;
+
+/// What is asked of numbers and not built in.
+const OF_ONE: [(&str, One); 10] = [
+    ("ceil", f64::ceil),
+    ("ceiling", f64::ceil),
+    ("floor", f64::floor),
+    ("trunc", f64::trunc),
+    ("sqrt", f64::sqrt),
+    ("exp", f64::exp),
+    ("ln", f64::ln),
+    ("log", f64::log10),
+    ("log10", f64::log10),
+    ("log2", f64::log2),
+];
+const OF_TWO: [(&str, Two); 3] = [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b)];
+
+/// Makes them known to a connection.
+pub(crate) fn register(connection: &Connection, clock: &Arc<Clock>, limits: &Limits) -> Result<()> {
+    pattern::register(connection, clock)?;
+    regexp::register(connection)?;
+    strings::register(connection, limits.value)?;
+    for (name, function) in OF_ONE {
+        connection.create_scalar_function(name, 1, PURE, move |context| {
+            Ok(number(context, 0).map(function).filter(|n| n.is_finite()))
+        })?;
+    }
+    for (name, function) in OF_TWO {
+        connection.create_scalar_function(name, 2, PURE, move |context| {
+            let both = number(context, 0).zip(number(context, 1));
+            Ok(both.map(|(a, b)| function(a, b)).filter(|n| n.is_finite()))
+        })?;
+    }
+    Ok(())
+}
+
+fn number(context: &Context<'_>, at: usize) -> Option<f64> {
+    match context.get_raw(at) {
+        ValueRef::Integer(n) => Some(n as f64),
+        ValueRef::Real(n) => Some(n),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.trim().parse().ok(),
+        ValueRef::Null | ValueRef::Blob(_) => None,
+    }
+}
+
+/// A value as text; `None` for NULL.
+fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
+    match value {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Some(n.to_string().into()),
+        ValueRef::Real(n) => Some(format!("{n:?}").into()),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes)),
+    }
+}
+
+fn failure(message: impl Into<String>) -> Error {
+    Error::UserFunctionError(message.into().into())
+}
+
+fn interrupted() -> Error {
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
+}
+
+fn too_big() -> Error {
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None)
+}

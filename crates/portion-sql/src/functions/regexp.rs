@@ -1,0 +1,47 @@
+//! `text REGEXP 'pattern'`, by the `regex` crate: it never goes back, so that it takes the product of both lengths
+//! at worst, and that product is bounded.
+
+use regex::{Regex, RegexBuilder};
+use rusqlite::{Connection, Result};
+
+use super::{PURE, failure, text};
+
+/// Bytes of a compiled pattern: the first that it fits is what it counts as.
+const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+/// Bytes of a text times bytes of the pattern, which the slowest way to search takes some two seconds for.
+const MOST: usize = 1 << 34;
+
+struct Compiled {
+    regex: Regex,
+    size: usize,
+}
+
+pub(super) fn register(connection: &Connection) -> Result<()> {
+    connection.create_scalar_function("regexp", 2, PURE, |context| {
+        let (Some(_), Some(whole)) = (text(context.get_raw(0)), text(context.get_raw(1))) else {
+            return Ok(None);
+        };
+        let pattern = context.get_or_create_aux(0, |value| compile(&text(value).unwrap_or_default()))?;
+        if whole.len().saturating_mul(pattern.size) > MOST {
+            return Err(failure("REGEXP: the pattern is too large for a text of that length"));
+        }
+        Ok(Some(pattern.regex.is_match(&whole)))
+    })
+}
+
+fn compile(pattern: &str) -> std::result::Result<Compiled, String> {
+    for size in SIZES {
+        match RegexBuilder::new(pattern).size_limit(size).build() {
+            Ok(regex) => return Ok(Compiled { regex, size }),
+            Err(regex::Error::CompiledTooBig(_)) => {}
+            Err(error) => return Err(format!("REGEXP: {}", last_line(&error.to_string()))),
+        }
+    }
+    Err("REGEXP: the pattern is too large".into())
+}
+
+/// The error without the drawing of where it is.
+fn last_line(error: &str) -> &str {
+    let line = error.lines().last().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line)
+}

@@ -1,0 +1,49 @@
+//! One question to one payload.
+#![allow(dead_code)]
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::snapshot::{Snapshot, capture};
+use portion_core::view::View;
+use portion_sql::{Answer, Limits, QueryError, Question, query};
+
+/// A payload of one text.
+pub fn snapshot(text: &str) -> Snapshot {
+    let block = Block::new("/content/0/text", Content::Text(text.into()));
+    capture(Payload { blocks: vec![block], ..Payload::default() })
+}
+
+/// A question to a text.
+pub fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<Answer, QueryError> {
+    asked(&snapshot(text), sql, params, &Limits::default())
+}
+
+/// A question to a snapshot, within limits.
+pub fn asked(
+    snapshot: &Snapshot,
+    sql: &str,
+    params: &[(&str, &str)],
+    limits: &Limits,
+) -> Result<Answer, QueryError> {
+    let params: Vec<(String, String)> =
+        params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    query(snapshot, &View::root(), &Question { sql, params: &params }, limits)
+}
+
+/// The text, asked that, answers this.
+pub fn check(text: &str, sql: &str, expect: &str) {
+    match answer(text, sql, &[]) {
+        Ok(answer) => {
+            assert_eq!(answer.json, expect, "{sql}");
+            assert!(!answer.cut, "{sql}");
+        }
+        Err(error) => panic!("{sql}: {error}"),
+    }
+}
+
+/// The text, asked that, answers with this error.
+pub fn refused(text: &str, sql: &str, expect: &str) {
+    match answer(text, sql, &[]) {
+        Ok(answer) => panic!("{sql}: {}", answer.json),
+        Err(error) => assert_eq!(error.to_string(), expect, "{sql}"),
+    }
+}
