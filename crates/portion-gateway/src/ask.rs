@@ -86,6 +86,9 @@ fn by_sql(
     if answer.cut {
         also.insert("cut".into(), Value::from("more rows than are kept: add a condition or a LIMIT"));
     }
+    if !answer.rounded.is_empty() {
+        also.insert("rounded".into(), answer.rounded.into());
+    }
     Ok(payload(answer.json, Answered { matches: answer.rows, also }))
 }
 

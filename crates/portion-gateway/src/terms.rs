@@ -88,9 +88,9 @@ impl Rules {
 
     /// The same rules, by which so much is hidden of payloads, whoever asks.
     #[must_use]
-    pub fn with_redact(mut self, redact: Option<Arc<Redact>>) -> Self {
+    pub fn with_redact(mut self, redact: Option<&Arc<Redact>>) -> Self {
         for terms in self.known.iter_mut().chain([&mut self.unknown]) {
-            Arc::make_mut(terms).redact.clone_from(&redact);
+            Arc::make_mut(terms).redact = redact.cloned();
         }
         self
     }

@@ -20,7 +20,7 @@ use samples::{list_bookings, text};
 
 fn gateway() -> Gateway {
     let terms = Terms::new(Policy::default(), Tokenizer::O200k.counter(), None);
-    let rules = Rules::fixed(terms).with_redact(Some(Arc::new(Redact::default_secrets())));
+    let rules = Rules::fixed(terms).with_redact(Some(&Arc::new(Redact::default_secrets())));
     Gateway::new(Settings::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
 }
 

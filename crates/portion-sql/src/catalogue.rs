@@ -81,14 +81,14 @@ impl Making {
     /// The arrays of an object; without any, the object as a row.
     fn object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
-        arrays_in(&mut Reader::resume(text, span.start as usize), "", DEPTH, &mut arrays);
+        arrays_in(text, &mut Reader::resume(text, span.start as usize), "", DEPTH, &mut arrays);
         let records = |array: &&Array| array.first == Some(Kind::Object);
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
         let mut of_records: Vec<Array> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
         if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
-            let items = self.add("items", ArrayAt { text: text.clone(), span: main.span });
+            let items = self.add_list("items", text, &main);
             self.alias(Some(main.name), items);
             of_records.iter().for_each(|array| self.array(text, array));
         } else {
@@ -102,7 +102,14 @@ impl Making {
     fn array(&mut self, text: &Slice, array: &Array) {
         // Of several with one name, the later ones are called by where they are.
         let name = if self.names.is_free(&array.name) { &array.name } else { &array.path };
-        self.add(name, ArrayAt { text: text.clone(), span: array.span });
+        self.add_list(name, text, array);
+    }
+
+    fn add_list(&mut self, name: &str, text: &Slice, array: &Array) -> Option<Arc<Table>> {
+        match &array.map {
+            Some((text, list)) => self.add(name, ListOf { text: text.clone(), list: Arc::clone(list) }),
+            None => self.add(name, ArrayAt { text: text.clone(), span: array.span }),
+        }
     }
 
     fn add(&mut self, name: &str, source: impl Source + 'static) -> Option<Arc<Table>> {
@@ -145,7 +152,7 @@ fn last_step(pointer: &str) -> Option<String> {
     (!name.is_empty() && !name.bytes().all(|b| b.is_ascii_digit())).then_some(name)
 }
 
-/// An array in an object.
+/// An array in an object, or what is as good as one.
 #[derive(Clone, Debug)]
 struct Array {
     name: String,
@@ -154,10 +161,12 @@ struct Array {
     span: Span,
     /// What its first item is.
     first: Option<Kind>,
+    /// Set where it is none, but a map of like objects: a list in all but its brackets.
+    map: Option<(Slice, Arc<List>)>,
 }
 
 /// The other arrays of objects around a list.
-fn beside(text: &str, list: &List) -> Vec<Array> {
+fn beside(text: &Slice, list: &List) -> Vec<Array> {
     let mut found = Vec::new();
     for (at, level) in list.levels.iter().enumerate() {
         let innermost = at + 1 == list.levels.len();
@@ -168,7 +177,10 @@ fn beside(text: &str, list: &List) -> Vec<Array> {
                 let name = decoded(member.key.of(text));
                 match member.kind {
                     Kind::Array => found.extend(array(&mut reader, name.clone(), name)),
-                    Kind::Object => arrays_in(&mut reader, &name, DEPTH - 1, &mut found),
+                    Kind::Object => match map(text, &reader, name.clone(), name.clone()) {
+                        Some(map) => found.push(map),
+                        None => arrays_in(text, &mut reader, &name, DEPTH - 1, &mut found),
+                    },
                     _ => {}
                 }
             }
@@ -184,11 +196,24 @@ fn array(reader: &mut Reader<'_>, name: String, path: String) -> Option<Array> {
     let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
     let first = if some { inside.peek().ok() } else { None };
     let span = reader.skip().ok()?;
-    Some(Array { name, path, span, first })
+    Some(Array { name, path, span, first, map: None })
 }
 
-/// The arrays in the object that the reader is before. Bounded by `depth`, not by the input.
-fn arrays_in(reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<Array>) {
+/// The object that the reader is before, where it is a map of like objects.
+fn map(text: &Slice, reader: &Reader<'_>, name: String, path: String) -> Option<Array> {
+    let mut inside = reader.clone();
+    inside.enter_object().ok()?;
+    inside.next_key().ok()??;
+    let first = inside.peek().ok().filter(|kind| *kind == Kind::Object)?;
+    let span = reader.clone().skip().ok()?;
+    let subject = Subject::of_value(&text.part(span));
+    let Form::List(list) = subject.form else { return None };
+    let map = (list.layout == Layout::Map && list.levels.is_empty()).then_some((subject.text, list))?;
+    Some(Array { name, path, span, first: Some(first), map: Some(map) })
+}
+
+/// The arrays, and the maps of like objects, in the object that the reader is before. Bounded by `depth`, not by the input.
+fn arrays_in(text: &Slice, reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<Array>) {
     if reader.enter_object().is_err() {
         return;
     }
@@ -202,8 +227,14 @@ fn arrays_in(reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<
         }
         let name = decoded(reader.text(key));
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        if kind == Kind::Object {
-            arrays_in(reader, &path, depth - 1, found);
+        let like = (kind == Kind::Object).then(|| map(text, reader, name.clone(), path.clone())).flatten();
+        if let Some(map) = like {
+            found.push(map);
+            if reader.skip().is_err() {
+                return;
+            }
+        } else if kind == Kind::Object {
+            arrays_in(text, reader, &path, depth - 1, found);
         } else if let Some(array) = array(reader, name, path) {
             found.push(array);
         } else {

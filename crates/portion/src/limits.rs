@@ -178,7 +178,7 @@ impl Limits {
     pub(crate) fn rules(&self) -> Result<Rules, LimitsError> {
         let given = self.given();
         given.policy(Room::UNKNOWN).validate().map_err(LimitsError)?;
-        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()).with_redact(self.hidden()))
+        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()).with_redact(self.hidden().as_ref()))
     }
 
     /// What is hidden: what was asked for, or secrets where nothing was and replies are to be lean.

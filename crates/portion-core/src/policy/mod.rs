@@ -120,7 +120,7 @@ impl Policy {
     /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
     /// of a reply that aims low, little of one that is to show a page.
     pub(crate) fn telling(&self, tokens: usize) -> usize {
-        if self.reply_target < self.token_budget_threshold { tokens * 9 / 20 } else { tokens / 8 }
+        if self.reply_target < self.token_budget_threshold { tokens * 7 / 20 } else { tokens / 8 }
     }
 
     /// Checks that the limits can be obeyed together.

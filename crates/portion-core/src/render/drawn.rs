@@ -143,7 +143,10 @@ pub(super) fn names(all: impl IntoIterator<Item = String>, characters: usize) ->
     shown.into()
 }
 
-/// Characters that lists of names in a notice may take: about a tenth of the budget.
+/// Characters that lists of names in a notice may take: about a tenth of the budget, and some in any.
 pub(super) fn characters_for_names(room: &Room<'_>) -> usize {
-    room.tokens / 3
+    (room.tokens / 3).max(SOME_NAMES)
 }
+
+/// Characters that some dozen names take.
+const SOME_NAMES: usize = 250;

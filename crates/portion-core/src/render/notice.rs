@@ -200,9 +200,7 @@ impl Notice<'_> {
         match self.drawn.kind {
             // As much as fits is what was wanted.
             "page" if self.drawn.meta.contains_key("strategy") => None,
-            "page" => {
-                Some(format!("near the budget: {tool}(cursor, fields=…) or a smaller limit costs less"))
-            }
+            "page" => Some(format!("near the budget: {tool}(cursor, fields=…) costs less")),
             "range" | "chunk" => {
                 Some(format!("near the budget: {tool}(cursor, startLine, endLine) costs less"))
             }

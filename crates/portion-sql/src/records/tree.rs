@@ -12,7 +12,7 @@ use portion_core::span::Span;
 use crate::column::Kinds;
 
 /// Levels of objects that are looked into for fields, as everywhere else.
-const DEPTH: usize = 3;
+const DEPTH: usize = 4;
 /// Fields that are remembered; of a list with more, the later ones are reached through the record alone.
 const MOST: usize = 20_000;
 
