@@ -172,11 +172,11 @@ impl Notice<'_> {
     /// The names of fields; where not all can be told, those first that nothing else tells.
     fn fields(&self, fields: &[String], characters: usize) -> Value {
         let all: usize = fields.iter().map(|name| name.len() + 3).sum();
+        if all <= characters {
+            return names(fields.iter().cloned(), characters);
+        }
         let told = |name: &&String| self.about.is_some_and(|about| about.contains_key(name.as_str()));
-        let (told, untold): (Vec<&String>, Vec<&String>) = match all > characters {
-            true => fields.iter().partition(told),
-            false => (Vec::new(), fields.iter().collect()),
-        };
+        let (told, untold): (Vec<&String>, Vec<&String>) = fields.iter().partition(told);
         names(untold.into_iter().chain(told).cloned(), characters)
     }
 

@@ -9,7 +9,7 @@ mod laws;
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
     let redact = Redact::parse(patterns).expect("patterns");
     match redact.hide(text) {
-        Some((shown, names)) => assert_eq!((shown.as_str(), names), (expect, owned(named)), "{text}"),
+        Some((shown, hidden)) => assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}"),
         None => assert_eq!(expect, "-", "{text}"),
     }
 }
