@@ -287,6 +287,6 @@ mod tests {
         check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "no argument é");
         check(r#"{"cursor":"c","sql":"S","limit":100000}"#, "limit_too_large", "200");
         check(r#"{"cursor":"c","sql":"S","page":1,"offset":1}"#, "controls_conflict", "");
-        check(r#"{"cursor":7.5,"sql":"S"}"#, "cursor_invalid", "");
+        check(r#"{"cursor":[7],"sql":"S"}"#, "cursor_invalid", "");
     }
 }
