@@ -41,6 +41,17 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// The names of what is asked with, its kind first.
+    pub(crate) fn arguments(&self) -> Vec<&'static str> {
+        let given = match self {
+            Self::Sql { params, .. } => [("sql", true), ("params", !params.is_empty()), ("", false)],
+            Self::Find { context, fields, .. } => {
+                [("find", true), ("context", context.is_some()), ("fields", fields.is_some())]
+            }
+        };
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+
     /// The answer.
     ///
     /// # Errors
