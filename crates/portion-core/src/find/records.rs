@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::FindError;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Nearest};
 use super::excerpt;
 use super::fuel::Fuel;
 use super::hits::Hits;
@@ -55,10 +55,11 @@ impl<'a> Records<'a> {
     pub(super) fn search(
         &self,
         matcher: &mut Matcher,
+        nearest: Nearest,
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::of(matcher);
+        let mut candidates = Candidates::known(matcher, nearest);
         self.each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
             if let Some(hit) = first_hit(self.text, item.value, matcher, candidates, fuel)? {
                 hits.add(hit.exact, || self.written(&item, &hit));
