@@ -63,7 +63,7 @@ impl Ask {
                 let fields = fields.as_deref();
                 let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
-                Ok(payload(json, Answered { matches, also }))
+                Ok(payload(json, Answered { matches, also, ..Answered::default() }))
             }
         }));
         let answered = answered.map(|answered| {
@@ -100,7 +100,7 @@ fn by_sql(
     if !answer.rounded.is_empty() {
         also.insert("rounded".into(), answer.rounded.into());
     }
-    Ok(payload(answer.json, Answered { matches: answer.rows, also }))
+    Ok(payload(answer.json, Answered { matches: answer.rows, also, ..Answered::default() }))
 }
 
 fn payload(json: String, answer: Answered) -> Payload {

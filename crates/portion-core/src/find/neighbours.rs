@@ -12,9 +12,11 @@ const FEW: usize = 3;
 const SEVERAL: usize = 10;
 /// Matches up to which those that are lines of their own are read on from.
 const HEADINGS: usize = 50;
-/// Characters and lines after a match where there are few, at least; and at most.
+/// Characters and lines after a match where there are few, at least; and at most. The line itself counts.
 const AMPLE: (usize, usize) = (300, 2);
 const MOST: (usize, usize) = (800, 12);
+/// Bytes of a line without its neighbours from which the line before tells little that it does not.
+const ENOUGH: usize = 160;
 /// Lines of neighbours that can be asked for on each side.
 const NEIGHBOURS: usize = 100;
 /// Characters up to which neighbours are shown whole, together.
@@ -82,7 +84,10 @@ pub(super) fn show(text: &str, found: &Range<usize>, around: Around, prose: bool
     }
     let (before, after) = match around {
         Around::Asked(lines) => ((lines, ROOM / 2), Until::Lines(lines)),
-        Around::Ample => ((1, WHOLE), Until::Ample { prose }),
+        Around::Ample => {
+            let before = usize::from(lines.len() < ENOUGH);
+            ((before, AMPLE.0), Until::Ample { prose, room: MOST.0.saturating_sub(2 * lines.len()) })
+        }
         Around::Next => ((0, 0), Until::Lines(1)),
         Around::Alone => ((0, 0), Until::Lines(0)),
     };
@@ -128,7 +133,7 @@ enum Until {
     /// So many.
     Lines(usize),
     /// As many as tell something; in prose to where a sentence ends.
-    Ample { prose: bool },
+    Ample { prose: bool, room: usize },
 }
 
 /// Where the lines after a line end.
@@ -136,7 +141,7 @@ fn lines_after(text: &str, end: usize, until: Until) -> usize {
     let (mut at, mut said) = (end, 0);
     let (most, room) = match until {
         Until::Lines(lines) => (lines, ROOM / 2),
-        Until::Ample { .. } => (MOST.1, MOST.0),
+        Until::Ample { room, .. } => (MOST.1, room),
     };
     for _ in 0..most {
         // The break of the line before.
@@ -151,7 +156,7 @@ fn lines_after(text: &str, end: usize, until: Until) -> usize {
             break;
         }
         let line = text[begins..ends].trim();
-        if let Until::Ample { prose } = until {
+        if let Until::Ample { prose, .. } = until {
             said += usize::from(!line.is_empty());
             let told = said > AMPLE.1 && chars_on(text, end, at, AMPLE.0) < at || said > AMPLE.1 + 3;
             let complete = text[..at].trim_end().ends_with(is_stop) || line.is_empty();

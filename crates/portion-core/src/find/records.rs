@@ -11,6 +11,7 @@ use super::hits::Hits;
 use super::item::Item as Written;
 use super::pattern::Matcher;
 use super::value::{Hit, first_hit, said};
+use super::within;
 use crate::projection::{Fields, LeftOut};
 use crate::scan::{Kind, decoded, escape, minify};
 use crate::snapshot::{Item, Layout, List, Profile, Rank, cells};
@@ -130,6 +131,11 @@ impl<'a> Records<'a> {
         }
         if let Some((record, _)) = record {
             written.json("item", &record);
+        }
+        if hit.in_array
+            && let Some(within) = within::shown(self.text, item.value, hit.value, self.show)
+        {
+            written.json("within", &within);
         }
         written.finish()
     }

@@ -83,7 +83,7 @@ const ENVELOPE: usize = 512;
 const NOTICES: usize = 3;
 
 /// How much is said, from the first attempt to the last, and how often that is tried.
-const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 2), (Detail::Plain, 2), (Detail::Bare, 16)];
+const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Plain, 2), (Detail::Bare, 16)];
 const NOTHING_OVER: Limits = Limits { tokens: 0, bytes: 0 };
 
 /// What a reply may take in each of its forms.

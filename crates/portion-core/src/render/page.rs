@@ -209,15 +209,19 @@ impl Page<'_> {
             return None;
         }
         let pointer = format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, &item));
-        let Record { body, left_out, elided } = summary::record(value, &pointer, left.tokens, &left)?;
+        // What answers a question keeps all it says, if shorter.
+        let whole = if self.spot.answers { summary::shortened(value, &pointer, &left) } else { None };
+        let record = whole.or_else(|| summary::record(value, &pointer, left.tokens, &left));
+        let Record { body, left_out, elided } = record?;
         let key = item.key.map_or_else(String::new, |key| format!("{}:", key.of(self.rows.text)));
         let items = format!("{key}{body}");
         if !left.fits(&items) {
             return None;
         }
+        let how = How { condensed: !left_out.is_empty() || !self.spot.answers, ..How::default() };
         let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
         let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
-        Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
+        Some(self.finish(filled, &how, size, room))
     }
 
     fn first_byte(&self) -> usize {
@@ -271,7 +275,7 @@ impl Page<'_> {
         }
         let named = self.spot.view.wanted != Wanted::All && !self.is_ranked();
         if self.spot.is_first() && !available.is_empty() && named {
-            drawn.extras.push(("fieldsAvailable", names(available, characters)));
+            drawn.fields = Some((available, characters));
         }
         drawn
     }

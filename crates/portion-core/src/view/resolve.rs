@@ -252,6 +252,9 @@ pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wa
     if json.is_empty() {
         return Err(ViewError::FieldNone("this is text, without fields"));
     }
+    if snapshot.answer().is_some_and(|answer| answer.fields_known) {
+        return Ok(Wanted::Some(fields));
+    }
     for name in fields.paths() {
         if !json.iter().any(|subject| knows(subject, name)) {
             let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
