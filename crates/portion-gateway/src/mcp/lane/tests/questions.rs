@@ -2,6 +2,7 @@
 
 use super::super::super::catalogue::{Listing, Style};
 use super::{LIST, check, client, cursor, lane_listing, lane_with_tools, server};
+use crate::frame::Frame;
 use crate::mcp::McpLane;
 use crate::relay::Lane as _;
 
@@ -58,4 +59,24 @@ fn a_renamed_tool_answers_to_its_name_in_every_style() {
         let question = format!(r#"{{"cursor":"{cursor}","sql":"SELECT max(number) AS n FROM lines"}}"#);
         assert!(asked(&lane, "ask", &question).contains(r#"[{\"n\":5000}]"#));
     }
+}
+
+#[test]
+fn what_takes_long_is_a_question_and_nothing_else() {
+    let (lane, new) = (lane_with_tools(), super::lane());
+    let call = |name: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}"#)
+    };
+    let check = |lane: &McpLane, line: &str, expect: bool| {
+        assert_eq!(lane.takes_long(&Frame::Message(line.into())), expect, "{line}");
+    };
+    check(&lane, &call("portion_query"), true);
+    check(&new, &call("portion_query"), false);
+    check(&lane, &call("portion_read"), false);
+    check(&lane, &call("portion_query_2"), false);
+    check(&lane, &format!("[{}]", call("portion_query")), false);
+    check(&lane, &call("portion_query").replace("tools/call", "prompts/get"), false);
+    check(&lane, &call("portion_query").replace(r#""id":1,"#, ""), false);
+    check(&lane, &call("list_x").replace("1,", r#""portion_query","#), false);
+    check(&lane, "portion_query", false);
 }
