@@ -69,6 +69,14 @@ pub(super) struct Filled {
     pub elided: usize,
 }
 
+impl Filled {
+    /// No items yet.
+    pub(super) fn nothing(shell: Shell) -> Self {
+        let (items, left_out) = (String::new(), LeftOut::new());
+        Self { shell, items, served: 0, complete: false, left_out, elided: 0 }
+    }
+}
+
 impl Page<'_> {
     pub(super) fn as_asked(&self) -> How {
         let keep = match &self.spot.view.wanted {
@@ -116,14 +124,7 @@ impl Page<'_> {
         }
         let shell = shell::draw(self.rows, how.keep.as_ref(), room);
         let mut left = *room;
-        let mut filled = Filled {
-            items: String::new(),
-            served: 0,
-            complete: false,
-            left_out: LeftOut::new(),
-            elided: 0,
-            shell,
-        };
+        let mut filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {
             return filled;
         }
