@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
 
 use super::FindError;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Nearest};
 use super::fuel::Fuel;
 use super::hits::Hits;
 use super::item::Item;
@@ -22,6 +22,7 @@ pub(super) fn search(
     list: &List,
     records: &Records<'_>,
     matcher: &mut Matcher,
+    nearest: Nearest,
     hits: &mut Hits,
     fuel: &mut Fuel,
 ) -> Result<(), FindError> {
@@ -40,7 +41,7 @@ pub(super) fn search(
     let mut seen: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<Field> = Vec::new();
     let most = hits.room();
-    let mut candidates = Candidates::of(matcher);
+    let mut candidates = Candidates::known(matcher, nearest);
     records.each_candidate(&mut candidates, fuel, &mut |record, candidates, fuel| {
         let mut leaves = Leaves::of(text, record.value, &[]);
         fuel.burn(record.value.len() / 2 + 16)?;

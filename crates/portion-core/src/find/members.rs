@@ -1,7 +1,7 @@
 //! Matches in JSON that is no list: the value of each, by the path to it.
 
 use super::FindError;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Nearest};
 use super::excerpt;
 use super::fuel::Fuel;
 use super::hits::Hits;
@@ -38,10 +38,11 @@ impl Values<'_> {
     pub(super) fn search(
         &self,
         matcher: &mut Matcher,
+        nearest: Nearest,
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::of(matcher);
+        let mut candidates = Candidates::known(matcher, nearest);
         if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
             return Ok(());
         }
@@ -94,10 +95,11 @@ impl Values<'_> {
     pub(super) fn search_keys(
         &self,
         matcher: &mut Matcher,
+        nearest: Nearest,
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::of(matcher);
+        let mut candidates = Candidates::known(matcher, nearest);
         if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
             return Ok(());
         }

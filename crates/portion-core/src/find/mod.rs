@@ -5,6 +5,7 @@
 //! counted exactly, however few of them are told of, and each comes with the place that reads on from it: a line, a path,
 //! a byte.
 
+mod ahead;
 mod bm25;
 mod candidates;
 mod engine;

@@ -7,6 +7,8 @@ use super::text::{Line, RUNNING};
 
 /// Characters up to which a line is shown whole.
 const WHOLE: usize = 600;
+/// Characters of the beginning of a line that is not.
+const HEAD: usize = 130;
 /// Matches up to which each is shown with much around it, and up to which with the next line.
 const FEW: usize = 3;
 const SEVERAL: usize = 10;
@@ -54,6 +56,8 @@ pub(super) struct Shown {
     pub range: Range<usize>,
     /// Whether more of the line stands before them, and after.
     pub cut: (bool, bool),
+    /// How the line begins, where that is apart: when it was, whose it is.
+    pub head: Option<Range<usize>>,
 }
 
 impl Shown {
@@ -80,7 +84,9 @@ pub(super) fn show(text: &str, found: &Range<usize>, around: Around, prose: bool
     if open.0 || open.1 || text[lines.clone()].chars().nth(WHOLE).is_some() {
         let range = excerpt::around(text, lines.clone(), found.start, OF_LINE);
         let cut = (open.0 || range.start > lines.start, open.1 || range.end < lines.end);
-        return Shown { found: found.clone(), range, cut };
+        let head = lines.start..chars_on(text, lines.start, lines.end, HEAD);
+        let head = Some(head).filter(|head| !first.runs() && head.end < range.start);
+        return Shown { found: found.clone(), range, cut, head };
     }
     let (before, after) = match around {
         Around::Asked(lines) => ((lines, ROOM / 2), Until::Lines(lines)),
@@ -94,7 +100,7 @@ pub(super) fn show(text: &str, found: &Range<usize>, around: Around, prose: bool
     let start = lines_before(text, lines.start, before);
     let end = lines_after(text, lines.end, after);
     let range = trimmed(text, start..end, &lines);
-    Shown { found: found.clone(), range, cut: (false, false) }
+    Shown { found: found.clone(), range, cut: (false, false), head: None }
 }
 
 /// Without the blank lines around, and the carriage return at the end.

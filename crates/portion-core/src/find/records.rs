@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::FindError;
-use super::candidates::Candidates;
+use super::candidates::{Candidates, Nearest};
 use super::excerpt;
 use super::fuel::Fuel;
 use super::hits::Hits;
@@ -55,10 +55,11 @@ impl<'a> Records<'a> {
     pub(super) fn search(
         &self,
         matcher: &mut Matcher,
+        nearest: Nearest,
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::of(matcher);
+        let mut candidates = Candidates::known(matcher, nearest);
         self.each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
             if let Some(hit) = first_hit(self.text, item.value, matcher, candidates, fuel)? {
                 hits.add(hit.exact, || self.written(&item, &hit));
@@ -154,6 +155,10 @@ impl<'a> Records<'a> {
                 row = named_cells(value, columns);
                 row.as_str()
             }
+            Layout::Map if matches!(self.show, Show::Some(_)) => {
+                row = keyed(item.key.map_or("", |key| key.of(self.text)), value);
+                row.as_str()
+            }
             _ => value,
         };
         if Kind::of(record) != Kind::Object {
@@ -191,6 +196,15 @@ fn identity(text: &str, list: &List) -> Vec<String> {
         |rank: Rank| fields.iter().filter(move |field| field.rank <= rank).map(|field| field.path.clone());
     let identity: Vec<String> = upto(Rank::Status).collect();
     if identity.is_empty() { upto(Rank::Plain).take(STAND_INS).collect() } else { identity }
+}
+
+/// A record of a map with its key beside its fields.
+fn keyed(key: &str, record: &str) -> String {
+    match record.strip_prefix('{') {
+        Some(rest) if rest.trim_start().starts_with('}') => format!("{{\"_key\":{key}{rest}"),
+        Some(rest) => format!("{{\"_key\":{key},{rest}"),
+        None => record.to_owned(),
+    }
 }
 
 /// A row of a table as an object.

@@ -1,7 +1,10 @@
 //! What is looked through, and in which ways, one after the other.
 
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
+use super::candidates::{Candidates, Nearest, first_escape};
 use super::fuel::Fuel;
 use super::hits::Hits;
 use super::members::Values;
@@ -33,6 +36,14 @@ pub(super) struct Looked<'a> {
     /// What values are not searched one by one: the list, and a table's names of columns.
     skips: Vec<Span>,
     context: Option<u32>,
+    /// Where an escape by number is first.
+    escape: OnceCell<usize>,
+}
+
+/// One way of looking, and what comes first of it in each text of JSON.
+struct Way {
+    matcher: Matcher,
+    nearest: Vec<Option<Nearest>>,
 }
 
 /// What is looked through of JSON.
@@ -46,30 +57,31 @@ impl Scope<'_> {
     /// Looks in one way after the other.
     pub(super) fn find(&self, pattern: &Pattern<'_>, fuel: &mut Fuel) -> Result<Found, FindError> {
         let (text, regex) = ([("searched", "text".into())], [("searched", "regex".into())]);
-        if let Some(found) = self.search(&mut pattern.literal(), In::Values, &text, fuel)? {
+        let mut exact = self.way(pattern.literal(), fuel)?;
+        if let Some(found) = self.search(&mut exact, In::Values, &text, fuel)? {
             return Ok(found);
         }
         if let Some(matcher) = pattern.regex() {
-            let mut matcher = matcher?;
-            return Ok(match self.search(&mut matcher, In::Values, &regex, fuel)? {
+            let mut way = self.way(matcher?, fuel)?;
+            return Ok(match self.search(&mut way, In::Values, &regex, fuel)? {
                 Some(found) => found,
-                None => self
-                    .search(&mut matcher, In::Keys, &regex, fuel)?
-                    .unwrap_or_else(|| Found::nothing("regex")),
+                None => {
+                    self.search(&mut way, In::Keys, &regex, fuel)?.unwrap_or_else(|| Found::nothing("regex"))
+                }
             });
         }
         let case = [("searched", "text".into()), ("ignoringCase", true.into())];
-        let mut ignoring = pattern.ignoring_case();
-        if let Some(matcher) = &mut ignoring
-            && let Some(found) = self.search(matcher, In::Values, &case, fuel)?
+        let mut ignoring = pattern.ignoring_case().map(|matcher| self.way(matcher, fuel)).transpose()?;
+        if let Some(way) = &mut ignoring
+            && let Some(found) = self.search(way, In::Values, &case, fuel)?
         {
             return Ok(found);
         }
-        if let Some(found) = self.search(&mut pattern.literal(), In::Keys, &text, fuel)? {
+        if let Some(found) = self.search(&mut exact, In::Keys, &text, fuel)? {
             return Ok(found);
         }
-        if let Some(matcher) = &mut ignoring
-            && let Some(found) = self.search(matcher, In::Keys, &case, fuel)?
+        if let Some(way) = &mut ignoring
+            && let Some(found) = self.search(way, In::Keys, &case, fuel)?
         {
             return Ok(found);
         }
@@ -94,10 +106,21 @@ impl Scope<'_> {
         Ok(nothing)
     }
 
+    fn way(&self, matcher: Matcher, fuel: &mut Fuel) -> Result<Way, FindError> {
+        let nearest = |looked: &Looked<'_>| match looked.subject.form {
+            Form::Text(_) => Ok(None),
+            Form::List(_) | Form::Object(_) => {
+                Candidates::nearest(&matcher, &looked.subject.text, looked.escape(), fuel)
+            }
+        };
+        let nearest = self.looked.iter().map(nearest).collect::<Result<_, _>>()?;
+        Ok(Way { matcher, nearest })
+    }
+
     /// Looks in one way; `None` where nothing is found.
     fn search(
         &self,
-        sought: &mut Matcher,
+        way: &mut Way,
         place: In,
         said: &[(&'static str, Value)],
         fuel: &mut Fuel,
@@ -105,7 +128,9 @@ impl Scope<'_> {
         let mut hits = Hits::new(self.most);
         let mut texts = Vec::new();
         let (mut occurrences, mut lines) = (0, 0);
-        for looked in &self.looked {
+        let Way { matcher: sought, nearest } = way;
+        for (looked, nearest) in self.looked.iter().zip(nearest) {
+            let first = nearest.unwrap_or_default();
             let text: &str = &looked.subject.text;
             match (&looked.subject.form, place) {
                 (Form::Text(index), In::Values) => {
@@ -115,19 +140,20 @@ impl Scope<'_> {
                     texts.push((looked, index, places));
                 }
                 (Form::Text(_), In::Keys) => {}
+                (Form::List(_) | Form::Object(_), _) if nearest.is_none() => {}
                 (Form::List(_) | Form::Object(_), In::Values) => {
                     if let Some(records) = &looked.records {
-                        records.search(sought, &mut hits, fuel)?;
+                        records.search(sought, first, &mut hits, fuel)?;
                     }
-                    looked.values().search(sought, &mut hits, fuel)?;
+                    looked.values().search(sought, first, &mut hits, fuel)?;
                 }
                 (Form::List(list), In::Keys) => {
                     if let Some(records) = &looked.records {
-                        keys::search(text, list, records, sought, &mut hits, fuel)?;
+                        keys::search(text, list, records, sought, first, &mut hits, fuel)?;
                     }
-                    looked.values().search_keys(sought, &mut hits, fuel)?;
+                    looked.values().search_keys(sought, first, &mut hits, fuel)?;
                 }
-                (Form::Object(_), In::Keys) => looked.values().search_keys(sought, &mut hits, fuel)?,
+                (Form::Object(_), In::Keys) => looked.values().search_keys(sought, first, &mut hits, fuel)?,
             }
         }
         let matches = hits.matches + lines;
@@ -167,7 +193,8 @@ impl<'a> Looked<'a> {
         show: &'a Show,
         context: Option<u32>,
     ) -> Self {
-        let mut looked = Self { path, subject, byte, records: None, skips: Vec::new(), context };
+        let mut looked =
+            Self { path, subject, byte, records: None, skips: Vec::new(), context, escape: OnceCell::new() };
         if let Form::List(list) = &subject.form {
             looked.records = Some(Records::of(&subject.text, list, path, show));
             looked.skips.push(list.span);
@@ -176,6 +203,10 @@ impl<'a> Looked<'a> {
             }
         }
         looked
+    }
+
+    fn escape(&self) -> usize {
+        *self.escape.get_or_init(|| first_escape(&self.subject.text))
     }
 
     /// Its values that are in no record.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::FindError;
+use super::ahead::{Ahead, any_of};
 use super::bm25::{Place, Unit, Units};
 use super::candidates::Candidates;
 use super::engine::Engine;
@@ -10,7 +11,6 @@ use super::fuel::Fuel;
 use super::leaves::{Leaves, Token};
 use super::literal::is_unspaced;
 use super::members::Values;
-use super::pattern::Matcher;
 use super::scope::{Looked, Scope};
 use super::text;
 use super::value::{Hit, said};
@@ -57,58 +57,42 @@ type Counted = (Vec<u16>, Range<usize>);
 /// The words, ready to be looked for.
 struct Search<'a> {
     words: &'a [String],
-    /// Any of them, as an expression.
-    pattern: String,
-    matcher: Matcher,
+    /// Any of them.
+    engine: Engine,
 }
 
 impl<'a> Search<'a> {
     fn new(words: &'a [String]) -> Result<Self, FindError> {
-        let mut longest: Vec<&String> = words.iter().collect();
-        longest.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        let escaped: Vec<String> = longest.into_iter().map(|word| regex_syntax::escape(word)).collect();
-        let pattern = escaped.join("|");
-        let matcher = Matcher::Regex(Box::new(Engine::new(&pattern, true)?), None);
-        Ok(Self { words, pattern, matcher })
+        Ok(Self { words, engine: Engine::new(&any_of(words), true)? })
     }
 
-    /// The next word from a byte on: which, and where.
-    fn next(
-        &mut self,
-        text: &str,
-        from: usize,
-        fuel: &mut Fuel,
-    ) -> Result<Option<(usize, Range<usize>)>, FindError> {
-        let mut from = from;
-        while let Some(found) = self.matcher.find(text, from, fuel)? {
-            from = found.end.max(from + 1);
-            let word = &text[found.clone()];
-            let inside = |c: Option<char>, edge: Option<char>| {
-                c.is_some_and(char::is_alphanumeric)
-                    && !c.is_some_and(is_unspaced)
-                    && edge.is_some_and(char::is_alphanumeric)
-                    && !edge.is_some_and(is_unspaced)
-            };
-            let before = inside(text[..found.start].chars().next_back(), word.chars().next());
-            let after = inside(text[found.end..].chars().next(), word.chars().next_back());
-            if before || after {
-                continue;
-            }
-            let lower = word.to_lowercase();
-            if let Some(at) = self.words.iter().position(|word| *word == lower) {
-                return Ok(Some((at, found)));
-            }
+    /// Which of the words stands at a place, if any does as a whole.
+    fn at(&self, text: &str, found: &Range<usize>) -> Option<usize> {
+        let word = text.get(found.clone())?;
+        let inside = |c: Option<char>, edge: Option<char>| {
+            c.is_some_and(char::is_alphanumeric)
+                && !c.is_some_and(is_unspaced)
+                && edge.is_some_and(char::is_alphanumeric)
+                && !edge.is_some_and(is_unspaced)
+        };
+        let before = inside(text[..found.start].chars().next_back(), word.chars().next());
+        let after = inside(text[found.end..].chars().next(), word.chars().next_back());
+        if before || after {
+            return None;
         }
-        Ok(None)
+        let lower = word.to_lowercase();
+        self.words.iter().position(|word| *word == lower)
     }
 
     /// How often each word is in a text, and where the first is; `None` where there is none.
     fn counts(&mut self, text: &str, fuel: &mut Fuel) -> Result<Option<Counted>, FindError> {
         let (mut counts, mut first, mut from) = (vec![0_u16; self.words.len()], None, 0);
-        while let Some((word, found)) = self.next(text, from, fuel)? {
-            counts[word] = counts[word].saturating_add(1);
-            from = found.end;
-            first.get_or_insert(found);
+        while let Some(found) = self.engine.find(text, from, fuel)? {
+            from = found.end.max(from + 1);
+            if let Some(word) = self.at(text, &found) {
+                counts[word] = counts[word].saturating_add(1);
+                first.get_or_insert(found);
+            }
         }
         Ok(first.map(|first| (counts, first)))
     }
@@ -127,7 +111,7 @@ impl<'a> Search<'a> {
                 units.all += list.len();
                 units.bytes += list.span.len();
                 let Some(records) = &looked.records else { return Ok(()) };
-                let mut candidates = Candidates::like(Engine::new(&self.pattern, true)?);
+                let mut candidates = Candidates::of_words(self.words)?;
                 records.each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
                     if let Some((hit, counts)) = self.in_record(text, &item, candidates, fuel)? {
                         let bytes = item.value.len();
@@ -142,7 +126,7 @@ impl<'a> Search<'a> {
     }
 
     fn passages(
-        &mut self,
+        &self,
         text: &str,
         index: &Text,
         subject: usize,
@@ -156,9 +140,11 @@ impl<'a> Search<'a> {
             index.line_count()
         };
         units.bytes += text.len();
+        let mut ahead = Ahead::of(self.words)?;
         let (mut from, mut open): (usize, Option<Unit>) = (0, None);
-        while let Some((word, found)) = self.next(text, from, fuel)? {
-            from = found.end;
+        while let Some(found) = ahead.find(text, from, fuel)? {
+            from = found.end.max(from + 1);
+            let Some(word) = self.at(text, &found) else { continue };
             let same = matches!(&open, Some(Unit { place: Place::Passage(range, _), .. }) if found.start < range.end);
             if !same {
                 let range = text::unit(text, found.start, paragraphs);

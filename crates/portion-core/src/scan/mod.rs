@@ -20,5 +20,5 @@ pub use equal::same_json;
 pub(crate) use minify::after_string;
 pub use minify::minify;
 pub use offsets::Offsets;
-pub use reader::{Kind, Reader, ScanError};
+pub use reader::{Kind, KnownKey, Reader, ScanError};
 pub use string::{decode, decoded, escape, escaped_len, quote};

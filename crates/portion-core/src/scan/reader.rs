@@ -1,10 +1,13 @@
 //! A pull reader over JSON text: the caller walks what it knows, and skips the rest validated.
 
+mod usual;
+
 use thiserror::Error;
 
 use super::block::{BLOCK, WIDE, digits, plain, well_within};
 use super::nesting::Nesting;
 use crate::span::Span;
+pub use usual::KnownKey;
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +103,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Where no value can begin.
+    #[inline]
     pub fn peek(&mut self) -> Result<Kind, ScanError> {
         self.space();
         Ok(match self.byte() {
@@ -155,30 +159,6 @@ impl<'a> Reader<'a> {
             end -= 1;
         }
         Ok(Some(Span::new(start, end)))
-    }
-
-    /// Passes the next key of the object entered where it is written like this one, quotes included; otherwise nothing
-    /// is passed. Records of a list are alike, and comparing a key is quicker than reading it.
-    #[inline]
-    pub fn pass_key(&mut self, quoted: &str) -> bool {
-        let before = self.at;
-        self.space();
-        if !self.first && self.byte() == Some(b',') {
-            self.at += 1;
-            self.space();
-        } else if !self.first {
-            self.at = before;
-            return false;
-        }
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let passed = rest.starts_with(quoted.as_bytes()) && rest.get(quoted.len()) == Some(&b':');
-        if passed {
-            self.at += quoted.len() + 1;
-            self.first = false;
-        } else {
-            self.at = before;
-        }
-        passed
     }
 
     /// Whether the array entered goes on; the reader is then before the item.

@@ -2,12 +2,13 @@
 
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use super::moment::Moments;
 use super::number::Number;
 use super::sum::Numbers;
 use super::tally::Tally;
-use crate::scan::{Kind, decoded};
+use crate::scan::decoded;
 use crate::snapshot::{Rank, salience};
 use crate::span::Span;
 
@@ -107,48 +108,69 @@ impl Gathered {
         self.items = Some((fewest.min(items), most.max(items)));
     }
 
-    /// Adds a value that is no array. `room` is how many hashes may be held.
+    /// Adds a number as it is written. `room` is how many hashes may be held.
     #[inline]
-    pub(super) fn add(&mut self, kind: Kind, value: &str, at: Span, record: usize, room: &mut usize) {
-        match kind {
-            Kind::Null => self.nulls += 1,
-            Kind::Bool if value == "true" => self.trues += 1,
-            Kind::Bool => self.falses += 1,
-            Kind::Object | Kind::Array => self.objects += 1,
-            Kind::Number => {
-                let number = Number::of(value);
-                self.numbers.add(number, at, record, !self.is_code);
-                if self.tally.is_over() {
-                    return;
-                }
-                let hash = match number {
-                    Number::Decimal { digits, places: 0 } => NUMBERS.hash_one(digits),
-                    Number::Decimal { digits, places } => NUMBERS.hash_one((digits, places)),
-                    Number::Other(_) => NUMBERS.hash_one(value.as_bytes()),
-                };
-                // Whether quantities differ is of interest only where they are few.
-                let mut none = 0;
-                self.tally.add(hash, at, if self.is_code && self.is_counted { room } else { &mut none });
-            }
-            Kind::String => self.string(value, at, room),
+    pub(super) fn number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
+        let number = Number::of(written);
+        self.numbers.add(number, at, record, !self.is_code);
+        if !self.tally.is_over() {
+            let hash = match number {
+                Number::Decimal { digits, places: 0 } => NUMBERS.hash_one(digits),
+                Number::Decimal { digits, places } => NUMBERS.hash_one((digits, places)),
+                Number::Other(_) => NUMBERS.hash_one(written.as_bytes()),
+            };
+            self.tally_number(hash, at, room);
         }
     }
 
-    fn string(&mut self, quoted: &str, at: Span, room: &mut usize) {
-        let text = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-        self.strings += 1;
-        self.blank += usize::from(text.is_empty());
-        if text.len() > LONG {
-            self.longest = self.longest.max(characters(text));
+    /// The same for a whole number that stands at those bytes.
+    #[inline]
+    pub(super) fn whole(&mut self, number: i64, at: Range<usize>, record: usize, room: &mut usize) {
+        let is_quantity = !self.is_code;
+        let is_between = self.numbers.add_between(number, is_quantity);
+        if is_between && self.tally.is_over() {
+            return;
         }
-        self.moments.add(text, at);
+        let at = Span::new(at.start, at.end);
+        if !is_between {
+            self.numbers.add(Number::Decimal { digits: number, places: 0 }, at, record, is_quantity);
+        }
+        if !self.tally.is_over() {
+            self.tally_number(NUMBERS.hash_one(number), at, room);
+        }
+    }
+
+    fn tally_number(&mut self, hash: u64, at: Span, room: &mut usize) {
+        // Whether quantities differ is of interest only where they are few.
+        let mut none = 0;
+        self.tally.add(hash, at, if self.is_code && self.is_counted { room } else { &mut none });
+    }
+
+    /// Adds a string of the text, which stands there with its quotes.
+    #[inline]
+    pub(super) fn string(&mut self, text: &str, at: Span, room: &mut usize) {
+        let length = at.len().saturating_sub(2);
+        self.strings += 1;
+        self.blank += usize::from(length == 0);
+        let settled = self.tally.is_over() && matches!(self.moments, Moments::Not);
+        if !settled || length > LONG {
+            self.look_into(text, at, room);
+        }
+    }
+
+    fn look_into(&mut self, text: &str, at: Span, room: &mut usize) {
+        let inside = text.get(at.start as usize + 1..(at.end as usize).saturating_sub(1)).unwrap_or_default();
+        if inside.len() > LONG {
+            self.longest = self.longest.max(characters(inside));
+        }
+        self.moments.add(inside, at);
         if self.tally.is_over() {
             return;
         }
-        let mut hash = TEXTS.hash_one(text.as_bytes());
-        if !self.tally.counts(hash) && memchr::memchr(b'\\', text.as_bytes()).is_some() {
-            hash = TEXTS.hash_one(decoded(quoted).as_bytes());
-        }
+        let hash = match memchr::memchr(b'\\', inside.as_bytes()) {
+            None => TEXTS.hash_one(inside.as_bytes()),
+            Some(_) => TEXTS.hash_one(decoded(at.of(text)).as_bytes()),
+        };
         let only_moments = matches!(self.moments, Moments::All(_));
         let mut none = 0;
         self.tally.add(hash, at, if self.is_counted && !only_moments { room } else { &mut none });

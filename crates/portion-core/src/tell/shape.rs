@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 
-use crate::scan::{Kind, Reader, decode};
+use crate::scan::{Kind, KnownKey, Reader, decode};
 use crate::snapshot::{Layout, List};
 
 /// Levels of objects that are looked into.
@@ -31,10 +31,9 @@ struct Shape {
 }
 
 #[derive(Clone, Debug)]
-struct Slot {
-    /// The key as it is written, quotes included.
-    key: Box<str>,
-    leads: Leads,
+pub(super) struct Slot {
+    pub key: KnownKey,
+    pub leads: Leads,
 }
 
 /// What a key leads to.
@@ -89,7 +88,7 @@ impl Shapes {
     fn column(&mut self, name: &str) {
         let path = self.path(name);
         let leads = Leads { path: Some(path), inside: None };
-        self.objects[RECORD].slots.push(Slot { key: name.into(), leads });
+        self.objects[RECORD].slots.push(Slot { key: KnownKey::new(name), leads });
     }
 
     /// What the cell at a place of a row is.
@@ -138,7 +137,7 @@ impl Shapes {
         }
         let shape = &mut self.objects[shape];
         shape.by_key.insert(key.into(), shape.slots.len());
-        shape.slots.push(Slot { key: key.into(), leads: Leads::default() });
+        shape.slots.push(Slot { key: KnownKey::new(key), leads: Leads::default() });
         Some(shape.slots.len() - 1)
     }
 
@@ -165,17 +164,17 @@ impl Shapes {
         }
     }
 
-    /// The key at a place of an object, and what it leads to.
+    /// The keys of an object in the order in which they are expected.
     #[inline]
-    pub(super) fn expected(&self, shape: usize, place: usize) -> Option<(&str, Leads)> {
-        self.objects.get(shape)?.slots.get(place).map(|slot| (&*slot.key, slot.leads))
+    pub(super) fn slots(&self, shape: usize) -> &[Slot] {
+        self.objects.get(shape).map_or(&[], |shape| &shape.slots)
     }
 
     /// What a key leads to, `next` being the place where it was expected.
     pub(super) fn find(&self, shape: usize, key: &str, next: &mut usize) -> Leads {
         let shape = &self.objects[shape];
         let near = shape.slots.get(*next..).unwrap_or_default().iter().take(NEAR);
-        let place = near.zip(*next..).find(|(slot, _)| *slot.key == *key).map(|(_, place)| place);
+        let place = near.zip(*next..).find(|(slot, _)| slot.key.quoted() == key).map(|(_, place)| place);
         match place.or_else(|| shape.by_key.get(key).copied()) {
             Some(place) => {
                 *next = place + 1;

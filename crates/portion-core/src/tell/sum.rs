@@ -17,6 +17,8 @@ pub(super) struct Numbers {
     /// Their sum, times 10 to the power of `places`; `None` once it is not exact.
     sum: Total,
     places: u8,
+    /// The least and the greatest where all are whole and the sum is exact: what lies between needs only be added up.
+    bounds: (i64, i64),
 }
 
 /// The least or the greatest of several.
@@ -46,8 +48,28 @@ impl Default for Total {
 
 impl Numbers {
     /// Takes a number in, and adds it up where it is a quantity.
-    #[inline]
     pub(super) fn add(&mut self, number: Number, at: Span, record: usize, quantity: bool) {
+        self.take(number, at, record, quantity);
+        let whole = |extreme: Option<Extreme>| match extreme?.number {
+            Number::Decimal { digits, places: 0 } if self.whole() => Some(digits),
+            _ => None,
+        };
+        self.bounds = whole(self.least).zip(whole(self.greatest)).unwrap_or_default();
+    }
+
+    /// The same for a whole number, where it is neither the least nor the greatest; `false` where it may be.
+    #[inline]
+    pub(super) fn add_between(&mut self, number: i64, quantity: bool) -> bool {
+        let Total::Exact(sum) = &mut self.sum else { return false };
+        let total = if quantity { sum.checked_add(i128::from(number)) } else { Some(*sum) };
+        let between = self.bounds.0 < number && number < self.bounds.1;
+        let Some(total) = total.filter(|_| between) else { return false };
+        *sum = total;
+        self.count += 1;
+        true
+    }
+
+    fn take(&mut self, number: Number, at: Span, record: usize, quantity: bool) {
         self.count += 1;
         extend(&mut self.least, Ordering::Less, number, at, record);
         extend(&mut self.greatest, Ordering::Greater, number, at, record);

@@ -94,15 +94,6 @@ impl Tally {
         }
     }
 
-    /// Whether a value with that hash is among those counted one by one.
-    pub(super) fn counts(&self, hash: u64) -> bool {
-        match self {
-            Self::Few(few) => few.contains_key(&hash),
-            Self::Many(many) => many.contains(&hash),
-            Self::Over(_) => true,
-        }
-    }
-
     /// Whether it counts no further.
     #[inline]
     pub(super) fn is_over(&self) -> bool {

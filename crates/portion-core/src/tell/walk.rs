@@ -22,16 +22,17 @@ pub(super) fn gather(text: &str, list: &List) -> Vec<Gathered> {
     shapes.keep(&numbers);
     let number = |path: Option<usize>| path.and_then(|path| numbers.get(path).copied().flatten());
     let mut walk = Walk {
+        text,
         fields,
         opened: vec![0; shapes.len()],
-        shapes,
+        shapes: &shapes,
         item: Leads { path: number(items), inside: None },
         key: number(key),
         room: (text.len() / TEXT_PER_HASH).max(ALWAYS_HELD),
         record: 0,
     };
     // The text was validated when it was captured.
-    let _ = walk.list(text, list);
+    let _ = walk.list(list);
     walk.fields.retain(|field| field.present() + field.nulls > 0);
     walk.fields
 }
@@ -59,8 +60,9 @@ fn chosen(list: &List, paths: &[String], key: Option<usize>) -> (Vec<Gathered>, 
     (fields, numbers)
 }
 
-struct Walk {
-    shapes: Shapes,
+struct Walk<'s> {
+    text: &'s str,
+    shapes: &'s Shapes,
     fields: Vec<Gathered>,
     /// The number, from 1, of the last record in which each object was looked into.
     opened: Vec<usize>,
@@ -73,8 +75,9 @@ struct Walk {
     record: usize,
 }
 
-impl Walk {
-    fn list(&mut self, text: &str, list: &List) -> Result<(), ScanError> {
+impl Walk<'_> {
+    fn list(&mut self, list: &List) -> Result<(), ScanError> {
+        let text = self.text;
         if list.layout == Layout::Lines {
             for item in list.iter_from(text, 0) {
                 self.item(&mut Reader::resume(text, item.value.start as usize))?;
@@ -90,7 +93,7 @@ impl Walk {
                 if let Some(field) = self.key {
                     let field = &mut self.fields[field];
                     if field.is_first(self.record) {
-                        field.add(Kind::String, reader.text(key), key, self.record, &mut self.room);
+                        field.string(text, key, &mut self.room);
                     }
                 }
             } else if !reader.next_item()? {
@@ -131,23 +134,34 @@ impl Walk {
             return reader.skip().map(drop);
         }
         reader.enter_object()?;
+        let shapes = self.shapes;
+        let slots = shapes.slots(shape);
         let mut next = 0;
         loop {
-            let leads = match self.shapes.expected(shape, next) {
-                Some((key, leads)) if reader.pass_key(key) => {
+            let leads = match slots.get(next) {
+                Some(slot) if reader.pass_key(&slot.key) => {
                     next += 1;
-                    leads
+                    slot.leads
                 }
                 _ => match reader.next_key()? {
-                    Some(key) => self.shapes.find(shape, reader.text(key), &mut next),
+                    Some(key) => shapes.find(shape, reader.text(key), &mut next),
                     None => return Ok(()),
                 },
             };
-            self.value(reader, leads)?;
+            // Most values of most records are numbers of a few digits.
+            let start = reader.at();
+            if let Some(field) = leads.path.and_then(|path| self.fields.get_mut(path))
+                && let Some(number) = reader.pass_whole()
+            {
+                if field.is_first(self.record) {
+                    field.whole(number, start..reader.at(), self.record, &mut self.room);
+                }
+            } else {
+                self.value(reader, leads)?;
+            }
         }
     }
 
-    #[inline]
     fn value(&mut self, reader: &mut Reader<'_>, leads: Leads) -> Result<(), ScanError> {
         let kind = reader.peek()?;
         let field = leads.path.and_then(|path| self.fields.get_mut(path));
@@ -171,13 +185,27 @@ impl Walk {
                 }
                 field.array(items);
             }
-            (kind, Some(field), _) => {
-                let at = match kind {
-                    Kind::String => reader.skip_string()?,
-                    Kind::Number => reader.skip_number()?,
-                    _ => reader.skip()?,
-                };
-                field.add(kind, reader.text(at), at, self.record, &mut self.room);
+            (Kind::Number, Some(field), _) => {
+                let at = reader.skip_number()?;
+                field.number(reader.text(at), at, self.record, &mut self.room);
+            }
+            (Kind::String, Some(field), _) => {
+                let at = reader.skip_string()?;
+                field.string(self.text, at, &mut self.room);
+            }
+            (Kind::Null, Some(field), _) => {
+                reader.skip_word()?;
+                field.nulls += 1;
+            }
+            (Kind::Bool, Some(field), _) => {
+                let word = reader.skip_word()?;
+                let is_true = reader.text(word) == "true";
+                field.trues += usize::from(is_true);
+                field.falses += usize::from(!is_true);
+            }
+            (Kind::Object, Some(field), None) => {
+                reader.skip()?;
+                field.objects += 1;
             }
         }
         Ok(())

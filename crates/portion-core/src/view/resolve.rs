@@ -279,6 +279,8 @@ fn knows(subject: &Subject, name: &str) -> bool {
         Form::Text(_) => false,
         Form::List(list) => match &list.layout {
             Layout::Table { columns, .. } => columns.iter().any(|column| column == name),
+            // What the key of a map is called where it stands beside the fields: in questions.
+            Layout::Map if name == "_key" => true,
             _ => {
                 list.profile.fields.iter().any(|field| field.path == name)
                     || list.iter_from(text, 0).any(|item| has(item.value.of(text)))

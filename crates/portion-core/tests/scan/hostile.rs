@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use portion_core::scan::{Kind, Reader, decode, minify, same_json};
+use portion_core::scan::{Kind, KnownKey, Reader, decode, minify, same_json};
 use portion_core::span::Span;
 
 use crate::json::near_json;
@@ -46,7 +46,7 @@ proptest! {
 
     /// Every step of a reader, from every place, ends and does not panic; what it passes lies ahead.
     #[test]
-    fn no_step_panics_wherever_it_begins(text in near_json(), at in any::<prop::sample::Index>(), steps in prop::collection::vec(0..7_u8, 1..12)) {
+    fn no_step_panics_wherever_it_begins(text in near_json(), at in any::<prop::sample::Index>(), steps in prop::collection::vec(0..10_u8, 1..12)) {
         let at = text.floor_char_boundary(at.index(text.len() + 1));
         let mut reader = Reader::resume(&text, at);
         for step in steps {
@@ -58,6 +58,9 @@ proptest! {
                 3 => reader.next_item().is_ok(),
                 4 => reader.enter_object().is_ok(),
                 5 => reader.enter_array().is_ok(),
+                6 => reader.pass_whole().is_some(),
+                7 => reader.skip_word().is_ok_and(|word| scan(reader.text(word)).is_ok()),
+                8 => reader.pass_key(&KnownKey::new("\"a\"")),
                 _ => reader.peek().is_ok(),
             };
             prop_assert!(reader.at() >= before && reader.at() <= text.len());

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use portion_core::scan::{Kind, Reader, ScanError, decoded};
+use portion_core::scan::{Kind, KnownKey, Reader, ScanError, decoded};
 use portion_core::span::Span;
 
 use crate::json::{json, near_json};
@@ -45,6 +45,80 @@ proptest! {
             let mut reader = Reader::resume(&text, key.unwrap_or(*value).start as usize);
             prop_assert_eq!(rest(&mut reader, object), Ok(all[i..].to_vec()));
         }
+    }
+}
+
+/// Whole numbers, where they are read at once, are read as written.
+#[test]
+fn whole_numbers_of_a_few_digits_are_read_as_written() {
+    let check = |text: &str, expect: Option<i64>| {
+        let mut reader = Reader::new(text);
+        assert_eq!(reader.pass_whole(), expect, "{text}");
+        let passed = expect.map_or(0, |number| number.to_string().len());
+        assert_eq!(reader.at(), passed, "{text}");
+    };
+    for number in [0, 1, 7, 9, 10, 42, 99, 100, 999, 1_000, 12_345, 100_000, 987_654, 9_999_999_i64] {
+        for after in [",         ", "}         ", "]         ", " ,        ", "\n        "] {
+            check(&format!("{number}{after}"), Some(number));
+            if number > 0 {
+                check(&format!("-{number}{after}"), Some(-number));
+            }
+        }
+        for after in [".5        ", "e3        ", "E3        ", "x         ", "\"         ", ""] {
+            check(&format!("{number}{after}"), None);
+        }
+    }
+    for other in [
+        "01,        ",
+        "-,         ",
+        "12345678,  ",
+        "--1,       ",
+        ",          ",
+        "true,      ",
+        "é1,        ",
+    ] {
+        check(other, None);
+    }
+}
+
+/// A key that is known is passed where it stands, however it is spaced, and no other.
+#[test]
+fn known_keys_are_passed_where_they_stand() {
+    let check = |text: &str, key: &str, expect: bool| {
+        let mut reader = Reader::new(text);
+        reader.enter_object().expect("an object");
+        let before = reader.at();
+        assert_eq!(reader.pass_key(&KnownKey::new(key)), expect, "{text} {key}");
+        let mut plain = Reader::new(text);
+        plain.enter_object().expect("an object");
+        if expect {
+            plain.next_key().expect("a key");
+            assert_eq!(reader.at(), plain.at(), "{text} {key}");
+            reader.skip().expect("a value");
+            assert!(!reader.pass_key(&KnownKey::new(key)), "{text} {key}");
+        } else {
+            assert_eq!(reader.at(), before, "{text} {key}");
+        }
+    };
+    for key in [
+        "\"\"",
+        "\"a\"",
+        "\"a name\"",
+        "\"thirteen.long\"",
+        "\"fourteen..long\"",
+        "\"a name of more than sixteen bytes\"",
+    ] {
+        for text in [
+            format!("{{{key}:1}}"),
+            format!("{{ \n{key}:1, \"other\":2}}"),
+            format!("{{{key}:1,\"other\":\"more of it\"}}"),
+        ] {
+            check(&text, key, true);
+            check(&text, "\"b\"", false);
+            check(&text, &format!("{}b\"", &key[..key.len() - 1]), false);
+        }
+        check(&format!("{{{key} :1}}"), key, false);
+        check(&format!("{{,{key}:1}}"), key, false);
     }
 }
 
