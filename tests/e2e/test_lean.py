@@ -139,7 +139,7 @@ def test_an_object_is_summarized(peer):
 
 def test_the_first_reply_tells_of_the_whole_and_no_other_does(peer):
     for tool, arguments, said in (
-        ("list_bookings", {}, (f"sum {sum(n % 9 + 1 for n in range(1, 501))},", "confirmed=100")),
+        ("list_bookings", {}, (f"sum {sum(n % 9 + 1 for n in range(1, 501))}", "confirmed=100")),
         ("read_text", {"name": "traced_log"}, ("ERROR", "INFO")),
         ("read_text", {"name": "manual"}, ("Chapter",)),
     ):

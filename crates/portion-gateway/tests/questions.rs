@@ -227,9 +227,9 @@ async fn answers_share_the_room_of_who_asked() {
     let trial = Trial::within(400_000);
     let list = kept(&trial, 400).await;
     let large = "SELECT a.item FROM items AS a JOIN items AS b ON b.id < 30";
-    let nothing = answer(trial.ask(&list, sql(large)).await, 12_000);
-    assert!(notice(&nothing)["meta"]["store_unavailable"].is_string(), "{}", nothing.notice());
-    assert!(next_cursor(&nothing).is_none() && !shown(&nothing).is_empty());
+    let unkept = answer(trial.ask(&list, sql(large)).await, 12_000);
+    assert!(notice(&unkept)["meta"]["store_unavailable"].is_string(), "{}", unkept.notice());
+    assert!(next_cursor(&unkept).is_none() && !shown(&unkept).is_empty());
     // What was asked about has not been given up for it.
     for _ in 0..30 {
         answer(trial.ask(&list, sql("SELECT id FROM items")).await, 400);
