@@ -14,6 +14,11 @@ use super::report::{Comparison, Cost, Report, Step, milliseconds};
 
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
+/// What nobody should have to count by hand.
+const MOST: &str =
+    "SELECT state, count(*) AS schools FROM items GROUP BY state ORDER BY schools DESC LIMIT 3";
+const WRONG: &str = "SELECT level, count(*) AS entries, min(time) AS first FROM entries \
+                     WHERE severity IN ('error', 'fatal') GROUP BY level";
 /// An entry of many lines, somewhere in the log.
 const DEADLOCK: &str = "ERROR:  deadlock detected";
 
@@ -76,8 +81,9 @@ fn list(ways: &mut Ways) -> Result<Comparison, TourError> {
     let (one, _) =
         ways.read("One school, whole", &json!({"cursor": here, "path": format!("/schools/{berkeley}")}))?;
     let (next, _) = ways.read("The next page", &json!({"cursor": notice.next()?}))?;
+    let asked = ways.ask("A question: how many, in which states", &json!({"cursor": here, "sql": MOST}))?;
     let proof = proof::of_list(&mut ways.portioned, &here, &schools)?;
-    Ok(Comparison { tool, directly: cost(&original), first, next: vec![fewer, one, next], proof })
+    Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, fewer, one, next], proof })
 }
 
 fn log(ways: &mut Ways) -> Result<Comparison, TourError> {
@@ -91,13 +97,18 @@ fn log(ways: &mut Ways) -> Result<Comparison, TourError> {
     let (lines, _) =
         ways.read("Any lines: a deadlock", &json!({"cursor": here, "startLine": line, "endLine": line + 7}))?;
     let (tail, _) = ways.read("How it ended", &json!({"cursor": here, "startLine": -4}))?;
+    let asked = ways.ask("A question: what went wrong, how often", &json!({"cursor": here, "sql": WRONG}))?;
     let proof = proof::of_log(&mut ways.portioned, &here, text)?;
-    Ok(Comparison { tool, directly: cost(&original), first, next: vec![next, lines, tail], proof })
+    Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, next, lines, tail], proof })
 }
 
 impl Ways {
     fn read(&mut self, title: &'static str, arguments: &Value) -> Result<(Step, Notice), TourError> {
         self.step(title, "portion_read", arguments)
+    }
+
+    fn ask(&mut self, title: &'static str, arguments: &Value) -> Result<Step, TourError> {
+        Ok(self.step(title, "portion_query", arguments)?.0)
     }
 
     /// Calls a tool through Portion and keeps what came of it.
