@@ -83,8 +83,8 @@ impl Reader<'_> {
 
     /// Passes and reads a whole number of a few digits that stands here; `None`, nothing being passed, where it has
     /// more, or where something else does.
+    // A call would take as long as what is done.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "a call takes as long as what it does")]
     pub fn pass_whole(&mut self) -> Option<i64> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
         let minus = self.byte()? == b'-';
