@@ -80,11 +80,16 @@ fn time(table: &mut Table, what: &str, snapshot: &Snapshot, request: &Request) {
 
 /// Renders with the default limits and counter, cursors being signed.
 fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T {
+    with(policy, Tokenizer::default(), render)
+}
+
+/// Renders with those limits and that counter.
+pub(crate) fn with<T>(policy: &Policy, tokenizer: Tokenizer, render: impl FnOnce(&Context<'_>) -> T) -> T {
     let (keys, scope) = (Keyring::new(&[7; 32]), Scope::of("bench"));
     let mint = |position: Position| -> Option<CursorToken> {
         Some(keys.sign(&Pointer { snapshot: [1; 8], view: [2; 6], position }, &scope))
     };
-    let counter = Tokenizer::default().counter();
+    let counter = tokenizer.counter();
     render(&Context {
         policy,
         counter,

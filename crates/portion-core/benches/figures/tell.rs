@@ -1,10 +1,14 @@
 //! What is told of all records of a list.
 
+use portion_core::policy::Policy;
+use portion_core::render::first;
 use portion_core::snapshot::{Form, List, Snapshot, capture};
 use portion_core::tell::Facts;
 use portion_core::tokens::Tokenizer;
+use portion_core::view::{Request, resolve};
 
-use crate::measure::{median_of, told};
+use crate::follow::with;
+use crate::measure::{median, median_of, once, told};
 use crate::samples::{payload, schools};
 use crate::table::Table;
 
@@ -22,6 +26,36 @@ pub(crate) fn figures(table: &mut Table) {
     table.add(&format!("capture of a list of {} records, 12 MB", list.len()), "", told(take));
     table.add("  facts of all its records", "≤ 20 ms", told(facts));
     table.add("  as much of them as fits 600 tokens", "", told(words));
+    for (limits, policy) in [("default", Policy::default()), ("lean", Policy::default().lean())] {
+        for tokenizer in [Tokenizer::O200k, Tokenizer::Auto] {
+            first_reply(table, limits, &policy, tokenizer);
+        }
+    }
+}
+
+/// Capture and the first reply, in turns with capture and a first page of which nothing is told.
+fn first_reply(table: &mut Table, limits: &str, policy: &Policy, tokenizer: Tokenizer) {
+    let text = schools(12 << 20);
+    let page = Request { limit: Some(policy.default_page_size as u32), ..Request::default() };
+    let run = |request: &Request| {
+        let copy = text.clone();
+        once(|| {
+            let snapshot = capture(payload(copy));
+            let asked = resolve(&snapshot, None, request, policy).ok();
+            let reply = asked.map(|asked| with(policy, tokenizer, |cx| first(&snapshot, &asked, cx)));
+            (snapshot, reply)
+        })
+    };
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        times[0].push(run(&page));
+        times[1].push(run(&Request::default()));
+    }
+    let [plain, telling] = times.map(median);
+    let ratio = telling.as_secs_f64() / plain.as_secs_f64();
+    table.add(&format!("capture and first page, {limits}, {tokenizer}"), "", told(plain));
+    table.add("  capture and first reply, facts told", "", told(telling));
+    table.add("  how many times as long", "≤ 3 ×", format!("{ratio:.2} ×"));
 }
 
 fn list_of(snapshot: &Snapshot) -> Option<(&str, &List)> {

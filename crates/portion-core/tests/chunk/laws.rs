@@ -135,7 +135,7 @@ fn hostile_texts_are_cut() {
         "1.\n",
     ];
     for unit in units {
-        let text = unit.repeat((1 << 20) / unit.len());
+        let text = unit.repeat((1 << 18) / unit.len());
         for chunker in CHUNKERS {
             let limits = Limits { counter: &Chars(4), tokens: 2000, lines: 200, bytes: 65_536 };
             let (mut from, mut cuts) = (0, 0);
@@ -145,7 +145,7 @@ fn hostile_texts_are_cut() {
                 (from, cuts) = (end, cuts + 1);
             }
             // One chunk may hold whatever the limits of tokens and lines let it.
-            let limits = Limits { tokens: 250_000, lines: usize::MAX, bytes: usize::MAX, ..limits };
+            let limits = Limits { tokens: 60_000, lines: usize::MAX, bytes: usize::MAX, ..limits };
             assert!(cut(&text, 3 * unit.len(), text.len(), *chunker, &limits) > 3 * unit.len());
         }
         assert!(!portion_core::chunk::chunker_for(&text).name().is_empty());

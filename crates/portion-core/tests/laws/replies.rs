@@ -7,6 +7,9 @@ use super::dice::Dice;
 use super::session::Session;
 use super::{cases, payloads, requests};
 
+/// Bytes of payloads that are read through for one case, a reply costing as much as its payload.
+const WORK: usize = 8 << 20;
+
 /// One case: a payload, limits, a call, and what follows.
 pub(crate) fn check(seed: u64) {
     let mut dice = Dice::new(seed);
@@ -17,7 +20,8 @@ pub(crate) fn check(seed: u64) {
     // The view of any reply can be asked for something else.
     let other = requests::request(&mut dice, &session.policy);
     let _ = session.read(&reply.view, reply.start(), &other);
-    session.walk_on(reply);
+    // Walks to the end are for other laws; here what is large is read for a while.
+    session.walk_for(reply, (WORK / session.snapshot.payload_bytes().max(1)).clamp(8, 200));
 }
 
 proptest! {

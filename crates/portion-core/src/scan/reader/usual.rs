@@ -83,6 +83,7 @@ impl Reader<'_> {
 
     /// Passes and reads a whole number of a few digits that stands here; `None`, nothing being passed, where it has
     /// more, or where something else does.
+    // A call would take as long as what is done.
     #[inline(always)]
     pub fn pass_whole(&mut self) -> Option<i64> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
