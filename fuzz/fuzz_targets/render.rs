@@ -12,6 +12,9 @@ mod requests;
 #[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/laws/session.rs"]
 mod session;
+#[allow(dead_code)]
+#[path = "../../crates/portion-core/tests/laws/table.rs"]
+mod table;
 
 use dice::Dice;
 use libfuzzer_sys::fuzz_target;

@@ -65,9 +65,9 @@ def test_a_shorter_style_costs_less(server, catalogues):
 def test_every_tool_is_listed_in_every_style(server, catalogues):
     direct = {tool["name"]: tool for tool in catalogues[server.name]["directly"]}
     for style in STYLES:
-        *listed, read = catalogues[server.name][style][: None if style != "lazy" else -1]
+        *listed, read, query = catalogues[server.name][style][: None if style != "lazy" else -1]
         assert [tool["name"] for tool in listed] == list(direct)
-        assert read == catalogues[server.name]["full"][-1], "ours is not shortened"
+        assert [read, query] == catalogues[server.name]["full"][-2:], "ours are not shortened"
         for tool in listed:
             was = direct[tool["name"]]
             assert {key: tool[key] for key in tool if key not in SHORTENED} == {
@@ -171,11 +171,12 @@ def test_controls_are_taken_from_tools_listed_in_one_line(tmp_path):
 
 def test_our_tools_can_be_renamed(tmp_path):
     FILESYSTEM.fresh(tmp_path)
-    options = [*catalog("lazy"), "--describe-tool", "show_tools", "--read-tool", "read_file"]
+    renamed = ["--describe-tool", "show_tools", "--read-tool", "read_file", "--query-tool", "ask"]
+    options = [*catalog("lazy"), *renamed]
     with Peer(wrapped(FILESYSTEM.command(tmp_path), *options)) as peer:
         names = [tool["name"] for tool in peer.tools()["tools"]]
         assert described_name(peer) == "list_directory"
-    assert names[-2:] == ["read_file_2", "show_tools"]
+    assert names[-3:] == ["read_file_2", "ask", "show_tools"]
 
 
 def described_name(peer):

@@ -8,6 +8,7 @@ from fixture import corpus
 from harness.command import FIXTURE, wrapped
 from harness.peer import Peer
 from harness.reply import HARD_CAP, Reply, lawful, walk
+from harness.wire import Wire, request
 
 BOOKINGS = json.loads(corpus.bookings())
 
@@ -124,6 +125,25 @@ def test_nothing_is_found_and_said(peer):
 def test_what_is_wrong_is_said_with_the_way_on(peer, question, code, named):
     error = refused(peer, handle(peer), **question)
     assert error["code"] == code and named in error["message"] + error["advice"], error
+
+
+def test_questions_without_end_hold_nobody_up():
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    with Wire(wrapped(FIXTURE)) as wire:
+        wire.open()
+        wire.ask(request(1, "tools/list", {}))
+        cursor = lawful(json.loads(wire.call(2, "list_bookings"))["result"]).meta["cursor"]
+        for number in range(100, 120):
+            arguments = {"cursor": cursor, "sql": endless}
+            wire.send(request(number, "tools/call", {"name": "portion_query", "arguments": arguments}))
+        wire.send(request(3, "ping", {}))
+        before = wire.until(lambda message: message.get("id") == 3)
+        assert len(before) == 1, "the ping is answered first"
+        lawful(json.loads(wire.call(4, "portion_read", cursor=cursor))["result"])
+        wire.close()
+        answers = [json.loads(line) for line in iter(wire.line, b"")]
+    assert sorted(answer["id"] for answer in answers) == list(range(100, 120)), "all are answered, although the client has left"
+    assert {Reply(answer["result"]).error["code"] for answer in answers} == {"query_too_costly"}
 
 
 def test_a_cursor_that_leads_nowhere(peer):

@@ -13,7 +13,6 @@ from harness.reply import exact, lawful, pages_joined, walk
 
 PAIRINGS = list(itertools.product(FRONTS, UPSTREAMS))
 CLIENTS = [(name, False) for name in SDKS] + [(name, True) for name in MODERN]
-OURS = {"portion_read", "portion_query"}
 
 
 def spelled(client):
@@ -74,8 +73,7 @@ def check_manual(client, result):
 def test_the_tools_are_those_of_the_server_and_ours(client, direct):
     listed = [tool["name"] for tool in client.tools()["tools"]]
     whole = [tool["name"] for tool in direct(client).tools()["tools"]]
-    assert listed[: len(whole)] == whole
-    assert "portion_read" in listed[len(whole) :] and OURS >= set(listed[len(whole) :])
+    assert listed == [*whole, "portion_read", "portion_query"]
 
 
 def test_a_small_call_is_answered_as_without_us(client, direct):
@@ -91,6 +89,13 @@ def test_a_big_result_with_an_output_schema_passes_the_sdks_check_and_is_walked_
     walked = [row["id"] for reply in walk(client, first) for row in reply.json["bookings"]]
     assert walked == [f"BK-{number:04}" for number in range(1, 151)]
     assert pages_joined(client, first, "bookings") == exact(corpus.bookings(150))
+
+
+def test_a_question_is_answered(client):
+    client.tools()
+    cursor = lawful(client.call("list_bookings", count=150)).meta["cursor"]
+    answer = lawful(client.call("portion_query", cursor=cursor, sql="SELECT count(*) AS n FROM items WHERE nights > 8"))
+    assert answer.text == '[{"n":16}]' and answer.meta["kind"] == "query"
 
 
 def test_a_long_text_is_walked_to_its_end(client):

@@ -32,6 +32,8 @@ pub struct Answered {
     pub matches: usize,
     /// What else is to be told, in order: it stands in `meta` as it is.
     pub also: serde_json::Map<String, serde_json::Value>,
+    /// Whether the fields that are wanted of it are known to be fields of what was asked about: then no row need have them.
+    pub fields_known: bool,
 }
 
 /// One part of a result.

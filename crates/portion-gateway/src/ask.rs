@@ -41,6 +41,17 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// The names of what is asked with, its kind first.
+    pub(crate) fn arguments(&self) -> Vec<&'static str> {
+        let given = match self {
+            Self::Sql { params, .. } => [("sql", true), ("params", !params.is_empty()), ("", false)],
+            Self::Find { context, fields, .. } => {
+                [("find", true), ("context", context.is_some()), ("fields", fields.is_some())]
+            }
+        };
+        given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+
     /// The answer.
     ///
     /// # Errors
@@ -52,7 +63,7 @@ impl Ask {
                 let fields = fields.as_deref();
                 let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
-                Ok(payload(json, Answered { matches, also }))
+                Ok(payload(json, Answered { matches, also, ..Answered::default() }))
             }
         }));
         let answered = answered.map(|answered| {
@@ -89,7 +100,7 @@ fn by_sql(
     if !answer.rounded.is_empty() {
         also.insert("rounded".into(), answer.rounded.into());
     }
-    Ok(payload(answer.json, Answered { matches: answer.rows, also }))
+    Ok(payload(answer.json, Answered { matches: answer.rows, also, ..Answered::default() }))
 }
 
 fn payload(json: String, answer: Answered) -> Payload {

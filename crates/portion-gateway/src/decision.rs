@@ -1,8 +1,10 @@
 //! What was decided about a reply, for the log: sizes and codes, never content.
 
+use portion_core::payload::Payload;
 use portion_core::render::Portion;
 
 use crate::call::{Endpoint, Fault};
+use crate::renderer::payload_bytes;
 
 /// A payload passes as it came.
 pub(crate) fn untouched(original_bytes: usize, endpoint: Option<&Endpoint>) {
@@ -22,6 +24,35 @@ pub(crate) fn portion(original_bytes: usize, portion: &Portion, endpoint: Option
         tokens = portion.tokens(),
         stages = ?portion.stages(),
         "served a portion"
+    );
+    if portion.dropped() > 0 {
+        tracing::warn!(
+            endpoint = name(endpoint),
+            dropped = portion.dropped(),
+            "ranked results are left for the next portion"
+        );
+    }
+}
+
+/// A question about `original_bytes` has an answer, which is portioned next. `arguments` are the names of what it was put
+/// with, its kind first.
+pub(crate) fn queried(
+    original_bytes: usize,
+    arguments: &[&str],
+    answer: &Payload,
+    endpoint: Option<&Endpoint>,
+) {
+    let kind = arguments.first().copied().unwrap_or_default();
+    let matches = answer.answer.as_ref().map_or(0, |answer| answer.matches);
+    let answer_bytes = payload_bytes(answer);
+    tracing::info!(
+        endpoint = name(endpoint),
+        kind,
+        ?arguments,
+        matches,
+        original_bytes,
+        answer_bytes,
+        "queried"
     );
 }
 

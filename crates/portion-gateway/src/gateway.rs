@@ -154,12 +154,14 @@ impl Gateway {
         let Held { id, snapshot, view, endpoint } = held;
         let about = Job { caller, id, snapshot, base: Some((view, position)), request, form: Form::Text };
         let about = Arc::new(about);
-        let asked = Arc::clone(&about);
+        let (asked, arguments) = (Arc::clone(&about), ask.arguments());
         // However small the payload is, a question may take long.
         let answer = aside(usize::MAX, move || asked.answer(&ask)).await;
         let Job { caller, request, .. } = &*about;
         match answer {
             Ok(payload) => {
+                let bytes = about.snapshot.payload_bytes();
+                decision::queried(bytes, &arguments, &payload, endpoint.as_deref());
                 let about_all = payload.answer.as_ref().is_some_and(|answer| answer.matches > 0);
                 // Nothing has no fields, and no order.
                 let none =

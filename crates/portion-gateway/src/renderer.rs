@@ -43,11 +43,16 @@ impl Job {
     /// # Errors
     /// What is wrong with the question, or with where it points.
     pub(crate) fn answer(&self, ask: &Ask) -> Result<Payload, Fault> {
-        let Request { path, section, .. } = self.request.clone();
-        let place = Request { path, section, ..Request::default() };
+        let Request { path, section, fields, .. } = self.request.clone();
         let base = self.base.as_ref().map(|(view, position)| (view, *position));
-        let asked = view::resolve(&self.snapshot, base, &place, &self.caller.terms.policy)?;
-        ask.answer(&self.snapshot, &asked.view)
+        let resolve = |request| view::resolve(&self.snapshot, base, &request, &self.caller.terms.policy);
+        let place = Request { path, section, ..Request::default() };
+        let known = fields.is_some() && resolve(Request { fields, ..place.clone() }).is_ok();
+        let mut payload = ask.answer(&self.snapshot, &resolve(place)?.view)?;
+        if let Some(answer) = &mut payload.answer {
+            answer.fields_known = known;
+        }
+        Ok(payload)
     }
 }
 

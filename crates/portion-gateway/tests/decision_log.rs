@@ -6,16 +6,17 @@ use std::fmt::{Debug, Write as _};
 use std::sync::{Arc, Mutex};
 
 use portion_core::cursor::Scope;
-use portion_core::policy::{Given, Room};
+use portion_core::payload::Payload;
+use portion_core::policy::{Given, Room, Strategy};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::call::{Call, Caller, Intent};
+use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
 use portion_gateway::client::Preset;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
-use portion_gateway::terms::Rules;
-use samples::{bookings, list_bookings};
+use portion_gateway::terms::{Rules, Terms};
+use samples::{bookings, list_bookings, text};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -59,22 +60,47 @@ impl Subscriber for Lines {
 
 /// Answers one call after another, and holds what is logged against parts that each line must have.
 async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) {
+    let log = logged(memory, Given::default(), async |clerk| {
+        for (count, request) in calls {
+            clerk.answer(fresh(bookings(count), request)).await;
+        }
+    });
+    hold(&log.await, expect);
+}
+
+/// A gateway, and who calls it.
+struct Clerk {
+    gateway: Gateway,
+    terms: Arc<Terms>,
+}
+
+impl Clerk {
+    async fn answer(&self, intent: Intent) -> Reply {
+        let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
+        let terms = Arc::clone(&self.terms);
+        let caller = Caller { scope, terms, read_tool, query_tool: None, read_uri: None };
+        self.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
+    }
+}
+
+fn fresh(payload: Payload, request: Request) -> Intent {
+    Intent::Fresh { payload, request, reuse: None }
+}
+
+/// What is logged of the calls that are made.
+async fn logged(memory: usize, given: Given, calls: impl AsyncFnOnce(&Clerk)) -> String {
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     let store = MemoryStore::new(Limits { memory, ..Limits::default() });
-    let rules = Rules::new(Given::default(), Tokenizer::Chars4, Preset::None, Room::UNKNOWN);
+    let rules = Rules::new(given, Tokenizer::Chars4, Preset::None, Room::UNKNOWN);
     let terms = Arc::clone(rules.terms(None));
-    let settings = Settings::new(rules, Arc::new(store), [7; 32]);
-    let gateway = Gateway::new(settings);
-    for (count, request) in calls {
-        let intent = Intent::Fresh { payload: bookings(count), request, reuse: None };
-        let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
-        let caller = Caller { scope, terms: Arc::clone(&terms), read_tool, query_tool: None, read_uri: None };
-        let call = Call { caller, endpoint: Some(list_bookings()), intent };
-        gateway.answer(call).await;
-    }
+    let gateway = Gateway::new(Settings::new(rules, Arc::new(store), [7; 32]));
+    calls(&Clerk { gateway, terms }).await;
     drop(guard);
-    let log = lines.0.lock().expect("nobody panics with it").clone();
+    lines.0.lock().expect("nobody panics with it").clone()
+}
+
+fn hold(log: &str, expect: &[&[&str]]) {
     assert_eq!(log.lines().count(), expect.len(), "{log}");
     for (line, parts) in log.lines().zip(expect) {
         for part in *parts {
@@ -118,4 +144,64 @@ async fn evictions_and_refusals_are_told() {
     let served: &[&str] = &["INFO", "page"];
     check(200_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
     check(50_000, vec![plain(2_000)], &[&["WARN", "without cursors", "do not fit"], served]).await;
+}
+
+#[tokio::test]
+async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
+    let log = logged(1 << 20, Given::default(), async |clerk| {
+        let reply = clerk.answer(fresh(bookings(2_000), Request::default())).await;
+        let Reply::Portion(first) = reply else { panic!("{reply:?}") };
+        let notice: serde_json::Value = serde_json::from_str(first.notice()).expect("JSON");
+        let cursor = notice["meta"]["cursor"].as_str().map(str::to_owned);
+        let request = Request { cursor, ..Request::default() };
+        let params = vec![("who".into(), "\"Guest 7\"".into())];
+        let sql = "SELECT * FROM items WHERE \"guest.name\" = :who AND status = 'confirmed'".into();
+        let find = Ask::Find { pattern: "Guest 1".into(), context: None, fields: Some("id".into()) };
+        let wrong = Ask::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
+        for ask in [Ask::Sql { sql, params }, find, wrong] {
+            clerk.answer(Intent::Query { request: request.clone(), ask }).await;
+        }
+    });
+    let queried = "INFO message=queried endpoint=\"list_bookings\"";
+    hold(
+        &log.await,
+        &[
+            &["INFO", "kind=\"page\""],
+            &[
+                queried,
+                "kind=\"sql\"",
+                "[\"sql\", \"params\"]",
+                "matches=1 ",
+                "original_bytes=",
+                "answer_bytes=",
+            ],
+            &["INFO", "served a portion", "kind=\"query\"", "tokens="],
+            &[queried, "kind=\"find\"", "[\"find\", \"fields\"]", "matches=1111 "],
+            &["INFO", "served a portion", "kind=\"query\""],
+            &["INFO", "served a fault", "query_invalid"],
+        ],
+    );
+}
+
+#[tokio::test]
+async fn ranked_results_that_are_left_out_are_warned_of() {
+    let scored = |count: usize| {
+        let words = "what was found ".repeat(40);
+        let found = |n: usize| format!("{{\"score\":{}.5,\"text\":\"{n} {words}\"}}", count - n);
+        text(format!("[{}]", (0..count).map(found).collect::<Vec<_>>().join(",")))
+    };
+    let ranked = Given { strategy: Some(Strategy::Ranked), ..Given::default() };
+    let log = logged(1 << 20, ranked, async |clerk| {
+        for count in [200, 2] {
+            clerk.answer(fresh(scored(count), Request::default())).await;
+        }
+    });
+    hold(
+        &log.await,
+        &[
+            &["INFO", "served a portion", "kind=\"page\""],
+            &["WARN", "ranked results", "endpoint=\"list_bookings\"", "dropped=1"],
+            &["INFO"],
+        ],
+    );
 }

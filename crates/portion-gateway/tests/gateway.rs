@@ -3,41 +3,19 @@
 
 mod samples;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
-use portion_core::payload::Payload;
 use portion_core::policy::Policy;
-use portion_core::render::Portion;
 use portion_core::tokens::TokenCounter;
 use portion_core::view::{Request, View, ViewError};
-use portion_gateway::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
-use portion_gateway::gateway::Gateway;
-use portion_gateway::settings::Settings;
-use portion_gateway::store::{
-    Deposit, Figures, Held, Limits, MemoryStore, Missing, Pending, Refused, SnapshotStore,
-};
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
+use portion_gateway::store::{Deposit, Figures, Held, MemoryStore, Missing, Pending, Refused, SnapshotStore};
+use portion_gateway::terms::Terms;
 use proptest::prelude::*;
+use samples::trial::{Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
-
-/// A token for every four bytes.
-struct Quarters;
-
-impl TokenCounter for Quarters {
-    fn name(&self) -> &'static str {
-        "quarters"
-    }
-
-    fn count(&self, text: &str) -> usize {
-        text.len().div_ceil(4)
-    }
-
-    fn prefix_within(&self, text: &str, limit: usize) -> usize {
-        text.floor_char_boundary(limit * 4)
-    }
-}
 
 /// A counter that cannot count.
 struct Broken;
@@ -114,97 +92,6 @@ impl SnapshotStore for Unreachable {
     fn figures(&self, _: Instant) -> Figures {
         Figures::default()
     }
-}
-
-/// A gateway with its store and its time.
-struct Trial {
-    gateway: Gateway,
-    store: Arc<dyn SnapshotStore>,
-    now: Arc<Mutex<Instant>>,
-}
-
-const SECRET: [u8; 32] = [7; 32];
-
-impl Trial {
-    fn new() -> Self {
-        Self::of(&Quarters, Arc::new(MemoryStore::default()))
-    }
-
-    fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
-        let now = Arc::new(Mutex::new(Instant::now()));
-        let time = Arc::clone(&now);
-        let auditor = (counter.name() == Blind.name()).then_some(&Quarters as &dyn TokenCounter);
-        let rules = Rules::fixed(Terms::new(Policy::default(), counter, auditor));
-        let settings = Settings {
-            clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
-            ..Settings::new(rules, Arc::clone(&store), SECRET)
-        };
-        Self { gateway: Gateway::new(settings), store, now }
-    }
-
-    fn pass(&self, by: Duration) {
-        *self.now.lock().expect("nobody panics with it") += by;
-    }
-
-    fn caller(&self, scope: Scope) -> Caller {
-        let terms = Arc::clone(self.gateway.rules().terms(None));
-        Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None }
-    }
-
-    fn figures(&self) -> Figures {
-        let now = *self.now.lock().expect("nobody panics with it");
-        self.store.figures(now)
-    }
-
-    async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
-        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
-        let intent = Intent::Fresh { payload, request, reuse };
-        self.gateway.answer(Call { caller: self.caller(ada()), endpoint: Some(endpoint), intent }).await
-    }
-
-    async fn follow(&self, cursor: impl ToString) -> Reply {
-        self.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..Request::default() }).await
-    }
-
-    async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
-        let (caller, intent) = (self.caller(scope), Intent::Follow { request });
-        self.gateway.answer(Call { caller, endpoint: None, intent }).await
-    }
-
-    async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
-        let reuse = ReuseKey::of(endpoint, "{}");
-        self.gateway.recall(&self.caller(scope), endpoint, &reuse, &request).await
-    }
-}
-
-fn ada() -> Scope {
-    Scope::of("ada")
-}
-
-fn portion(reply: Reply) -> Portion {
-    match reply {
-        Reply::Portion(portion) => portion,
-        other => panic!("expected a portion: {other:?}"),
-    }
-}
-
-fn fault(reply: Reply) -> Fault {
-    match reply {
-        Reply::Fault(fault) => fault,
-        other => panic!("expected a fault: {other:?}"),
-    }
-}
-
-fn notice(portion: &Portion) -> serde_json::Value {
-    serde_json::from_str(portion.notice()).expect("a notice is JSON")
-}
-
-fn next_cursor(portion: &Portion) -> Option<String> {
-    notice(portion)["nextCursor"].as_str().map(str::to_owned)
-}
-
-fn shown(portion: &Portion) -> String {
-    portion.pieces().iter().map(|piece| piece.body.as_str()).collect()
 }
 
 fn page(page: u32) -> Request {
@@ -308,10 +195,7 @@ async fn a_cursor_of_an_earlier_process_has_expired() {
 
 #[tokio::test]
 async fn what_finds_no_room_is_served_without_cursors() {
-    let small = Limits { memory: 4_096, ..Limits::default() };
-    let stores: [Arc<dyn SnapshotStore>; 2] = [Arc::new(MemoryStore::new(small)), Arc::new(Unreachable)];
-    for store in stores {
-        let trial = Trial::of(&Quarters, store);
+    for trial in [Trial::within(4_096), Trial::of(&Quarters, Arc::new(Unreachable))] {
         let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
         assert!(shown(&first).len() > 1_000);
         assert_eq!(next_cursor(&first), None);
@@ -336,7 +220,8 @@ async fn a_store_that_does_not_answer_is_said_to() {
 #[tokio::test]
 async fn an_estimate_that_is_badly_wrong_is_caught_and_the_byte_limit_decides() {
     for items in [100, 2_000] {
-        let trial = Trial::of(&Blind, Arc::new(MemoryStore::default()));
+        let terms = Terms::new(Policy::default(), &Blind, Some(&Quarters));
+        let trial = Trial::on(terms, Arc::new(MemoryStore::default()));
         let reply = portion(trial.fresh(list_bookings(), bookings(items), Request::default()).await);
         assert!(shown(&reply).len() + reply.notice().len() <= Policy::default().fallback_byte_limit);
         assert!(next_cursor(&reply).is_some(), "the rest is within reach");

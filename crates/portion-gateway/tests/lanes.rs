@@ -12,6 +12,7 @@ use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{Exit, Lane, Outgoing, relay};
 use portion_gateway::upstream::stdio::Child;
+use tokio::sync::Semaphore;
 
 const LIMIT: usize = 1 << 20;
 
@@ -148,6 +149,51 @@ fn what_is_held_back_is_answered_when_the_server_never_speaks() {
         input.write_all(b"one\n").expect("a pipe holds that");
     });
     assert_eq!((heard.as_str(), exit), ("the server exited with code 2\n", Exit(2)));
+}
+
+/// Answers what is `slow` once it has heard what came after it.
+struct Aside {
+    heard: Semaphore,
+}
+
+impl Lane for Aside {
+    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+        let Frame::Message(message) = frame else { return Vec::new() };
+        if message == b"slow" {
+            self.heard.acquire().await.expect("it is never closed").forget();
+            return vec![Outgoing::ToClient(message)];
+        }
+        self.heard.add_permits(1);
+        vec![Outgoing::ToServer(message)]
+    }
+
+    fn takes_long(&self, frame: &Frame) -> bool {
+        matches!(frame, Frame::Message(message) if message == b"slow")
+    }
+
+    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+        let Frame::Message(message) = frame else { return Vec::new() };
+        vec![Outgoing::ToClient(message)]
+    }
+
+    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
+        Vec::new()
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+}
+
+#[test]
+fn what_takes_long_holds_nobody_up_and_is_answered_although_the_client_has_left() {
+    let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
+    let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
+        input.write_all(b"slow\nslow\none\ntwo\n").expect("a pipe holds that");
+    });
+    let mut lines: Vec<&str> = heard.lines().collect();
+    lines.sort_unstable();
+    assert_eq!((lines.as_slice(), exit), (["got one", "got two", "slow", "slow"].as_slice(), Exit(0)));
 }
 
 /// Loses its head at the first message of the server.

@@ -26,14 +26,16 @@ mod scope;
 mod text;
 mod value;
 mod walk;
+mod within;
 mod words;
 
 pub use error::FindError;
 
 use serde_json::{Map, Value};
 
-use crate::snapshot::Snapshot;
-use crate::view::{View, Wanted, wanted};
+use crate::projection::Fields;
+use crate::snapshot::{Snapshot, Subject};
+use crate::view::{View, ViewError, Wanted, wanted};
 use fuel::Fuel;
 use pattern::Pattern;
 use records::Show;
@@ -76,7 +78,7 @@ pub struct Found {
     ///
     /// In text: `{"path"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`, lines from 1, `path` where the text is not the
     /// main part, `byte` where the line was cut. In a list, a record each:
-    /// `{"path","in"?,"text"?,"item"?}`, `in` being the field. In other JSON, a value each: `{"path","text","item"?}`.
+    /// `{"path","in"?,"text"?,"item"?,"within"?}`, `in` being the field, `within` the object in the record that holds it. In other JSON, a value each: `{"path","text","item"?}`.
     /// For a name of a member `{"path","in"?,"text" or "holds","count"?}`.
     pub json: String,
     /// How many matches there are, told of or not: lines, records, values, names.
@@ -93,17 +95,31 @@ pub struct Found {
 /// Where the pattern is malformed or too costly, or where no record has the fields asked for.
 pub fn find(snapshot: &Snapshot, view: &View, ask: &Ask<'_>) -> Result<Found, FindError> {
     let pattern = Pattern::parse(ask.pattern)?;
-    let show = match ask.fields.map(|names| wanted(snapshot, view, names)).transpose()? {
-        None | Some(Wanted::Best) => Show::Identity,
-        Some(Wanted::All) => Show::All,
-        Some(Wanted::Some(fields)) => Show::Some(fields),
-    };
     let subjects = view.subjects(snapshot);
+    let show = match ask.fields.map(|names| wanted(snapshot, view, names)).transpose() {
+        Ok(None | Some(Wanted::Best)) => Show::Identity,
+        Ok(Some(Wanted::All)) => Show::All,
+        Ok(Some(Wanted::Some(fields))) => Show::Some(fields),
+        // What no record has may be a field of what is in them.
+        Err(ViewError::Field { given, .. })
+            if subjects.iter().any(|(_, subject)| names_key(subject, &given)) =>
+        {
+            Show::Some(Fields::parse(ask.fields.unwrap_or_default()))
+        }
+        Err(unknown) => return Err(unknown.into()),
+    };
     let mut fuel = Fuel::for_bytes(subjects.iter().map(|(_, subject)| subject.text.len()).sum());
     let byte = view.tells_bytes();
     let looked = subjects.iter().map(|(path, subject)| Looked::of(path, subject, byte, &show, ask.context));
     let scope = Scope { looked: looked.collect(), context: ask.context, most: ask.most };
     scope.find(&pattern, &mut fuel)
+}
+
+/// Whether a key of JSON begins a dotted name, somewhere.
+fn names_key(subject: &Subject, name: &str) -> bool {
+    let first = name.split('.').next().unwrap_or_default();
+    subject.is_json()
+        && memchr::memmem::find(subject.text.as_bytes(), format!("\"{first}\"").as_bytes()).is_some()
 }
 
 impl Found {

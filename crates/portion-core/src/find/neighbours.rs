@@ -7,14 +7,18 @@ use super::text::{Line, RUNNING};
 
 /// Characters up to which a line is shown whole.
 const WHOLE: usize = 600;
+/// Characters of the beginning of a line that is not.
+const HEAD: usize = 130;
 /// Matches up to which each is shown with much around it, and up to which with the next line.
 const FEW: usize = 3;
 const SEVERAL: usize = 10;
 /// Matches up to which those that are lines of their own are read on from.
 const HEADINGS: usize = 50;
-/// Characters and lines after a match where there are few, at least; and at most.
+/// Characters and lines after a match where there are few, at least; and at most. The line itself counts.
 const AMPLE: (usize, usize) = (300, 2);
 const MOST: (usize, usize) = (800, 12);
+/// Bytes of a line without its neighbours from which the line before tells little that it does not.
+const ENOUGH: usize = 160;
 /// Lines of neighbours that can be asked for on each side.
 const NEIGHBOURS: usize = 100;
 /// Characters up to which neighbours are shown whole, together.
@@ -52,6 +56,8 @@ pub(super) struct Shown {
     pub range: Range<usize>,
     /// Whether more of the line stands before them, and after.
     pub cut: (bool, bool),
+    /// How the line begins, where that is apart: when it was, whose it is.
+    pub head: Option<Range<usize>>,
 }
 
 impl Shown {
@@ -78,18 +84,23 @@ pub(super) fn show(text: &str, found: &Range<usize>, around: Around, prose: bool
     if open.0 || open.1 || text[lines.clone()].chars().nth(WHOLE).is_some() {
         let range = excerpt::around(text, lines.clone(), found.start, OF_LINE);
         let cut = (open.0 || range.start > lines.start, open.1 || range.end < lines.end);
-        return Shown { found: found.clone(), range, cut };
+        let head = lines.start..chars_on(text, lines.start, lines.end, HEAD);
+        let head = Some(head).filter(|head| !first.runs() && head.end < range.start);
+        return Shown { found: found.clone(), range, cut, head };
     }
     let (before, after) = match around {
         Around::Asked(lines) => ((lines, ROOM / 2), Until::Lines(lines)),
-        Around::Ample => ((1, WHOLE), Until::Ample { prose }),
+        Around::Ample => {
+            let before = usize::from(lines.len() < ENOUGH);
+            ((before, AMPLE.0), Until::Ample { prose, room: MOST.0.saturating_sub(2 * lines.len()) })
+        }
         Around::Next => ((0, 0), Until::Lines(1)),
         Around::Alone => ((0, 0), Until::Lines(0)),
     };
     let start = lines_before(text, lines.start, before);
     let end = lines_after(text, lines.end, after);
     let range = trimmed(text, start..end, &lines);
-    Shown { found: found.clone(), range, cut: (false, false) }
+    Shown { found: found.clone(), range, cut: (false, false), head: None }
 }
 
 /// Without the blank lines around, and the carriage return at the end.
@@ -128,7 +139,7 @@ enum Until {
     /// So many.
     Lines(usize),
     /// As many as tell something; in prose to where a sentence ends.
-    Ample { prose: bool },
+    Ample { prose: bool, room: usize },
 }
 
 /// Where the lines after a line end.
@@ -136,7 +147,7 @@ fn lines_after(text: &str, end: usize, until: Until) -> usize {
     let (mut at, mut said) = (end, 0);
     let (most, room) = match until {
         Until::Lines(lines) => (lines, ROOM / 2),
-        Until::Ample { .. } => (MOST.1, MOST.0),
+        Until::Ample { room, .. } => (MOST.1, room),
     };
     for _ in 0..most {
         // The break of the line before.
@@ -151,7 +162,7 @@ fn lines_after(text: &str, end: usize, until: Until) -> usize {
             break;
         }
         let line = text[begins..ends].trim();
-        if let Until::Ample { prose } = until {
+        if let Until::Ample { prose, .. } = until {
             said += usize::from(!line.is_empty());
             let told = said > AMPLE.1 && chars_on(text, end, at, AMPLE.0) < at || said > AMPLE.1 + 3;
             let complete = text[..at].trim_end().ends_with(is_stop) || line.is_empty();

@@ -11,6 +11,7 @@ use super::hits::Hits;
 use super::item::Item as Written;
 use super::pattern::Matcher;
 use super::value::{Hit, first_hit, said};
+use super::within;
 use crate::projection::{Fields, LeftOut};
 use crate::scan::{Kind, decoded, escape, minify};
 use crate::snapshot::{Item, Layout, List, Profile, Rank, cells};
@@ -132,6 +133,11 @@ impl<'a> Records<'a> {
         if let Some((record, _)) = record {
             written.json("item", &record);
         }
+        if hit.in_array
+            && let Some(within) = within::shown(self.text, item.value, hit.value, self.show)
+        {
+            written.json("within", &within);
+        }
         written.finish()
     }
 
@@ -147,6 +153,10 @@ impl<'a> Records<'a> {
         let record = match &self.list.layout {
             Layout::Table { columns, .. } => {
                 row = named_cells(value, columns);
+                row.as_str()
+            }
+            Layout::Map if matches!(self.show, Show::Some(_)) => {
+                row = keyed(item.key.map_or("", |key| key.of(self.text)), value);
                 row.as_str()
             }
             _ => value,
@@ -186,6 +196,15 @@ fn identity(text: &str, list: &List) -> Vec<String> {
         |rank: Rank| fields.iter().filter(move |field| field.rank <= rank).map(|field| field.path.clone());
     let identity: Vec<String> = upto(Rank::Status).collect();
     if identity.is_empty() { upto(Rank::Plain).take(STAND_INS).collect() } else { identity }
+}
+
+/// A record of a map with its key beside its fields.
+fn keyed(key: &str, record: &str) -> String {
+    match record.strip_prefix('{') {
+        Some(rest) if rest.trim_start().starts_with('}') => format!("{{\"_key\":{key}{rest}"),
+        Some(rest) => format!("{{\"_key\":{key},{rest}"),
+        None => record.to_owned(),
+    }
 }
 
 /// A row of a table as an object.

@@ -142,7 +142,7 @@ pub(super) fn passage(
 ) -> String {
     let range = excerpt::around(text, passage.clone(), found, OF_LINE);
     let cut = (range.start > passage.start, range.end < passage.end);
-    item(text, index, &Shown { found: found..found, range, cut }, path, byte)
+    item(text, index, &Shown { found: found..found, range, cut, head: None }, path, byte)
 }
 
 /// The paragraph of a byte, or its line where lines are what there is; of running text a stretch.
@@ -188,6 +188,8 @@ fn item(text: &str, index: &Text, shown: &Shown, path: &str, byte: bool) -> Stri
     if byte && !shown.whole() {
         item.number("byte", shown.found.start);
     }
-    item.text("text", &excerpt::told(&text[shown.range.clone()], shown.cut));
+    let head = shown.head.clone().map(|head| excerpt::told(&text[head], (false, true)));
+    let part = excerpt::told(&text[shown.range.clone()], shown.cut);
+    item.text("text", &head.into_iter().chain([part]).collect::<Vec<_>>().join(" "));
     item.finish()
 }

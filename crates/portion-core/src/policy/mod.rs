@@ -123,6 +123,13 @@ impl Policy {
         if self.reply_target < self.token_budget_threshold { tokens * 7 / 20 } else { tokens / 8 }
     }
 
+    /// Share of a budget of so many tokens from which a reply names a narrower call; `None` where filling it is what was
+    /// aimed at, far below what a reply may cost.
+    pub(crate) fn warns_at(&self, tokens: usize) -> Option<f64> {
+        let aimed = tokens == self.reply_target && tokens < self.token_budget_threshold;
+        (!aimed).then_some(self.warn_at)
+    }
+
     /// Checks that the limits can be obeyed together.
     ///
     /// # Errors

@@ -45,6 +45,20 @@ pub(super) fn is_json(text: &str) -> bool {
     true
 }
 
+/// Whether the value that the reader is before can be a secret, if its name says so: a yes or no is none, and what holds
+/// records tells of secrets, like a schema of passwords; those in it have names of their own.
+fn may_be_secret(kind: Kind, reader: &Reader<'_>) -> bool {
+    match kind {
+        Kind::Bool | Kind::Object => false,
+        Kind::Array => {
+            let mut inside = reader.clone();
+            let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
+            some && inside.peek().is_ok_and(|kind| !kind.is_container())
+        }
+        Kind::String | Kind::Number | Kind::Null => true,
+    }
+}
+
 /// An object that is open.
 #[derive(Clone, Copy, Default)]
 struct Open {
@@ -175,7 +189,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         }
         let name = self.name(key);
         let kind = reader.peek()?;
-        let hidden = self.hides(key, &name, kind == Kind::Bool);
+        let hidden = self.hides(key, &name, may_be_secret(kind, reader));
         let omitted = hidden && !matches!(kind, Kind::String | Kind::Null);
         if omitted {
             let value = reader.skip()?;
@@ -214,7 +228,7 @@ impl<'a, 'r> Walk<'a, 'r> {
         let hidden: Vec<_> = columns
             .names
             .iter()
-            .map(|column| (self.hides_column(column, false), self.hides_column(column, true)))
+            .map(|column| (self.hides_column(column, true), self.hides_column(column, false)))
             .collect();
         if hidden.iter().any(|(hidden, _)| *hidden) {
             for (index, edit) in columns.cells(self.text, &hidden) {
@@ -224,15 +238,15 @@ impl<'a, 'r> Walk<'a, 'r> {
         }
     }
 
-    fn hides_column(&mut self, name: &str, boolean: bool) -> bool {
+    fn hides_column(&mut self, name: &str, may_be_secret: bool) -> bool {
         let verdict = self.redact.verdict(name);
-        verdict.named || verdict.secret && !boolean || verdict.ends_path && self.within(name)
+        verdict.named || verdict.secret && may_be_secret || verdict.ends_path && self.within(name)
     }
 
-    fn hides(&mut self, key: Span, name: &str, boolean: bool) -> bool {
+    fn hides(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
         let redact = self.redact;
         let verdict = *self.verdicts.entry(key.of(self.text)).or_insert_with(|| redact.verdict(name));
-        verdict.named || verdict.secret && !boolean || verdict.ends_path && self.within(name)
+        verdict.named || verdict.secret && may_be_secret || verdict.ends_path && self.within(name)
     }
 
     /// Whether a path names the present member, given that one ends with its name.

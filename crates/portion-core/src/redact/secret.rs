@@ -170,8 +170,8 @@ const NO_SECRETS: &[&str] = &[
 
 /// Whether a member of this name is taken for a secret.
 pub(super) fn is_secret(name: &str) -> bool {
-    // No name of a secret is longer, and keys that are no names need not be taken apart.
-    if name.len() > 128 || name.len() < 3 {
+    // No name of a secret is longer, and keys that are no names, like paths of URLs, need not be taken apart.
+    if name.len() > 128 || name.len() < 3 || name.contains('/') {
         return false;
     }
     let words = words(name);

@@ -47,11 +47,11 @@ impl Columns {
             while reader.next_item() == Ok(true) {
                 let (kind, cell) = (reader.peek(), reader.skip());
                 let (Ok(kind), Ok(cell)) = (kind, cell) else { return edits };
-                let (always, boolean) = hidden.get(index).copied().unwrap_or_default();
+                let (always, never_secret) = hidden.get(index).copied().unwrap_or_default();
                 let put = match kind {
                     Kind::String if always && cell.len() > 2 => Some(STRING),
                     Kind::String | Kind::Null => None,
-                    Kind::Bool => boolean.then_some("null"),
+                    Kind::Bool | Kind::Object => never_secret.then_some("null"),
                     _ => always.then_some("null"),
                 };
                 let (start, end) = (cell.start as usize, cell.end as usize);

@@ -44,14 +44,7 @@ impl Page<'_> {
     pub(super) fn fill_table(&self, how: &How, room: &Room<'_>) -> Filled {
         let shell = shell::draw(self.rows, how.keep.as_ref(), room).opened(&self.rows.list.layout);
         let mut left = *room;
-        let filled = Filled {
-            items: String::new(),
-            served: 0,
-            complete: false,
-            left_out: LeftOut::new(),
-            elided: 0,
-            shell,
-        };
+        let filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {
             return filled;
         }

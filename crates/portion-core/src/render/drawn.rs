@@ -61,6 +61,8 @@ pub(super) struct Drawn {
     pub sections: Option<Map<String, Value>>,
     /// The stages that were needed.
     pub stages: Vec<&'static str>,
+    /// Set where they are to be told: the names of all fields, and how many characters they may take.
+    pub fields: Option<(Vec<String>, usize)>,
     /// What a question about it can be, where that is worth telling.
     pub query: Option<&'static str>,
 }
@@ -78,6 +80,7 @@ impl Drawn {
             extras,
             sections: None,
             stages: Vec::new(),
+            fields: None,
             query: None,
         }
     }
@@ -96,7 +99,7 @@ impl Drawn {
             drawn.say("offset", 0);
             let available = list_field_names(list);
             if !available.is_empty() && spot.view.wanted != Wanted::All {
-                drawn.extras.push(("fieldsAvailable", names(available, characters_for_names(room))));
+                drawn.fields = Some((available, characters_for_names(room)));
             }
         }
         drawn

@@ -83,7 +83,7 @@ const ENVELOPE: usize = 512;
 const NOTICES: usize = 3;
 
 /// How much is said, from the first attempt to the last, and how often that is tried.
-const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 2), (Detail::Plain, 2), (Detail::Bare, 16)];
+const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Plain, 2), (Detail::Bare, 16)];
 const NOTHING_OVER: Limits = Limits { tokens: 0, bytes: 0 };
 
 /// What a reply may take in each of its forms.
@@ -223,9 +223,12 @@ impl Draft {
             text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + NOTICES * notice.len();
         bytes += structured.as_ref().map_or(0, String::len);
         let kind = said.kind();
-        let stages = about.shaped.as_ref().map(|shaped| shaped.drawn.stages.clone()).unwrap_or_default();
+        let drawn = about.shaped.as_ref().map(|shaped| &shaped.drawn);
+        let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
+        let dropped = drawn.and_then(|drawn| drawn.meta.get("dropped")).and_then(serde_json::Value::as_u64);
+        let dropped = dropped.unwrap_or_default() as usize;
         Self {
-            portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages },
+            portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages, dropped },
             tokens,
             bytes,
         }

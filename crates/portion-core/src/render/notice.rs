@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::drawn::Drawn;
+use super::drawn::{Drawn, names};
 use crate::cursor::CursorToken;
 use crate::payload::Answered;
 
@@ -36,8 +36,8 @@ pub(super) struct Notice<'a> {
     pub read_uri: Option<&'a str>,
     /// Tokens the reply may cost.
     pub budget: usize,
-    /// Share of the budget from which a warning is due.
-    pub warn_at: f64,
+    /// Share of the budget from which a warning is due, where one is.
+    pub warn_at: Option<f64>,
 }
 
 /// Bytes of a path that is told whatever the budget.
@@ -78,7 +78,7 @@ impl Notice<'_> {
         if let Some(handle) = &self.handle {
             say("cursor", handle.as_str().into());
         }
-        if let Some(Answered { matches, also }) = self.answer {
+        if let Some(Answered { matches, also, .. }) = self.answer {
             say("matches", (*matches).into());
             if let Some(served) = self.drawn.meta.get("served") {
                 say("returned", served.clone());
@@ -109,7 +109,12 @@ impl Notice<'_> {
             say("about", about.clone().into());
         }
         if detail == Detail::Full && self.answer.is_none() {
-            self.drawn.extras.iter().for_each(|(key, value)| say(key, value.clone()));
+            let outlined = self.about.is_some_and(|about| about.contains_key("outline"));
+            let extras = self.drawn.extras.iter().filter(|(key, _)| !(outlined && *key == "sections"));
+            extras.for_each(|(key, value)| say(key, value.clone()));
+            if let Some((fields, characters)) = &self.drawn.fields {
+                say("fieldsAvailable", self.fields(fields, *characters));
+            }
         }
         if let (Some(sections), Some(handle)) = (&self.drawn.sections, &self.handle) {
             let mut arguments = Map::new();
@@ -147,7 +152,7 @@ impl Notice<'_> {
         say("budgetUsed", ((used * 100.0).round() / 100.0).into());
         say("budgetRemaining", self.budget.saturating_sub(tokens).into());
         if detail == Detail::Full
-            && used >= self.warn_at
+            && self.warn_at.is_some_and(|share| used >= share)
             && let Some(narrower) = self.narrower()
         {
             say("warning", narrower.into());
@@ -162,6 +167,17 @@ impl Notice<'_> {
             say("nextUri", format!("{uri}{next}").into());
         }
         meta
+    }
+
+    /// The names of fields; where not all can be told, those first that nothing else tells.
+    fn fields(&self, fields: &[String], characters: usize) -> Value {
+        let all: usize = fields.iter().map(|name| name.len() + 3).sum();
+        if all <= characters {
+            return names(fields.iter().cloned(), characters);
+        }
+        let told = |name: &&String| self.about.is_some_and(|about| about.contains_key(name.as_str()));
+        let (told, untold): (Vec<&String>, Vec<&String>) = fields.iter().partition(told);
+        names(untold.into_iter().chain(told).cloned(), characters)
     }
 
     /// What a reply is: an answer, however it is drawn.

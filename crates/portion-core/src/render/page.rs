@@ -69,6 +69,14 @@ pub(super) struct Filled {
     pub elided: usize,
 }
 
+impl Filled {
+    /// No items yet.
+    pub(super) fn nothing(shell: Shell) -> Self {
+        let (items, left_out) = (String::new(), LeftOut::new());
+        Self { shell, items, served: 0, complete: false, left_out, elided: 0 }
+    }
+}
+
 impl Page<'_> {
     pub(super) fn as_asked(&self) -> How {
         let keep = match &self.spot.view.wanted {
@@ -116,14 +124,7 @@ impl Page<'_> {
         }
         let shell = shell::draw(self.rows, how.keep.as_ref(), room);
         let mut left = *room;
-        let mut filled = Filled {
-            items: String::new(),
-            served: 0,
-            complete: false,
-            left_out: LeftOut::new(),
-            elided: 0,
-            shell,
-        };
+        let mut filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {
             return filled;
         }
@@ -209,15 +210,19 @@ impl Page<'_> {
             return None;
         }
         let pointer = format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, &item));
-        let Record { body, left_out, elided } = summary::record(value, &pointer, left.tokens, &left)?;
+        // What answers a question keeps all it says, if shorter.
+        let whole = if self.spot.answers { summary::shortened(value, &pointer, &left) } else { None };
+        let record = whole.or_else(|| summary::record(value, &pointer, left.tokens, &left));
+        let Record { body, left_out, elided } = record?;
         let key = item.key.map_or_else(String::new, |key| format!("{}:", key.of(self.rows.text)));
         let items = format!("{key}{body}");
         if !left.fits(&items) {
             return None;
         }
+        let how = How { condensed: !left_out.is_empty() || !self.spot.answers, ..How::default() };
         let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
         let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
-        Some(self.finish(filled, &How { condensed: true, ..How::default() }, size, room))
+        Some(self.finish(filled, &how, size, room))
     }
 
     fn first_byte(&self) -> usize {
@@ -271,7 +276,7 @@ impl Page<'_> {
         }
         let named = self.spot.view.wanted != Wanted::All && !self.is_ranked();
         if self.spot.is_first() && !available.is_empty() && named {
-            drawn.extras.push(("fieldsAvailable", names(available, characters)));
+            drawn.fields = Some((available, characters));
         }
         drawn
     }

@@ -10,6 +10,7 @@ pub struct Portion {
     pub(super) tokens: usize,
     pub(super) kind: &'static str,
     pub(super) stages: Vec<&'static str>,
+    pub(super) dropped: usize,
 }
 
 /// One part of a portion, in the order of the payload.
@@ -69,7 +70,13 @@ impl Portion {
         &self.stages
     }
 
-    /// `page`, `summary`, `chunk`, `range`, `raw`, or `whole`.
+    /// How many ranked items come after those that are shown: they did not fit, or were too many. 0 where nothing is
+    /// ranked, and the rest is a matter of reading on.
+    pub fn dropped(&self) -> usize {
+        self.dropped
+    }
+
+    /// `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.
     pub fn kind(&self) -> &'static str {
         self.kind
     }

@@ -17,6 +17,8 @@ use crate::view::{Wanted, core, sections};
 
 /// Characters kept of long strings, from the first attempt to the last.
 const ELISIONS: [usize; 3] = [240, 100, 40];
+/// The same of what answers a question, in which a string is often all there is.
+const ANSWERS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 /// What a shortened string is reckoned at, in tokens.
 const ELIDED: usize = 80;
 /// What a list or object inside may cost to be shown whole, in tokens.
@@ -156,6 +158,17 @@ pub(super) fn record(text: &str, pointer: &str, aim: usize, room: &Room<'_>) -> 
         }
         spend = if spend < 40 { 0 } else { spend * 2 / 3 };
     }
+}
+
+/// A record with all of its fields, long strings shortened no more than it takes to fit.
+pub(super) fn shortened(text: &str, pointer: &str, room: &Room<'_>) -> Option<Record> {
+    let mut written = String::new();
+    minify(text, &mut written);
+    ANSWERS.into_iter().find_map(|above| {
+        let mut body = String::new();
+        let elided = elide(&written, above, pointer, &mut body);
+        room.fits(&body).then(|| Record { body, left_out: LeftOut::new(), elided })
+    })
 }
 
 /// Text with strings shortened until it fits, and how many were.

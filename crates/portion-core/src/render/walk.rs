@@ -437,7 +437,7 @@ impl<'a> Walk<'a> {
             owners: self.owners(&channel.pieces),
             read_uri: self.cx.read_uri,
             budget,
-            warn_at: self.cx.policy.warn_at,
+            warn_at: self.cx.policy.warns_at(self.asked.tokens),
         }
     }
 }

@@ -105,7 +105,7 @@ impl Case<'_> {
         })
     }
 
-    /// `number 12…4890 (max at id=5), sum 712345, mean ≈593.6`
+    /// `number 12…4890 (max at id=5), sum 712345`
     fn quantity(&self) -> Option<String> {
         let field = self.field;
         let numbers = &field.numbers;
@@ -125,9 +125,6 @@ impl Case<'_> {
         }
         if let Some(sum) = numbers.sum() {
             let _ = write!(words, ", sum {sum}");
-        }
-        if let Some(mean) = numbers.mean().filter(|_| asked) {
-            let _ = write!(words, ", mean {mean}");
         }
         if numbers.whole()
             && self.distinct.is_some_and(|distinct| distinct <= CATEGORY.min(field.present() / 2))

@@ -252,6 +252,9 @@ pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wa
     if json.is_empty() {
         return Err(ViewError::FieldNone("this is text, without fields"));
     }
+    if snapshot.answer().is_some_and(|answer| answer.fields_known) {
+        return Ok(Wanted::Some(fields));
+    }
     for name in fields.paths() {
         if !json.iter().any(|subject| knows(subject, name)) {
             let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
@@ -276,6 +279,8 @@ fn knows(subject: &Subject, name: &str) -> bool {
         Form::Text(_) => false,
         Form::List(list) => match &list.layout {
             Layout::Table { columns, .. } => columns.iter().any(|column| column == name),
+            // What the key of a map is called where it stands beside the fields: in questions.
+            Layout::Map if name == "_key" => true,
             _ => {
                 list.profile.fields.iter().any(|field| field.path == name)
                     || list.iter_from(text, 0).any(|item| has(item.value.of(text)))

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::dice::Dice;
 use super::json::Json;
 use super::session::{Reply, Session};
-use super::{cases, payloads, requests, rows};
+use super::{cases, payloads, requests, table};
 
 pub(crate) fn text_payload(text: String) -> Payload {
     let block = Block::new("/content/0/text", Content::Text(text));
@@ -37,7 +37,7 @@ fn subject(session: &Session) -> &Subject {
 /// The items of a list in a text, as the list's layout has them: keys with their values in a map.
 fn items(session: &Session, text: &str) -> Vec<(Option<String>, Json)> {
     let Form::List(list) = &subject(session).form else { panic!("no list") };
-    let table = rows::expanded(text, subject(session));
+    let table = table::expanded(text, subject(session));
     let text = table.as_deref().unwrap_or(text);
     if list.layout == Layout::Lines {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

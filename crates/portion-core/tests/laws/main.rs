@@ -14,6 +14,7 @@ mod replies;
 mod requests;
 mod rows;
 mod session;
+mod table;
 
 use proptest::prelude::ProptestConfig;
 

@@ -16,7 +16,7 @@ use portion_core::view::{Asked, Request, View, ViewError, rank, resolve};
 use serde_json::Value;
 
 use super::json::Json;
-use super::rows;
+use super::table;
 
 /// Wire bytes that are neither text nor notice: the JSON-RPC envelope.
 const ENVELOPE: usize = 256;
@@ -261,7 +261,7 @@ impl Session {
                 continue;
             }
             assert_valid(text);
-            let table = rows::expanded(text, subject).filter(|_| reply.notice["meta"]["rows"] == "dense");
+            let table = table::expanded(text, subject).filter(|_| reply.notice["meta"]["rows"] == "dense");
             let text = table.as_ref().unwrap_or(text);
             // Past its end a list of nothing may be all that fits.
             if matches!(text.as_str(), "[]" | "{}") && reply.notice["meta"]["served"] == 0 {

@@ -9,7 +9,7 @@ mod laws;
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
     let redact = Redact::parse(patterns).expect("patterns");
     match redact.hide(text) {
-        Some((shown, names)) => assert_eq!((shown.as_str(), names), (expect, owned(named)), "{text}"),
+        Some((shown, hidden)) => assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}"),
         None => assert_eq!(expect, "-", "{text}"),
     }
 }
@@ -22,7 +22,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 fn strings_are_replaced_and_other_values_left_out() {
     check(
         "secrets",
-        r#"{"id":1, "password": "hunter2", "token":{"a":[1]}, "pin": 1234, "cvv":null, "name":"Ann"}"#,
+        r#"{"id":1, "password": "hunter2", "token":[1], "pin": 1234, "cvv":null, "name":"Ann"}"#,
         r#"{"id":1, "password": "[redacted]", "cvv":null, "name":"Ann"}"#,
         &["password", "token", "pin"],
     );
@@ -34,6 +34,16 @@ fn strings_are_replaced_and_other_values_left_out() {
         r#"{"pin":1,"a":{"pin":2,"b":{"pin":3}},"cvv":4,"c":5}"#,
         r#"{"a":{"b":{}},"c":5}"#,
         &["pin", "a.pin", "a.b.pin", "cvv"],
+    );
+}
+
+#[test]
+fn what_holds_records_is_looked_into() {
+    check(
+        "secrets",
+        r#"{"password":{"type":"string","default":"x","password":"y"},"tokens":[],"secrets":[{"pin":"1"}],"/oauth2/token":"z"}"#,
+        r#"{"password":{"type":"string","default":"x","password":"[redacted]"},"tokens":[],"secrets":[{"pin":"[redacted]"}],"/oauth2/token":"z"}"#,
+        &["password.password", "secrets.pin"],
     );
 }
 

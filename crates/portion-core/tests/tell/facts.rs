@@ -21,9 +21,9 @@ fn check(name: &str, values: &[&str], words: &str) {
 }
 
 #[test]
-fn quantities_have_a_range_a_sum_and_a_mean() {
-    check("price", &["10", "2.5", "7", "4"], "number 2.5…10 (max at a0), sum 23.5, mean 5.875");
-    check("price", &["1", "2", "3", "4.50", "4.5"], "number 1…4.50 (max in 2 records), sum 15, mean 3");
+fn quantities_have_a_range_and_a_sum() {
+    check("price", &["10", "2.5", "7", "4"], "number 2.5…10 (max at a0), sum 23.5");
+    check("price", &["1", "2", "3", "4.50", "4.5"], "number 1…4.50 (max in 2 records), sum 15");
     check(
         "frob",
         &["1.5", "2.5", "3.5", "null", "absent", "-7.25"],
@@ -32,7 +32,7 @@ fn quantities_have_a_range_a_sum_and_a_mean() {
     check(
         "count",
         &["1", "2", "3", "4", "1", "2", "3", "1"],
-        "number 1…4 (max at a3), sum 17, mean ≈2.1; 1=3, 2=2, 3=2, 4=1",
+        "number 1…4 (max at a3), sum 17; 1=3, 2=2, 3=2, 4=1",
     );
 }
 
@@ -106,7 +106,7 @@ fn fields_of_objects_are_dotted_and_of_duplicate_keys_the_first_counts() {
         {"id":5,"price":{"total":3}}]"#;
     let told = facts(list, ALL);
     assert_eq!(told["id"], "identity, all distinct");
-    assert_eq!(told["price.total"], "number 1…5 (max at 1), sum 11, mean 2.75, 1 absent");
+    assert_eq!(told["price.total"], "number 1…5 (max at 1), sum 11, 1 absent");
     assert_eq!(told["price.tax.rate"], "7=1, 4 absent");
     assert_eq!(told["price"], "objects, 1 null");
 }

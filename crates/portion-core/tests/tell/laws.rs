@@ -84,14 +84,6 @@ fn hold(words: &str, column: &[Option<Value>]) -> Result<(), TestCaseError> {
         } else if let Some(sum) = claim.strip_prefix("sum ") {
             let sum: f64 = sum.parse().expect("a number");
             prop_assert!((sum - numbers.iter().sum::<f64>()).abs() < 1e-6, "{}", words);
-        } else if let Some(mean) = claim.strip_prefix("mean ") {
-            let near = if mean.starts_with('≈') { 0.06 } else { 1e-9 };
-            let mean: f64 = mean.trim_start_matches('≈').parse().expect("a number");
-            prop_assert!(
-                (mean - numbers.iter().sum::<f64>() / numbers.len() as f64).abs() < near,
-                "{}",
-                words
-            );
         } else if let Some(range) = claim.strip_prefix("number ") {
             let (range, _) = range.split_once(" (").unwrap_or((range, ""));
             let (least, greatest) = range.split_once('…').expect("a range");

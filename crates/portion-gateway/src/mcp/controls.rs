@@ -162,7 +162,8 @@ mod tests {
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{any, read, split};
+    use super::{any, query, read, split};
+    use crate::call::Ask;
 
     /// `expect`: the forwarded arguments, their canonical form, and the limit.
     fn check(arguments: &str, expect: (&str, &str, Option<u32>)) {
@@ -219,5 +220,73 @@ mod tests {
         check(r#"{"a":{"limit":1}}"#, false);
         check(r#"{"a":1,"limit":1}"#, true);
         check("[1]", false);
+    }
+
+    fn asks(arguments: &str) -> Result<(Request, Ask), String> {
+        let asked = query(arguments, walk::whole(arguments), &Policy::default());
+        asked.map_err(|fault| format!("{}: {}", fault.code, fault.message))
+    }
+
+    #[test]
+    fn reads_questions_however_they_are_written() {
+        let sql = |sql: &str, params: &[(&str, &str)]| {
+            let params = params.iter().map(|(name, json)| ((*name).into(), (*json).into())).collect();
+            Ask::Sql { sql: sql.into(), params }
+        };
+        let find = |pattern: &str, context, fields: Option<&str>| Ask::Find {
+            pattern: pattern.into(),
+            context,
+            fields: fields.map(str::to_owned),
+        };
+        let check = |arguments: &str, expect: Ask| {
+            let (request, ask) = asks(arguments).expect(arguments);
+            assert_eq!((request.cursor.as_deref(), ask), (Some("c"), expect), "{arguments}");
+        };
+        check(r#"{"cursor":"c","sql":"SELECT \u0031"}"#, sql("SELECT 1", &[]));
+        check(r#"{"s\u0071l":"S","cursor":"c","find":null,"limit":null,"colour":null}"#, sql("S", &[]));
+        check(
+            r#"{"cursor":"c","sql":"S","params":{"id":"a\"b", "n": 1.50 ,"x":null,"l":[1, 2]},"limit":"3"}"#,
+            sql("S", &[("id", r#""a\"b""#), ("n", "1.50"), ("x", "null"), ("l", "[1, 2]")]),
+        );
+        check(r#"{"cursor":"c","sql":"S","params":null,"context":null}"#, sql("S", &[]));
+        check(r#"{"cursor":"c","find":"x","sql":null}"#, find("x", None, None));
+        // What is looked for may look like a number.
+        check(r#"{"cursor":"c","find":10.50}"#, find("10.50", None, None));
+        check(r#"{"cursor":"c","find":true}"#, find("true", None, None));
+        check(r#"{"cursor":"c","find":"/x/","context":"3"}"#, find("/x/", Some(3), None));
+        check(
+            r#"{"cursor":"c","find":"x","context":0,"fields":"id,name"}"#,
+            find("x", Some(0), Some("id,name")),
+        );
+        let (request, _) =
+            asks(r#"{"cursor":"c","sql":"S","fields":"id","limit":7,"path":"a.b"}"#).expect("good");
+        assert_eq!(
+            (request.fields.as_deref(), request.limit, request.path.as_deref()),
+            (Some("id"), Some(7), Some("a.b"))
+        );
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_question() {
+        let check = |arguments: &str, code: &str, named: &str| {
+            let error = asks(arguments).expect_err(arguments);
+            assert!(error.starts_with(code) && error.contains(named), "{arguments}: {error}");
+        };
+        check("{}", "query_invalid", "no question");
+        check(r#"{"cursor":"c","sql":null}"#, "query_invalid", "no question");
+        check(r#"{"cursor":"c","sql":"S","find":"x"}"#, "query_invalid", "two questions");
+        check(r#"{"cursor":"c","sql":7}"#, "query_invalid", "sql is no text");
+        check(r#"{"cursor":"c","sql":["SELECT 1"]}"#, "query_invalid", "sql is no text");
+        check(r#"{"cursor":"c","find":{"a":1}}"#, "query_invalid", "find is no text");
+        check(r#"{"cursor":"c","sql":"S","params":[1]}"#, "query_invalid", "params is no object");
+        check(r#"{"cursor":"c","sql":"S","params":"x"}"#, "query_invalid", "params is no object");
+        for context in ["-1", "101", "2.5", "\"three\"", "[3]", "{}", "true", "99999999999999999999"] {
+            check(&format!(r#"{{"find":"x","context":{context}}}"#), "query_invalid", "context is no number");
+        }
+        check(r#"{"cursor":"c","sql":"S","colour":"red"}"#, "query_invalid", "no argument colour");
+        check(&format!(r#"{{"sql":"S","{}":1}}"#, "é".repeat(9_000)), "query_invalid", "no argument é");
+        check(r#"{"cursor":"c","sql":"S","limit":100000}"#, "limit_too_large", "200");
+        check(r#"{"cursor":"c","sql":"S","page":1,"offset":1}"#, "controls_conflict", "");
+        check(r#"{"cursor":[7],"sql":"S"}"#, "cursor_invalid", "");
     }
 }

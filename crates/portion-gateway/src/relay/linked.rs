@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::gate::Gate;
 use super::outlet::Outlet;
-use super::pump::{SetAtEnd, pump};
+use super::pump::{SetAtEnd, pump_past};
 use super::{Exit, Lane, Outgoing};
 use crate::front::stdio::Front;
 use crate::latch::Latch;
@@ -74,7 +74,7 @@ pub(super) async fn run<L: Lane + 'static>(
     let (own, runtime) = (Arc::clone(&ends), Handle::current());
     thread::spawn(move || {
         let _done = SetAtEnd(&own.client_done);
-        pump(input, &own.from_client, |frame| {
+        pump_past(&*own.lane, input, &own.from_client, |frame| {
             runtime.block_on(async { own.send(own.lane.from_client(frame).await).await });
         });
     });

@@ -26,11 +26,18 @@ use crate::upstream::stdio::Child;
 /// What is made of each message.
 ///
 /// A direction calls for one message at a time, in order, and writes what it got before it calls again;
-/// the two directions call at the same time. A pause in a call is a pause of its direction.
+/// the two directions call at the same time. A pause in a call is a pause of its direction, but for what
+/// [takes long](Self::takes_long).
 #[allow(clippy::wrong_self_convention, reason = "from whom a message comes, not a conversion")]
 pub trait Lane: Send + Sync {
     /// A message from the client. Returns what to send, in order.
     fn from_client(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
+
+    /// Whether a message from the client is answered here, and not at once: then those after it do not wait for that, and
+    /// what `from_client` makes of it may be sent after what it makes of them.
+    fn takes_long(&self, _: &Frame) -> bool {
+        false
+    }
 
     /// A message from the server. Returns what to send, in order.
     fn from_server(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;

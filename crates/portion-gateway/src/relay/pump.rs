@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::thread;
 
@@ -13,6 +14,9 @@ use super::outlet::Outlet;
 use super::{Lane, Outgoing};
 use crate::frame::{Frame, Frames};
 use crate::latch::Latch;
+
+/// Messages of a client that are dealt with beside others, at most.
+const BESIDE: usize = 32;
 
 /// What both directions and the session share.
 pub(super) struct Ends<L> {
@@ -41,7 +45,7 @@ pub(super) fn start_client<L: Lane + 'static>(ends: &Arc<Ends<L>>, input: Frames
     let (ends, runtime) = (Arc::clone(ends), Handle::current());
     thread::spawn(move || {
         let _done = SetAtEnd(&ends.client_done);
-        pump(input, &ends.from_client, |frame| {
+        pump_past(&*ends.lane, input, &ends.from_client, |frame| {
             for outgoing in runtime.block_on(ends.lane.from_client(frame)) {
                 match outgoing {
                     Outgoing::ToClient(message) => ends.client.send(message),
@@ -97,6 +101,29 @@ pub(super) fn pump<R: Read>(frames: Frames<R>, gate: &Gate, mut deal: impl FnMut
         let Some(_passing) = gate.pass() else { return };
         deal(frame);
     }
+}
+
+/// The same, but what takes long is dealt with beside the messages after it. Ends when all is dealt with.
+pub(super) fn pump_past<L: Lane, R: Read>(
+    lane: &L,
+    frames: Frames<R>,
+    gate: &Gate,
+    deal: impl Fn(Frame) + Sync,
+) {
+    let beside = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        pump(frames, gate, |frame| {
+            // A client that does not wait for answers is made to.
+            if beside.load(Ordering::Acquire) >= BESIDE || !lane.takes_long(&frame) {
+                return deal(frame);
+            }
+            beside.fetch_add(1, Ordering::AcqRel);
+            scope.spawn(|| {
+                deal(frame);
+                beside.fetch_sub(1, Ordering::AcqRel);
+            });
+        });
+    });
 }
 
 /// Also when the lane panics: then the session ends, instead of waiting for a thread that is no more.

@@ -1,6 +1,8 @@
 //! Payloads, endpoints and requests that the suites share.
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
+pub(crate) mod trial;
+
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::snapshot::{Snapshot, capture};

@@ -54,6 +54,14 @@ impl Records {
         self.items.get(row.at).map_or("", |span| span.of(&self.text))
     }
 
+    /// An object of a map with its key, by which it is known, before all else.
+    fn with_key(&self, row: &Row) -> Option<String> {
+        let key = self.keys.get(row.at)?.of(&self.text);
+        let rest = self.item(row).strip_prefix('{')?;
+        let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+        Some(format!("{{\"_key\":{key}{comma}{rest}"))
+    }
+
     /// A row of a columnar table as the object that it stands for.
     fn object(&self, names: &[String], row: &Row) -> String {
         let mut object = String::from("{");
@@ -120,7 +128,10 @@ impl Rows for Records {
             },
             Some(Role::Record) => match &self.header {
                 Some(names) => Cell::Text(self.object(names, row).into()),
-                None => Cell::text(self.item(row)),
+                None => match self.with_key(row) {
+                    Some(object) => Cell::Text(object.into()),
+                    None => Cell::text(self.item(row)),
+                },
             },
             Some(Role::Index) => Cell::count(row.at),
             None => Cell::Null,

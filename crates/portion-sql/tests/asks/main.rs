@@ -67,6 +67,7 @@ fn every_layout_is_a_table() {
     let map: Vec<String> = (0..9).map(|i| format!(r#""k{i}":{{"n":{i}}}"#)).collect();
     let map = format!("{{{}}}", map.join(","));
     check(&map, "SELECT _key, n FROM items WHERE n > 7", r#"[{"_key":"k8","n":8}]"#);
+    check(&map, "SELECT item FROM items WHERE n > 7", r#"[{"_key":"k8","n":8}]"#);
     let object = r#"{"id":7,"owner":{"name":"x"}}"#;
     check(object, "SELECT id, owner.name FROM items", r#"[{"id":7,"owner.name":"x"}]"#);
     check("[]", "SELECT count(*) AS n FROM items", r#"[{"n":0}]"#);

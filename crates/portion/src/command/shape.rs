@@ -151,7 +151,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         counter: *counter,
         mint: &mint,
         read_tool: "portion_read",
-        query_tool: None,
+        query_tool: Some("portion_query"),
         read_uri: None,
     };
     let reply = match snapshot.answer() {

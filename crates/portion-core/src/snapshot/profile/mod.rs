@@ -4,6 +4,7 @@ mod leaves;
 mod rank;
 pub(crate) mod salience;
 mod sight;
+mod vocabulary;
 mod words;
 
 pub use leaves::leaves;

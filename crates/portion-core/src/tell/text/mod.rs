@@ -88,11 +88,11 @@ pub(super) fn last_line(text: &str) -> &str {
     said.rsplit('\n').next().unwrap_or_default()
 }
 
-/// How a running text ends; half as much of it in scripts whose characters cost more.
+/// How a running text ends; less of it in scripts whose characters cost more.
 fn closing_of(text: &str, telling: &Telling) -> Value {
     let width = telling.width().min(CLOSING);
     let all = Value::from(closing(text, width));
-    if telling.cost(&all) <= width / 2 { all } else { closing(text, width / 2).into() }
+    if telling.cost(&all) <= width / 2 { all } else { closing(text, width * 2 / 3).into() }
 }
 
 /// Characters of a closing sentence.

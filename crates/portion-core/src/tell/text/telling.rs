@@ -120,6 +120,6 @@ pub(super) fn closing(text: &str, width: usize) -> String {
     }
     let tail = &near[at..];
     // Scripts without spaces have no word to begin with, and what is one long word is cut anywhere.
-    let word = tail.find(' ').filter(|space| *space < tail.len() / 2).map_or(0, |space| space + 1);
+    let word = tail.find(' ').filter(|space| *space < tail.len() / 4).map_or(0, |space| space + 1);
     format!("…{}", &tail[word..])
 }

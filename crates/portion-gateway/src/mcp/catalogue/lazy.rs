@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn a_tool_is_a_name_and_a_line() {
         check(
-            r#"{ "name":"x", "title":"X","description":"Does it\n  for x. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
+            r#"{ "name":"x", "title":"X","description":"Does it\n  for all. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
             &format!(
-                r#"{{ "name":"x", "title":"X","description":"Does it for x.","inputSchema":{ANY}, "annotations":{{ "readOnlyHint":true }},"_meta":{{"v":1.0}}}}"#
+                r#"{{ "name":"x", "title":"X","description":"Does it for all.","inputSchema":{ANY}, "annotations":{{ "readOnlyHint":true }},"_meta":{{"v":1.0}}}}"#
             ),
         );
         check(r#"{"name":"x","outputSchema":{}}"#, r#"{"name":"x"}"#);

@@ -7,7 +7,7 @@ use portion_core::view::Request;
 
 use super::super::catalogue::{Own, Whose};
 use super::super::code::INVALID_REQUEST;
-use super::super::envelope::{Envelope, Role, parse, text_of};
+use super::super::envelope::{Envelope, Message, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
 use super::super::walk;
@@ -55,6 +55,21 @@ impl McpLane {
         out.extend(back.map(Outgoing::ToClient));
         out.extend(onward.line(line).map(Outgoing::ToServer));
         out
+    }
+
+    /// Whether a line is a question about what is kept. One that cannot be told from other calls yet is none.
+    pub(super) fn is_question(&self, line: &[u8]) -> bool {
+        let name = self.known().catalogue.query_tool();
+        let (text, _) = text_of(line);
+        // Nearly all lines are none, and most of them are known by this.
+        if !name.is_some_and(|name| text.contains(&*name)) {
+            return false;
+        }
+        let Ok(Message::One(envelope)) = parse(&text) else { return false };
+        let called = || envelope.param(&text, "name").unwrap_or_default();
+        envelope.role() == Some(Role::Request)
+            && row(&envelope.method(&text)) == Row::CallTool
+            && self.whose(&called()) == Whose::Ours(Own::Query)
     }
 
     /// A message over the limit was dropped: whoever waits for its outcome is told.

@@ -127,6 +127,10 @@ impl Lane for McpLane {
         }
     }
 
+    fn takes_long(&self, frame: &Frame) -> bool {
+        matches!(frame, Frame::Message(line) if self.is_question(line))
+    }
+
     async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
         match frame {
             Frame::Message(line) => self.server_says(line).await,

@@ -2,6 +2,7 @@
 
 mod clients;
 mod describe;
+mod questions;
 
 use std::sync::Arc;
 
@@ -45,11 +46,14 @@ fn lane() -> McpLane {
 }
 
 fn lane_of(style: Style) -> McpLane {
+    lane_listing(&Listing { style, ..Listing::default() })
+}
+
+fn lane_listing(listing: &Listing) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
     let rules = Rules::fixed(Terms::new(Policy::default(), &Quarters, None));
     let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
-    let listing = Listing { style, ..Listing::default() };
-    McpLane::new(Arc::new(gateway), Scope::of("stdio"), &listing, 1 << 20)
+    McpLane::new(Arc::new(gateway), Scope::of("stdio"), listing, 1 << 20)
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {

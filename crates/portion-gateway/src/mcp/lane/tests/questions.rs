@@ -1,0 +1,82 @@
+//! `portion_query` between a client and a server: it never reaches the server, unless it is the server's own.
+
+use super::super::super::catalogue::{Listing, Style};
+use super::{LIST, check, client, cursor, lane_listing, lane_with_tools, server};
+use crate::frame::Frame;
+use crate::mcp::McpLane;
+use crate::relay::Lane as _;
+
+fn asked(lane: &McpLane, name: &str, arguments: &str) -> String {
+    let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+    let out =
+        client(lane, &format!(r#"{{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{params}}}"#));
+    assert_eq!(out.len(), 1, "{out:?}");
+    out[0].clone()
+}
+
+#[test]
+fn questions_are_answered_here() {
+    let lane = lane_with_tools();
+    let cursor = cursor(&lane, "{}");
+    let check = |question: &str, expect: &[&str]| {
+        let out = asked(&lane, "portion_query", &format!(r#"{{"cursor":"{cursor}",{question}}}"#));
+        let beginning = r#"< {"jsonrpc":"2.0","id":"q","result":{"content":[{"type":"text","text":""#;
+        assert!(out.starts_with(beginning), "{out}");
+        for part in expect {
+            assert!(out.contains(part), "{part} is not in {out}");
+        }
+    };
+    check(r#""sql":"SELECT count(*) AS n FROM lines""#, &[r#"[{\"n\":5000}]"#, r#""kind":"query""#]);
+    check(r#""find":4321"#, &[r#"\"line\":4322"#, r#""matches":1"#]);
+    let params = r#""sql":"SELECT number FROM lines WHERE text = :t","params":{"t":"line 7"}"#;
+    check(params, &[r#"[{\"number\":8}]"#]);
+    check(r#""sql":7"#, &["query_invalid", r#""isError":true"#]);
+    check(r#""sql":"SELECT nope FROM lines""#, &["query_invalid", r#"\"cursor\":\""#, r#""isError":true"#]);
+    assert!(asked(&lane, "portion_query", r#"{"cursor":"x","sql":"SELECT 1"}"#).contains("cursor_invalid"));
+    assert!(asked(&lane, "portion_query", "{}").contains("query_invalid"));
+    assert_eq!(lane.pending(), 0);
+}
+
+#[test]
+fn a_tool_that_is_not_listed_is_not_ours() {
+    let lane = lane_listing(&Listing { query_tool: None, ..Listing::default() });
+    let list = r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
+    check(&lane, &[(list, &["="])]);
+    let listed = server(&lane, &LIST[2..]);
+    assert!(listed[0].contains("portion_read") && !listed[0].contains("portion_query"), "{listed:?}");
+    let call = r#"{"cursor":"x","sql":"SELECT 1"}"#;
+    assert!(asked(&lane, "portion_query", call).starts_with("> "), "whatever it is, it is the server's");
+}
+
+#[test]
+fn a_renamed_tool_answers_to_its_name_in_every_style() {
+    for style in Style::ALL {
+        let query_tool = Some("ask".into());
+        let lane = lane_listing(&Listing { style, query_tool, ..Listing::default() });
+        check(&lane, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
+        assert!(server(&lane, &LIST[2..])[0].contains(r#""name":"ask""#));
+        let cursor = cursor(&lane, "{}");
+        let question = format!(r#"{{"cursor":"{cursor}","sql":"SELECT max(number) AS n FROM lines"}}"#);
+        assert!(asked(&lane, "ask", &question).contains(r#"[{\"n\":5000}]"#));
+    }
+}
+
+#[test]
+fn what_takes_long_is_a_question_and_nothing_else() {
+    let (lane, new) = (lane_with_tools(), super::lane());
+    let call = |name: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}"#)
+    };
+    let check = |lane: &McpLane, line: &str, expect: bool| {
+        assert_eq!(lane.takes_long(&Frame::Message(line.into())), expect, "{line}");
+    };
+    check(&lane, &call("portion_query"), true);
+    check(&new, &call("portion_query"), false);
+    check(&lane, &call("portion_read"), false);
+    check(&lane, &call("portion_query_2"), false);
+    check(&lane, &format!("[{}]", call("portion_query")), false);
+    check(&lane, &call("portion_query").replace("tools/call", "prompts/get"), false);
+    check(&lane, &call("portion_query").replace(r#""id":1,"#, ""), false);
+    check(&lane, &call("list_x").replace("1,", r#""portion_query","#), false);
+    check(&lane, "portion_query", false);
+}

@@ -1,0 +1,154 @@
+//! A gateway with its store and its time, and what its replies say.
+#![allow(dead_code, reason = "each suite takes what it needs")]
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use portion_core::payload::Payload;
+use portion_core::policy::Policy;
+use portion_core::render::Portion;
+use portion_core::tokens::TokenCounter;
+use portion_core::view::Request;
+use portion_gateway::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{Figures, Limits, MemoryStore, SnapshotStore};
+use portion_gateway::terms::{Rules, Terms};
+
+/// A token for every four bytes.
+pub(crate) struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        text.floor_char_boundary(limit * 4)
+    }
+}
+
+/// A gateway with its store and its time.
+pub(crate) struct Trial {
+    pub(crate) gateway: Gateway,
+    pub(crate) store: Arc<dyn SnapshotStore>,
+    now: Arc<Mutex<Instant>>,
+}
+
+const SECRET: [u8; 32] = [7; 32];
+
+impl Trial {
+    pub(crate) fn new() -> Self {
+        Self::of(&Quarters, Arc::new(MemoryStore::default()))
+    }
+
+    pub(crate) fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
+        Self::on(Terms::new(Policy::default(), counter, None), store)
+    }
+
+    /// With a store that has so many bytes.
+    pub(crate) fn within(memory: usize) -> Self {
+        Self::of(&Quarters, Arc::new(MemoryStore::new(Limits { memory, ..Limits::default() })))
+    }
+
+    /// On these terms.
+    pub(crate) fn on(terms: Terms, store: Arc<dyn SnapshotStore>) -> Self {
+        let now = Arc::new(Mutex::new(Instant::now()));
+        let time = Arc::clone(&now);
+        let rules = Rules::fixed(terms);
+        let settings = Settings {
+            clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
+            ..Settings::new(rules, Arc::clone(&store), SECRET)
+        };
+        Self { gateway: Gateway::new(settings), store, now }
+    }
+
+    pub(crate) fn pass(&self, by: Duration) {
+        *self.now.lock().expect("nobody panics with it") += by;
+    }
+
+    pub(crate) fn caller(&self, scope: Scope) -> Caller {
+        let terms = Arc::clone(self.gateway.rules().terms(None));
+        Caller {
+            scope,
+            terms,
+            read_tool: "portion_read".into(),
+            query_tool: Some("portion_query".into()),
+            read_uri: None,
+        }
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        let now = *self.now.lock().expect("nobody panics with it");
+        self.store.figures(now)
+    }
+
+    pub(crate) async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
+        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
+        let intent = Intent::Fresh { payload, request, reuse };
+        self.gateway.answer(Call { caller: self.caller(ada()), endpoint: Some(endpoint), intent }).await
+    }
+
+    pub(crate) async fn follow(&self, cursor: impl ToString) -> Reply {
+        self.follow_as(ada(), Request { cursor: Some(cursor.to_string()), ..Request::default() }).await
+    }
+
+    pub(crate) async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
+        let (caller, intent) = (self.caller(scope), Intent::Follow { request });
+        self.gateway.answer(Call { caller, endpoint: None, intent }).await
+    }
+
+    /// Asks about what a cursor points to, as somebody who knows the tool for it.
+    pub(crate) async fn ask(&self, cursor: impl ToString, ask: Ask) -> Reply {
+        self.ask_for(Request { cursor: Some(cursor.to_string()), ..Request::default() }, ask).await
+    }
+
+    pub(crate) async fn ask_for(&self, request: Request, ask: Ask) -> Reply {
+        self.ask_as(ada(), request, ask).await
+    }
+
+    pub(crate) async fn ask_as(&self, scope: Scope, request: Request, ask: Ask) -> Reply {
+        let (caller, intent) = (self.caller(scope), Intent::Query { request, ask });
+        self.gateway.answer(Call { caller, endpoint: None, intent }).await
+    }
+
+    pub(crate) async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
+        let reuse = ReuseKey::of(endpoint, "{}");
+        self.gateway.recall(&self.caller(scope), endpoint, &reuse, &request).await
+    }
+}
+
+pub(crate) fn ada() -> Scope {
+    Scope::of("ada")
+}
+
+pub(crate) fn portion(reply: Reply) -> Portion {
+    match reply {
+        Reply::Portion(portion) => portion,
+        other => panic!("expected a portion: {other:?}"),
+    }
+}
+
+pub(crate) fn fault(reply: Reply) -> Fault {
+    match reply {
+        Reply::Fault(fault) => fault,
+        other => panic!("expected a fault: {other:?}"),
+    }
+}
+
+pub(crate) fn notice(portion: &Portion) -> serde_json::Value {
+    serde_json::from_str(portion.notice()).expect("a notice is JSON")
+}
+
+pub(crate) fn next_cursor(portion: &Portion) -> Option<String> {
+    notice(portion)["nextCursor"].as_str().map(str::to_owned)
+}
+
+pub(crate) fn shown(portion: &Portion) -> String {
+    portion.pieces().iter().map(|piece| piece.body.as_str()).collect()
+}
