@@ -41,7 +41,7 @@ pub(super) struct Notice<'a> {
 }
 
 /// Bytes of a path that is told whatever the budget.
-const LONG_PATH: usize = 120;
+const LONG_PATH: usize = 60;
 
 /// Characters of a name of which something was hidden.
 const REDACTED_NAME: usize = 60;
