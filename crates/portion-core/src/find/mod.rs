@@ -51,7 +51,7 @@ pub struct Ask<'a> {
     pub pattern: &'a str,
     /// Lines of neighbours on each side of a match in text, where they were asked for.
     pub context: Option<u32>,
-    /// Fields of records to show, separated by commas, as [`Fields`](crate::projection::Fields) takes them; `all` for every one.
+    /// Fields of records to show, separated by commas, as [`Fields`] takes them; `all` for every one.
     pub fields: Option<&'a str>,
     /// How many matches are told of; all are counted.
     pub most: usize,
