@@ -33,6 +33,9 @@ pub(super) struct Values<'a> {
 /// Called with what a value says, and with what writes the item of a match at a byte of that.
 pub(super) type Visitor<'a> = dyn FnMut(&str, &dyn Fn(usize) -> String) -> bool + 'a;
 
+/// Called with a value or key, the walk being at it, and what it says.
+type Candidate<'a> = dyn FnMut(&Walk<'_>, Span, &str, &mut Matcher, &mut Fuel) -> Result<(), FindError> + 'a;
+
 impl Values<'_> {
     /// Looks through all values.
     pub(super) fn search(
@@ -42,31 +45,20 @@ impl Values<'_> {
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::known(matcher, nearest);
-        if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
-            return Ok(());
-        }
-        let mut walk = Walk::over(self.text, self.span, self.skips);
-        while let Some(token) = walk.next() {
-            let Token::Value(value) = token else { continue };
-            let Some(next) = candidates.from(self.text, value.start as usize, fuel)? else { break };
-            if next >= value.end as usize {
-                continue;
-            }
-            let said = said(value.of(self.text));
+        self.each_candidate(value_of, nearest, matcher, fuel, &mut |walk, value, said, matcher, fuel| {
             if said.len() > TEXT && said.contains('\n') {
-                let places = text::places(&said, matcher, hits.room(), fuel)?;
+                let places = text::places(said, matcher, hits.room(), fuel)?;
                 if places.matches > 0 {
                     let around = Around::of(self.context, places.matches);
                     let path = format!("{}{}", self.path, walk.pointer());
-                    let items = text::items(&said, &Text::index(&said), &places, around, &path, false);
+                    let items = text::items(said, &Text::index(said), &places, around, &path, false);
                     hits.add_all(places.matches, items);
                 }
-            } else if let Some(found) = matcher.find(&said, 0, fuel)? {
-                hits.add(matcher.is_all_of(&said), || self.written(&walk, value, &said, found.start));
+            } else if let Some(found) = matcher.find(said, 0, fuel)? {
+                hits.add(matcher.is_all_of(said), || self.written(walk, value, said, found.start));
             }
-        }
-        fuel.burn(self.span.len() / 2)
+            Ok(())
+        })
     }
 
     /// Visits each value until the visitor wants no more.
@@ -99,29 +91,50 @@ impl Values<'_> {
         hits: &mut Hits,
         fuel: &mut Fuel,
     ) -> Result<(), FindError> {
-        let mut candidates = Candidates::known(matcher, nearest);
-        if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
-            return Ok(());
-        }
-        let mut walk = Walk::over(self.text, self.span, self.skips);
-        while let Some(token) = walk.next() {
-            let Token::Key(key) = token else { continue };
-            let Some(next) = candidates.from(self.text, key.start as usize, fuel)? else { break };
-            if next >= key.end as usize {
-                continue;
-            }
-            let name = said(key.of(self.text));
-            if matcher.find(&name, 0, fuel)?.is_some() {
-                hits.add(matcher.is_all_of(&name), || {
+        self.each_candidate(key_of, nearest, matcher, fuel, &mut |walk, key, name, matcher, fuel| {
+            if matcher.find(name, 0, fuel)?.is_some() {
+                hits.add(matcher.is_all_of(name), || {
                     let mut item = Item::default();
                     item.text("path", &format!("{}{}", self.path, walk.pointer()));
                     value_after(self.text, key, &mut item);
                     item.finish()
                 });
             }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with each value, or key, in which there may be a match, and with what it says.
+    fn each_candidate(
+        &self,
+        of_kind: fn(&Token) -> Option<Span>,
+        nearest: Nearest,
+        matcher: &mut Matcher,
+        fuel: &mut Fuel,
+        visit: &mut Candidate<'_>,
+    ) -> Result<(), FindError> {
+        let mut candidates = Candidates::known(matcher, nearest);
+        if candidates.from(self.text, self.span.start as usize, fuel)?.is_none() {
+            return Ok(());
+        }
+        let mut walk = Walk::over(self.text, self.span, self.skips);
+        while let Some(token) = walk.next() {
+            let Some(span) = of_kind(&token) else { continue };
+            let Some(next) = candidates.from(self.text, span.start as usize, fuel)? else { break };
+            if next < span.end as usize {
+                visit(&walk, span, &said(span.of(self.text)), matcher, fuel)?;
+            }
         }
         fuel.burn(self.span.len() / 2)
     }
+}
+
+fn value_of(token: &Token) -> Option<Span> {
+    if let Token::Value(value) = token { Some(*value) } else { None }
+}
+
+fn key_of(token: &Token) -> Option<Span> {
+    if let Token::Key(key) = token { Some(*key) } else { None }
 }
 
 /// Adds what stands under a key: a plain value as text, else what it is.
