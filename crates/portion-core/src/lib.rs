@@ -26,3 +26,4 @@ mod stage;
 pub mod tell;
 pub mod tokens;
 pub mod view;
+mod words;

@@ -191,25 +191,9 @@ pub(super) fn is_secret(name: &str) -> bool {
         || words.windows(2).any(pair)
 }
 
-/// The words of a name in snake, kebab, camel or Pascal case, in lower case, without the digits after them.
+/// The words of a name, without the digits after them.
 fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut chars = name.chars().peekable();
-    let mut before = ' ';
-    while let Some(c) = chars.next() {
-        let next_lower = chars.peek().is_some_and(|next| next.is_lowercase());
-        let begins = c.is_uppercase()
-            && (before.is_lowercase() || before.is_ascii_digit() || before.is_uppercase() && next_lower);
-        if begins || !c.is_alphanumeric() {
-            words.push(String::new());
-        }
-        if c.is_alphanumeric()
-            && let Some(word) = words.last_mut()
-        {
-            word.extend(c.to_lowercase());
-        }
-        before = c;
-    }
+    let mut words = crate::words::of_name(name);
     for word in &mut words {
         if !matches!(word.as_str(), "cvv2") {
             word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());

@@ -1,5 +1,7 @@
 //! The words that a field's name is made of: `guestName`, `guest_name`, `GuestName` and `guestname` say the same.
 
+use crate::words::of_name;
+
 /// Endings of names that are written in one piece; what is before one is a word of its own.
 const ENDINGS: [&str; 18] = [
     "name", "date", "type", "status", "state", "price", "total", "amount", "code", "time", "level", "size",
@@ -36,34 +38,13 @@ const WHOLE: [&str; 10] = [
 
 /// The lower-case words of a name: `createdAt` is `created`, `at`.
 pub(crate) fn split(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word = String::new();
-    let mut letters = name.chars().peekable();
-    let mut before = ' ';
-    while let Some(c) = letters.next() {
-        let begins = c.is_uppercase()
-            && (before.is_lowercase()
-                || before.is_ascii_digit()
-                // `HTTPServer`: the last capital belongs to what follows.
-                || before.is_uppercase() && letters.peek().is_some_and(|next| next.is_lowercase()));
-        if begins || !c.is_alphanumeric() {
-            push(&mut words, &mut word);
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        before = c;
-    }
-    push(&mut words, &mut word);
+    let mut words = Vec::new();
+    of_name(name).into_iter().for_each(|word| push(&mut words, word));
     words
 }
 
 /// Adds a word, taken apart where two are written in one piece.
-fn push(words: &mut Vec<String>, word: &mut String) {
-    if word.is_empty() {
-        return;
-    }
-    let word = std::mem::take(word);
+fn push(words: &mut Vec<String>, word: String) {
     let parted = if WHOLE.contains(&word.as_str()) {
         None
     } else if let Some(head) = word.strip_suffix("at").or_else(|| word.strip_suffix("on"))
