@@ -14,7 +14,7 @@ use super::value::{Hit, first_hit, said};
 use super::within;
 use crate::projection::{Fields, LeftOut};
 use crate::scan::{Kind, decoded, escape, minify};
-use crate::snapshot::{Item, Layout, List, Profile, Rank, cells};
+use crate::snapshot::{Item, Layout, List, Profile, Rank, cells, keyed};
 
 /// Bytes of text between two candidates from which the items between are jumped over.
 const JUMP: usize = 4 << 10;
@@ -156,7 +156,8 @@ impl<'a> Records<'a> {
                 row.as_str()
             }
             Layout::Map if matches!(self.show, Show::Some(_)) => {
-                row = keyed(item.key.map_or("", |key| key.of(self.text)), value);
+                let key = item.key.map_or("", |key| key.of(self.text));
+                row = keyed(key, value).unwrap_or_else(|| value.to_owned());
                 row.as_str()
             }
             _ => value,
@@ -196,15 +197,6 @@ fn identity(text: &str, list: &List) -> Vec<String> {
         |rank: Rank| fields.iter().filter(move |field| field.rank <= rank).map(|field| field.path.clone());
     let identity: Vec<String> = upto(Rank::Status).collect();
     if identity.is_empty() { upto(Rank::Plain).take(STAND_INS).collect() } else { identity }
-}
-
-/// A record of a map with its key beside its fields.
-fn keyed(key: &str, record: &str) -> String {
-    match record.strip_prefix('{') {
-        Some(rest) if rest.trim_start().starts_with('}') => format!("{{\"_key\":{key}{rest}"),
-        Some(rest) => format!("{{\"_key\":{key},{rest}"),
-        None => record.to_owned(),
-    }
 }
 
 /// A row of a table as an object.

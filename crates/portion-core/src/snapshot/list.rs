@@ -183,6 +183,13 @@ impl<'a> Rows<'a> {
     }
 }
 
+/// A record of a map with its key, quotes included, beside its fields, as `_key`; `None` where it is no object.
+pub fn keyed(key: &str, record: &str) -> Option<String> {
+    let rest = record.strip_prefix('{')?;
+    let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
+    Some(format!("{{\"_key\":{key}{comma}{rest}"))
+}
+
 /// The cells of a row: the items of an array.
 pub(crate) fn cells(row: &str) -> Vec<Span> {
     let mut reader = Reader::new(row);

@@ -15,7 +15,7 @@ mod twins;
 pub use form::{Form, Subject};
 pub use lines::Text;
 pub(crate) use list::cells;
-pub use list::{Item, Layout, Level, List, Rows};
+pub use list::{Item, Layout, Level, List, Rows, keyed};
 pub(crate) use object::is_key;
 pub use object::{Member, Members};
 pub(crate) use profile::salience;

@@ -7,7 +7,7 @@ mod tree;
 pub(crate) use source::{ArrayAt, ListOf, ObjectAt};
 
 use portion_core::scan::Reader;
-use portion_core::snapshot::Slice;
+use portion_core::snapshot::{Slice, keyed};
 use portion_core::span::Span;
 
 use crate::cell::Cell;
@@ -56,10 +56,7 @@ impl Records {
 
     /// An object of a map with its key, by which it is known, before all else.
     fn with_key(&self, row: &Row) -> Option<String> {
-        let key = self.keys.get(row.at)?.of(&self.text);
-        let rest = self.item(row).strip_prefix('{')?;
-        let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-        Some(format!("{{\"_key\":{key}{comma}{rest}"))
+        keyed(self.keys.get(row.at)?.of(&self.text), self.item(row))
     }
 
     /// A row of a columnar table as the object that it stands for.
