@@ -63,17 +63,9 @@ impl Ask {
                 let fields = fields.as_deref();
                 let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
-                Ok(payload(json, Answered { matches, also, ..Answered::default() }))
+                Ok(payload(snapshot, json, matches, also))
             }
         }));
-        let answered = answered.map(|answered| {
-            answered.map(|mut payload| {
-                if let (Some(answer), Some(fields)) = (&mut payload.answer, hidden(snapshot)) {
-                    answer.also.insert("redacted".into(), fields);
-                }
-                payload
-            })
-        });
         answered.unwrap_or_else(|_| {
             tracing::error!("answering a question panicked");
             Err(Fault::new(
@@ -100,10 +92,13 @@ fn by_sql(
     if !answer.rounded.is_empty() {
         also.insert("rounded".into(), answer.rounded.into());
     }
-    Ok(payload(answer.json, Answered { matches: answer.rows, also, ..Answered::default() }))
+    Ok(payload(snapshot, answer.json, answer.rows, also))
 }
 
-fn payload(json: String, answer: Answered) -> Payload {
+/// An answer with what is told of it; `snapshot` is what was asked about.
+fn payload(snapshot: &Snapshot, json: String, matches: usize, mut also: Map<String, Value>) -> Payload {
+    also.extend(hidden(snapshot).map(|fields| ("redacted".to_owned(), fields)));
+    let answer = Answered { matches, also, ..Answered::default() };
     let block = Block::new("/content/0/text", Content::Text(json));
     // What was asked about has nothing to hide any more, and a column may be called what it likes.
     let redact = Some(Arc::new(Redact::nothing()));

@@ -162,12 +162,13 @@ impl Gateway {
             Ok(payload) => {
                 let bytes = about.snapshot.payload_bytes();
                 decision::queried(bytes, &arguments, &payload, endpoint.as_deref());
-                let about_all = payload.answer.as_ref().is_some_and(|answer| answer.matches > 0);
-                // Nothing has no fields, and no order.
-                let none =
-                    Request { limit: request.limit, max_tokens: request.max_tokens, ..Request::default() };
-                let shown = Request { cursor: None, path: None, section: None, ..request.clone() };
-                let shown = if about_all { shown } else { none };
+                let shown = if payload.answer.as_ref().is_some_and(|answer| answer.matches > 0) {
+                    Request { cursor: None, path: None, section: None, ..request.clone() }
+                } else {
+                    // Nothing has no fields, and no order.
+                    let Request { limit, max_tokens, .. } = *request;
+                    Request { limit, max_tokens, ..Request::default() }
+                };
                 self.fresh(caller.clone(), endpoint, payload, shown, None).await
             }
             Err(fault) => {
