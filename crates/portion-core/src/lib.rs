@@ -9,6 +9,7 @@
 pub mod chunk;
 pub mod cursor;
 pub mod entry;
+pub mod event;
 pub mod find;
 pub mod nearest;
 pub mod path;

@@ -92,7 +92,7 @@ pub struct Endpoint {
 }
 
 /// What an endpoint is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EndpointKind {
     /// Called; may act.
     Tool,

@@ -6,6 +6,7 @@
 
 mod aside;
 mod ask;
+pub mod book;
 pub mod bridge;
 pub mod call;
 pub mod client;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use portion_core::policy::{self, Given, LEAST_BUDGET, PolicyError, Room};
+use portion_core::policy::{self, Given, LEAST_BUDGET, Manner, PolicyError, Profile, Room};
 use portion_core::redact::{Redact, RedactError};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::client::{Limit, Preset};
@@ -208,7 +208,8 @@ impl Limits {
             rows: self.rows.map(Into::into),
             strategy: self.strategy.map(Into::into),
             fill: self.fill.map(Into::into),
-            lean: self.lean,
+            profile: if self.lean { Profile::Lean } else { Profile::Default },
+            manner: Manner::default(),
         }
     }
 }

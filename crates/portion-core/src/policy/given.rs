@@ -3,7 +3,7 @@
 //!
 //! Room only ever lowers a limit, and never one that an operator wrote.
 
-use super::{Fill, LEAST_BUDGET, LEAST_BYTES, Policy, Rows, Strategy};
+use super::{Fill, LEAST_BUDGET, LEAST_BYTES, Manner, Policy, Rows, Strategy};
 
 /// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,8 +27,21 @@ pub struct Given {
     pub rows: Option<Rows>,
     pub strategy: Option<Strategy>,
     pub fill: Option<Fill>,
-    /// What is `None` is that of [`Policy::lean`].
-    pub lean: bool,
+    /// What is `None` is that of this profile.
+    pub profile: Profile,
+    pub manner: Manner,
+}
+
+/// What replies are to be like where nothing more precise was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// As [`Policy::default`].
+    #[default]
+    Default,
+    /// As [`Policy::lean`].
+    Lean,
+    /// As [`Policy::soft`].
+    Soft,
 }
 
 /// What a reader takes in one reply: what is above is cut, refused or put aside before a model sees it.
@@ -85,7 +98,11 @@ impl Given {
             hard_cap: base.hard_cap.max(threshold),
             ..base
         };
-        let base = if self.lean { wide.lean() } else { wide };
+        let base = match self.profile {
+            Profile::Default => wide,
+            Profile::Lean => wide.lean(),
+            Profile::Soft => wide.soft(),
+        };
         let hard_cap =
             self.hard_cap.unwrap_or_else(|| tokens(base.hard_cap, threshold.max(2 * LEAST_BUDGET)));
         let least = self.fallback_byte_limit.unwrap_or(0).max(LEAST_BYTES);
@@ -113,6 +130,7 @@ impl Given {
             rows: self.rows.unwrap_or(base.rows),
             strategy: self.strategy.unwrap_or(base.strategy),
             fill: self.fill.unwrap_or(base.fill),
+            manner: self.manner.clone(),
         }
     }
 }
@@ -139,7 +157,8 @@ impl From<&Policy> for Given {
             rows: Some(policy.rows),
             strategy: Some(policy.strategy),
             fill: Some(policy.fill),
-            lean: false,
+            profile: Profile::Default,
+            manner: policy.manner.clone(),
         }
     }
 }
@@ -148,7 +167,7 @@ impl From<&Policy> for Given {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Given, Policy, Room, Rows};
+    use super::{Given, Policy, Profile, Room, Rows};
 
     fn check(given: &Given, room: Room, expect: &Policy) {
         assert_eq!(given.policy(room), *expect, "{given:?} {room:?}");
@@ -180,7 +199,7 @@ mod tests {
             ..base()
         };
         check(&given, Room::UNKNOWN, &expect);
-        check(&Given { lean: true, ..none }, Room::UNKNOWN, &base().lean());
+        check(&Given { profile: Profile::Lean, ..none }, Room::UNKNOWN, &base().lean());
     }
 
     #[test]
@@ -205,7 +224,7 @@ mod tests {
             rows: Rows::Auto,
             ..base()
         };
-        check(&Given { lean: true, ..none }, tokens(1_800), &lean);
+        check(&Given { profile: Profile::Lean, ..none }, tokens(1_800), &lean);
     }
 
     #[test]
@@ -251,7 +270,7 @@ mod tests {
             [fallback, hard] in rising(),
             media in room(),
             [tokens, bytes, media_bytes] in [room(), room(), room()],
-            lean in any::<bool>(),
+            profile in prop_oneof![Just(Profile::Default), Just(Profile::Lean), Just(Profile::Soft)],
         ) {
             let given = Given {
                 token_budget_threshold: threshold,
@@ -260,7 +279,7 @@ mod tests {
                 hard_byte_limit: hard,
                 fallback_byte_limit: fallback,
                 media_byte_limit: media,
-                lean,
+                profile,
                 ..Given::default()
             };
             let wide = given.policy(Room::UNKNOWN);

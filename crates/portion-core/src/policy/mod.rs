@@ -2,11 +2,15 @@
 
 mod choice;
 mod given;
+mod manner;
+mod strip;
 
 use thiserror::Error;
 
 pub use choice::{Fill, Rows, Strategy};
-pub use given::{Given, Room};
+pub use given::{Given, Profile, Room};
+pub use manner::{Envelope, Manner, Metadata, MetadataStyle, Section, Techniques};
+pub use strip::Strip;
 
 /// The least budget that holds a notice and something besides, in tokens.
 pub const LEAST_BUDGET: usize = 300;
@@ -52,6 +56,8 @@ pub struct Policy {
     pub strategy: Strategy,
     /// Which of ranked records are shown where not all fit.
     pub fill: Fill,
+    /// Everything that is no limit.
+    pub manner: Manner,
 }
 
 impl Default for Policy {
@@ -75,6 +81,7 @@ impl Default for Policy {
             rows: Rows::Objects,
             strategy: Strategy::Auto,
             fill: Fill::Stop,
+            manner: Manner::default(),
         }
     }
 }
@@ -115,6 +122,12 @@ impl Policy {
     pub fn lean(self) -> Self {
         let hard_cap = self.token_budget_threshold.max(4_000);
         Self { reply_target: 1_200, hard_cap, rows: Rows::Auto, ..self }
+    }
+
+    /// The profile `soft`: pages so large that few lists are paged, to begin with.
+    #[must_use]
+    pub fn soft(self) -> Self {
+        Self { default_page_size: 200, ..self }
     }
 
     /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much

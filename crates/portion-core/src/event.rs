@@ -1,0 +1,192 @@
+//! What happened, told to whoever listens: who serves and who records do not know each other.
+//!
+//! Nothing here carries content: sizes, names of endpoints and fields, and codes. Times are given, never read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hears what happens. It must neither wait nor fail: it is called on the way of a request.
+pub trait Observer: Send + Sync {
+    /// Takes note of an event.
+    fn hear(&self, event: Event);
+}
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A content-bearing request was answered.
+    Served(Box<Served>),
+    /// The configuration was replaced.
+    Configured(Arc<Configured>),
+    /// A configuration was refused; the last good one stays.
+    Misconfigured(Arc<Misconfigured>),
+}
+
+/// One content-bearing request and its reply.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Served {
+    /// Unique for the requests of a user's processes.
+    pub request: u128,
+    /// Microseconds since 1970, when it came.
+    pub at: u64,
+    /// The name of the server, where there are several.
+    pub upstream: Option<Arc<str>>,
+    /// A tool's or prompt's name, a resource's URI, a route; for follow-ups, what their snapshot came from.
+    pub endpoint: Arc<str>,
+    /// What the endpoint is: `tool`, `resource`, `prompt`, `route`.
+    pub kind: &'static str,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The code of the error that was served: one of ours, or `upstream` for one that came from there.
+    pub error: Option<&'static str>,
+    /// Whether it was answered from a snapshot, without the upstream.
+    pub follow_up: bool,
+    /// The names of the arguments and controls that it came with.
+    pub arguments: Vec<String>,
+    /// What the reply costs by the configured counter; `None` where nobody counted.
+    pub estimated_tokens: Option<u64>,
+    /// What it costs by an exact counter, where that was sampled.
+    pub actual_tokens: Option<u64>,
+    /// What the payload would have cost, estimated.
+    pub original_tokens: Option<u64>,
+    /// Bytes of the reply.
+    pub response_bytes: u64,
+    /// Bytes of the payload.
+    pub original_bytes: u64,
+    /// Items served, of a list.
+    pub items: Option<u64>,
+    /// From the request to the reply.
+    pub latency: Duration,
+    /// What of that was ours.
+    pub overhead: Duration,
+    /// Which steps made the reply smaller.
+    pub stages: Vec<&'static str>,
+    /// The arm of an experiment, where the endpoint has one.
+    pub arm: Option<Arm>,
+    /// What shaping would have served, where it was tried beside a reply that is not shaped.
+    pub shadow: Option<Shadow>,
+    /// Whose request it was: a hash that says nothing else.
+    pub session: u64,
+    /// The version of the configuration that it was served by.
+    pub config: u64,
+}
+
+/// What became of a request. Paging and chunking exclude each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// The reply is the payload: it is small.
+    #[default]
+    Untouched,
+    /// The reply is the payload, however large: shaping is off for it.
+    Unshaped,
+    /// A page of a list.
+    Paginated,
+    /// A summary.
+    Summarized,
+    /// A chunk or a range of text.
+    Chunked,
+    /// The answer to a question.
+    Queried,
+    /// Named fields, a section or a path.
+    Projected,
+    /// Bytes as the upstream wrote them.
+    Raw,
+    /// The byte limit decided, for counting failed or was badly wrong.
+    Capped,
+    /// Its snapshot is no longer kept.
+    Expired,
+    /// Another error of ours.
+    Refused,
+}
+
+/// An arm of an experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arm {
+    /// Replies are shaped.
+    Shaped,
+    /// Replies are relayed as they come.
+    Unshaped,
+}
+
+/// What shaping would have served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shadow {
+    /// What would have become of the request.
+    pub outcome: Outcome,
+    /// What the reply would have cost, in tokens.
+    pub tokens: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// What making it took.
+    pub overhead: Duration,
+}
+
+/// A configuration that is in force from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configured {
+    /// Microseconds since 1970.
+    pub at: u64,
+    /// Its number, rising for each file.
+    pub version: u64,
+    /// Where it came from: a path, or what else.
+    pub source: String,
+    /// What is different from the one before.
+    pub changes: Vec<Change>,
+}
+
+/// One key whose value is another one now. Of secrets it is only told that they changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The key, with the endpoint it is for: `hardCap`, `endpoints.list_*.pageSize`.
+    pub key: String,
+    /// The value before, JSON; `None` where there was none.
+    pub old: Option<String>,
+    /// The value now, JSON; `None` where there is none.
+    pub new: Option<String>,
+}
+
+/// A configuration that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misconfigured {
+    /// Microseconds since 1970.
+    pub at: u64,
+    /// Where it came from.
+    pub source: String,
+    /// Every error, each with its place and the way on.
+    pub errors: Vec<String>,
+}
+
+impl Outcome {
+    /// Its name in logs, records and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Untouched => "untouched",
+            Self::Unshaped => "unshaped",
+            Self::Paginated => "paginated",
+            Self::Summarized => "summarized",
+            Self::Chunked => "chunked",
+            Self::Queried => "queried",
+            Self::Projected => "projected",
+            Self::Raw => "raw",
+            Self::Capped => "capped",
+            Self::Expired => "expired",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl Arm {
+    /// Its name in logs, records and metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shaped => "shaped",
+            Self::Unshaped => "unshaped",
+        }
+    }
+}
+
+/// Hears nothing.
+impl Observer for () {
+    fn hear(&self, _: Event) {}
+}

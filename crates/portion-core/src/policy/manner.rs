@@ -1,0 +1,92 @@
+//! How replies of an endpoint are made, budgets aside: which techniques are used, what is known of its payloads, and
+//! how what we add is written.
+
+use std::sync::Arc;
+
+use super::Strip;
+
+/// How replies of an endpoint are made, budgets aside. Cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manner {
+    /// What may be done to payloads.
+    pub techniques: Techniques,
+    /// When a notice is added.
+    pub metadata: Metadata,
+    /// How the keys of a notice are written.
+    pub metadata_style: MetadataStyle,
+    /// In what a portion is put.
+    pub envelope: Envelope,
+    /// Where the list of a payload is, a JSON Pointer or a dotted path; `None` where it is found.
+    pub items: Option<Arc<str>>,
+    /// The fields that summaries and condensed records keep before all others, dotted paths.
+    pub summary_fields: Arc<[String]>,
+    /// Parts of an object that can be asked for by a name.
+    pub sections: Arc<[Section]>,
+    /// The order of a list that nobody asked to be in any, as the control `sort` is written.
+    pub sort: Option<Arc<str>>,
+    /// What is left out of views as noise.
+    pub strip: Strip,
+}
+
+/// What may be done to payloads. What is not done leaves those as they came that it would be done to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Techniques {
+    /// Lists are paged.
+    pub pagination: bool,
+    /// Objects are summarized.
+    pub summarization: bool,
+    /// Text is chunked.
+    pub chunking: bool,
+    /// What is kept can be asked about.
+    pub query: bool,
+}
+
+impl Techniques {
+    /// All of them.
+    pub const ALL: Self = Self { pagination: true, summarization: true, chunking: true, query: true };
+}
+
+impl Default for Techniques {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+/// When a notice is added to a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Metadata {
+    /// Where something was left out.
+    #[default]
+    WhenShaped,
+    /// Always.
+    Always,
+}
+
+/// How the keys of a notice are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MetadataStyle {
+    /// `nextCursor`, `totalCount`.
+    #[default]
+    Camel,
+    /// `total_count`, `current_page`, `page_size`, `has_more`, `next_page`.
+    Snake,
+}
+
+/// In what a portion is put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Envelope {
+    /// The payload keeps its shape, the notice stands beside it.
+    #[default]
+    Auto,
+    /// `{items,nextCursor,meta}`, `{summary,meta}`, `{content,chunkIndex,totalChunks,nextCursor,metadata}`, everywhere.
+    Wrap,
+}
+
+/// A part of an object that can be asked for by a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// What it is asked for by.
+    pub name: String,
+    /// What is in it, dotted paths.
+    pub fields: Vec<String>,
+}

@@ -1,0 +1,98 @@
+//! What an operator wrote, endpoint by endpoint.
+//!
+//! A [`Book`] is one version of it, and never changes; [`Rules`](crate::terms::Rules) work out of it what each reply
+//! obeys. Where books come from (files, variables, options) is no matter of the gateway.
+
+use std::sync::Arc;
+
+use portion_core::policy::Given;
+use portion_core::redact::Redact;
+use portion_core::tokens::Tokenizer;
+
+use crate::call::EndpointKind;
+use crate::client::Preset;
+
+/// One version of what an operator wrote.
+pub trait Book: Send + Sync {
+    /// Its number, which rises from version to version.
+    fn version(&self) -> u64;
+
+    /// What was written for an endpoint, or for everything where none is named.
+    fn written(&self, target: Option<Target<'_>>) -> Written;
+}
+
+/// What a rule may be written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target<'a> {
+    /// The name of the server, where there are several.
+    pub upstream: Option<&'a str>,
+    /// What the endpoint is.
+    pub kind: EndpointKind,
+    /// A tool's or prompt's name, a resource's URI.
+    pub name: &'a str,
+}
+
+/// What was written for an endpoint. Its limits are valid together.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The limits.
+    pub limits: Given,
+    /// What counts tokens. What counts is what was written for everything.
+    pub tokenizer: Tokenizer,
+    /// Whose limits to stay below. What counts is what was written for everything.
+    pub preset: Preset,
+    /// What is hidden of payloads.
+    pub redact: Option<Arc<Redact>>,
+    /// Whether our controls are taken on calls of the endpoint itself; `None` where its schema decides.
+    pub controls: Option<bool>,
+    /// Whether an equal call may be answered from a snapshot whatever is selected of it; `None` where the endpoint
+    /// says so itself, by being read-only.
+    pub reuse: Option<bool>,
+    /// For whom it is shaped at all.
+    pub rollout: Rollout,
+    /// What is compared.
+    pub experiment: Experiment,
+    /// Bytes above which even a reply that is to be relayed as it comes is shaped; `None`: whatever its size.
+    pub unshaped_byte_limit: Option<usize>,
+    /// Tokens that a session may be served in all.
+    pub session_budget: Option<usize>,
+}
+
+/// For which sessions replies are shaped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rollout {
+    /// Their share, in per cent.
+    pub percent: f64,
+    /// What sessions are told apart by, beside themselves: those that are in for one salt may be out for another.
+    pub salt: Arc<str>,
+}
+
+/// What is compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Experiment {
+    /// Nothing.
+    #[default]
+    None,
+    /// Replies are relayed as they come; what shaping would have served is recorded.
+    Shadow,
+    /// So many of the sessions are shaped, the others are not.
+    Split(Rollout),
+}
+
+impl Default for Rollout {
+    /// For everybody.
+    fn default() -> Self {
+        Self { percent: 100.0, salt: Arc::from("") }
+    }
+}
+
+impl Book for Written {
+    /// The same for every endpoint.
+    fn written(&self, _: Option<Target<'_>>) -> Written {
+        self.clone()
+    }
+
+    fn version(&self) -> u64 {
+        0
+    }
+}
