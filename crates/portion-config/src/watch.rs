@@ -1,0 +1,1 @@
+//! Notices that a file is another one now, and reads it once it is whole.
