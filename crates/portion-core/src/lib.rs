@@ -12,6 +12,7 @@ pub mod entry;
 pub mod event;
 pub mod find;
 pub mod nearest;
+mod noise;
 pub mod path;
 pub mod payload;
 mod pointer;

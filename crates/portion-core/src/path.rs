@@ -81,7 +81,7 @@ pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
 
 /// What is left of a path.
 #[derive(Clone, Copy)]
-enum Steps<'a> {
+pub(crate) enum Steps<'a> {
     /// `a/0/b`, each step escaped.
     Pointer(Option<&'a str>),
     /// `a.0.b`
@@ -89,9 +89,9 @@ enum Steps<'a> {
 }
 
 /// A step that was taken.
-struct Taken<'a> {
-    name: String,
-    rest: Steps<'a>,
+pub(crate) struct Taken<'a> {
+    pub name: String,
+    pub rest: Steps<'a>,
 }
 
 /// A number in a path.
@@ -101,7 +101,7 @@ struct Index<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn of(path: &'a str) -> Self {
+    pub(crate) fn of(path: &'a str) -> Self {
         if let Some(steps) = path.strip_prefix('/') {
             // A key may end in white space: a pointer is taken as it is.
             return Self::Pointer(Some(steps));
@@ -112,12 +112,12 @@ impl<'a> Steps<'a> {
         }
     }
 
-    fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         matches!(self, Self::Pointer(None) | Self::Dotted(""))
     }
 
     /// The ways to read the next step, the longest name first.
-    fn next(self) -> Vec<Taken<'a>> {
+    pub(crate) fn next(self) -> Vec<Taken<'a>> {
         match self {
             Self::Pointer(None) => Vec::new(),
             Self::Pointer(Some(steps)) => {

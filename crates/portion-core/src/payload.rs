@@ -23,6 +23,8 @@ pub struct Payload {
     pub answer: Option<Answered>,
     /// What is hidden of it before it is indexed. `None` where it is for others to say, who hide nothing if they do not.
     pub redact: Option<Arc<Redact>>,
+    /// Where its list is, a JSON Pointer or a dotted path. Where none is, and where this is `None`, it is found.
+    pub items: Option<Arc<str>>,
 }
 
 /// What is told of the answer to a question about a payload, beside the answer itself.

@@ -165,8 +165,13 @@ impl FromIterator<String> for Fields {
     }
 }
 
+/// Whether a dotted path is that of a field, or of something inside it.
+pub(crate) fn is_within(path: &str, field: &str) -> bool {
+    path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// `/a/b` as `a.b`: both spellings name a field.
-fn pointer_to_dotted(name: &str) -> String {
+pub(crate) fn pointer_to_dotted(name: &str) -> String {
     match name.strip_prefix('/') {
         Some(steps) => {
             let steps: Vec<String> =

@@ -3,8 +3,9 @@
 //! The core is made not to panic. If it does all the same, rendering is tried once more with the plainest
 //! counter and the fallback limits; if that fails too, there is a fault instead. The upstream is not asked again.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
@@ -90,13 +91,29 @@ pub(crate) struct Uncaptured {
 pub(crate) fn capture(mut payload: Payload, terms: &Terms) -> Result<Snapshot, Uncaptured> {
     let bytes = payload_bytes(&payload);
     payload.redact = payload.redact.or_else(|| terms.redact.clone());
+    if payload.answer.is_none() {
+        payload.items = payload.items.or_else(|| terms.policy.manner.items.clone());
+    }
+    let items = payload.items.clone();
     // In JSON, text can take twice its bytes, and more only where it is hardly text.
     let most = terms.policy.fallback_byte_limit / 2;
     // What was to be hidden cannot be told apart here.
     let told = payload.blocks.iter().filter(|_| payload.redact.is_none());
     let first = told.map(|block| text(&block.content)).find(|text| !text.is_empty());
     let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
-    catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload))).map_err(|_| Uncaptured { bytes, beginning })
+    let snapshot = catch_unwind(AssertUnwindSafe(|| snapshot::capture(payload)));
+    if let Some(items) = items.filter(|_| snapshot.as_ref().is_ok_and(Snapshot::is_misled)) {
+        warn_of(&items);
+    }
+    snapshot.map_err(|_| Uncaptured { bytes, beginning })
+}
+
+/// Says, once for each path, that there is no list where the operator says that it is.
+fn warn_of(items: &Arc<str>) {
+    static TOLD: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
+    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(items)) {
+        tracing::warn!(%items, "no list is at `items` in a result; it is looked for instead");
+    }
 }
 
 impl Renderer {

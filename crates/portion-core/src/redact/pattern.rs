@@ -25,14 +25,14 @@ impl Pattern {
 
     /// Whether this can be the name of such a member.
     pub(super) fn ends_with(&self, name: &str) -> bool {
-        self.0.last().is_some_and(|last| matches(last, &name.to_lowercase()))
+        self.0.last().is_some_and(|last| is_like(last, &name.to_lowercase()))
     }
 
     /// Whether the members around one of that name, the innermost first, are those of the path.
     pub(super) fn is_within(&self, around: impl Iterator<Item = String>) -> bool {
         let mut around = around;
         let mut wanted = self.0.iter().rev().skip(1);
-        wanted.all(|name| around.next().is_some_and(|key| matches(name, &key.to_lowercase())))
+        wanted.all(|name| around.next().is_some_and(|key| is_like(name, &key.to_lowercase())))
     }
 
     /// How many members around it the path names.
@@ -42,7 +42,7 @@ impl Pattern {
 }
 
 /// Whether a name is of a pattern with `*` in it: the parts between them in order, the first and the last at the ends.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
     let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));

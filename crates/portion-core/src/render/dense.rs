@@ -2,7 +2,6 @@
 
 use super::page::{Filled, Page, is_hopeless};
 use super::room::Room;
-use super::shell;
 use super::table::{Record, Table};
 use crate::projection::LeftOut;
 use crate::scan::Kind;
@@ -42,7 +41,7 @@ impl Page<'_> {
 
     /// Writes as many records as fit into a table; without `fewer`, all or none.
     pub(super) fn fill_table(&self, how: &How, room: &Room<'_>) -> Filled {
-        let shell = shell::draw(self.rows, how.keep.as_ref(), room).opened(&self.rows.list.layout);
+        let shell = self.shell(how, room).opened(&self.rows.list.layout);
         let mut left = *room;
         let filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 use super::room::Room;
 use crate::cursor::Place;
-use crate::policy::Policy;
-use crate::snapshot::Subject;
-use crate::view::{View, Wanted, list_field_names};
+use crate::policy::{Policy, Strip};
+use crate::snapshot::{Form, Subject};
+use crate::view::{Order, View, Wanted, list_field_names};
 
 /// What is to be drawn.
 #[derive(Clone, Copy)]
@@ -29,15 +29,39 @@ pub(super) struct Spot<'a> {
     pub dense: bool,
     /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
     pub answers: bool,
+    /// In which order a list is shown, where not in its own.
+    pub order: Option<&'a Order>,
     /// The limits.
     pub policy: &'a Policy,
 }
 
 impl Spot<'_> {
+    /// What is left out as noise: nothing where the caller has said what is wanted.
+    pub(super) fn strip(&self) -> Option<&Strip> {
+        let asked = self.view.wanted != Wanted::Best || self.view.section || self.singled_out || self.answers;
+        Some(&self.policy.manner.strip).filter(|strip| !asked && !strip.is_empty())
+    }
+
     /// Whether this is the first reply of its walk.
     pub(super) fn is_first(&self) -> bool {
         let start = self.view.window.map_or(0, |window| window.span.start);
         self.place.is_start() || self.place == Place::Byte(start)
+    }
+}
+
+/// What was left out of a part as noise, dotted paths.
+#[derive(Default)]
+pub(super) struct Left {
+    /// By its name.
+    pub named: Vec<String>,
+    /// For it holds nothing but `null`.
+    pub nulls: Vec<String>,
+}
+
+impl Left {
+    /// Whether anything was.
+    pub(super) fn is_some(&self) -> bool {
+        !self.named.is_empty() || !self.nulls.is_empty()
     }
 }
 
@@ -63,6 +87,8 @@ pub(super) struct Drawn {
     pub stages: Vec<&'static str>,
     /// Set where they are to be told: the names of all fields, and how many characters they may take.
     pub fields: Option<(Vec<String>, usize)>,
+    /// What was left out as noise.
+    pub noise: Left,
     /// What a question about it can be, where that is worth telling.
     pub query: Option<&'static str>,
 }
@@ -81,6 +107,7 @@ impl Drawn {
             sections: None,
             stages: Vec::new(),
             fields: None,
+            noise: Left::default(),
             query: None,
         }
     }
@@ -90,7 +117,10 @@ impl Drawn {
         let subject = spot.subject;
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.json = subject.is_json();
-        if let crate::snapshot::Form::List(list) = &subject.form {
+        // A section of some fields is one object, even if there is a list in it.
+        if let Form::List(list) = &subject.form
+            && !spot.view.is_made()
+        {
             drawn.kind = "page";
             drawn.total = Some(list.len());
             drawn.say("pageSize", list.len().max(spot.policy.default_page_size));
@@ -118,7 +148,7 @@ impl Drawn {
     /// Whether something is missing that no further reply brings unasked.
     pub(super) fn leaves_out(&self) -> bool {
         let told = ["condensed", "elided", "omitted"].iter().any(|key| self.meta.contains_key(*key));
-        told || matches!(self.kind, "summary" | "raw")
+        told || self.noise.is_some() || matches!(self.kind, "summary" | "raw")
     }
 
     pub(super) fn say(&mut self, key: &str, value: impl Into<Value>) {

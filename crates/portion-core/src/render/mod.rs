@@ -26,9 +26,10 @@ mod whole;
 pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
+use crate::noise::Noise;
 use crate::policy::{LEAST_BYTES, Policy};
-use crate::scan::minify;
 use crate::snapshot::{Item, Rows, Snapshot};
+use crate::stage::How;
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
 use notice::{Detail, Notice};
@@ -135,7 +136,9 @@ pub(crate) fn weigh(
 ) -> (usize, Vec<usize>) {
     let room = Limits::of(snapshot, asked, policy, true).without_notice(Detail::Full, false, None, counter);
     let mut left = room;
-    let shell = shell::draw(rows, None, &room);
+    let strip = &policy.manner.strip;
+    let noise = Noise::of_list(strip, rows.text, rows.list);
+    let shell = shell::draw(rows, &How::default(), Some(strip), &room);
     let room = if left.take(&shell.before) && left.take(&shell.after) { left } else { room };
     let mut text = String::new();
     let cost = |item: Item| {
@@ -146,10 +149,10 @@ pub(crate) fn weigh(
             text.push(':');
         }
         // Nothing is made shorter than its bytes by minifying alone.
-        if item.value.len() / 4 > room.bytes {
+        if noise.is_empty() && item.value.len() / 4 > room.bytes {
             return usize::MAX;
         }
-        minify(item.value.of(rows.text), &mut text);
+        noise.without(item.value.of(rows.text), &mut text);
         counter.count_within(&text, room.tokens).unwrap_or(usize::MAX)
     };
     (room.tokens, rows.iter_from(0).take(count).map(cost).collect())

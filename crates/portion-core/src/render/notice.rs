@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::drawn::{Drawn, names};
+use super::drawn::{Drawn, Left, names};
 use crate::cursor::CursorToken;
 use crate::payload::Answered;
 
@@ -43,8 +43,8 @@ pub(super) struct Notice<'a> {
 /// Bytes of a path that is told whatever the budget.
 const LONG_PATH: usize = 60;
 
-/// Characters of a name of which something was hidden.
-const REDACTED_NAME: usize = 60;
+/// Characters of the name of a field that was hidden or left out.
+const FIELD_NAME: usize = 60;
 
 /// How much is said: everything, only what must be, or next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,8 +141,8 @@ impl Notice<'_> {
             let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
             say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
         }
-        if !self.redacted.is_empty() {
-            say("redacted", redacted(self.redacted, detail));
+        for (key, fields) in self.not_shown().into_iter().filter(|(_, fields)| !fields.is_empty()) {
+            say(key, some(fields, detail));
         }
         if self.handle.is_none() {
             say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
@@ -167,6 +167,12 @@ impl Notice<'_> {
             say("nextUri", format!("{uri}{next}").into());
         }
         meta
+    }
+
+    /// The fields that are not shown on purpose, by why they are not.
+    fn not_shown(&self) -> [(&'static str, &[String]); 3] {
+        let Left { named, nulls } = &self.drawn.noise;
+        [("stripped", named), ("nullOnly", nulls), ("redacted", self.redacted)]
     }
 
     /// The names of fields; where not all can be told, those first that nothing else tells.
@@ -201,7 +207,7 @@ impl Notice<'_> {
             (Some(_), _) => Some(format!("{tool}(cursor=nextCursor)")),
             (None, _) if self.handle.is_none() => None,
             (None, Some(_)) => Some(format!("{tool}(cursor, section)")),
-            (None, None) if self.drawn.meta.contains_key("condensed") => {
+            (None, None) if self.drawn.meta.contains_key("condensed") || self.drawn.noise.is_some() => {
                 Some(format!("{tool}(cursor, fields=all)"))
             }
             (None, None) if self.drawn.meta.contains_key("elided") => Some(format!("{tool}(cursor, path)")),
@@ -240,11 +246,11 @@ fn owners(all: &[Option<&str>], characters: usize) -> Value {
     told.into()
 }
 
-/// The fields of which something was hidden: a few of them, or how many, as there is room.
-fn redacted(fields: &[String], detail: Detail) -> Value {
+/// Fields: a few of them, or how many, as there is room.
+fn some(fields: &[String], detail: Detail) -> Value {
     let (most, characters) = match detail {
-        Detail::Full => (12, REDACTED_NAME),
-        Detail::Plain => (4, REDACTED_NAME),
+        Detail::Full => (12, FIELD_NAME),
+        Detail::Plain => (4, FIELD_NAME),
         Detail::Bare => return fields.len().into(),
     };
     let mut told: Vec<Value> = Vec::new();

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::drawn::{Drawn, Spot, characters_for_names, names};
+use super::drawn::{Drawn, Left, Spot, characters_for_names, names};
 use super::raw;
 use super::room::Room;
 use super::shell::{self, Shell};
 use super::summary::{self, Record};
 use crate::cursor::Place;
+use crate::noise::Noise;
 use crate::projection::LeftOut;
 use crate::scan::minify;
 use crate::snapshot::{Item, Layout, List, Rows, cells};
@@ -16,7 +17,7 @@ use crate::view::{Wanted, list_field_names};
 
 /// Draws the page that begins at the spot.
 pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
-    let order = spot.view.order.as_ref().map(|order| &order.ranks);
+    let order = spot.order.map(|order| &order.ranks);
     let rows = Rows { text: &spot.subject.text, list, order };
     let from = match spot.place {
         Place::Item(at) => at as usize,
@@ -28,7 +29,8 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
     let size = spot.view.limit.map_or(usual, |limit| limit as usize);
     let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
     let wanted = spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from));
-    let page = Page { spot, rows, from, wanted };
+    let noise = spot.strip().map(|strip| Noise::of_list(strip, rows.text, list)).unwrap_or_default();
+    let page = Page { spot, rows, from, wanted, noise };
     if let Some((filled, how)) = page.as_table(room) {
         return page.finish(filled, &how, size, room);
     }
@@ -57,6 +59,8 @@ pub(super) struct Page<'a> {
     pub rows: Rows<'a>,
     pub from: usize,
     pub wanted: usize,
+    /// What is left out of every record.
+    pub noise: Noise,
 }
 
 /// Items, written one way.
@@ -83,7 +87,8 @@ impl Page<'_> {
             Wanted::Some(fields) => Some(fields.clone()),
             Wanted::Best | Wanted::All => None,
         };
-        How { minified: keep.is_some() || self.spot.dense || self.is_ranked(), keep, ..How::default() }
+        let minified = keep.is_some() || self.spot.dense || self.is_ranked();
+        How { minified, keep, noise: self.noise.clone(), ..How::default() }
     }
 
     /// Whether records are shown in the order of their scores, and whole.
@@ -99,6 +104,7 @@ impl Page<'_> {
         let whole = self.is_ranked() || self.spot.answers;
         let case = Case {
             rows: self.rows,
+            first: &self.spot.policy.manner.summary_fields,
             items: self.wanted,
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
@@ -117,18 +123,23 @@ impl Page<'_> {
         (filled, how)
     }
 
+    /// What stands around the items.
+    pub(super) fn shell(&self, how: &How, room: &Room<'_>) -> Shell {
+        shell::draw(self.rows, how, self.spot.strip(), room)
+    }
+
     /// Writes items until one does not fit.
     fn fill(&self, how: &How, room: &Room<'_>) -> Filled {
         if how.dense {
             return self.fill_table(how, room);
         }
-        let shell = shell::draw(self.rows, how.keep.as_ref(), room);
+        let shell = self.shell(how, room);
         let mut left = *room;
         let mut filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {
             return filled;
         }
-        let columns = shell::header_columns(self.rows, how.keep.as_ref());
+        let columns = shell::header_columns(self.rows, how);
         let mut text = String::new();
         for item in self.rows.iter_from(self.from).take(self.wanted) {
             text.clear();
@@ -179,10 +190,16 @@ impl Page<'_> {
     ) -> usize {
         let value = item.value.of(self.rows.text);
         let pointer = || format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, item));
-        if let (Some(columns), Some(_)) = (columns, &how.keep) {
+        if let Some(columns) = columns.filter(|_| how.keep.is_some() || !how.noise.is_empty()) {
             return write_row(value, columns, how, &pointer(), out);
         }
-        let mut written = String::new();
+        let (mut written, mut lean) = (String::new(), String::new());
+        let value = if how.noise.is_empty() {
+            value
+        } else {
+            how.noise.without(value, &mut lean);
+            &lean
+        };
         match &how.keep {
             Some(fields) => fields.project(value, &mut written, left_out),
             None if how.minified => minify(value, &mut written),
@@ -203,8 +220,15 @@ impl Page<'_> {
             return None;
         }
         let item = self.rows.iter_from(self.from).next()?;
+        let mut lean = String::new();
         let value = item.value.of(self.rows.text);
-        let shell = shell::draw(self.rows, None, &room.at_most(room.tokens / 2));
+        let value = if self.noise.is_empty() {
+            value
+        } else {
+            self.noise.without(value, &mut lean);
+            &lean
+        };
+        let shell = self.shell(&How::default(), &room.at_most(room.tokens / 2));
         let mut left = *room;
         if !left.take(&shell.before) || !left.take(&shell.after) {
             return None;
@@ -212,7 +236,8 @@ impl Page<'_> {
         let pointer = format!("{}{}", self.spot.pointer, self.rows.list.pointer_to(self.rows.text, &item));
         // What answers a question keeps all it says, if shorter.
         let whole = if self.spot.answers { summary::shortened(value, &pointer, &left) } else { None };
-        let record = whole.or_else(|| summary::record(value, &pointer, left.tokens, &left));
+        let first = &self.spot.policy.manner.summary_fields;
+        let record = whole.or_else(|| summary::record(value, &pointer, left.tokens, &left, first));
         let Record { body, left_out, elided } = record?;
         let key = item.key.map_or_else(String::new, |key| format!("{}:", key.of(self.rows.text)));
         let items = format!("{key}{body}");
@@ -248,6 +273,9 @@ impl Page<'_> {
             drawn.say("truncated", next < total);
             drawn.say("dropped", total.saturating_sub(next));
         }
+        if let Some(order) = self.spot.order.filter(|order| order.ranked.is_none()) {
+            drawn.say("sort", order.told());
+        }
         if self.from >= total && total > 0 {
             drawn.say("pastEnd", true);
         }
@@ -267,7 +295,8 @@ impl Page<'_> {
             drawn.say("omitted", sizes);
         }
         let characters = characters_for_names(room);
-        let available = list_field_names(self.rows.list);
+        let mut available = list_field_names(self.rows.list);
+        available.retain(|path| !self.noise.takes(path));
         if how.condensed {
             let out = condensed(self.rows, how, left_out);
             let shown =
@@ -278,20 +307,25 @@ impl Page<'_> {
         if self.spot.is_first() && !available.is_empty() && named {
             drawn.fields = Some((available, characters));
         }
+        let Noise { named, nulls, .. } = self.noise.clone();
+        drawn.noise = Left { named: named.into_iter().chain(shell.stripped).collect(), nulls };
         drawn
     }
 }
 
 /// Whether an item cannot fit: nothing is made shorter than its bytes by minifying alone, so it is not even copied.
 pub(super) fn is_hopeless(item: &Item, how: &How, left: &Room<'_>) -> bool {
-    how.keep.is_none() && how.elide_above.is_none() && item.value.len() / 4 > left.bytes
+    how.keep.is_none()
+        && how.noise.is_empty()
+        && how.elide_above.is_none()
+        && item.value.len() / 4 > left.bytes
 }
 
 /// The names of what condensing left out.
 fn condensed(rows: Rows<'_>, how: &How, left_out: LeftOut) -> Vec<String> {
     match (&rows.list.layout, &how.keep) {
         (Layout::Table { columns, .. }, Some(keep)) => {
-            columns.iter().filter(|name| !keep.wants(name)).cloned().collect()
+            columns.iter().filter(|name| !keep.wants(name) && !how.noise.takes(name)).cloned().collect()
         }
         _ => left_out.into_iter().collect(),
     }

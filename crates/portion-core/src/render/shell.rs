@@ -1,10 +1,14 @@
 //! What stands around a list: the objects that wrap it, with their other members as far as they are small.
 
+use std::collections::{BTreeSet, HashMap};
+
 use super::room::Room;
+use crate::noise::without_named;
 use crate::pointer::step;
-use crate::projection::Fields;
-use crate::scan::minify;
+use crate::policy::Strip;
+use crate::scan::{Kind, decoded, minify};
 use crate::snapshot::{Layout, Member, Rows, cells};
+use crate::stage::How;
 
 /// The text before and after the items of a page.
 #[derive(Default)]
@@ -15,13 +19,16 @@ pub(super) struct Shell {
     pub after: String,
     /// Members left out for their size: pointer and bytes.
     pub omitted: Vec<(String, usize)>,
+    /// What was left out as noise, dotted paths.
+    pub stripped: BTreeSet<String>,
 }
 
 /// Draws the shell of a list. Its members take at most a quarter of the room; the columns of a table
 /// always stay, for without them rows tell nothing.
-pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Shell {
+pub(super) fn draw(rows: Rows<'_>, how: &How, strip: Option<&Strip>, room: &Room<'_>) -> Shell {
     let mut shell = Shell::default();
-    let small = small_members(rows, &room.at_most(room.tokens / 4));
+    let lean = lean(rows, strip, &mut shell.stripped);
+    let small = small_members(rows, &lean, &room.at_most(room.tokens / 4));
     let mut pointer = String::new();
     let innermost = rows.list.levels.len().wrapping_sub(1);
     for (depth, level) in rows.list.levels.iter().enumerate() {
@@ -35,7 +42,11 @@ pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Sh
                 side.push(':');
                 continue;
             }
-            let header = header_columns(rows, keep).filter(|_| depth == innermost && is_header(rows, at));
+            let header = header_columns(rows, how).filter(|_| depth == innermost && is_header(rows, at));
+            let value = lean.get(&(depth, at));
+            if header.is_none() && matches!(value, Some(None)) {
+                continue;
+            }
             if header.is_none() && !small.contains(&(depth, at)) {
                 shell.omitted.push((format!("{pointer}/{}", step(key)), member.value.len()));
                 continue;
@@ -49,7 +60,10 @@ pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Sh
             side.push(':');
             match header {
                 Some(columns) => write_header(rows, member, &columns, side),
-                None => minify(member.value.of(rows.text), side),
+                None => match value {
+                    Some(Some(value)) => side.push_str(value),
+                    _ => minify(member.value.of(rows.text), side),
+                },
             }
         }
         pointer = format!("{pointer}/{}", step(level.members[level.inner].key.of(rows.text)));
@@ -90,7 +104,7 @@ impl Shell {
             Layout::Map => ("{", "}"),
             Layout::Lines => ("", ""),
         };
-        Self { before: before.to_owned(), after: after.to_owned(), omitted: Vec::new() }
+        Self { before: before.to_owned(), after: after.to_owned(), ..Self::default() }
     }
 }
 
@@ -100,8 +114,46 @@ fn separate(side: &mut String) {
     }
 }
 
+/// Members that are not as they came, by level and index: `None` where they are noise, else what they are without it.
+type Lean = HashMap<(usize, usize), Option<String>>;
+
+/// Bytes of a member that is looked into for noise: what is larger hardly ever fits.
+const LOOKED_INTO: usize = 4 << 10;
+
+fn lean(rows: Rows<'_>, strip: Option<&Strip>, gone: &mut BTreeSet<String>) -> Lean {
+    let mut lean = Lean::new();
+    let Some(strip) = strip else { return lean };
+    let mut path = String::new();
+    for (depth, level) in rows.list.levels.iter().enumerate() {
+        let before = path.len();
+        for (at, member) in level.members.iter().enumerate() {
+            path.truncate(before);
+            path.push_str(if before > 0 { "." } else { "" });
+            path.push_str(&decoded(member.key.of(rows.text)));
+            if at == level.inner {
+                continue;
+            }
+            if strip.takes(&path) {
+                gone.insert(path.clone());
+                lean.insert((depth, at), None);
+            } else if matches!(member.kind, Kind::Object | Kind::Array) && member.value.len() <= LOOKED_INTO {
+                let (mut value, mut inside) = (String::new(), BTreeSet::new());
+                without_named(strip, member.value.of(rows.text), &path, &mut value, &mut inside);
+                if !inside.is_empty() {
+                    gone.append(&mut inside);
+                    lean.insert((depth, at), Some(value));
+                }
+            }
+        }
+        path.truncate(before);
+        path.push_str(if before > 0 { "." } else { "" });
+        path.push_str(&decoded(level.members[level.inner].key.of(rows.text)));
+    }
+    lean
+}
+
 /// The members that fit the room, the smallest first, by level and index.
-fn small_members(rows: Rows<'_>, room: &Room<'_>) -> Vec<(usize, usize)> {
+fn small_members(rows: Rows<'_>, lean: &Lean, room: &Room<'_>) -> Vec<(usize, usize)> {
     let levels = rows.list.levels.iter().enumerate();
     let mut members: Vec<(usize, usize, &Member)> = levels
         .flat_map(|(depth, level)| {
@@ -114,12 +166,18 @@ fn small_members(rows: Rows<'_>, room: &Room<'_>) -> Vec<(usize, usize)> {
     let mut text = String::new();
     let mut small = Vec::new();
     for (depth, at, member) in members {
+        if matches!(lean.get(&(depth, at)), Some(None)) {
+            continue;
+        }
         text.clear();
         text.push_str(member.key.of(rows.text));
         if member.value.len() > 4 * room.bytes {
             break;
         }
-        minify(member.value.of(rows.text), &mut text);
+        match lean.get(&(depth, at)) {
+            Some(Some(value)) => text.push_str(value),
+            _ => minify(member.value.of(rows.text), &mut text),
+        }
         text.push(',');
         if !room.take(&text) {
             break;
@@ -134,9 +192,10 @@ fn is_header(rows: Rows<'_>, at: usize) -> bool {
 }
 
 /// The indices of the columns that are kept; `None` where the list is no table.
-pub(super) fn header_columns(rows: Rows<'_>, keep: Option<&Fields>) -> Option<Vec<usize>> {
+pub(super) fn header_columns(rows: Rows<'_>, how: &How) -> Option<Vec<usize>> {
     let Layout::Table { columns, .. } = &rows.list.layout else { return None };
-    let kept = |name: &String| keep.is_none_or(|fields| fields.wants(name));
+    let wanted = |name: &str| how.keep.as_ref().is_none_or(|fields| fields.wants(name));
+    let kept = |name: &String| wanted(name) && !how.noise.takes(name);
     Some(columns.iter().enumerate().filter(|(_, name)| kept(name)).map(|(i, _)| i).collect())
 }
 

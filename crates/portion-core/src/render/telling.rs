@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::Context;
 use super::walk::Channel;
 use crate::snapshot::Snapshot;
-use crate::tell;
+use crate::tell::{self, Taste};
 use crate::view::{Asked, Target, Wanted};
 
 /// What is told of one part.
@@ -26,19 +26,23 @@ impl Telling {
     /// wanted of it, and where there is nothing to tell.
     pub(super) fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, tokens: usize) -> Option<Self> {
         let (view, from) = (&asked.view, asked.from);
-        let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
+        let named = view.limit.is_some()
+            || view.wanted != Wanted::Best
+            || view.order.as_ref().is_some_and(|order| order.asked);
         let elsewhere = view.ranked().is_some() || view.raw || view.window.is_some() || asked.count.is_some();
         if named || elsewhere || from.ordinal > 0 || !from.place.is_start() || snapshot.answer().is_some() {
             return None;
         }
-        let (part, subject) = match &view.target {
-            Target::Node(node) => (usize::from(node.part), &node.subject),
+        let (part, subject, singled_out) = match &view.target {
+            Target::Node(node) => (usize::from(node.part), &node.subject, !node.pointer.is_empty()),
             Target::Everything => {
                 let part = snapshot.main_part()?;
-                (part, snapshot.parts()[part].subject()?)
+                (part, snapshot.parts()[part].subject()?, false)
             }
         };
-        let told = tell::told(subject, cx.counter, tokens);
+        let manner = &cx.policy.manner;
+        let strip = Some(&manner.strip).filter(|_| !singled_out && !view.section);
+        let told = tell::told(subject, cx.counter, tokens, &Taste { first: &manner.summary_fields, strip });
         let json = Value::Object(told.clone()).to_string();
         let cost = cx.counter.count(&json);
         (!told.is_empty() && cost <= tokens).then_some(Self { part, told, tokens: cost, bytes: json.len() })

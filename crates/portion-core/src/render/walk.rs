@@ -217,6 +217,7 @@ impl<'a> Walk<'a> {
             count: most.or(self.asked.count),
             dense: self.dense,
             answers: self.snapshot.answer().is_some(),
+            order: self.asked.view.order.as_ref().filter(|order| usize::from(order.part) == part),
             policy: self.cx.policy,
         }
     }
@@ -448,7 +449,7 @@ static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::
 /// A part below the thresholds of its kind, or a section that fits, whole.
 fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
     let view = spot.view;
-    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || view.order.is_some();
+    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || spot.order.is_some();
     if asked || !spot.is_first() || spot.count.is_some() {
         return None;
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::lines::Text;
 use super::list::List;
 use super::object::Members;
+use super::pointed::list_at;
 use super::shape;
 use super::slice::Slice;
 use crate::scan::{Kind, decoded};
@@ -40,6 +41,11 @@ impl Subject {
             return Self { text, form };
         }
         Self::of_text(text)
+    }
+
+    /// The same with the list at a path, where there is one.
+    pub(crate) fn of_list_at(text: &Slice, path: &str) -> Option<Self> {
+        list_at(text, path).map(|form| Self { text: text.clone(), form })
     }
 
     /// The subject of a value inside JSON that was captured: a string is shown as the text it stands for.

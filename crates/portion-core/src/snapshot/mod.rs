@@ -7,6 +7,7 @@ mod form;
 mod lines;
 mod list;
 mod object;
+mod pointed;
 mod profile;
 mod shape;
 mod slice;
@@ -37,6 +38,7 @@ pub struct Snapshot {
     frame: usize,
     answer: Option<Answered>,
     redacted: Vec<String>,
+    misled: bool,
 }
 
 /// One part of a payload.
@@ -87,14 +89,22 @@ pub struct Twin {
 pub fn capture(payload: Payload) -> Snapshot {
     let mut parts: Vec<Part> = Vec::with_capacity(payload.blocks.len());
     let mut redacted = Vec::new();
+    let items = payload.items.as_deref();
+    let (mut json, mut found) = (false, false);
+    let mut read = |text: Slice| {
+        let subject = items.and_then(|path| Subject::of_list_at(&text, path));
+        found |= subject.is_some();
+        let subject = subject.unwrap_or_else(|| Subject::of_payload(text));
+        json |= subject.is_json();
+        PartBody::Readable(subject)
+    };
     for block in payload.blocks {
         let content = match &payload.redact {
             Some(redact) => hide(redact, block.content, &mut redacted),
             None => block.content,
         };
         let body = match content {
-            Content::Text(text) => PartBody::Readable(Subject::of_payload(Slice::new(text))),
-            Content::Structured(json) => PartBody::Readable(Subject::of_payload(Slice::new(json))),
+            Content::Text(text) | Content::Structured(text) => read(Slice::new(text)),
             Content::Atomic { json, binary } => {
                 PartBody::Atomic { json: Slice::new(json), binary, aside: false }
             }
@@ -109,8 +119,9 @@ pub fn capture(payload: Payload) -> Snapshot {
             twins::gather_items(&mut parts, at);
         }
     }
+    let misled = items.is_some() && json && !found;
     let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted }
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted, misled }
 }
 
 /// A part without what is hidden of it, whose fields are named once each.
@@ -159,6 +170,11 @@ impl Snapshot {
     /// The fields of which something was hidden, as dotted paths.
     pub fn redacted(&self) -> &[String] {
         &self.redacted
+    }
+
+    /// Whether its list was said to be where none is.
+    pub fn is_misled(&self) -> bool {
+        self.misled
     }
 
     /// Wire bytes that pass beside its parts where they are shown in their own places.

@@ -82,6 +82,14 @@ impl Members {
     pub fn get(&self, text: &str, key: &str) -> Option<&Member> {
         self.list.iter().find(|member| is_key(text, member.key, key))
     }
+
+    /// Where the items of the member at hand begin that is an array.
+    pub(super) fn items(&mut self, text: &str, at: usize) -> Option<Offsets> {
+        match self.largest_array.take() {
+            Some((largest, items)) if largest == at => Some(items),
+            _ => items(&mut Reader::resume(text, self.list.get(at)?.value.start as usize)).ok(),
+        }
+    }
 }
 
 /// Whether the key at a span is that name.

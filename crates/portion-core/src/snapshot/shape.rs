@@ -73,12 +73,12 @@ pub(super) fn of_lines(text: &str) -> Option<Form> {
 }
 
 /// A list as it was found, before its items are looked at.
-struct Found {
-    layout: Layout,
-    items: Offsets,
-    span: Span,
-    levels: Vec<Level>,
-    pointer: String,
+pub(super) struct Found {
+    pub layout: Layout,
+    pub items: Offsets,
+    pub span: Span,
+    pub levels: Vec<Level>,
+    pub pointer: String,
 }
 
 impl Found {
@@ -86,7 +86,7 @@ impl Found {
         Self { layout: Layout::Array, items, span, levels: Vec::new(), pointer: String::new() }
     }
 
-    fn into_form(self, text: &str) -> Form {
+    pub(super) fn into_form(self, text: &str) -> Form {
         let Self { layout, items, span, levels, pointer } = self;
         let mut list = List {
             layout,
@@ -96,6 +96,7 @@ impl Found {
             pointer,
             profile: Profile::default(),
             facts: OnceLock::new(),
+            nulls: OnceLock::new(),
         };
         list.profile = Profile::of(text, &list);
         Form::List(Arc::new(list))
@@ -110,11 +111,7 @@ fn of_object(text: &str, root: Members) -> Form {
     loop {
         if let Some((inner, layout)) = table(text, &members).or_else(|| dominant_array(text, &members)) {
             let member = members.list[inner];
-            let items = match members.largest_array.take() {
-                Some((at, items)) if at == inner => Some(items),
-                _ => items(&mut Reader::resume(text, member.value.start as usize)).ok(),
-            };
-            if let Some(items) = items {
+            if let Some(items) = members.items(text, inner) {
                 pointer = format!("{pointer}/{}", step(member.key.of(text)));
                 levels.push(Level { members: members.list, inner });
                 return Found { layout, items, span: member.value, levels, pointer }.into_form(text);
@@ -175,7 +172,7 @@ fn has_identity(text: &str, members: &Members) -> bool {
 }
 
 /// The member that holds the rows of a columnar table.
-fn table(text: &str, members: &Members) -> Option<(usize, Layout)> {
+pub(super) fn table(text: &str, members: &Members) -> Option<(usize, Layout)> {
     if members.len() > Members::AT_HAND {
         return None;
     }

@@ -1,13 +1,15 @@
 //! Items are projected to the fields that tell most: as many as leave room for every item.
 //!
-//! Identities, names and the primary status always stay. Beyond them fields are taken in the order of
-//! their rank while the page has room for them in every item; a field too dear is passed over, not the end.
+//! Identities, names and the primary status always stay, and so does what an operator named, but for lists and objects
+//! that a page has no room for. Beyond them fields are taken in the order of their rank while the page has room for them in every item; a
+//! field too dear is passed over, not the end.
 
 use std::collections::HashMap;
 
 use super::{Case, How, Stage};
-use crate::projection::Fields;
-use crate::snapshot::{Layout, Rank, Rows, leaves};
+use crate::noise::Noise;
+use crate::projection::{Fields, is_within};
+use crate::snapshot::{Field, Layout, Rank, Rows, leaves};
 use crate::tokens::TokenCounter;
 
 pub(super) struct Condense;
@@ -22,15 +24,16 @@ impl Stage for Condense {
             return false;
         }
         let before = how.keep.as_ref().filter(|_| how.condensed);
+        let menu = Menu::of(case, &how.noise);
         // Each further step has less to spend, down to what always stays.
         let spend = match before {
             None => case.tokens,
-            Some(kept) if kept.paths().len() > core_len(case.rows) => {
-                cost_of(kept, case).min(case.tokens) * 2 / 3
+            Some(kept) if kept.paths().len() > menu.always.len() => {
+                menu.cost_of(kept).min(case.tokens) * 2 / 3
             }
             Some(_) => return false,
         };
-        let keep = choose(case, spend);
+        let keep = menu.choose(spend);
         if before.is_some_and(|kept| *kept == keep) {
             return false;
         }
@@ -40,41 +43,70 @@ impl Stage for Condense {
     }
 }
 
-/// The fields that can be had for so many tokens a page.
-fn choose(case: &Case<'_>, tokens: usize) -> Fields {
-    let costs = costs(case);
-    let of = |path: &str| costs.get(path).map_or(0.0, |cost| cost.of(case.items));
-    let ranked = ranked(case.rows);
-    let always = |rank: Rank| rank <= Rank::Status;
-    let around = if case.dense { 2.0 } else { 3.0 };
-    let mut left = tokens as f64 - around * case.items as f64;
-    left -= ranked.iter().filter(|(_, rank)| always(*rank)).map(|(path, _)| of(path)).sum::<f64>();
-    let mut kept = Vec::new();
-    for (path, rank) in ranked {
-        let cost = of(&path);
-        if always(rank) {
-            kept.push(path);
-        } else if rank != Rank::Noise && cost <= left {
-            left -= cost;
-            kept.push(path);
+/// Fields to choose from.
+struct Menu<'a> {
+    case: &'a Case<'a>,
+    /// Those that are no noise, the most telling first.
+    fields: Vec<&'a Field>,
+    /// What each costs.
+    costs: HashMap<String, Cost>,
+    /// Those that stay whatever there is to spend.
+    always: Vec<&'a str>,
+}
+
+/// Tokens up to which a field of an item stays that an operator named, and what a long string is reckoned at, for it can
+/// be shortened.
+const ELIDED: f64 = 80.0;
+
+impl<'a> Menu<'a> {
+    fn of(case: &'a Case<'a>, noise: &Noise) -> Self {
+        let fields = case.rows.list.profile.fields.iter().filter(|field| !noise.takes(&field.path)).collect();
+        let mut menu = Self { case, fields, costs: costs(case), always: Vec::new() };
+        let core = menu.fields.iter().filter(|field| field.rank <= Rank::Status);
+        let mut always: Vec<&str> = core.map(|field| field.path.as_str()).collect();
+        let mut left = menu.room(case.tokens) - always.iter().map(|path| menu.cost(path)).sum::<f64>();
+        for name in case.first {
+            for field in menu.fields.iter().filter(|field| is_within(&field.path, name)) {
+                let short = ELIDED * case.items as f64;
+                let most = if field.rank == Rank::Long { short } else { f64::MAX };
+                let cost = menu.cost(&field.path).min(most);
+                if (cost <= short || cost <= left) && !always.contains(&field.path.as_str()) {
+                    left -= cost;
+                    always.push(&field.path);
+                }
+            }
         }
+        menu.always = always;
+        menu
     }
-    kept.into_iter().collect()
-}
 
-fn cost_of(kept: &Fields, case: &Case<'_>) -> usize {
-    let costs = costs(case);
-    kept.paths().iter().filter_map(|path| costs.get(path)).map(|cost| cost.of(case.items)).sum::<f64>()
-        as usize
-}
+    /// The fields that can be had for so many tokens a page.
+    fn choose(&self, tokens: usize) -> Fields {
+        let mut left = self.room(tokens) - self.always.iter().map(|path| self.cost(path)).sum::<f64>();
+        let mut kept: Vec<String> = self.always.iter().map(|path| (*path).to_owned()).collect();
+        for field in self.fields.iter().filter(|field| !self.always.contains(&field.path.as_str())) {
+            let cost = self.cost(&field.path);
+            if field.rank != Rank::Noise && cost <= left {
+                left -= cost;
+                kept.push(field.path.clone());
+            }
+        }
+        kept.into_iter().collect()
+    }
 
-/// The fields in the order in which they are taken.
-fn ranked(rows: Rows<'_>) -> Vec<(String, Rank)> {
-    rows.list.profile.fields.iter().map(|field| (field.path.clone(), field.rank)).collect()
-}
+    fn cost_of(&self, kept: &Fields) -> usize {
+        kept.paths().iter().map(|path| self.cost(path)).sum::<f64>() as usize
+    }
 
-fn core_len(rows: Rows<'_>) -> usize {
-    ranked(rows).iter().filter(|(_, rank)| *rank <= Rank::Status).count()
+    /// What is left of so many tokens for the fields of all items.
+    fn room(&self, tokens: usize) -> f64 {
+        let around = if self.case.dense { 2.0 } else { 3.0 };
+        tokens as f64 - around * self.case.items as f64
+    }
+
+    fn cost(&self, path: &str) -> f64 {
+        self.costs.get(path).map_or(0.0, |cost| cost.of(self.case.items))
+    }
 }
 
 fn columns(rows: Rows<'_>) -> Option<&[String]> {

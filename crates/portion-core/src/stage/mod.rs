@@ -10,6 +10,7 @@ mod minify;
 
 pub(crate) use elide::elide;
 
+use crate::noise::Noise;
 use crate::projection::Fields;
 use crate::snapshot::Rows;
 use crate::tokens::TokenCounter;
@@ -34,6 +35,8 @@ pub(crate) struct How {
     pub dense: bool,
     /// Without white space between tokens.
     pub minified: bool,
+    /// Without these fields, which are never shown.
+    pub noise: Noise,
     /// With these fields only.
     pub keep: Option<Fields>,
     /// Whether `keep` was chosen here, rather than asked for.
@@ -51,6 +54,8 @@ pub(crate) struct How {
 pub(crate) struct Case<'a> {
     /// The list.
     pub rows: Rows<'a>,
+    /// The fields that an operator wants before all others, dotted paths.
+    pub first: &'a [String],
     /// Items asked for.
     pub items: usize,
     /// Tokens the items may cost together.

@@ -8,6 +8,8 @@ use super::order;
 use super::shape::KEY;
 use super::value::{Told, told};
 use super::walk::gather;
+use crate::noise::Noise;
+use crate::projection::is_within;
 use crate::scan::decoded;
 use crate::snapshot::{Item, Layout, List, Rank, cells, leaves, salience};
 use crate::tokens::TokenCounter;
@@ -48,7 +50,22 @@ impl Facts {
 
     /// As much of it as fits so many tokens, the most useful first: field → what is told of it.
     pub fn told(&self, counter: &dyn TokenCounter, tokens: usize) -> Map<String, Value> {
-        fitted(&self.lines, counter, tokens, 0..self.lines.len())
+        self.told_of(counter, tokens, &[], &Noise::default())
+    }
+
+    /// The same, those fields before all others, noise aside.
+    pub(crate) fn told_of(
+        &self,
+        counter: &dyn TokenCounter,
+        tokens: usize,
+        first: &[String],
+        noise: &Noise,
+    ) -> Map<String, Value> {
+        let mut order: Vec<usize> =
+            (0..self.lines.len()).filter(|at| !noise.takes(&self.lines[*at].0)).collect();
+        let wanted = |at: &usize| first.iter().position(|name| is_within(&self.lines[*at].0, name));
+        order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
+        fitted(&self.lines, counter, tokens, order.into_iter())
     }
 
     /// Heap bytes held.

@@ -20,18 +20,37 @@ mod walk;
 
 use serde_json::{Map, Value};
 
+use crate::noise::Noise;
+use crate::policy::Strip;
 use crate::snapshot::{Form, Subject};
 use crate::tokens::TokenCounter;
 
 pub use list::Facts;
 pub use object::outline;
 
+/// What an operator says of the fields of a payload.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Taste<'a> {
+    /// Those that are told of before all others, dotted paths.
+    pub first: &'a [String],
+    /// Those that are not told of.
+    pub strip: Option<&'a Strip>,
+}
+
 /// What is worth telling of a subject within so many tokens, the most useful first.
-pub fn told(subject: &Subject, counter: &dyn TokenCounter, tokens: usize) -> Map<String, Value> {
+pub(crate) fn told(
+    subject: &Subject,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    taste: &Taste<'_>,
+) -> Map<String, Value> {
     let text = &subject.text;
     match &subject.form {
-        Form::List(list) => list.facts(text).told(counter, tokens),
-        Form::Object(members) => outline(text, members, counter, tokens),
+        Form::List(list) => {
+            let noise = taste.strip.map(|strip| Noise::of_list(strip, text, list)).unwrap_or_default();
+            list.facts(text).told_of(counter, tokens, taste.first, &noise)
+        }
+        Form::Object(members) => object::told(text, members, counter, tokens, taste),
         Form::Text(index) => text::told(text, index, counter, tokens),
     }
 }

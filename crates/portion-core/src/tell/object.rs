@@ -2,9 +2,12 @@
 
 use serde_json::{Map, Value};
 
+use super::Taste;
 use super::fit::fitted;
+use crate::policy::Strip;
+use crate::projection::is_within;
 use crate::scan::{Kind, Reader, decoded};
-use crate::snapshot::Members;
+use crate::snapshot::{Member, Members};
 use crate::tokens::{TokenCounter, approximate};
 
 /// Members that are told of at each level, the largest.
@@ -22,18 +25,33 @@ pub fn outline(
     counter: &dyn TokenCounter,
     tokens: usize,
 ) -> Map<String, Value> {
+    told(text, members, counter, tokens, &Taste::default())
+}
+
+/// The same, as an operator wants it.
+pub(super) fn told(
+    text: &str,
+    members: &Members,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    taste: &Taste<'_>,
+) -> Map<String, Value> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
-    for part in parts(text, members, "", counter) {
+    let parts = |members: &Members, prefix: &str| parts(text, members, prefix, counter, taste.strip);
+    for part in parts(members, "") {
         let inner = part.members.as_ref().filter(|_| part.dominant);
-        let inner: Vec<Part> = inner.map(|inner| parts(text, inner, &part.path, counter)).unwrap_or_default();
+        let inner: Vec<Part> = inner.map(|inner| parts(inner, &part.path)).unwrap_or_default();
         upper.push(lines.len());
         lines.push((part.path, part.words));
         lower.extend((lines.len()..).take(inner.len()));
         lines.extend(inner.into_iter().map(|part| (part.path, part.words)));
     }
-    // The upper level is paid for first.
-    fitted(&lines, counter, tokens, upper.into_iter().chain(lower))
+    // What is wanted is paid for first, then the upper level.
+    let wanted = |at: &usize| taste.first.iter().position(|name| is_within(&lines[*at].0, name));
+    let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
+    order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
+    fitted(&lines, counter, tokens, order.into_iter())
 }
 
 /// A member that is told of.
@@ -45,8 +63,19 @@ struct Part {
 }
 
 /// The larger members of an object, the largest first.
-fn parts(text: &str, members: &Members, prefix: &str, counter: &dyn TokenCounter) -> Vec<Part> {
+fn parts(
+    text: &str,
+    members: &Members,
+    prefix: &str,
+    counter: &dyn TokenCounter,
+    strip: Option<&Strip>,
+) -> Vec<Part> {
+    let path = |member: &Member| {
+        let name = decoded(member.key.of(text));
+        if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
+    };
     let mut largest: Vec<_> = members.list.iter().filter(|member| member.value.len() >= WORTH).collect();
+    largest.retain(|member| strip.is_none_or(|strip| !strip.takes(&path(member))));
     largest.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
     let told = largest.into_iter().take(MEMBERS).map(|member| {
         let value = member.value.of(text);
@@ -60,9 +89,8 @@ fn parts(text: &str, members: &Members, prefix: &str, counter: &dyn TokenCounter
             Kind::Array => array(&mut reader),
             _ => format!("string of {} characters", decoded(value).chars().count()),
         };
-        let name = decoded(member.key.of(text));
         Part {
-            path: if prefix.is_empty() { name } else { format!("{prefix}.{name}") },
+            path: path(member),
             words: format!("{what}, {} tokens", approximate(counter, value)),
             members: inside,
             dominant: member.value.len() * 100 >= members.span.len() * DOMINANT,

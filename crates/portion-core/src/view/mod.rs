@@ -21,7 +21,7 @@ pub use rank::rank;
 pub use request::{CONTROLS, Request};
 pub use resolve::{Asked, resolve};
 pub(crate) use resolve::{list_field_names, wanted};
-pub(crate) use section::{core, sections};
+pub(crate) use section::{Made, Of, core, made, sections};
 
 use crate::cursor::ViewId;
 use crate::projection::Fields;
@@ -65,6 +65,8 @@ pub(crate) struct Node {
     pub source: Slice,
     /// Set on the base64 of a block, which is always shown as its bytes: their MIME type.
     pub base64: Option<String>,
+    /// Set where the subject is not the value but some fields of it: which.
+    pub fields: Option<Fields>,
     /// What it holds beyond what the snapshot holds already, in bytes.
     pub own_bytes: usize,
 }
@@ -86,10 +88,21 @@ pub(crate) enum Wanted {
 pub(crate) struct Order {
     /// As asked for, in canonical spelling.
     pub spec: String,
+    /// The index of the part that the list is.
+    pub part: u16,
+    /// Whether a caller asked for it.
+    pub asked: bool,
     /// Indices of items.
     pub ranks: Arc<[u32]>,
     /// Set where records are ranked, and shown whole: how many of them are shown before others may be.
     pub ranked: Option<u32>,
+}
+
+impl Order {
+    /// As it is told of: at most some 60 characters.
+    pub(crate) fn told(&self) -> &str {
+        &self.spec[..self.spec.floor_char_boundary(60)]
+    }
 }
 
 /// A stretch of a text.
@@ -155,6 +168,11 @@ impl View {
         self.limit.is_some() || self.wanted == Wanted::All || self.window.is_some_and(|window| window.lines)
     }
 
+    /// Whether it looks at a section that an operator made.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(&self.target, Target::Node(node) if node.fields.is_some())
+    }
+
     /// How many records are shown before others may be, where they are ranked.
     pub(crate) fn ranked(&self) -> Option<u32> {
         self.order.as_ref().and_then(|order| order.ranked)
@@ -171,7 +189,7 @@ impl View {
     fn canonical(&self) -> String {
         let target = match &self.target {
             Target::Everything => None,
-            Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json())),
+            Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json(), &node.fields)),
         };
         let sort = self.order.as_ref().map(|order| &order.spec);
         format!(

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::{Order, ViewError};
+use super::{Order, Target, View, ViewError};
 use crate::nearest::nearest;
 use crate::path::value_at;
 use crate::scan::{Kind, Reader, decoded};
-use crate::snapshot::{Form, Item, Layout, List, Subject};
+use crate::snapshot::{Form, Item, Layout, List, Snapshot, Subject};
 use crate::span::Span;
 
 /// What an item is sorted by.
@@ -18,7 +18,7 @@ enum Key {
 
 /// The order of a list's items that `spec` asks for: a field, `desc` after it for the largest first.
 /// Numbers come before text, items without the field last; equals keep their order.
-pub(super) fn order(subject: &Subject, spec: &str) -> Result<Order, ViewError> {
+pub(super) fn order(part: u16, subject: &Subject, spec: &str) -> Result<Order, ViewError> {
     let fail = |why: String| ViewError::Sort { given: spec.to_owned(), why };
     let Form::List(list) = &subject.form else {
         return Err(fail("only lists can be sorted".into()));
@@ -41,7 +41,24 @@ pub(super) fn order(subject: &Subject, spec: &str) -> Result<Order, ViewError> {
     keys.sort_by(|(a, _), (b, _)| compare(a, b, descending));
     let ranks = keys.into_iter().map(|(_, index)| index).collect();
     let spec = format!("{field} {}", if descending { "desc" } else { "asc" });
-    Ok(Order { spec, ranks, ranked: None })
+    Ok(Order { spec, part, asked: true, ranks, ranked: None })
+}
+
+/// The order that an operator wants of a list which nobody asked to be in any; `None` where it has no such field.
+///
+/// Of several parts it is the main one, where that is a list.
+pub(super) fn usual(snapshot: &Snapshot, view: &View, spec: &str) -> Option<Order> {
+    let (part, subject) = match &view.target {
+        Target::Node(node) => (node.part, &node.subject),
+        Target::Everything => {
+            let part = snapshot.main_part()?;
+            (part as u16, snapshot.parts().get(part)?.subject()?)
+        }
+    };
+    let free = view.order.is_none() && view.window.is_none() && !view.raw && snapshot.answer().is_none();
+    let is_list = matches!(subject.form, Form::List(_));
+    let order = if free && is_list { order(part, subject, spec).ok() } else { None };
+    order.map(|order| Order { asked: false, ..order })
 }
 
 /// What a `sort` says.

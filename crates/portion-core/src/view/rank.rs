@@ -1,8 +1,9 @@
-//! The order of what retrieval brings: the best scores first, and of those too many the ones that are chosen.
+//! The order that nobody asked for: the one that an operator wants, or that of what retrieval brings, the best scores
+//! first, and of those too many the ones that are chosen.
 
 use std::sync::Arc;
 
-use super::{Asked, Order, View};
+use super::{Asked, Order, View, order};
 use crate::path::value_at;
 use crate::policy::{Fill, Policy, Strategy};
 use crate::ranked::{Scores, descending, select, worth};
@@ -14,13 +15,19 @@ use crate::tokens::TokenCounter;
 /// Records that are weighed, the best first: no reply holds more of them.
 const WEIGHED: usize = 1_000;
 
-/// What was asked for, its records in the order of their scores where they are ranked by the policy's strategy and nothing
-/// else was asked than how much the reply may cost.
+/// What was asked for, its records in the order of the policy's manner where it has one and the caller has none.
+///
+/// Else they are in the order of their scores where they are ranked by the policy's strategy and nothing else was asked than
+/// how much the reply may cost.
 ///
 /// Those that are chosen by the policy's [`Fill`] come first, then the others, so that a walk shows every record once. The
 /// name of the view tells what the choice depends on.
 #[must_use]
 pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn TokenCounter) -> Asked {
+    let usual = policy.manner.sort.as_ref().filter(|_| !asked.goes_on);
+    if let Some(order) = usual.and_then(|spec| order::usual(snapshot, &asked.view, spec)) {
+        return Asked { view: View { order: Some(order), ..asked.view }.named(), ..asked };
+    }
     let Some(order) = order(snapshot, &asked, policy, counter) else { return asked };
     // What is small passes as it came, unless an operator wants it in order.
     let plain = asked.plain && policy.strategy != Strategy::Ranked;
@@ -29,8 +36,8 @@ pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn To
 
 fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn TokenCounter) -> Option<Order> {
     // Beside other parts a list has its place among them.
-    let mut own = snapshot.parts().iter().filter(|part| part.twin.is_none());
-    let (part, None) = (own.next()?, own.next()) else { return None };
+    let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.twin.is_none());
+    let ((at, part), None) = (own.next()?, own.next()) else { return None };
     let subject = part.subject().filter(|_| asked.bare)?;
     let Form::List(list) = &subject.form else { return None };
     let text: &str = &subject.text;
@@ -66,5 +73,5 @@ fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn Toke
         spec = format!("{spec} {} {budget} {}", policy.fill.name(), counter.name());
     }
     let ranks = ranks.into_iter().map(|at| at as u32).collect();
-    Some(Order { spec, ranks, ranked: Some(chosen.unwrap_or(u32::MAX)) })
+    Some(Order { spec, part: at as u16, asked: false, ranks, ranked: Some(chosen.unwrap_or(u32::MAX)) })
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::section::{self, SectionPlace};
-use super::target::{at_path, no_path, node, whole_part};
+use super::section::{self, Of, SectionPlace};
+use super::target::{self, at_path, no_path, node, whole_part};
 use super::{Node, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
 use crate::nearest::nearest;
@@ -28,13 +28,16 @@ pub struct Asked {
     pub(crate) plain: bool,
     /// The same, but for how much the reply may cost.
     pub(crate) bare: bool,
+    /// Whether it goes on where an earlier reply was: then its order is settled.
+    pub(crate) goes_on: bool,
 }
 
 impl Asked {
     /// What a plain call asks for: the payload, as best fits.
     pub fn plain(policy: &Policy) -> Self {
         let (view, from) = (View::root(), Position::default());
-        Self { view, from, tokens: policy.reply_target, count: None, plain: true, bare: true }
+        let tokens = policy.reply_target;
+        Self { view, from, tokens, count: None, plain: true, bare: true, goes_on: false }
     }
 }
 
@@ -70,7 +73,7 @@ pub fn resolve(
         from = start(&view);
     }
     if let Some(name) = &request.section {
-        view = at_section(snapshot, &view, name, request.limit)?;
+        view = at_section(snapshot, &view, name, request.limit, policy)?;
         from = start(&view);
     }
     if request.raw {
@@ -85,7 +88,7 @@ pub fn resolve(
     }
     if let Some(spec) = &request.sort {
         let node = focus(snapshot, &view)?;
-        view.order = Some(order::order(&node.subject, spec)?);
+        view.order = Some(order::order(node.part, &node.subject, spec)?);
         view.target = Target::Node(node);
         from = start(&view);
     }
@@ -122,7 +125,8 @@ pub fn resolve(
         None => policy.reply_target,
     };
     let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
-    Ok(Asked { view, from, tokens, count, plain: false, bare: base.is_none() && unasked })
+    let goes_on = base.is_some_and(|(_, at)| at == from && !at.place.is_start());
+    Ok(Asked { view, from, tokens, count, plain: false, bare: base.is_none() && unasked, goes_on })
 }
 
 /// The beginning of a view.
@@ -144,10 +148,34 @@ fn focus(snapshot: &Snapshot, view: &View) -> Result<Arc<Node>, ViewError> {
     Ok(Arc::new(whole_part(snapshot, part).ok_or(ViewError::FieldNone("that part holds no text"))?))
 }
 
-fn at_section(snapshot: &Snapshot, view: &View, name: &str, limit: Option<u32>) -> Result<View, ViewError> {
-    let focus = focus(snapshot, view)?;
-    let section = section::find(&focus.subject, name)?;
+fn at_section(
+    snapshot: &Snapshot,
+    view: &View,
+    name: &str,
+    limit: Option<u32>,
+    policy: &Policy,
+) -> Result<View, ViewError> {
+    let shown = focus(snapshot, view)?;
+    // Beside a section of some fields are those of the value that it is of.
+    let focus = match target::whole_of(snapshot, &shown) {
+        Target::Node(whole) if shown.fields.is_some() => whole,
+        _ => Arc::clone(&shown),
+    };
+    let inside =
+        |error| if shown.fields.is_some() { section::find(&shown.subject, name, &[]) } else { Err(error) };
+    let section = section::find(&focus.subject, name, &policy.manner.sections).or_else(inside)?;
     Ok(match section.place {
+        SectionPlace::Made(made) => match &made.of {
+            Of::Items => {
+                let wanted = Wanted::Some(made.fields);
+                View { target: Target::Node(focus), wanted, limit, ..View::default() }
+            }
+            Of::Object(pointer) => {
+                let value = follow(&focus.subject, pointer).map_err(|astray| no_path(pointer, astray))?.value;
+                let target = Target::Node(Arc::new(target::made(&focus, &made, pointer, value)));
+                View { target, limit, section: true, ..View::default() }
+            }
+        },
         SectionPlace::Value(pointer) => {
             let reached = follow(&focus.subject, &pointer).map_err(|astray| no_path(&pointer, astray))?;
             // Only JSON has sections that are values, and it shares the part's bytes.
@@ -171,7 +199,7 @@ fn at_lines(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View,
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
         let (part, pointer) = (node.part, node.pointer.clone());
         let source = node.source.clone();
-        node = Arc::new(Node { part, pointer, subject, source, base64: None, own_bytes });
+        node = Arc::new(Node { part, pointer, subject, source, base64: None, fields: None, own_bytes });
     }
     let Form::Text(text) = &node.subject.form else {
         return Err(ViewError::Range("line ranges are for text".into()));
@@ -267,23 +295,29 @@ pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wa
 
 /// Whether any record of a subject has a field.
 fn knows(subject: &Subject, name: &str) -> bool {
+    // What the key of a map is called where it stands beside the fields: in questions.
+    let is_map = matches!(&subject.form, Form::List(list) if list.layout == Layout::Map);
+    is_map && name == "_key" || has_any(subject, &std::iter::once(name.to_owned()).collect())
+}
+
+/// Whether a record is an object that has any of those fields.
+pub(super) fn has(record: &str, fields: &Fields) -> bool {
+    let mut out = String::new();
+    fields.project(record, &mut out, &mut LeftOut::new());
+    out.len() > 2 && record.trim_start().starts_with('{')
+}
+
+/// Whether any record of a subject has any of those fields.
+pub(super) fn has_any(subject: &Subject, fields: &Fields) -> bool {
     let text: &str = &subject.text;
-    let one: Fields = std::iter::once(name.to_owned()).collect();
-    let has = |record: &str| {
-        let mut out = String::new();
-        one.project(record, &mut out, &mut LeftOut::new());
-        out.len() > 2 && record.trim_start().starts_with('{')
-    };
     match &subject.form {
-        Form::Object(_) => has(text),
+        Form::Object(_) => has(text, fields),
         Form::Text(_) => false,
         Form::List(list) => match &list.layout {
-            Layout::Table { columns, .. } => columns.iter().any(|column| column == name),
-            // What the key of a map is called where it stands beside the fields: in questions.
-            Layout::Map if name == "_key" => true,
+            Layout::Table { columns, .. } => columns.iter().any(|column| fields.wants(column)),
             _ => {
-                list.profile.fields.iter().any(|field| field.path == name)
-                    || list.iter_from(text, 0).any(|item| has(item.value.of(text)))
+                list.profile.fields.iter().any(|field| fields.wants(&field.path))
+                    || list.iter_from(text, 0).any(|item| has(item.value.of(text), fields))
             }
         },
     }

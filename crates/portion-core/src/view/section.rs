@@ -1,9 +1,12 @@
-//! Named sections: of an object its larger members, of a document its headings.
+//! Named sections: of an object those that an operator made and its larger members, of a document its headings.
 
 use super::ViewError;
+use super::resolve::{has, has_any};
 use crate::chunk::outline::headings;
 use crate::nearest::nearest;
 use crate::pointer::step;
+use crate::policy;
+use crate::projection::{Fields, LeftOut, is_within, pointer_to_dotted};
 use crate::scan::{Kind, Reader, decoded};
 use crate::snapshot::{Form, Member, Members, Subject};
 use crate::span::Span;
@@ -28,6 +31,8 @@ pub(crate) enum SectionPlace {
     Value(String),
     /// A heading and what is under it.
     Text,
+    /// Some fields.
+    Made(Made),
 }
 
 /// The sections of a subject, in order.
@@ -90,9 +95,80 @@ pub(crate) fn core(text: &str, members: &Members) -> (String, Members) {
     (pointer, core)
 }
 
+impl Section {
+    /// Whether it is but a part of one that an operator made, or bears its name.
+    pub(crate) fn is_in(&self, made: &Made) -> bool {
+        let (SectionPlace::Value(pointer), Of::Object(within)) = (&self.place, &made.of) else {
+            return false;
+        };
+        let path = pointer.strip_prefix(within.as_str()).map(pointer_to_dotted);
+        self.name == made.name
+            || path.is_some_and(|path| made.fields.paths().iter().any(|field| is_within(&path, field)))
+    }
+}
+
+/// A section that an operator made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// What it is asked for by.
+    pub name: String,
+    /// What is in it.
+    pub fields: Fields,
+    /// Of what.
+    pub of: Of,
+}
+
+/// What the fields of a section are fields of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// An object in the subject, by JSON Pointer.
+    Object(String),
+    /// Each item of a list.
+    Items,
+}
+
+impl Made {
+    /// What is shown of an object in which they are, and of which that is the text.
+    pub(crate) fn of_object(&self, text: &str) -> String {
+        let mut written = String::new();
+        self.fields.project(text, &mut written, &mut LeftOut::new());
+        written
+    }
+}
+
+/// The sections that an operator made of which a subject has any field, in order.
+///
+/// They are of what an object is about, else of the object as a whole, whatever list is in it, else of each item of a
+/// list.
+pub(crate) fn made(subject: &Subject, given: &[policy::Section]) -> Vec<Made> {
+    let text: &str = &subject.text;
+    let inside = match &subject.form {
+        Form::Object(members) if !given.is_empty() => Some(core(text, members)),
+        _ => None,
+    };
+    let made = |section: &policy::Section| {
+        let fields: Fields = section.fields.iter().map(|field| pointer_to_dotted(field)).collect();
+        let core = inside.as_ref().filter(|(_, core)| has(core.span.of(text), &fields));
+        let of = match core {
+            Some((pointer, _)) => Of::Object(pointer.clone()),
+            None if has(text, &fields) => Of::Object(String::new()),
+            None if has_any(subject, &fields) => Of::Items,
+            None => return None,
+        };
+        Some(Made { name: section.name.clone(), fields, of })
+    };
+    given.iter().filter_map(made).collect()
+}
+
 /// The section of that name: as written, else ignoring case, else the only one that begins so.
-pub(super) fn find(subject: &Subject, name: &str) -> Result<Section, ViewError> {
-    let all = sections(subject);
+pub(super) fn find(subject: &Subject, name: &str, given: &[policy::Section]) -> Result<Section, ViewError> {
+    let made = made(subject, given).into_iter().map(|made| Section {
+        name: made.name.clone(),
+        place: SectionPlace::Made(made),
+        span: Span::default(),
+        kind: None,
+    });
+    let all: Vec<Section> = made.chain(sections(subject)).collect();
     let wanted = name.trim().trim_start_matches('#').trim().to_lowercase();
     let lower = |section: &&Section| section.name.trim().to_lowercase();
     let exact = all.iter().find(|section| section.name == name);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::section::Made;
 use super::{Node, Target, View, ViewError};
 use crate::path::{Astray, Reached, follow};
 use crate::scan::decoded;
@@ -57,6 +58,7 @@ pub(super) fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span)
         subject,
         source,
         base64: None,
+        fields: None,
         own_bytes,
     }))
 }
@@ -65,7 +67,30 @@ pub(super) fn node(snapshot: &Snapshot, part: usize, pointer: &str, value: Span)
 pub(super) fn whole_part(snapshot: &Snapshot, part: usize) -> Option<Node> {
     let subject = snapshot.parts().get(part)?.subject()?.clone();
     let source = subject.text.clone();
-    Some(Node { part: part as u16, pointer: String::new(), subject, source, base64: None, own_bytes: 0 })
+    Some(Node {
+        part: part as u16,
+        pointer: String::new(),
+        subject,
+        source,
+        base64: None,
+        fields: None,
+        own_bytes: 0,
+    })
+}
+
+/// A section of a node that an operator made of an object in it.
+pub(super) fn made(of: &Node, made: &Made, pointer: &str, object: Span) -> Node {
+    let subject = Subject::of_payload(Slice::new(made.of_object(object.of(&of.subject.text))));
+    let (part, pointer, own_bytes) = (of.part, format!("{}{pointer}", of.pointer), subject.heap_bytes());
+    let (source, fields) = (of.source.part(object), Some(made.fields.clone()));
+    Node { part, pointer, subject, source, base64: None, fields, own_bytes }
+}
+
+/// The value that a node is, or is some fields of.
+pub(super) fn whole_of(snapshot: &Snapshot, of: &Node) -> Target {
+    let whole = snapshot.parts().get(usize::from(of.part)).and_then(|part| part.subject());
+    let start = of.source.start().saturating_sub(whole.map_or(0, |whole| whole.text.start()));
+    node(snapshot, usize::from(of.part), &of.pointer, Span::new(start, start + of.source.len()))
 }
 
 /// A value inside a block that is not text. What is the base64 of its bytes is taken out of its quotes and escapes.
@@ -80,7 +105,7 @@ fn at_block(part: &Part, index: usize, rest: &str) -> Result<Target, Astray> {
         None => (Subject::of_value(&source), source, None),
     };
     let (part, own_bytes) = (index as u16, source.len());
-    Ok(Target::Node(Arc::new(Node { part, pointer, subject, source, base64, own_bytes })))
+    Ok(Target::Node(Arc::new(Node { part, pointer, subject, source, base64, fields: None, own_bytes })))
 }
 
 /// A JSON string out of its quotes and escapes; of one without escapes, no copy is made.

@@ -9,14 +9,14 @@ use std::path::Path;
 
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Policy, Rows};
+use portion_core::policy::{Manner, Policy, Rows, Section};
 use portion_core::render::{Body, Context, Portion, follow};
 use portion_core::render::{First, first};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::tokens::Tokenizer;
-use portion_core::view::{Asked, Request, resolve};
+use portion_core::view::{Asked, Request, rank, resolve};
 
-use material::{booking, bookings, log, paper};
+use material::{booking, bookings, log, paper, rental, results};
 
 /// Compares the first reply to a call, and the next one, with the file of that name.
 fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
@@ -26,7 +26,8 @@ fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
 fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)], policy: &Policy) {
     let block = |(address, content): &(&str, Content)| Block::new(*address, content.clone());
     let blocks = parts.iter().map(block).collect();
-    let snapshot = capture(Payload { blocks, ..Payload::default() });
+    let items = policy.manner.items.clone();
+    let snapshot = capture(Payload { blocks, items, ..Payload::default() });
     let mut request = Request::default();
     let mut told = String::from("call");
     for (control, json) in controls {
@@ -35,6 +36,7 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
     }
     told.push('\n');
     let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
+    let asked = rank(&snapshot, asked, policy, Tokenizer::Chars4.counter());
     match render(&snapshot, &asked, policy, first) {
         First::Untouched => told.push_str("untouched\n"),
         First::Portion(portion) => {
@@ -176,6 +178,41 @@ fn summary() {
 #[test]
 fn section() {
     check("section", &[(TEXT, text(booking()))], &[("section", "\"financials\"")]);
+}
+
+/// What is said of rentals: what tells most of one, and by which names the rest can be had.
+fn of_rentals() -> Policy {
+    let strings = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
+    let section = |name: &str, fields: &[&str]| Section { name: name.to_owned(), fields: strings(fields) };
+    let manner = Manner {
+        summary_fields: strings(&["internalCode", "maxGuests", "fees.name"]).into(),
+        sections: [
+            section("financial", &["price", "cleaningFee", "deposit", "fees"]),
+            section("days", &["calendar"]),
+        ]
+        .into(),
+        ..Manner::default()
+    };
+    Policy { manner, ..Policy::default() }
+}
+
+#[test]
+fn rental_summary() {
+    check_under("rental_summary", &[(TEXT, text(rental()))], &[], &of_rentals());
+}
+
+#[test]
+fn rental_section() {
+    let controls = [("section", "\"financial\"")];
+    check_under("rental_section", &[(TEXT, text(rental()))], &controls, &of_rentals());
+}
+
+#[test]
+fn results_in_order() {
+    let manner =
+        Manner { items: Some("data.results".into()), sort: Some("created desc".into()), ..Manner::default() };
+    let policy = Policy { manner, ..Policy::default() };
+    check_under("results_in_order", &[(TEXT, text(results(80)))], &[], &policy);
 }
 
 #[test]

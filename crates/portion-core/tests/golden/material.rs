@@ -47,6 +47,47 @@ pub(crate) fn booking() -> String {
     )
 }
 
+/// A property for rent, as an API of rentals tells of it, of more than 2,000 tokens.
+pub(crate) fn rental() -> String {
+    let list = |make: &dyn Fn(usize) -> String, count| (0..count).map(make).collect::<Vec<_>>().join(",");
+    let fee = |i: usize| format!("{{\"name\":\"Fee {i}\",\"amount\":{}.50,\"taxable\":true}}", i * 5);
+    let day = |i: usize| format!("{{\"date\":\"2024-06-{:02}\",\"price\":{}}}", i % 30 + 1, 100 + i);
+    let amenity = |i: usize| format!("{{\"id\":{i},\"label\":\"Amenity {i}\"}}");
+    format!(
+        "{{\"status\":\"success\",\"result\":{{\"id\":40160,\"name\":\"Lake House\",\"internalCode\":\"LH-1\",\
+         \"description\":\"{}\",\"city\":\"Annecy\",\"maxGuests\":6,\"licence\":null,\
+         \"price\":140.00,\"cleaningFee\":60.00,\"deposit\":null,\"fees\":[{}],\
+         \"calendar\":[{}],\"amenities\":[{}],\
+         \"_links\":{{\"self\":{{\"href\":\"/v1/listings/40160\"}},\"calendar\":{{\"href\":\"/v1/listings/40160/calendar\"}}}},\
+         \"debug\":{{\"queryMs\":[{}],\"shard\":\"eu-3\"}}}}}}",
+        "A house by the lake with a garden. ".repeat(60).trim_end(),
+        list(&fee, 20),
+        list(&day, 90),
+        list(&amenity, 20),
+        list(&|i| (i * 7).to_string(), 60),
+    )
+}
+
+/// Results of a search, with a larger list of something else beside them.
+pub(crate) fn results(count: usize) -> String {
+    let result = |i: usize| {
+        format!(
+            "{{\"_links\":{{\"self\":{{\"href\":\"/v1/orders/{i}\"}}}},\"id\":{i},\"name\":\"Order {i}\",\"created\":\"2024-05-{:02}\",\
+             \"parent\":null,\"total\":{}.50,\"trace\":{{\"span\":\"{:016x}\",\"sampled\":false}}}}",
+            i * 7 % 28 + 1,
+            i * 3,
+            i * 99_991,
+        )
+    };
+    let suggestion = |i: usize| format!("{{\"word\":\"{}\",\"n\":{i}}}", "suggestion ".repeat(30));
+    let list = |make: &dyn Fn(usize) -> String, count| (0..count).map(make).collect::<Vec<_>>().join(",");
+    format!(
+        "{{\"debug\":{{\"took\":12}},\"count\":{count},\"data\":{{\"results\":[{}]}},\"suggestions\":[{}]}}",
+        list(&result, count),
+        list(&suggestion, 40),
+    )
+}
+
 /// A log, a stack trace now and then.
 pub(crate) fn log(lines: usize) -> String {
     let mut out = String::new();

@@ -79,6 +79,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
         frame: framed * 10,
         answer: None,
         redact: None,
+        items: None,
     }
 }
 

@@ -66,7 +66,8 @@ pub(crate) struct Reply {
 }
 
 impl Session {
-    pub(crate) fn new(payload: Payload, policy: Policy, counter: &'static dyn TokenCounter) -> Self {
+    pub(crate) fn new(mut payload: Payload, policy: Policy, counter: &'static dyn TokenCounter) -> Self {
+        payload.items.clone_from(&policy.manner.items);
         Self {
             snapshot: capture(payload),
             policy,
@@ -99,6 +100,7 @@ impl Session {
     /// A call with a cursor: a place in a view.
     pub(crate) fn read(&self, view: &View, from: Position, request: &Request) -> Result<Reply, ViewError> {
         let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
+        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
         let portion = self.render(&asked, render::follow);
         self.reads.set(self.reads.get() + 1);
         if self.reads.get() <= AGAIN {
@@ -221,7 +223,7 @@ impl Session {
         *self.views.borrow_mut().entry(view.id()).or_insert_with(|| {
             let said = format!("{view:?}");
             Told {
-                narrow: is_narrow(&said),
+                narrow: is_narrow(&said) || said.contains("section: true"),
                 asked_so: said.contains("wanted: Some") || !said.contains("order: None"),
             }
         })
@@ -344,6 +346,7 @@ impl Reply {
             || past_end
             || ["condensed", "elided", "omitted", "partsNotShown", "detailsAvailable", "store_unavailable"]
                 .into_iter()
+                .chain(["stripped", "nullOnly"])
                 .any(says)
     }
 

@@ -20,6 +20,8 @@ pub struct Profile {
     pub fields: Vec<Field>,
     /// The items looked at.
     pub samples: Vec<Span>,
+    /// The fields that hold nothing but `null` in those, dotted paths.
+    pub nulls: Vec<String>,
 }
 
 /// One field of a record.
@@ -85,7 +87,9 @@ impl Profile {
                 _ => leaves(item, &mut |path, _, value| seen.add(path, value.of(item))),
             }
         }
-        Self { fields: rank::ranked(&seen, samples.len()), samples }
+        let nulls = seen.fields.iter().filter(|sight| sight.nulls == sight.times);
+        let nulls = nulls.map(|sight| sight.path.clone()).collect();
+        Self { fields: rank::ranked(&seen, samples.len()), samples, nulls }
     }
 
     /// The profile of a single record.
@@ -98,6 +102,7 @@ impl Profile {
     /// Heap bytes held.
     pub fn heap_bytes(&self) -> usize {
         let names: usize = self.fields.iter().map(|field| field.path.capacity() + size_of::<Field>()).sum();
-        names + self.samples.capacity() * size_of::<Span>()
+        let nulls: usize = self.nulls.iter().map(|path| path.capacity() + size_of::<String>()).sum();
+        names + nulls + self.samples.capacity() * size_of::<Span>()
     }
 }

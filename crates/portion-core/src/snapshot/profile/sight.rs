@@ -18,6 +18,8 @@ pub(super) struct Sight {
     pub times: usize,
     /// How often it held nothing: `null`, `""`, `[]`, `{}`.
     pub empty: usize,
+    /// How often it held `null`.
+    pub nulls: usize,
     /// Its different values, the long ones apart.
     pub values: HashSet<String>,
     /// Bytes of the longest.
@@ -45,6 +47,7 @@ impl Seen {
                 path: path.to_owned(),
                 times: 0,
                 empty: 0,
+                nulls: 0,
                 values: HashSet::new(),
                 longest: 0,
                 container: false,
@@ -65,6 +68,7 @@ impl Seen {
         sight.fraction |= kind == Kind::Number && value.contains(['.', 'e', 'E']);
         let empty = matches!(value, "null" | "\"\"" | "[]" | "{}");
         sight.empty += usize::from(empty);
+        sight.nulls += usize::from(kind == Kind::Null);
         sight.address &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
         if value.len() <= COMPARED {
             sight.values.insert(value.to_owned());
