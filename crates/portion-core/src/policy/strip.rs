@@ -16,14 +16,36 @@ pub struct Strip {
 struct Rules {
     /// Names without a dot or a star, sorted.
     plain: Vec<String>,
-    /// The others, with how many names each consists of.
-    patterns: Vec<(usize, String)>,
+    /// The others.
+    patterns: Vec<Pattern>,
     nulls: bool,
+}
+
+/// Names with dots between them or stars in them.
+#[derive(Debug, PartialEq, Eq)]
+struct Pattern {
+    text: String,
+    /// How many names.
+    names: usize,
+    /// Where what follows the last star begins.
+    tail: usize,
+}
+
+impl Pattern {
+    fn of(text: &str) -> Self {
+        let tail = text.rfind('*').map_or(0, |star| star + 1);
+        Self { text: text.to_owned(), names: text.split('.').count(), tail }
+    }
+
+    fn takes(&self, path: &str) -> bool {
+        path.ends_with(self.text.get(self.tail..).unwrap_or_default())
+            && last_names(path, self.names).is_some_and(|names| is_like(&self.text, names))
+    }
 }
 
 /// What is noise to every reader: links between resources of an API, what its protocol or framework says of itself, and
 /// what was left in for its developers.
-const NOISE: [&str; 17] = [
+const NOISE: [&str; 16] = [
     // HAL, GraphQL, OData 2 to 4; their counts and next links are no noise.
     "_links",
     "__typename",
@@ -41,7 +63,6 @@ const NOISE: [&str; 17] = [
     "debug",
     "_trace",
     "trace",
-    "stackTrace",
     Strip::NULL_ONLY,
 ];
 
@@ -57,9 +78,7 @@ impl Strip {
         for name in names.iter().filter(|name| !name.is_empty()) {
             match name.as_str() {
                 Self::NULL_ONLY => rules.nulls = true,
-                name if name.contains(['.', '*']) => {
-                    rules.patterns.push((name.split('.').count(), name.to_owned()));
-                }
+                name if name.contains(['.', '*']) => rules.patterns.push(Pattern::of(name)),
                 name => rules.plain.push(name.to_owned()),
             }
         }
@@ -98,9 +117,7 @@ impl Strip {
         let Rules { plain, patterns, .. } = &*self.rules;
         let name = last_names(path, 1).unwrap_or(path);
         plain.binary_search_by(|own| own.as_str().cmp(name)).is_ok()
-            || patterns
-                .iter()
-                .any(|(count, own)| last_names(path, *count).is_some_and(|names| is_like(own, names)))
+            || patterns.iter().any(|pattern| pattern.takes(path))
     }
 }
 

@@ -273,7 +273,8 @@ impl Page<'_> {
             drawn.say("truncated", next < total);
             drawn.say("dropped", total.saturating_sub(next));
         }
-        if let Some(order) = self.spot.order.filter(|order| order.ranked.is_none()) {
+        // Who asked for an order knows it.
+        if let Some(order) = self.spot.order.filter(|order| order.ranked.is_none() && !order.asked) {
             drawn.say("sort", order.told());
         }
         if self.from >= total && total > 0 {

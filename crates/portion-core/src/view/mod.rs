@@ -189,11 +189,16 @@ impl View {
     fn canonical(&self) -> String {
         let target = match &self.target {
             Target::Everything => None,
-            Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json(), &node.fields)),
+            Target::Node(node) => Some((node.part, &node.pointer, node.subject.is_json())),
         };
+        let made = match &self.target {
+            Target::Node(node) => node.fields.as_ref(),
+            Target::Everything => None,
+        };
+        let made = made.map_or_else(String::new, |fields| format!(" {:?}", fields.paths()));
         let sort = self.order.as_ref().map(|order| &order.spec);
         format!(
-            "{target:?} {:?} {:?} {sort:?} {} {} {:?}",
+            "{target:?} {:?} {:?} {sort:?} {} {} {:?}{made}",
             self.wanted, self.limit, self.raw, self.section, self.window
         )
     }

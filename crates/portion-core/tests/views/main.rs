@@ -2,5 +2,6 @@
 
 mod controls;
 mod fields;
+mod manner;
 mod paths;
 mod resolving;

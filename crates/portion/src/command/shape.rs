@@ -134,8 +134,9 @@ pub(crate) fn run(options: &Options) -> Outcome {
     };
     let content = Content::Text(text.into_owned());
     let block = Block::new("/content/0/text", content);
+    let (redact, items) = (redact.clone(), policy.manner.items.clone());
     let snapshot =
-        capture(Payload { blocks: vec![block], invalid_utf8, redact: redact.clone(), ..Payload::default() });
+        capture(Payload { blocks: vec![block], invalid_utf8, redact, items, ..Payload::default() });
     let mut request = options.controls.request(policy)?;
     let answer = options.question.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);

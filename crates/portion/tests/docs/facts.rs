@@ -125,6 +125,17 @@ fn replies_list_every_code() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn endpoints_list_the_usual_noise() -> Outcome {
+    let endpoints = page("docs/endpoints.md")?;
+    let (_, rest) = endpoints.split_once("these are noise:").ok_or("no list of noise")?;
+    let (names, _) = rest.split_once(". `mode").ok_or("no end of the list of noise")?;
+    let listed: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+    let strip = portion_core::policy::Strip::noise();
+    assert_eq!(listed, strip.names(), "left: docs/endpoints.md, right: the source");
+    Ok(())
+}
+
 /// Endings by which a code is known in the source; the others are told by where they stand.
 const ENDINGS: [&str; 7] =
     ["_invalid", "_expired", "_unknown", "_too_large", "_too_costly", "_conflict", "_unavailable"];

@@ -1,0 +1,166 @@
+//! What an operator says of payloads, held against what a caller asks.
+
+use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::{Fill, Manner, Policy, Section, Strategy, Strip};
+use portion_core::render::{Context, First, first};
+use portion_core::snapshot::capture;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Request, rank, resolve};
+use serde_json::Value;
+
+/// What is shown, and what is told of it, or the code and the message of what is wrong.
+fn shown(text: &str, manner: &Manner, controls: &[(&str, &str)]) -> (String, Value) {
+    let policy = Policy {
+        full_below: 0,
+        default_page_size: 2,
+        summarize_above: 30,
+        strategy: Strategy::Auto,
+        fill: Fill::Stop,
+        manner: manner.clone(),
+        ..Policy::default()
+    };
+    let block = Block::new("/content/0/text", Content::Text(text.to_owned()));
+    let items = manner.items.clone();
+    let snapshot = capture(Payload { blocks: vec![block], items, ..Payload::default() });
+    let mut request = Request::default();
+    for (name, json) in controls {
+        assert_eq!(request.take(name, json, &policy), Ok(true));
+    }
+    let counter = Tokenizer::Chars4.counter();
+    let asked = match resolve(&snapshot, None, &request, &policy) {
+        Ok(asked) => rank(&snapshot, asked, &policy, counter),
+        Err(error) => return (format!("{}: {error}; {}", error.code(), error.advice()), Value::Null),
+    };
+    let mint = |position: Position| {
+        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::of("")))
+    };
+    let cx = Context {
+        policy: &policy,
+        counter,
+        mint: &mint,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
+    match first(&snapshot, &asked, &cx) {
+        First::Untouched => (text.to_owned(), Value::Null),
+        First::Portion(portion) => {
+            let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
+            (portion.pieces().iter().map(|piece| piece.body.as_str()).collect(), notice["meta"].clone())
+        }
+    }
+}
+
+fn check(text: &str, manner: &Manner, controls: &[(&str, &str)], expect: &str) {
+    assert_eq!(shown(text, manner, controls).0, expect, "{controls:?} of {text}");
+}
+
+fn names(all: &[&str]) -> Vec<String> {
+    all.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn section(name: &str, fields: &[&str]) -> Section {
+    Section { name: name.to_owned(), fields: names(fields) }
+}
+
+const LIST: &str = r#"{"total":3,"items":[{"id":2,"at":"b"},{"id":3,"at":"c"},{"id":1,"at":"a"}]}"#;
+
+#[test]
+fn an_order_holds_that_nobody_asked_for() {
+    let sorted = Manner { sort: Some("at desc".into()), ..Manner::default() };
+    check(LIST, &sorted, &[], r#"{"total":3,"items":[{"id":3,"at":"c"},{"id":2,"at":"b"}]}"#);
+    assert_eq!(shown(LIST, &sorted, &[]).1["sort"], "at desc");
+    check(LIST, &sorted, &[("page", "2")], r#"{"total":3,"items":[{"id":1,"at":"a"}]}"#);
+    check(
+        LIST,
+        &sorted,
+        &[("sort", "\"id\"")],
+        r#"{"total":3,"items":[{"id":1,"at":"a"},{"id":2,"at":"b"}]}"#,
+    );
+    assert_eq!(shown(LIST, &sorted, &[("sort", "\"id\"")]).1.get("sort"), None);
+    let nothing = Manner { sort: Some("made desc".into()), ..Manner::default() };
+    check(LIST, &nothing, &[], r#"{"total":3,"items":[{"id":2,"at":"b"},{"id":3,"at":"c"}]}"#);
+    assert_eq!(shown(LIST, &nothing, &[]).1.get("sort"), None);
+}
+
+#[test]
+fn ranked_order_gives_way() {
+    let chunk = |i: usize| format!("{{\"score\":0.{i},\"text\":\"{}\"}}", "some words ".repeat(60 - i));
+    let chunks: Vec<String> = (1..=9).map(chunk).collect();
+    let text = format!("{{\"query\":\"q\",\"chunks\":[{}]}}", chunks.join(","));
+    assert_eq!(shown(&text, &Manner::default(), &[]).1["strategy"], "ranked");
+    let (page, meta) = shown(&text, &Manner { sort: Some("score".into()), ..Manner::default() }, &[]);
+    assert_eq!((meta.get("strategy"), &meta["sort"]), (None, &"score asc".into()));
+    assert!(page.starts_with(r#"{"query":"q","chunks":[{"score":0.1"#), "{page}");
+}
+
+#[test]
+fn a_list_is_where_it_is_said_to_be() {
+    let text = format!(
+        r#"{{"words":["{}"],"data":{{"found":[{{"id":1}},{{"id":2}},{{"id":3}}]}}}}"#,
+        "w".repeat(400)
+    );
+    let here = |path: &str| Manner { items: Some(path.into()), ..Manner::default() };
+    assert_eq!(shown(&text, &here("data.found"), &[("limit", "1")]).1["served"], 1);
+    assert!(shown(&text, &here("data.found"), &[("offset", "2")]).0.contains(r#""found":[{"id":3}]"#));
+    // As if nothing were said.
+    let plain = shown(&text, &Manner::default(), &[("limit", "1")]);
+    assert_eq!(shown(&text, &here("data.lost"), &[("limit", "1")]), plain);
+}
+
+const OBJECT: &str = r#"{"status":"ok","result":{"id":1,"price":7,"fees":[{"name":"x","n":1}],"notes":"Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late.","deposit":null}}"#;
+
+#[test]
+fn sections_have_the_names_they_are_given() {
+    let sections = [
+        section("Money", &["price", "fees", "deposit", "nothing"]),
+        section("none", &["nothing"]),
+        section("ids", &["result.id"]),
+    ];
+    let manner = Manner { sections: sections.to_vec().into(), ..Manner::default() };
+    let money = r#"{"price":7,"fees":[{"name":"x","n":1}],"deposit":null}"#;
+    check(OBJECT, &manner, &[("section", "\"Money\"")], money);
+    check(OBJECT, &manner, &[("section", "\"mon\"")], money);
+    check(OBJECT, &manner, &[("section", "\"ids\"")], r#"{"result":{"id":1}}"#);
+    check(
+        OBJECT,
+        &manner,
+        &[("section", "\"monye\"")],
+        "section_unknown: there is no section monye; did you mean Money?; choose from: Money, ids, id, price, fees, notes, deposit; path and startLine/endLine work everywhere",
+    );
+    let meta = shown(OBJECT, &manner, &[]).1;
+    let listed: Vec<&String> =
+        meta["detailsAvailable"]["sections"].as_object().expect("sections").keys().collect();
+    assert_eq!(listed[..2], ["Money", "ids"], "{meta}");
+    assert!(!listed.contains(&&"fees".to_owned()), "{meta}");
+    // Of a list they are those fields of each item.
+    let dates = Manner { sections: vec![section("dates", &["at"])].into(), ..Manner::default() };
+    check(LIST, &dates, &[("section", "\"dates\"")], r#"{"total":3,"items":[{"at":"b"},{"at":"c"}]}"#);
+}
+
+#[test]
+fn noise_comes_back_where_it_is_asked_for() {
+    let item = |i: usize| format!(r#"{{"id":{i},"_links":{{"self":"/{i}"}},"x":null}}"#);
+    let list = format!("[{},{},{}]", item(1), item(2), item(3));
+    let manner = Manner::default();
+    check(&list, &manner, &[], r#"[{"id":1},{"id":2}]"#);
+    check(&list, &manner, &[("page", "2")], r#"[{"id":3}]"#);
+    let whole = format!("[{},{}]", item(1), item(2));
+    check(&list, &manner, &[("fields", "\"all\"")], &whole);
+    check(
+        &list,
+        &manner,
+        &[("fields", "\"_links\"")],
+        r#"[{"_links":{"self":"/1"}},{"_links":{"self":"/2"}}]"#,
+    );
+    check(&list, &manner, &[("path", "\"/1\"")], &item(2));
+    check(&list, &manner, &[("raw", "true")], &list);
+    check(&list, &Manner { strip: Strip::nothing(), ..manner }, &[], &whole);
+    let x = Manner { strip: Strip::of(["x", "i*"]), ..Manner::default() };
+    check(&list, &x, &[], r#"[{"_links":{"self":"/1"}},{"_links":{"self":"/2"}}]"#);
+    assert_eq!(shown(&list, &x, &[]).1["stripped"], serde_json::json!(["id", "x"]));
+    let table = r#"{"columns":["id","debug","y"],"rows":[[1,2,null],[3,4,null],[5,6,null]]}"#;
+    check(table, &Manner::default(), &[], r#"{"columns":["id"],"rows":[[1],[3]]}"#);
+}

@@ -1,0 +1,47 @@
+//! What an operator says of payloads reaches every reply: the first, and those that follow it.
+
+mod samples;
+
+use std::sync::Arc;
+
+use portion_core::cursor::Scope;
+use portion_core::policy::{Manner, Policy};
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use portion_gateway::call::{Call, Caller, Intent, Reply};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::MemoryStore;
+use portion_gateway::terms::{Rules, Terms};
+use samples::{list_bookings, text};
+
+/// What is shown, and where it goes on.
+async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option<String>) {
+    let terms = Arc::clone(gateway.rules().terms(None));
+    let scope = Scope::of("ada");
+    let caller = Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None };
+    let reply = gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await;
+    let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
+    let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
+    let shown = serde_json::from_str(portion.pieces()[0].body.as_str()).expect("JSON stays JSON");
+    (shown, notice["nextCursor"].as_str().map(str::to_owned))
+}
+
+#[tokio::test]
+async fn lists_are_where_they_are_said_to_be_and_in_the_order_that_is_wanted() {
+    let manner =
+        Manner { items: Some("data.found".into()), sort: Some("id desc".into()), ..Manner::default() };
+    let terms = Terms::new(Policy { manner, ..Policy::default() }, Tokenizer::O200k.counter(), None);
+    let gateway = Gateway::new(Settings::new(Rules::fixed(terms), Arc::new(MemoryStore::default()), [7; 32]));
+    let found: Vec<String> =
+        (0..80).map(|i| format!(r#"{{"id":{i},"name":"Name {i}","debug":"d{i}"}}"#)).collect();
+    let words = "a word ".repeat(3_000);
+    let payload = text(format!(r#"{{"words":["{words}"],"data":{{"found":[{}]}}}}"#, found.join(",")));
+    let request = Request::default();
+    let (page, next) = answer(&gateway, Intent::Fresh { payload, request, reuse: None }).await;
+    let first = serde_json::json!({"id": 79, "name": "Name 79"});
+    assert_eq!(page["data"]["found"][0], first);
+    let request = Request { cursor: next, ..Request::default() };
+    let (page, next) = answer(&gateway, Intent::Follow { request }).await;
+    assert_eq!((&page["data"]["found"][29]["id"], next), (&0.into(), None));
+}
