@@ -193,6 +193,11 @@ impl Policy {
     /// # Errors
     /// The first limit that cannot be.
     pub fn validate(&self) -> Result<(), PolicyError> {
+        self.faults().next().map_or(Ok(()), Err)
+    }
+
+    /// Everything that keeps the limits from being obeyed together.
+    pub fn faults(&self) -> impl Iterator<Item = PolicyError> {
         let least = [
             ("tokenBudgetThreshold", self.token_budget_threshold, LEAST_BUDGET),
             ("replyTarget", self.reply_target, LEAST_BUDGET),
@@ -204,21 +209,18 @@ impl Policy {
             ("chunkSize", self.chunk_size, 100),
             ("chunkLines", self.chunk_lines, 1),
         ];
-        if let Some(&(key, given, least)) = least.iter().find(|(_, given, least)| given < least) {
-            return Err(PolicyError::TooSmall { key, given, least });
-        }
+        let small = least.into_iter().filter(|(_, given, least)| given < least);
         let ordered = [
             ("replyTarget", self.reply_target, "tokenBudgetThreshold", self.token_budget_threshold),
             ("tokenBudgetThreshold", self.token_budget_threshold, "hardCap", self.hard_cap),
             ("fallbackByteLimit", self.fallback_byte_limit, "hardByteLimit", self.hard_byte_limit),
             ("defaultPageSize", self.default_page_size, "maxPageSize", self.max_page_size),
         ];
-        if let Some(&(lower, low, upper, high)) = ordered.iter().find(|(_, low, _, high)| low > high) {
-            return Err(PolicyError::Crossed { lower, low, upper, high });
-        }
-        if !(self.warn_at > 0.0 && self.warn_at <= 1.0) {
-            return Err(PolicyError::NotAShare(self.warn_at));
-        }
-        Ok(())
+        let crossed = ordered.into_iter().filter(|(_, low, _, high)| low > high);
+        let share = Some(self.warn_at).filter(|share| !(*share > 0.0 && *share <= 1.0));
+        small
+            .map(|(key, given, least)| PolicyError::TooSmall { key, given, least })
+            .chain(crossed.map(|(lower, low, upper, high)| PolicyError::Crossed { lower, low, upper, high }))
+            .chain(share.map(PolicyError::NotAShare))
     }
 }
