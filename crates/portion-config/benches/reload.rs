@@ -46,11 +46,25 @@ fn main() -> io::Result<()> {
         .collect();
     println!("{cores} cores, {cores} threads that do nothing else");
     println!("{:<30} {:>8} {:>8} {:>8} {:>8} {:>8}", "ms", "p50", "p99", "max", "missed", "mixed");
+    slept()?;
     for (name, change) in KINDS {
         measure(name, *change)?;
     }
     busy.store(false, Ordering::Relaxed);
     load.into_iter().for_each(|thread| drop(thread.join()));
+    Ok(())
+}
+
+/// What the machine itself adds: how long it takes to be woken from a sleep as long as a change has to settle.
+fn slept() -> io::Result<()> {
+    let sleep = || {
+        let began = Instant::now();
+        thread::sleep(Settle::default().quiet);
+        began.elapsed().as_secs_f64() * 1_000.0
+    };
+    // In a thread of its own, as the watch.
+    let slept = thread::spawn(move || (0..CHANGES).map(|_| sleep()).collect()).join();
+    print("(asleep for 15 ms)", slept.map_err(|_| io::ErrorKind::Other)?, 0, 0);
     Ok(())
 }
 
@@ -71,11 +85,17 @@ fn measure(name: &str, change: Change) -> io::Result<()> {
             None => missed += 1,
         }
     }
+    print(name, times, missed, mixed);
+    Ok(())
+}
+
+fn print(name: &str, mut times: Vec<f64>, missed: usize, mixed: usize) {
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| times.get(((times.len() as f64 * share) as usize).min(times.len() - 1)).copied();
+    let at = |share: f64| {
+        times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1))).copied()
+    };
     let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| at(share).unwrap_or(f64::NAN));
     println!("{name:<30} {p50:>8.1} {p99:>8.1} {max:>8.1} {missed:>8} {mixed:>8}");
-    Ok(())
 }
 
 /// When a text was told, and when its writing had been done.

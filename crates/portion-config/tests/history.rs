@@ -77,12 +77,10 @@ fn what_is_known_of_a_version_is_told() {
 fn processes_agree_on_numbers() {
     let place = Place::new();
     let texts: Vec<_> = (0..10).map(|n| format!("hardCap: {n}000\n")).collect();
+    let histories: Vec<_> = (0..4).map(|_| place.history()).collect();
     let numbers: Vec<Vec<u64>> = thread::scope(|scope| {
-        let one = || {
-            let mut history = place.history();
-            texts.iter().map(|text| record(&mut history, text)).collect()
-        };
-        let all: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
+        let one = |mut history| texts.iter().map(|text| record(&mut history, text)).collect();
+        let all: Vec<_> = histories.into_iter().map(|history| scope.spawn(move || one(history))).collect();
         all.into_iter().map(|thread| thread.join().expect("no panic")).collect()
     });
     assert_eq!(numbers, vec![(1..=10).collect::<Vec<_>>(); 4]);

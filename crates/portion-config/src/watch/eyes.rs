@@ -187,3 +187,56 @@ fn closed(of: AccessKind) -> bool {
 fn structural(kind: EventKind) -> bool {
     matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) | EventKind::Create(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind, RenameMode};
+
+    use super::*;
+
+    fn check(event: &Event, expect: Option<Notice>) {
+        let mut eyes = Eyes::shut();
+        eyes.route.places = ["/etc/p.yaml", "/etc/..data", "/etc/d1/p.yaml"].map(PathBuf::from).to_vec();
+        eyes.watched = eyes.route.folders();
+        assert_eq!(eyes.notice(&Ok(event.clone())), expect, "{event:?}");
+    }
+
+    fn event(kind: EventKind, path: &str) -> Event {
+        Event::new(kind).add_path(PathBuf::from(path))
+    }
+
+    #[test]
+    fn events_of_the_file_are_told_apart() {
+        let check = |kind, expect| check(&event(kind, "/etc/d1/p.yaml"), Some(expect));
+        let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        check(data, if CLOSES_ARE_TOLD { Notice::Writing } else { Notice::Touched });
+        check(EventKind::Access(AccessKind::Close(AccessMode::Write)), Notice::Closed);
+        check(EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), Notice::Touched);
+        check(EventKind::Modify(ModifyKind::Name(RenameMode::To)), Notice::Replaced);
+        check(EventKind::Create(CreateKind::File), Notice::Replaced);
+        check(EventKind::Remove(RemoveKind::File), Notice::Replaced);
+    }
+
+    #[test]
+    fn links_and_directories_replace_the_file() {
+        let (to, gone) = (ModifyKind::Name(RenameMode::To), EventKind::Remove(RemoveKind::Folder));
+        check(&event(EventKind::Modify(to), "/etc/..data"), Some(Notice::Replaced));
+        check(&event(gone, "/etc/d1"), Some(Notice::Replaced));
+        check(&event(gone, "/etc"), Some(Notice::Replaced));
+    }
+
+    #[test]
+    fn neighbours_are_nobodys_business() {
+        let data = EventKind::Modify(ModifyKind::Data(DataChange::Any));
+        check(&event(data, "/etc/p.yaml.swp"), None);
+        check(&event(EventKind::Create(CreateKind::Folder), "/etc/d2"), None);
+        check(&event(EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)), "/etc"), None);
+    }
+
+    #[test]
+    fn what_was_lost_may_have_been_anything() {
+        check(&Event::new(EventKind::Other).set_flag(Flag::Rescan), Some(Notice::Replaced));
+        let mut eyes = Eyes::shut();
+        assert_eq!(eyes.notice(&Err(notify::Error::generic("trouble"))), Some(Notice::Replaced));
+    }
+}

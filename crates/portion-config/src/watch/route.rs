@@ -83,3 +83,54 @@ fn steps(path: &Path) -> impl Iterator<Item = Step> + '_ {
         Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
     }))
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// Makes links (name, target) and files (name, no target), and expects the places that a path goes by.
+    fn check(there: &[(&str, Option<&str>)], path: &str, expect: &[&str]) {
+        let folder = tempfile::tempdir().expect("a directory");
+        let root = folder.path().canonicalize().expect("it is there");
+        for (name, target) in there {
+            let at = root.join(name);
+            fs::create_dir_all(at.parent().expect("a directory")).expect("it can be made");
+            match target {
+                Some(target) => symlink(target, at).expect("a link"),
+                None => fs::write(at, "").expect("a file"),
+            }
+        }
+        let expect: Vec<_> = expect.iter().map(|place| root.join(place)).collect();
+        assert_eq!(Route::of(&root.join(path)).places, expect, "{path} among {there:?}");
+    }
+
+    #[test]
+    fn every_link_on_the_way_is_a_place() {
+        check(&[("etc/p.yaml", None)], "etc/p.yaml", &["etc/p.yaml"]);
+        let mounted = [("d1/p.yaml", None), ("..data", Some("d1")), ("p.yaml", Some("..data/p.yaml"))];
+        check(&mounted, "p.yaml", &["p.yaml", "..data", "d1/p.yaml"]);
+        let released = [("v1/conf/p.yaml", None), ("now/current", Some("../v1"))];
+        check(&released, "now/current/conf/p.yaml", &["now/current", "v1/conf/p.yaml"]);
+        check(
+            &released,
+            "now/current/../now/current/conf/p.yaml",
+            &["now/current", "now/current", "v1/conf/p.yaml"],
+        );
+    }
+
+    #[test]
+    fn what_is_missing_is_waited_for() {
+        check(&[("etc/other", None)], "etc/not/yet/p.yaml", &["etc/not"]);
+        check(&[("p.yaml", Some("away/p.yaml"))], "p.yaml", &["p.yaml", "away"]);
+        check(&[("file", None)], "file/p.yaml", &["file"]);
+    }
+
+    #[test]
+    fn a_ring_of_links_ends() {
+        let ring = [("a", Some("b")), ("b", Some("a"))];
+        let expect: Vec<_> = ["a", "b"].into_iter().cycle().take(LINKS + 1).collect();
+        check(&ring, "a", &expect);
+    }
+}
