@@ -51,17 +51,22 @@ impl Place {
 
 /// Watches while `act` is done, and expects to be told this, and nothing more until the last change.
 fn check(place: &Place, settle: Settle, act: impl FnOnce(&Place), expect: &[Seen]) {
-    let (tell, told) = mpsc::channel();
-    let watch = Watch::start(&place.path, Some(FIRST), settle, move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&place.path, Some(FIRST), settle);
     act(place);
     for seen in expect {
         assert_eq!(&next(&told), seen);
     }
     place.replace(LAST);
     assert_eq!(next(&told), text(LAST), "more was told than expected");
+}
+
+/// What is told of a path from now on.
+fn watch(path: &Path, known: Option<&str>, settle: Settle) -> (Watch, Receiver<Seen>) {
+    let (tell, told) = mpsc::channel();
+    let watch = Watch::start(path, known, settle, move |seen| {
+        let _ = tell.send(seen);
+    });
+    (watch.expect("it is watched"), told)
 }
 
 fn next(told: &Receiver<Seen>) -> Seen {
@@ -135,12 +140,8 @@ fn a_link_that_leads_elsewhere_is_told() {
         link(day, &volume.join("..data_tmp"));
         fs::rename(volume.join("..data_tmp"), volume.join("..data")).expect("it can be replaced");
     };
-    let (tell, told) = mpsc::channel();
     let place = Place::mounted();
-    let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
     for (day, content) in [("..2026_11_23", SECOND), ("..2026_11_24", FIRST), ("..2026_11_25", SECOND)] {
         flip(&place, day, content);
         assert_eq!(next(&told), text(content));
@@ -182,12 +183,8 @@ fn a_file_that_is_deleted_and_made_anew_is_told_once() {
 
 #[test]
 fn a_file_that_is_gone_is_told_and_so_is_its_return() {
-    let (tell, told) = mpsc::channel();
     let place = Place::new();
-    let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
     fs::remove_file(&place.path).expect("it was there");
     assert_eq!(next(&told), Seen::Gone);
     place.replace(FIRST);
@@ -220,19 +217,14 @@ fn v3_4_a_file_that_is_cut_off_is_not_told() {
     check(&Place::new(), patient(), act, &[text(SECOND)]);
 }
 
-/// Every text is told whole, however much of it is written while it is read.
-#[test]
-fn v3_4_what_is_told_is_never_a_mixture() {
-    let (tell, told) = mpsc::channel();
+/// Tells that every text is told whole while one follows the other, made by `write` in whatever way.
+fn check_storm(write: impl Fn(&Place, &str)) {
     let place = Place::new();
-    let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
-    let versions: Vec<_> = (0..40).map(|n| format!("name: v{n}\n").repeat(8_000) + "end: true\n").collect();
-    for version in &versions {
-        place.replace(version);
-        std::thread::sleep(Duration::from_millis(3));
+    let (_watch, told) = watch(&place.path, Some(FIRST), patient());
+    let versions: Vec<_> = (0..60).map(|n| format!("name: v{n}\n").repeat(8_000) + "end: true\n").collect();
+    for (number, version) in versions.iter().enumerate() {
+        write(&place, version);
+        std::thread::sleep(Duration::from_millis(number as u64 * 7 % 25));
     }
     loop {
         let Seen::Text(seen) = next(&told) else { panic!("a text is always there") };
@@ -241,6 +233,23 @@ fn v3_4_what_is_told_is_never_a_mixture() {
             break;
         }
     }
+}
+
+#[test]
+fn v3_4_files_in_the_place_of_each_other_are_never_mixed() {
+    check_storm(Place::replace);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn v3_4_texts_written_over_each_other_are_never_mixed() {
+    check_storm(|place, text| {
+        let mut file = File::create(&place.path).expect("it can be written");
+        for lines in text.as_bytes().chunks("name: v00\n".len() * 2_000) {
+            file.write_all(lines).expect("it can be written");
+            std::thread::yield_now();
+        }
+    });
 }
 
 #[test]
@@ -260,12 +269,8 @@ fn a_touch_is_not_told() {
 #[cfg(unix)]
 fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
     use std::os::unix::fs::PermissionsExt;
-    let (tell, told) = mpsc::channel();
     let place = Place::new();
-    let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
     let chmod =
         |mode| fs::set_permissions(&place.path, fs::Permissions::from_mode(mode)).expect("it is ours");
     chmod(0o000);
@@ -282,12 +287,8 @@ fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
 #[test]
 fn what_is_no_text_is_told_as_unreadable() {
     let unreadable = |make: &dyn Fn(&Path), why: &str| {
-        let (tell, told) = mpsc::channel();
         let place = Place::new();
-        let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-            let _ = tell.send(seen);
-        });
-        let _watch = watch.expect("it is watched");
+        let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
         let beside = place.folder.path().join("beside");
         make(&beside);
         if beside.is_dir() {
@@ -313,12 +314,8 @@ fn a_file_that_says_nothing_is_told_as_empty() {
 
 #[test]
 fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
-    let (tell, told) = mpsc::channel();
     let place = Place::new();
-    let watch = Watch::start(&place.path, Some(FIRST), Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
     let folder = place.path.parent().expect("a directory");
     for content in [SECOND, FIRST] {
         fs::remove_dir_all(folder).expect("it was there");
@@ -344,13 +341,9 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
 
 #[test]
 fn a_file_that_was_never_there_is_told_when_it_comes() {
-    let (tell, told) = mpsc::channel();
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("not/yet/portion.yaml");
-    let watch = Watch::start(&path, None, Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
-    let _watch = watch.expect("it is watched");
+    let (_watch, told) = watch(&path, None, Settle::default());
     assert_eq!(next(&told), Seen::Gone);
     fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
     fs::write(&path, FIRST).expect("it can be made");
@@ -366,13 +359,10 @@ fn a_change_before_the_watch_is_told() {
 
 #[test]
 fn nothing_is_told_after_its_end() {
-    let (tell, told) = mpsc::channel();
     let place = Place::new();
-    let watch = Watch::start(&place.path, None, Settle::default(), move |seen| {
-        let _ = tell.send(seen);
-    });
+    let (watch, told) = watch(&place.path, None, Settle::default());
     assert_eq!(next(&told), text(FIRST));
-    drop(watch.expect("it is watched"));
+    drop(watch);
     place.replace(SECOND);
     // The thread has ended, and `heed` with it.
     assert!(told.recv().is_err());

@@ -11,7 +11,8 @@
 //! # When it is whole
 //! A file says nothing of being complete. `settle` decides, from what was noticed and when: a writer that has not
 //! closed the file is waited for, several changes at once are one, and a text that looks cut off has to last longer
-//! before it is believed. A text during whose reading the file changed is never handed over.
+//! before it is believed. A text during whose reading the file changed is never handed over, nor is one that is newer than
+//! the last sign of a change: then a sign is still to come.
 //!
 //! What cannot be known: a writer that closes a file in the middle, at the end of a line, and goes on in it later than
 //! [`Settle::quiet`] looks like one that is done.

@@ -3,7 +3,7 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::settle::Look;
 use super::{LONGEST, Seen};
@@ -13,9 +13,11 @@ use super::{LONGEST, Seen};
 pub(super) struct Identity {
     bytes: u64,
     modified: Option<SystemTime>,
-    /// Device, number, and the time of the last change of any kind, which no program can set.
+    /// When it was last changed in any way; where there is no such time, `modified`.
+    changed: Option<SystemTime>,
+    /// The device and the number on it.
     #[cfg(unix)]
-    inode: (u64, u64, i64, i64),
+    inode: (u64, u64),
     readonly: bool,
 }
 
@@ -88,18 +90,32 @@ impl Identity {
     pub(super) fn of(path: &Path) -> Option<Self> {
         fs::metadata(path).ok().as_ref().map(Self::from)
     }
+
+    /// Whether the file was changed so lately. Times to come are of clocks that go wrong, and tell nothing.
+    pub(super) fn changed_within(&self, lately: Duration, now: SystemTime) -> bool {
+        self.changed.and_then(|at| now.duration_since(at).ok()).is_some_and(|ago| ago < lately)
+    }
 }
 
 impl From<&Metadata> for Identity {
     fn from(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
         Self {
             bytes: metadata.len(),
             modified: metadata.modified().ok(),
             #[cfg(unix)]
-            inode: {
-                use std::os::unix::fs::MetadataExt;
-                (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+            changed: {
+                let since = Duration::new(
+                    u64::try_from(metadata.ctime()).unwrap_or(0),
+                    u32::try_from(metadata.ctime_nsec()).unwrap_or(0),
+                );
+                SystemTime::UNIX_EPOCH.checked_add(since)
             },
+            #[cfg(not(unix))]
+            changed: metadata.modified().ok(),
+            #[cfg(unix)]
+            inode: (metadata.dev(), metadata.ino()),
             readonly: metadata.permissions().readonly(),
         }
     }

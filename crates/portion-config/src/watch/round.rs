@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use notify::Event;
 
@@ -79,10 +79,7 @@ impl<F: FnMut(Seen)> Round<F> {
     /// Reads the file, and tells what it says if that is to be believed. `false` where it was told to stop meanwhile.
     fn look(&mut self, signs: &Receiver<Sign>) -> bool {
         let reading = Reading::of(&self.path);
-        let found = match reading.look(self.told.as_ref()) {
-            _ if self.settling.blind() && reading.identity != self.identity => Look::Torn,
-            found => found,
-        };
+        let found = if self.astir(&reading) { Look::Torn } else { reading.look(self.told.as_ref()) };
         self.identity = reading.identity;
         let mut stirred = false;
         while let Ok(sign) = signs.try_recv() {
@@ -100,6 +97,17 @@ impl<F: FnMut(Seen)> Round<F> {
             (self.heed)(seen);
         }
         true
+    }
+
+    /// Whether the file is being changed, though no sign of that has come: signs take their time, too.
+    fn astir(&self, reading: &Reading) -> bool {
+        if self.settling.blind() {
+            return reading.identity != self.identity;
+        }
+        // In this order, so that a pause in between makes for another look rather than for none.
+        let wall = SystemTime::now();
+        let calm = self.settling.calm(self.now());
+        reading.identity.as_ref().is_some_and(|file| file.changed_within(calm, wall))
     }
 
     fn now(&self) -> Duration {

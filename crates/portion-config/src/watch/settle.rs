@@ -97,6 +97,11 @@ impl Settling {
         self.pending.is_some_and(|pending| pending.blind)
     }
 
+    /// How long ago the last sign was.
+    pub(super) fn calm(&self, now: Duration) -> Duration {
+        self.pending.map_or(Duration::ZERO, |pending| now.saturating_sub(pending.last))
+    }
+
     /// Takes a sign in.
     pub(super) fn notice(&mut self, notice: Notice, now: Duration) {
         let before = self.pending;
