@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Do whole sessions stay within the window?
 
-Several hundred sessions of many steps over the documents of a survival harness (see `run.py`), each a conversation of its
-own with a server: without Portion, and with it under several profiles. Every call and every reply is counted into a
-window of 200,000 tokens by `o200k`; what came of them is printed.
+Several hundred sessions of many steps over the documents of a survival harness (see `run.py`), each a conversation of
+its own with a server: without Portion, and with it under several profiles. Every call and every reply is counted into
+a window of 200,000 tokens by `o200k`; what came of them is printed.
 
     sessions.py HARNESS [--check] [--readme README.md] [--only SUBSTRING] [--sessions N] [-v]
 """

@@ -64,12 +64,14 @@ def prose(draw, doc, questions, heavy):
 
 def tree(draw, doc, questions, heavy):
     """An object of objects: places in it, and the sections that its summary offers."""
-    details = [Step("details", doc, draw.randrange(1000)) for _ in range(draw.randint(3, 8) if heavy else draw.randint(1, 2))]
+    count = draw.randint(3, 8) if heavy else draw.randint(1, 2)
+    details = [Step("details", doc, draw.randrange(1000)) for _ in range(count)]
     return some(draw, doc, questions, 1, 3) + details
 
 
 def some(draw, doc, questions, least, most):
-    return [Step("ask", doc, question) for question in draw.sample(questions, min(len(questions), draw.randint(least, most)))]
+    count = min(len(questions), draw.randint(least, most))
+    return [Step("ask", doc, question) for question in draw.sample(questions, count)]
 
 
 def pages(draw, doc, heavy):
