@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from fixture import corpus
 from harness.command import FIXTURE, PORTION, REPOSITORY, wrapped
 from harness.configured import FRONTS, Configured
 from harness.peer import Peer
+from harness.replacing import WAYS
 from harness.reply import HARD_CAP, Reply, exact, items, lawful, pages_joined, raw_joined, walk
 
 IDS = [f"BK-{number:04}" for number in range(1, 501)]
@@ -26,9 +28,9 @@ def configured(front, tmp_path):
     """A function of the file's text: Portion that has read it."""
     running = []
 
-    def start(text, name="portion.yaml"):
+    def start(text, name="portion.yaml", way=Path.write_text):
         path = tmp_path / name
-        path.write_text(text)
+        way(path, text)
         running.append(Configured(front, path).__enter__())
         return running[-1]
 
@@ -87,6 +89,22 @@ def test_v3_1_a_walk_goes_on_across_a_change(configured):
     assert walked == IDS
 
 
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_v3_1_however_the_file_is_replaced(configured, way):
+    written = [7000]
+    portion = configured("tokenBudgetThreshold: 7000\n", way=way)
+
+    def obeyed():
+        threshold = budget(portion.peer.call("list_bookings"))
+        assert threshold in written, "an empty or half written file is never obeyed"
+        return threshold == written[-1]
+
+    for threshold in (8000, 5000, 6000):
+        written.append(threshold)
+        portion.write(f"tokenBudgetThreshold: {threshold}\ndefaultPageSize: 10\n", way)
+        portion.until(obeyed, f"{threshold} tokens")
+
+
 def test_v3_1_json_is_read_as_well(configured):
     portion = configured('{"tokenBudgetThreshold": 3000}\n', "portion.json")
     assert budget(portion.peer.call("list_bookings")) == 3000
@@ -111,7 +129,8 @@ def test_v3_2_what_is_not_paged_fits_and_is_not_lost(configured):
 
 def test_v3_2_the_most_specific_pattern_wins(configured):
     sizes = {"*": 40, "list_bookings": 10, "list_*": 20}
-    portion = configured("endpoints:\n" + "".join(f"  '{name}':\n    pageSize: {size}\n" for name, size in sizes.items()))
+    rules = "".join(f"  '{name}':\n    pageSize: {size}\n" for name, size in sizes.items())
+    portion = configured(f"endpoints:\n{rules}")
     for tool, size in {"list_bookings": 10, "list_live": 20, "search_bookings": 40}.items():
         assert lawful(portion.peer.call(tool)).meta["pageSize"] == size, tool
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from .command import FIXTURE, wrapped
 from .listening import Listening, served
 from .peer import Peer
+from .replacing import renamed_over
 
 FRONTS = ["wrap", "serve"]
 SECONDS = 10
@@ -32,11 +33,8 @@ class Configured:
     def __exit__(self, *failure):
         return self._stack.__exit__(*failure)
 
-    def write(self, text):
-        """Puts a new file in the old one's place, as editors and deployments do."""
-        new = self.path.with_name(f".{self.path.name}.new")
-        new.write_text(text)
-        new.replace(self.path)
+    def write(self, text, way=renamed_over):
+        way(self.path, text)
 
     def log(self):
         """What Portion has said on stderr."""
