@@ -185,7 +185,9 @@ fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
             for piece in portion.pieces() {
                 writeln!(out, "{}", piece.body.as_str())?;
             }
-            writeln!(out, "{}", portion.notice())?;
+            if let Some(notice) = portion.notice_beside() {
+                writeln!(out, "{notice}")?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

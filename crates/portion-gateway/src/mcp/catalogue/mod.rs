@@ -167,7 +167,7 @@ impl Catalogue {
             tool.full = Some(full.into());
             return lazy::tool(text, span, &tool.name);
         }
-        relax::relax_listed(&mut splice, text, span);
+        relax::relax_listed(&mut splice, text, span, &policy.manner);
         let full = splice.apply_within(span);
         if self.style == Style::Trim { trim::tool(&full) } else { full }
     }
