@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use crate::redact::is_like;
+use crate::glob::matches;
 
 /// Which fields are noise. Cheap to clone; the default is [`Strip::noise`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Pattern {
 
     fn takes(&self, path: &str) -> bool {
         path.ends_with(self.text.get(self.tail..).unwrap_or_default())
-            && last_names(path, self.names).is_some_and(|names| is_like(&self.text, names))
+            && last_names(path, self.names).is_some_and(|names| matches(&self.text, names))
     }
 }
 

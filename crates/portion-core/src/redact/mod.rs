@@ -15,7 +15,6 @@ mod table;
 mod text;
 
 use pattern::Pattern;
-pub(crate) use pattern::is_like;
 
 /// What stands in place of a string.
 pub const REDACTED: &str = "[redacted]";

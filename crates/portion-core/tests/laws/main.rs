@@ -5,6 +5,7 @@
 mod blocks;
 mod cursor;
 mod dice;
+mod endpoints;
 mod found;
 mod json;
 mod lossless;

@@ -1,13 +1,13 @@
 //! Requests and limits at random.
 
-use std::sync::Arc;
-
-use portion_core::policy::{Fill, Manner, Policy, Rows, Section, Strategy, Strip};
+use portion_core::policy::{Fill, Policy, Rows, Strategy};
 use portion_core::scan::quote;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
 
 use super::dice::Dice;
+use super::endpoints::known;
+use super::manner::manner;
 
 /// Limits that can be obeyed, some just so.
 pub(crate) fn policy(dice: &mut Dice) -> Policy {
@@ -35,49 +35,10 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         rows: dice.aside(0, &[Rows::Objects, Rows::Auto]),
         strategy: dice.aside(1, &[Strategy::Auto, Strategy::Ranked, Strategy::Plain]),
         fill: dice.aside(2, &[Fill::Stop, Fill::Skip, Fill::Value]),
-        manner: manner(dice),
+        manner: known(dice, &manner(dice)),
     };
     policy.validate().expect("limits that can be");
     policy
-}
-
-/// What an operator may say of the payloads that [`payloads`](super::payloads) makes.
-fn manner(dice: &Dice) -> Manner {
-    let section = |name: &str, fields: &[&str]| Section {
-        name: name.into(),
-        fields: fields.iter().map(|f| (*f).into()).collect(),
-    };
-    let first: &[&str] = dice.aside(
-        3,
-        &[&[], &["notes", "price"], &["history", "nothing", "guest.key1", "lines"], &["", "/status", "a.b"]],
-    );
-    let sections = match dice.aside(4, &[0, 1, 2]) {
-        0 => Vec::new(),
-        1 => vec![section("money", &["price", "financials", "/lines"]), section("nothing", &["nothing"])],
-        _ => vec![
-            section("money", &["price.total", "key1", "key2.key1"]),
-            section("lines", &["text", "lines.key0"]),
-        ],
-    };
-    let strip = match dice.aside(5, &[0, 1, 2, 3, 4]) {
-        0 => Strip::nothing(),
-        1 => Strip::of(["status", "total", "key1", "col1", "meta"]),
-        2 => Strip::of(["*"]),
-        3 => Strip::of(["key*", "price.*", "note*", "history", "null-only", "*.b"]),
-        _ => Strip::noise(),
-    };
-    Manner {
-        items: dice
-            .aside(6, &[None, Some("items"), Some("/data/items"), Some("rows"), Some("financials")])
-            .map(Arc::from),
-        summary_fields: first.iter().map(|field| (*field).to_owned()).collect(),
-        sections: sections.into(),
-        sort: dice
-            .aside(7, &[None, None, Some("price.total desc"), Some("name"), Some("col0 desc"), Some("")])
-            .map(Arc::from),
-        strip,
-        ..Manner::default()
-    }
 }
 
 /// A counter: mostly a cheap one.
@@ -118,7 +79,7 @@ pub(crate) fn request(dice: &mut Dice, policy: &Policy) -> Request {
             ),
             9 => {
                 let name = dice.pick(&["financials", "Heading 3", "lines", "items", "history"]);
-                take("section", quote(dice.aside(8, &[name, "money"])));
+                take("section", quote(dice.aside(18, &[name, "money"])));
             }
             _ => {
                 take("startLine", dice.pick(&["1", "5", "-10", "100"]).into());

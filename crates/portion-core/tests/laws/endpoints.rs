@@ -1,0 +1,245 @@
+//! What an operator says of an endpoint's payloads: noise stays out unasked and is told of, every page leaves out the
+//! same, sections are whole, an order holds.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use portion_core::policy::{Manner, Policy, Rows, Section, Strip};
+use portion_core::scan::quote;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use proptest::prelude::*;
+
+use super::dice::Dice;
+use super::json::Json;
+use super::lossless::text_payload;
+use super::session::{Reply, Session};
+use super::{cases, payloads};
+
+/// What an operator may say of the payloads that [`payloads`] makes.
+pub(crate) fn known(dice: &Dice, manner: &Manner) -> Manner {
+    let section = |name: &str, fields: &[&str]| Section {
+        name: name.into(),
+        fields: fields.iter().map(|f| (*f).into()).collect(),
+    };
+    let first: &[&str] = dice.aside(
+        13,
+        &[&[], &["notes", "price"], &["history", "nothing", "guest.key1", "lines"], &["", "/status", "a.b"]],
+    );
+    let sections = match dice.aside(14, &[0, 1, 2]) {
+        0 => Vec::new(),
+        1 => vec![section("money", &["price", "financials", "/lines"]), section("nothing", &["nothing"])],
+        _ => vec![
+            section("money", &["price.total", "key1", "key2.key1"]),
+            section("lines", &["text", "lines.key0"]),
+        ],
+    };
+    let strip = match dice.aside(15, &[0, 1, 2, 3, 4]) {
+        0 => Strip::nothing(),
+        1 => Strip::of(["status", "total", "key1", "col1", "meta"]),
+        2 => Strip::of(["*"]),
+        3 => Strip::of(["key*", "price.*", "note*", "history", "null-only", "*.b"]),
+        _ => Strip::noise(),
+    };
+    Manner {
+        items: dice
+            .aside(16, &[None, Some("items"), Some("/data/items"), Some("rows"), Some("financials")])
+            .map(Arc::from),
+        summary_fields: first.iter().map(|field| (*field).to_owned()).collect(),
+        sections: sections.into(),
+        sort: dice
+            .aside(17, &[None, None, Some("price.total desc"), Some("name"), Some("col0 desc"), Some("")])
+            .map(Arc::from),
+        strip,
+        ..manner.clone()
+    }
+}
+
+fn word(text: &str) -> Json {
+    Json::Word(text.into())
+}
+
+fn object(members: Vec<(&str, Json)>) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (quote(name), value)).collect())
+}
+
+/// A record with noise in it.
+fn record(dice: &mut Dice, i: usize) -> Json {
+    let noise = object(vec![("self", Json::Text(quote(&format!("/r/{i}"))))]);
+    let mut members = vec![
+        ("_links", noise.clone()),
+        ("id", word(&i.to_string())),
+        ("name", Json::Text(quote(&payloads::prose(dice, 2)))),
+        ("weight", word(&dice.below(9).to_string())),
+        ("room", object(vec![("debug", noise), ("beds", word("2"))])),
+        ("gone", word("null")),
+        ("notes", Json::Text(quote(&payloads::prose(dice, 6)))),
+    ];
+    if dice.once_in(3) {
+        members.retain(|(name, _)| *name != "room");
+    }
+    object(members)
+}
+
+fn list(dice: &mut Dice) -> Vec<Json> {
+    (0..dice.within(51, 120)).map(|i| record(dice, i)).collect()
+}
+
+/// The dotted paths of the fields of a value.
+fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
+    if let Json::Object(members) = value {
+        for (key, value) in members {
+            let name = portion_core::scan::decoded(key);
+            let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+            paths(value, &path, all);
+            all.insert(path);
+        }
+    }
+}
+
+fn session(text: String, manner: Manner, tokens: usize) -> Session {
+    let policy = Policy {
+        reply_target: tokens,
+        token_budget_threshold: tokens,
+        rows: Rows::Objects,
+        manner,
+        ..Policy::default()
+    };
+    Session::new(text_payload(text), policy, Tokenizer::Chars4.counter())
+}
+
+fn page(reply: &Reply) -> Vec<Json> {
+    match Json::parse(reply.text()).as_ref().and_then(|page| page.at("/items")) {
+        Some(Json::Array(items)) => items.clone(),
+        other => panic!("no items: {other:?}"),
+    }
+}
+
+fn check_noise(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let items = list(&mut dice);
+    let around = vec![("items", Json::Array(items.clone())), ("debug", word("1")), ("count", word("7"))];
+    let sort = dice.pick(&[None, Some("weight desc"), Some("nothing")]).map(Into::into);
+    let summary_fields = [vec![], vec!["weight".to_owned()]][dice.below(2)].clone().into();
+    let manner = Manner { sort, summary_fields, ..Manner::default() };
+    let session = session(object(around).minified(), manner, dice.within(1_500, 4_000));
+    let replies = session.walk(&Request::default()).expect("plain").expect("large");
+    let shown: Vec<Json> = replies.iter().flat_map(page).collect();
+    assert_eq!(shown.len(), items.len());
+
+    for item in &shown {
+        let mut left = BTreeSet::new();
+        paths(item, "", &mut left);
+        assert!(
+            left.iter().all(|path| !["_links", "room.debug", "gone"].contains(&path.as_str())),
+            "{left:?}"
+        );
+        assert!(left.contains("id"), "identities stay: {left:?}");
+    }
+    for reply in &replies {
+        let meta = &reply.notice["meta"];
+        assert_eq!(meta["stripped"], serde_json::json!(["_links", "room.debug", "debug"]));
+        assert_eq!(meta["nullOnly"], serde_json::json!(["gone"]));
+    }
+    let weights: Vec<String> =
+        shown.iter().filter_map(|item| item.get("weight")).map(Json::minified).collect();
+    if session.policy.manner.sort.as_deref() == Some("weight desc") && weights.len() == shown.len() {
+        assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
+        assert_eq!(replies[0].notice["meta"]["sort"], "weight desc");
+    }
+    if !session.policy.manner.summary_fields.is_empty() {
+        assert_eq!(weights.len(), shown.len());
+    }
+    // What was left out comes back.
+    for fields in ["_links,gone,room", "all"] {
+        let request = Request { fields: Some(fields.into()), ..Request::default() };
+        let asked = session.walk(&request).expect("they are there").expect("asked for");
+        assert!(asked.iter().flat_map(page).all(|item| item.get("_links").is_some()));
+        assert!(asked.iter().all(|reply| reply.notice["meta"].get("stripped").is_none()));
+    }
+}
+
+fn check_section(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let fields = ["guest", "key1", "financials.key0", "lines", "nothing"];
+    let of = |dice: &mut Dice| -> Vec<String> {
+        fields.iter().filter(|_| dice.once_in(2)).map(|field| (*field).to_owned()).collect()
+    };
+    let sections = [("one", of(&mut dice)), ("two", of(&mut dice))];
+    let sections = sections.map(|(name, fields)| Section { name: name.into(), fields });
+    let manner = Manner { sections: sections.to_vec().into(), ..Manner::default() };
+    let whole = payloads::object(&mut dice);
+    let session = session(whole.minified(), manner, 4_000);
+    for section in &sections {
+        let request = Request { section: Some(section.name.clone()), ..Request::default() };
+        let replies = match session.walk(&request) {
+            Ok(replies) => replies.expect("asked for"),
+            Err(error) => {
+                assert_eq!(error.code(), "section_unknown");
+                continue;
+            }
+        };
+        let [reply] = &replies[..] else { continue };
+        if reply.notice["meta"]["kind"] != "whole" {
+            continue;
+        }
+        let Some(Json::Object(shown)) = Json::parse(reply.text()) else { panic!("no object: {reply:?}") };
+        'members: for (key, value) in &shown {
+            let name = portion_core::scan::decoded(key);
+            let inside = |field: &String| field.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
+            let mine = section.fields.iter().any(|field| *field == name || inside(field));
+            assert!(mine, "{name} is of no {section:?}");
+            let own = |(other, own): &(String, Json)| {
+                other == key
+                    && if section.fields.contains(&name) { own == value } else { value.is_left_of(own) }
+            };
+            // What the object is about may be inside of it.
+            let mut objects = vec![&whole];
+            while let Some(Json::Object(members)) = objects.pop() {
+                if members.iter().any(own) {
+                    continue 'members;
+                }
+                objects
+                    .extend(members.iter().map(|(_, value)| value).filter(|v| matches!(v, Json::Object(_))));
+            }
+            panic!("{name} is not whole");
+        }
+        // Another section can be had from there.
+        let other = Request { section: Some("two".into()), ..Request::default() };
+        let direct = session.call(&other).map(|reply| reply.expect("asked for").text().to_owned());
+        let there = session.read(&reply.view, reply.start(), &other).map(|reply| reply.text().to_owned());
+        assert_eq!(there.ok(), direct.ok());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(200))]
+    #[test]
+    fn noise_stays_out_unasked(seed in any::<u64>()) {
+        check_noise(seed);
+    }
+
+    #[test]
+    fn sections_are_whole(seed in any::<u64>()) {
+        check_section(seed);
+    }
+}
+
+/// An object goes without its noise where that is all it takes.
+#[test]
+fn an_object_that_is_small_without_its_noise_is_shown_whole() {
+    let trace = Json::Text(quote(&"at line 7; ".repeat(2_000)));
+    let whole = object(vec![
+        ("id", word("7")),
+        ("trace", trace),
+        ("name", Json::Text("\"x\"".into())),
+        ("old", word("null")),
+    ]);
+    let session = session(whole.minified(), Manner { strip: Strip::noise(), ..Manner::default() }, 4_000);
+    let reply = session.call(&Request::default()).expect("plain").expect("large");
+    assert_eq!(reply.text(), r#"{"id":7,"name":"x"}"#);
+    let meta = &reply.notice["meta"];
+    assert_eq!((&meta["totalFields"], &meta["projectedFields"]), (&4.into(), &2.into()));
+    assert_eq!((meta["stripped"][0].as_str(), meta["nullOnly"][0].as_str()), (Some("trace"), Some("old")));
+    assert_eq!(meta["next"], "portion_read(cursor, fields=all)");
+}
