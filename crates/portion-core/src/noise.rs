@@ -15,9 +15,10 @@ use crate::snapshot::{Layout, List, cells};
 pub(crate) struct Noise {
     /// Those that go by their names.
     pub named: Vec<String>,
-    /// Those that hold nothing but `null`.
+    /// Those that go wherever they hold `null`, which they do in all that was looked at.
     pub nulls: Vec<String>,
-    all: Fields,
+    by_name: Fields,
+    where_null: Fields,
 }
 
 impl Noise {
@@ -28,7 +29,12 @@ impl Noise {
         }
         let fields = || list.profile.fields.iter().map(|field| field.path.as_str());
         let named = fields().filter_map(|path| taken(strip, path)).collect();
-        let nulls = if strip.takes_nulls() { list.nulls(text) } else { &[] };
+        let nulls = match (&list.layout, strip.takes_nulls()) {
+            (_, false) => &[],
+            // A column goes from every row.
+            (Layout::Table { .. }, true) => list.null_columns(text),
+            (_, true) => &list.profile.nulls[..],
+        };
         let noise = Self::new(named, nulls.iter().cloned().collect());
         // Where all is noise, it is what was asked for.
         if fields().all(|path| noise.takes(path)) { Self::default() } else { noise }
@@ -61,27 +67,37 @@ impl Noise {
     }
 
     fn new(named: BTreeSet<String>, nulls: BTreeSet<String>) -> Self {
-        let all = named.iter().chain(&nulls).cloned().collect();
-        Self { named: named.into_iter().collect(), nulls: nulls.into_iter().collect(), all }
+        let (by_name, where_null) = (named.iter().cloned().collect(), nulls.iter().cloned().collect());
+        let (named, nulls) = (named.into_iter().collect(), nulls.into_iter().collect());
+        Self { named, nulls, by_name, where_null }
     }
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.all.paths().is_empty()
+        self.named.is_empty() && self.nulls.is_empty()
     }
 
     /// Whether the field at a dotted path is left out, be it with what is around it.
     pub(crate) fn takes(&self, path: &str) -> bool {
-        !self.is_empty() && ways(path).any(|way| self.all.wants(way))
+        self.takes_by_name(path) || !self.nulls.is_empty() && self.where_null.wants(path)
+    }
+
+    /// The same, by its name.
+    pub(crate) fn takes_by_name(&self, path: &str) -> bool {
+        !self.named.is_empty() && ways(path).any(|way| self.by_name.wants(way))
     }
 
     /// Appends a value without its noise, minified.
     pub(crate) fn without(&self, json: &str, out: &mut String) {
         let mut path = String::new();
-        omit(json, &mut path, out, &mut |path| match self.all.wants(path) {
-            true => Fate::Gone,
-            false if self.all.wants_below(path) => Fate::Inside,
-            false => Fate::Whole,
+        omit(json, &mut path, out, &mut |path, kind| {
+            if self.by_name.wants(path) || kind == Kind::Null && self.where_null.wants(path) {
+                Fate::Gone
+            } else if self.by_name.wants_below(path) || self.where_null.wants_below(path) {
+                Fate::Inside
+            } else {
+                Fate::Whole
+            }
         });
     }
 }
@@ -95,7 +111,7 @@ pub(crate) fn without_named(
     gone: &mut BTreeSet<String>,
 ) {
     let mut path = path.to_owned();
-    omit(json, &mut path, out, &mut |path| {
+    omit(json, &mut path, out, &mut |path, _| {
         if strip.takes(path) {
             gone.insert(path.to_owned());
             return Fate::Gone;
@@ -105,7 +121,7 @@ pub(crate) fn without_named(
 }
 
 /// Leaves those paths that hold `null` wherever a record has them.
-pub(crate) fn keep_nulls(record: &str, nulls: &mut BTreeSet<String>) {
+fn keep_nulls(record: &str, nulls: &mut BTreeSet<String>) {
     if nulls.is_empty() {
         return;
     }
@@ -118,22 +134,17 @@ pub(crate) fn keep_nulls(record: &str, nulls: &mut BTreeSet<String>) {
     });
 }
 
-/// Of paths that are `null` in a sample of a list, those that are in every record.
-pub(crate) fn nulls_of(text: &str, list: &List, sampled: &[String]) -> Vec<String> {
-    let mut nulls: BTreeSet<String> = sampled.iter().cloned().collect();
+/// Of columns that are `null` in a sample of a table, those that are in every row.
+pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
+    let Layout::Table { columns, .. } = &list.layout else { return Vec::new() };
+    let mut nulls: BTreeSet<String> = list.profile.nulls.iter().cloned().collect();
     for item in list.iter_from(text, 0) {
         if nulls.is_empty() {
             break;
         }
-        let value = item.value.of(text);
-        match &list.layout {
-            Layout::Table { columns, .. } => {
-                let filled = columns.iter().zip(cells(value)).filter(|(_, cell)| cell.of(value) != "null");
-                filled.for_each(|(name, _)| {
-                    nulls.remove(name);
-                });
-            }
-            _ => keep_nulls(value, &mut nulls),
+        let row = item.value.of(text);
+        for (name, _) in columns.iter().zip(cells(row)).filter(|(_, cell)| cell.of(row) != "null") {
+            nulls.remove(name);
         }
     }
     nulls.into_iter().collect()
@@ -206,7 +217,7 @@ enum Fate {
 }
 
 /// Appends a value without the fields that are to go, minified. What is inside of an array keeps its place.
-fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&str) -> Fate) {
+fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&str, Kind) -> Fate) {
     let mut reader = Reader::new(json);
     let mut frames: Vec<Frame> = Vec::new();
     let mut fated = Fate::Inside;
@@ -239,7 +250,8 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
                 frames.pop();
                 continue;
             };
-            fated = if frame.object { fate(path) } else { Fate::Inside };
+            let Ok(kind) = reader.peek() else { return };
+            fated = if frame.object { fate(path, kind) } else { Fate::Inside };
             if matches!(fated, Fate::Gone) {
                 if reader.skip().is_err() {
                     return;

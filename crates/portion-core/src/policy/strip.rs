@@ -67,7 +67,7 @@ const NOISE: [&str; 16] = [
 ];
 
 impl Strip {
-    /// Stands for fields that hold nothing but `null`: in every record of a list, or in an object.
+    /// Stands for fields that hold nothing but `null`, in an object or in a sample of a list: they go where they do.
     pub const NULL_ONLY: &'static str = "null-only";
 
     /// Fields of these names, at any depth. `*` stands for any characters; a dotted path is a field inside another, and

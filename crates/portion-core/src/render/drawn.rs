@@ -77,7 +77,7 @@ impl Listed {
 pub(super) struct Left {
     /// By its name.
     pub named: Vec<String>,
-    /// For it holds nothing but `null`.
+    /// Wherever it is `null`.
     pub nulls: Vec<String>,
 }
 

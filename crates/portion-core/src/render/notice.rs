@@ -208,7 +208,7 @@ impl Notice<'_> {
     /// The fields that are not shown on purpose, by why they are not.
     fn not_shown(&self) -> [(&'static str, &[String]); 3] {
         let Left { named, nulls } = &self.drawn.noise;
-        [("stripped", named), ("nullOnly", nulls), ("redacted", self.redacted)]
+        [("stripped", named), ("nulls", nulls), ("redacted", self.redacted)]
     }
 
     /// Which page this is, in the style whose pages have numbers: with that of the next once this one is complete.

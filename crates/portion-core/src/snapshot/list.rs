@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::object::Member;
 use super::profile::Profile;
-use crate::noise::nulls_of;
+use crate::noise::null_columns;
 use crate::scan::{Offsets, Reader};
 use crate::span::Span;
 use crate::tell::Facts;
@@ -26,8 +26,8 @@ pub struct List {
     pub profile: Profile,
     /// What all of them tell, once that was asked.
     pub(crate) facts: OnceLock<Arc<Facts>>,
-    /// The fields that hold nothing but `null` in all of them, once that was asked.
-    pub(crate) nulls: OnceLock<Arc<[String]>>,
+    /// The columns of a table that hold nothing but `null`, once that was asked.
+    pub(crate) null_columns: OnceLock<Arc<[String]>>,
 }
 
 /// How the items of a list are written.
@@ -126,9 +126,9 @@ impl List {
         self.facts.get_or_init(|| Arc::new(Facts::of(text, self)))
     }
 
-    /// The fields that hold nothing but `null` in every item, dotted paths, found once.
-    pub(crate) fn nulls(&self, text: &str) -> &[String] {
-        self.nulls.get_or_init(|| nulls_of(text, self, &self.profile.nulls).into())
+    /// The columns of a table that hold nothing but `null`, found once.
+    pub(crate) fn null_columns(&self, text: &str) -> &[String] {
+        self.null_columns.get_or_init(|| null_columns(text, self).into())
     }
 
     /// Heap bytes held.
@@ -138,7 +138,7 @@ impl List {
             + levels.sum::<usize>()
             + self.profile.heap_bytes()
             + self.facts.get().map_or(0, |facts| facts.heap_bytes())
-            + self.nulls.get().map_or(0, |nulls| nulls.iter().map(String::capacity).sum())
+            + self.null_columns.get().map_or(0, |nulls| nulls.iter().map(String::capacity).sum())
     }
 }
 

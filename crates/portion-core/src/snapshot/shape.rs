@@ -96,7 +96,7 @@ impl Found {
             pointer,
             profile: Profile::default(),
             facts: OnceLock::new(),
-            nulls: OnceLock::new(),
+            null_columns: OnceLock::new(),
         };
         list.profile = Profile::of(text, &list);
         Form::List(Arc::new(list))

@@ -62,7 +62,7 @@ impl Facts {
         noise: &Noise,
     ) -> Map<String, Value> {
         let mut order: Vec<usize> =
-            (0..self.lines.len()).filter(|at| !noise.takes(&self.lines[*at].0)).collect();
+            (0..self.lines.len()).filter(|at| !noise.takes_by_name(&self.lines[*at].0)).collect();
         let wanted = |at: &usize| first.iter().position(|name| is_within(&self.lines[*at].0, name));
         order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
         fitted(&self.lines, counter, tokens, order.into_iter())

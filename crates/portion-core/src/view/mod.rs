@@ -65,8 +65,8 @@ pub(crate) struct Node {
     pub source: Slice,
     /// Set on the base64 of a block, which is always shown as its bytes: their MIME type.
     pub base64: Option<String>,
-    /// Set where the subject is not the value but some fields of it: which.
-    pub fields: Option<Fields>,
+    /// Set where the subject is not the value but some fields of it: which, and the node that they were asked for in.
+    pub fields: Option<(Fields, Arc<Node>)>,
     /// What it holds beyond what the snapshot holds already, in bytes.
     pub own_bytes: usize,
 }
@@ -195,7 +195,7 @@ impl View {
             Target::Node(node) => node.fields.as_ref(),
             Target::Everything => None,
         };
-        let made = made.map_or_else(String::new, |fields| format!(" {:?}", fields.paths()));
+        let made = made.map_or_else(String::new, |(fields, _)| format!(" {:?}", fields.paths()));
         let sort = self.order.as_ref().map(|order| &order.spec);
         format!(
             "{target:?} {:?} {:?} {sort:?} {} {} {:?}{made}",

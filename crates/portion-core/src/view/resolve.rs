@@ -157,10 +157,7 @@ fn at_section(
 ) -> Result<View, ViewError> {
     let shown = focus(snapshot, view)?;
     // Beside a section of some fields are those of the value that it is of.
-    let focus = match target::whole_of(snapshot, &shown) {
-        Target::Node(whole) if shown.fields.is_some() => whole,
-        _ => Arc::clone(&shown),
-    };
+    let focus = shown.fields.as_ref().map_or(&shown, |(_, whole)| whole);
     let inside =
         |error| if shown.fields.is_some() { section::find(&shown.subject, name, &[]) } else { Err(error) };
     let section = section::find(&focus.subject, name, &policy.manner.sections).or_else(inside)?;
@@ -168,11 +165,11 @@ fn at_section(
         SectionPlace::Made(made) => match &made.of {
             Of::Items => {
                 let wanted = Wanted::Some(made.fields);
-                View { target: Target::Node(focus), wanted, limit, ..View::default() }
+                View { target: Target::Node(Arc::clone(focus)), wanted, limit, ..View::default() }
             }
             Of::Object(pointer) => {
                 let value = follow(&focus.subject, pointer).map_err(|astray| no_path(pointer, astray))?.value;
-                let target = Target::Node(Arc::new(target::made(&focus, &made, pointer, value)));
+                let target = Target::Node(Arc::new(target::made(focus, &made, pointer, value)));
                 View { target, limit, section: true, ..View::default() }
             }
         },
@@ -186,7 +183,7 @@ fn at_section(
         }
         SectionPlace::Text => {
             let window = Some(Window { span: section.span, lines: false });
-            View { target: Target::Node(focus), window, limit, ..View::default() }
+            View { target: Target::Node(Arc::clone(focus)), window, limit, ..View::default() }
         }
     })
 }

@@ -79,18 +79,12 @@ pub(super) fn whole_part(snapshot: &Snapshot, part: usize) -> Option<Node> {
 }
 
 /// A section of a node that an operator made of an object in it.
-pub(super) fn made(of: &Node, made: &Made, pointer: &str, object: Span) -> Node {
+pub(super) fn made(of: &Arc<Node>, made: &Made, pointer: &str, object: Span) -> Node {
     let subject = Subject::of_payload(Slice::new(made.of_object(object.of(&of.subject.text))));
-    let (part, pointer, own_bytes) = (of.part, format!("{}{pointer}", of.pointer), subject.heap_bytes());
-    let (source, fields) = (of.source.part(object), Some(made.fields.clone()));
+    let (part, pointer, own_bytes) =
+        (of.part, format!("{}{pointer}", of.pointer), subject.heap_bytes() + of.own_bytes);
+    let (source, fields) = (of.source.part(object), Some((made.fields.clone(), Arc::clone(of))));
     Node { part, pointer, subject, source, base64: None, fields, own_bytes }
-}
-
-/// The value that a node is, or is some fields of.
-pub(super) fn whole_of(snapshot: &Snapshot, of: &Node) -> Target {
-    let whole = snapshot.parts().get(usize::from(of.part)).and_then(|part| part.subject());
-    let start = of.source.start().saturating_sub(whole.map_or(0, |whole| whole.text.start()));
-    node(snapshot, usize::from(of.part), &of.pointer, Span::new(start, start + of.source.len()))
 }
 
 /// A value inside a block that is not text. What is the base64 of its bytes is taken out of its quotes and escapes.

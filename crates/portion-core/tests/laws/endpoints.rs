@@ -139,7 +139,7 @@ fn check_noise(seed: u64) {
     for reply in &replies {
         let meta = &reply.notice["meta"];
         assert_eq!(meta["stripped"], serde_json::json!(["_links", "room.debug", "debug"]));
-        assert_eq!(meta["nullOnly"], serde_json::json!(["gone"]));
+        assert_eq!(meta["nulls"], serde_json::json!(["gone"]));
     }
     let weights: Vec<String> =
         shown.iter().filter_map(|item| item.get("weight")).map(Json::minified).collect();
@@ -240,6 +240,6 @@ fn an_object_that_is_small_without_its_noise_is_shown_whole() {
     assert_eq!(reply.text(), r#"{"id":7,"name":"x"}"#);
     let meta = &reply.notice["meta"];
     assert_eq!((&meta["totalFields"], &meta["projectedFields"]), (&4.into(), &2.into()));
-    assert_eq!((meta["stripped"][0].as_str(), meta["nullOnly"][0].as_str()), (Some("trace"), Some("old")));
+    assert_eq!((meta["stripped"][0].as_str(), meta["nulls"][0].as_str()), (Some("trace"), Some("old")));
     assert_eq!(meta["next"], "portion_read(cursor, fields=all)");
 }

@@ -383,7 +383,7 @@ impl Reply {
             || past_end
             || ["condensed", "elided", "omitted", "partsNotShown", "detailsAvailable", "store_unavailable"]
                 .into_iter()
-                .chain(["stripped", "nullOnly"])
+                .chain(["stripped", "nulls"])
                 .any(says)
     }
 
