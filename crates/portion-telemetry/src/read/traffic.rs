@@ -83,14 +83,16 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traff
              original_tokens, budget, latency, overhead
          FROM requests {clause}"
     );
-    let mut statement = connection.prepare(&sql)?;
+    // Names are read as they were when requests were: meanwhile, some may be forgotten.
+    let moment = connection.unchecked_transaction()?;
+    let mut statement = moment.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut tallies: HashMap<i64, Tally> = HashMap::new();
     while let Some(row) = rows.next()? {
         tallies.entry(row.get(0)?).or_default().add(row.get_ref(1)?.as_str().unwrap_or(""), &Seen::of(row)?);
     }
     let mut found = Vec::with_capacity(tallies.len());
-    let mut named = connection.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
+    let mut named = moment.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
     for (id, tally) in tallies {
         let endpoint = named.query_row([id], |row| Endpoint::of(row, 0))?;
         found.push(Traffic { endpoint, ..tally.into_traffic() });
