@@ -225,10 +225,22 @@ impl Draft {
         let kind = said.kind();
         let drawn = about.shaped.as_ref().map(|shaped| &shaped.drawn);
         let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
-        let dropped = drawn.and_then(|drawn| drawn.meta.get("dropped")).and_then(serde_json::Value::as_u64);
-        let dropped = dropped.unwrap_or_default() as usize;
+        let told = |key: &str| {
+            let number = drawn.and_then(|drawn| drawn.meta.get(key)).and_then(serde_json::Value::as_u64);
+            number.map(|number| number as usize)
+        };
+        let (dropped, served) = (told("dropped").unwrap_or_default(), told("served"));
         Self {
-            portion: Portion { pieces: text.pieces, structured, notice, tokens, kind, stages, dropped },
+            portion: Portion {
+                pieces: text.pieces,
+                structured,
+                notice,
+                tokens,
+                kind,
+                stages,
+                dropped,
+                served,
+            },
             tokens,
             bytes,
         }
