@@ -58,7 +58,7 @@ pub struct Estimated {
 /// What a first call would have been served by those limits. `None` where it cannot be said: of a follow-up, for it
 /// depends on what was served before; of an error; of a payload whose size nobody knows.
 pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
-    let tokens = record.original_tokens?;
+    let tokens = record.payload_tokens()?;
     if record.follow_up || record.error.is_some() {
         return None;
     }
@@ -97,7 +97,7 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
 
 /// Tokens that fit in the byte limit, at this payload's bytes a token.
 fn within_bytes(tokens: u64, record: &Record, limits: &Limits) -> u64 {
-    let Some(original) = record.original_tokens.filter(|_| record.original_bytes > 0) else { return tokens };
+    let Some(original) = record.payload_tokens().filter(|_| record.original_bytes > 0) else { return tokens };
     let fit = u128::from(limits.hard_byte_limit) * u128::from(original) / u128::from(record.original_bytes);
     tokens.min(u64::try_from(fit).unwrap_or(u64::MAX))
 }
@@ -206,7 +206,8 @@ mod tests {
         let list = || payload("list", 40_000, Some(500));
         check(&Record { follow_up: true, ..list() }, &LIMITS, None);
         check(&Record { error: Some("upstream".to_owned()), ..list() }, &LIMITS, None);
-        check(&Record { original_tokens: None, ..list() }, &LIMITS, None);
+        let page = Record { outcome: "paginated".to_owned(), ..list() };
+        check(&Record { original_tokens: None, ..page }, &LIMITS, None);
         let asked = Record {
             outcome: "projected".to_owned(),
             estimated_tokens: Some(700),
