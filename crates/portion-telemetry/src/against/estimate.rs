@@ -134,6 +134,8 @@ impl Payload {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -227,5 +229,28 @@ mod tests {
         check(Record { items: Some(3), ..became("untouched") }, Payload::List);
         let tried = crate::read::Tried { outcome: "summarized".to_owned(), ..Default::default() };
         check(Record { shadow: Some(tried), ..became("unshaped") }, Payload::Object);
+    }
+
+    proptest! {
+        #[test]
+        fn replies_fit_and_are_no_more_than_their_payload(
+            form in prop::sample::select(vec!["list", "object", "text", ""]),
+            tokens in 0..1_000_000_u64,
+            bytes in 0..10_000_000_u64,
+            items in prop::option::of(0..10_000_u64),
+            threshold in 300..10_000_u64,
+            share in 0.0..=1.0,
+            other in 0..10_000_u64,
+        ) {
+            let target = (threshold as f64 * share) as u64;
+            let (page_size, chunk_size, full_below) = (other, other, other.min(threshold));
+            let limits = Limits { threshold, target, full_below, page_size, chunk_size, ..LIMITS };
+            let record = Record { original_bytes: bytes, ..payload(form, tokens, items) };
+            let estimated = estimate(&record, &limits).expect("its size is known");
+            prop_assert!(estimated.tokens <= tokens);
+            prop_assert!(estimated.tokens <= threshold, "{estimated:?}");
+            let off = estimate(&record, &Limits { shaped: false, ..limits }).expect("its size is known");
+            prop_assert_eq!(off, Estimated { outcome: Outcome::Unshaped, tokens });
+        }
     }
 }
