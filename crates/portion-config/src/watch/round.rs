@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use notify::Event;
 
-use super::eyes::{Eyes, Sign};
+use super::eyes::{Eyes, Sign, UNWATCHED};
 use super::reading::{Identity, Reading};
 use super::settle::{Look, Notice, Settling};
 use super::{Seen, Settle};
@@ -16,6 +16,8 @@ pub(super) struct Round<F> {
     path: PathBuf,
     eyes: Eyes,
     settling: Settling,
+    /// How often to look unasked, while there are signs.
+    often: Duration,
     told: Option<Seen>,
     /// The state of the file at the last look.
     identity: Option<Identity>,
@@ -27,13 +29,14 @@ impl<F: FnMut(Seen)> Round<F> {
     pub(super) fn new(path: PathBuf, told: Option<Seen>, settle: Settle, eyes: Eyes, heed: F) -> Self {
         let mut settling = Settling::new(settle);
         // What is there now may be another file than the one that the caller has read.
-        settling.notice(Notice::Replaced, Duration::ZERO);
-        Self { path, eyes, settling, told, identity: None, heed, began: Instant::now() }
+        settling.notice(if eyes.sharp() { Notice::Replaced } else { Notice::Found }, Duration::ZERO);
+        let identity = Identity::of(&path);
+        Self { path, eyes, settling, often: settle.glance, told, identity, heed, began: Instant::now() }
     }
 
     /// Goes on until it is told to stop.
     pub(super) fn run(&mut self, signs: &Receiver<Sign>) {
-        let mut glance = self.eyes.glance();
+        let mut glance = self.next_glance();
         loop {
             let next = self.settling.due().unwrap_or(glance);
             match signs.recv_timeout(next.saturating_sub(self.now())) {
@@ -49,7 +52,7 @@ impl<F: FnMut(Seen)> Round<F> {
             } else if !self.look(signs) {
                 return;
             }
-            glance = self.now() + self.eyes.glance();
+            glance = self.next_glance();
         }
     }
 
@@ -108,6 +111,12 @@ impl<F: FnMut(Seen)> Round<F> {
         let wall = SystemTime::now();
         let calm = self.settling.calm(self.now());
         reading.identity.as_ref().is_some_and(|file| file.changed_within(calm, wall))
+    }
+
+    /// When to look at the file unasked.
+    fn next_glance(&self) -> Duration {
+        let every = if self.eyes.sharp() { self.often } else { UNWATCHED };
+        self.now().saturating_add(every)
     }
 
     fn now(&self) -> Duration {
