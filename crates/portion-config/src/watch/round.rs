@@ -123,3 +123,51 @@ impl<F: FnMut(Seen)> Round<F> {
         self.began.elapsed()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+
+    use notify::EventKind;
+
+    use super::*;
+
+    #[test]
+    fn what_stirs_during_a_reading_asks_for_another() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("portion.yaml");
+        fs::write(&path, "a: 1\n").expect("there is room");
+        let ((tell, told), (send, signs)) = (mpsc::channel(), mpsc::channel());
+        let heed = |seen| tell.send(seen).expect("it is heard");
+        let settle = Settle { quiet: Duration::ZERO, ..Settle::default() };
+        let mut round = Round::new(path, None, settle, Eyes::shut(), heed);
+        let stirred = Ok(Event::new(EventKind::Any));
+        send.send(Sign::Stirred(stirred, Instant::now())).expect("it is heard");
+        assert!(round.look(&signs), "nothing said to stop");
+        assert!(told.try_recv().is_err(), "it may have changed while it was read");
+        assert!(round.look(&signs), "nothing said to stop");
+        assert_eq!(told.try_recv(), Ok(Seen::Text("a: 1\n".to_owned())));
+        assert!(round.settling.idle());
+        send.send(Sign::Stop).expect("it is heard");
+        assert!(!round.look(&signs), "it is to stop");
+    }
+
+    #[test]
+    fn what_is_newer_than_the_last_sign_is_not_believed() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let path = folder.path().join("portion.yaml");
+        fs::write(&path, "a: 1\n").expect("there is room");
+        let ((tell, told), (_send, signs)) = (mpsc::channel(), mpsc::channel());
+        let heed = |seen| tell.send(seen).expect("it is heard");
+        let settle = Settle { quiet: Duration::ZERO, ..Settle::default() };
+        let mut round = Round::new(path.clone(), None, settle, Eyes::shut(), heed);
+        // Longer than what systems round the times of files to.
+        std::thread::sleep(Duration::from_millis(30));
+        fs::write(&path, "a: 2\n").expect("there is room");
+        assert!(round.look(&signs), "nothing said to stop");
+        assert!(told.try_recv().is_err(), "a sign of the change is still to come");
+        assert!(round.look(&signs), "nothing said to stop");
+        assert_eq!(told.try_recv(), Ok(Seen::Text("a: 2\n".to_owned())));
+    }
+}
