@@ -29,7 +29,8 @@ pub fn schema() -> Json {
                 "properties": properties(Level::Endpoint),
                 "additionalProperties": false
             },
-            "names": { "type": "array", "items": { "type": "string", "minLength": 1 } },
+            "name": { "type": ["string", "number"], "minLength": 1 },
+            "names": { "anyOf": [{ "$ref": "#/$defs/name" }, { "type": "array", "items": { "$ref": "#/$defs/name" } }] },
             "secrets": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }
         }
     })
@@ -70,14 +71,17 @@ fn value(kind: Kind) -> Json {
         Kind::Time(..) => json!({ "type": "string", "pattern": TIME }),
         Kind::Truth => json!({ "type": "boolean" }),
         Kind::Word(words) => json!({ "enum": words }),
-        Kind::Text => json!({ "type": ["string", "number"], "minLength": 1 }),
+        Kind::Text => json!({ "$ref": "#/$defs/name" }),
         Kind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
-        Kind::Names | Kind::Redact => {
-            json!({ "anyOf": [{ "$ref": "#/$defs/names" }, { "type": "string", "minLength": 1 }] })
-        }
+        Kind::Names | Kind::Redact => json!({ "$ref": "#/$defs/names" }),
         Kind::Sections => json!({
             "type": "object",
-            "additionalProperties": { "anyOf": [{ "$ref": "#/$defs/names" }, { "type": "string", "minLength": 1 }] }
+            "additionalProperties": {
+                "anyOf": [
+                    { "$ref": "#/$defs/name" },
+                    { "type": "array", "items": { "$ref": "#/$defs/name" }, "minItems": 1 }
+                ]
+            }
         }),
         Kind::Experiment => json!({
             "type": "object",

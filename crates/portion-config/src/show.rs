@@ -50,7 +50,7 @@ impl Page {
             Some((set, _)) => self.set(0, set),
             None => {
                 if let Some((value, origin)) = cascade.in_force(key) {
-                    self.line(format!("# {}: {value}", key.name), &origin);
+                    self.line(&format!("# {}: {value}", key.name), &origin);
                 }
             }
         }
@@ -75,14 +75,14 @@ impl Page {
     }
 
     fn set(&mut self, level: usize, set: &Set) {
-        self.line(format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
+        self.line(&format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
     }
 
     fn head(&mut self, level: usize, name: &str) {
         let _ = writeln!(self.out, "{}{name}:", "  ".repeat(level));
     }
 
-    fn line(&mut self, line: String, origin: &Origin) {
+    fn line(&mut self, line: &str, origin: &Origin) {
         if self.origin {
             let _ = writeln!(self.out, "{line:<40} # {origin}");
         } else {

@@ -15,12 +15,14 @@ impl Config {
     pub(super) fn check(&self, reading: &mut Reading) {
         let mut told = Told::new();
         tell(&self.general(None), "", &mut told, reading);
+        tell_tools(&self.general(None), reading);
         for rule in &self.rules {
             self.check_rule(None, rule, &self.rules, &mut told, reading);
         }
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             tell(&self.general(name), &format!(" for the upstream {}", upstream.name), &mut told, reading);
+            tell_tools(&self.general(name), reading);
             for rule in &upstream.rules {
                 self.check_rule(name, rule, &upstream.rules, &mut told, reading);
             }
@@ -64,6 +66,25 @@ fn tell(cascade: &Cascade<'_>, whose: &str, told: &mut Told, reading: &mut Readi
         } else {
             let message = format!("{upper} is {high}{whose}, below {lower}, which is {low} ({lower_at})");
             reading.say(upper_at, message, fix);
+        }
+    }
+}
+
+/// Tools of ours are told apart by their names.
+fn tell_tools(cascade: &Cascade<'_>, reading: &mut Reading) {
+    let listing = cascade.listing();
+    let tools = [
+        ("readTool", Some(&listing.read_tool)),
+        ("queryTool", listing.query_tool.as_ref()),
+        ("describeTool", Some(&listing.describe_tool)),
+    ];
+    for (i, (key, name)) in tools.iter().enumerate() {
+        for (other, _) in tools[..i].iter().filter(|(_, known)| known.is_some() && known == name) {
+            let (_, one_at) = place(cascade, other);
+            let (_, at) = place(cascade, key);
+            let message =
+                format!("{key} and {other} have the same name ({})", one_at.clone().min(at.clone()));
+            reading.say(at.max(one_at), message, "name them differently");
         }
     }
 }

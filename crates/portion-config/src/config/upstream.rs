@@ -141,7 +141,7 @@ impl Reading {
                 self.stray(name, settings, &["env"], "command");
                 let lines =
                     secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-                let server = Server::Url {
+                let remote = Server::Url {
                     url: url.reveal().to_owned(),
                     headers: lines.collect(),
                     transport: match value("transport") {
@@ -150,8 +150,8 @@ impl Reading {
                         _ => Transport::Auto,
                     },
                 };
-                self.reachable(name, &server, settings);
-                Some(server)
+                self.reachable(name, &remote, settings);
+                Some(remote)
             }
             (_, Some(Value::Names(words))) => {
                 self.stray(name, settings, &["headers", "transport"], "url");
@@ -183,16 +183,9 @@ impl Reading {
         if url.contains('$') {
             return;
         }
-        let target = match Target::new(url) {
-            Ok(target) => target,
-            Err(_) => {
-                let message = format!("url of the upstream {name} is none");
-                return self.say(
-                    at("url"),
-                    message,
-                    "write the whole URL, such as http://127.0.0.1:3000/mcp",
-                );
-            }
+        let Ok(target) = Target::new(url) else {
+            let message = format!("url of the upstream {name} is none");
+            return self.say(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
         };
         for line in headers {
             if target.clone().with_header(line).is_err() {

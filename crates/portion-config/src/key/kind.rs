@@ -273,6 +273,13 @@ impl Kind {
 
     fn text(self, node: &Node, text: &str) -> Result<Value, Wrong> {
         let fix = "write text without control characters";
+        if matches!((&node.tree, text), (Tree::Scalar { plain: true, .. }, "true" | "false")) {
+            let fix = match self {
+                Self::Redact => "write secrets, names of fields, or none",
+                _ => "write text; in quotes, if this is what it is",
+            };
+            return Err(Wrong::new(node, "is no text", fix));
+        }
         if text.trim().is_empty() {
             return Err(Wrong::new(node, "is empty", "write something, or leave the key out"));
         }

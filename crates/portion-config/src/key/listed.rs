@@ -680,7 +680,6 @@ pub static KEYS: &[Key] = &[
         standing: Standing::Top,
         reloads: false,
         flag: Flag::Called("allow-host"),
-        ..USUAL
     },
     Key {
         name: "allowOrigins",
@@ -693,7 +692,6 @@ pub static KEYS: &[Key] = &[
         standing: Standing::Top,
         reloads: false,
         flag: Flag::Called("allow-origin"),
-        ..USUAL
     },
     Key {
         name: "logLevel",

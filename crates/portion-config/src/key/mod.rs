@@ -184,7 +184,7 @@ impl Key {
         match self.name {
             "pageSize" => "defaultPageSize",
             "split" => "experiment",
-            _ => KEYS.iter().find(|key| key.name == self.name).map_or("", |key| key.name),
+            name => name,
         }
     }
 

@@ -3,7 +3,7 @@
 use portion_config::{Advertise, Server, Sources};
 use portion_core::policy::{Envelope, MetadataStyle, Policy, Profile, Room};
 use portion_core::tokens::Tokenizer;
-use portion_gateway::book::{Book, Experiment, Target};
+use portion_gateway::book::{Book, Experiment, Rollout, Target};
 use portion_gateway::call::EndpointKind;
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
@@ -145,11 +145,13 @@ fn experiments_and_dry_runs() {
     assert_eq!(arm("{experiment: shadow, endpoints: {x: {experiment: none}}}"), Experiment::None);
     for text in ["split: 20", "experiment: {split: 20}"] {
         assert!(
-            matches!(arm(text), Experiment::Split(share) if share.percent == 20.0 && share.salt.is_empty())
+            matches!(arm(text), Experiment::Split(share) if share == Rollout { percent: 20.0, salt: "".into() })
         );
     }
     let split = arm("{split: 20, endpoints: {x*: {split: 30}}}");
-    assert!(matches!(split, Experiment::Split(share) if share.percent == 30.0 && &*share.salt == "x*"));
+    assert!(
+        matches!(split, Experiment::Split(share) if share == Rollout { percent: 30.0, salt: "x*".into() })
+    );
 }
 
 #[test]

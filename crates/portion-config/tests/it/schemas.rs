@@ -32,6 +32,20 @@ fn a_rich_example_is_taken() {
 }
 
 #[test]
+fn what_is_strange_is_taken() {
+    for strange in [
+        json!({ "sections": { "a": 5, "b": "c,d" } }),
+        json!({ "summaryFields": [5, "a b"], "items": 5 }),
+        json!({ "hardByteLimit": "1.5 MB", "fallbackByteLimit": "4096", "mediaByteLimit": "5M" }),
+        json!({ "snapshotTtl": "1h 30m" }),
+        json!({ "upstreams": {}, "endpoints": { "a": {} } }),
+        json!({ "upstreams": { "a": { "command": ["x", 5], "env": { "PORT": 5, "ON": true } } } }),
+    ] {
+        check(&strange, true);
+    }
+}
+
+#[test]
 fn what_is_wrong_is_refused() {
     for wrong in [
         json!([]),
@@ -50,7 +64,12 @@ fn what_is_wrong_is_refused() {
         json!({ "controls": "maybe" }),
         json!({ "experiment": { "split": 50, "x": 1 } }),
         json!({ "experiment": "split" }),
-        json!({ "sections": { "a": 5 } }),
+        json!({ "sections": { "a": {} } }),
+        json!({ "sections": { "a": [] } }),
+        json!({ "sections": ["a"] }),
+        json!({ "summaryFields": [["a"]] }),
+        json!({ "summaryFields": true }),
+        json!({ "redact": [""] }),
         json!({ "pageSize": 5 }),
         json!({ "readTool": "a b" }),
         json!({ "endpoints": { "": {} } }),
