@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::key::{KEYS, Key, Kind, Level};
+use crate::key::{Key, Kind, Level};
 
 /// A number of bytes with a unit.
 const SIZE: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
@@ -37,7 +37,7 @@ pub fn schema() -> Json {
 }
 
 fn properties(level: Level) -> Map<String, Json> {
-    KEYS.iter().filter(|key| key.allowed(level)).map(|key| (key.name.to_owned(), property(key))).collect()
+    Key::all().filter(|key| key.allowed(level)).map(|key| (key.name.to_owned(), property(key))).collect()
 }
 
 fn property(key: &Key) -> Json {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use portion_gateway::book::Target;
 
 use crate::config::{Cascade, Config};
-use crate::key::{Group, KEYS, Key, Kind, Level};
+use crate::key::{Group, Key, Kind, Level};
 use crate::origin::Origin;
 use crate::settings::{Set, Settings};
 use crate::value::scalar;
@@ -18,7 +18,7 @@ pub fn show(config: &Config, origin: bool, endpoint: Option<Target<'_>>) -> Stri
     let cascade = config.cascade(endpoint);
     let level = if endpoint.is_some() { Level::Endpoint } else { Level::Top };
     for group in Group::ALL {
-        for key in KEYS.iter().filter(|key| key.group == group && key.slot() == key.name) {
+        for key in Key::all().filter(|key| key.group == group && key.slot() == key.name) {
             if !key.allowed(level) || matches!(key.kind, Kind::Endpoints | Kind::Upstreams) {
                 continue;
             }
