@@ -1,6 +1,6 @@
 //! What an operator wrote, endpoint by endpoint.
 //!
-//! A [`Book`] is one version of it, and never changes; [`Rules`](crate::terms::Rules) work out of it what each reply
+//! A [`Book`] is one version of it, and never changes; [`Rules`](crate::rules::Rules) work out of it what each reply
 //! obeys. Where books come from (files, variables, options) is no matter of the gateway.
 
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Target<'a> {
 }
 
 /// What was written for an endpoint. Its limits are valid together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
     /// The limits.
     pub limits: Given,
@@ -56,6 +56,8 @@ pub struct Written {
     pub unshaped_byte_limit: Option<usize>,
     /// Tokens that a session may be served in all.
     pub session_budget: Option<usize>,
+    /// Whether nothing is shaped, and only told what would have been.
+    pub dry_run: bool,
 }
 
 /// For which sessions replies are shaped.

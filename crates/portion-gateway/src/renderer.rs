@@ -10,7 +10,7 @@ use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Body, Context, First, Portion};
-use portion_core::snapshot::{self, Part, Snapshot};
+use portion_core::snapshot::{self, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
 
@@ -71,8 +71,12 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) enum Rendered {
     Untouched,
-    /// A portion, and the view that its cursors go through.
-    Portion(Portion, View),
+    /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits.
+    Portion {
+        portion: Portion,
+        view: View,
+        capped: bool,
+    },
     /// The request does not fit the payload.
     Wrong(ViewError),
     /// It panicked, twice.
@@ -103,11 +107,14 @@ impl Renderer {
     /// Renders a reply. `kept`: its cursors will find something; without, it has none.
     pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
         let Terms { policy, fallback, counter, .. } = &*job.caller.terms;
-        let attempts = [(policy, *counter), (fallback, BYTES)];
-        for (policy, counter) in attempts {
+        let attempts = [(policy, *counter, false), (fallback, BYTES, true)];
+        for (policy, counter, capped) in attempts {
             let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
             match catch_unwind(attempt) {
                 Ok(rendered) if is_badly_wrong(job, &rendered, counter) => {}
+                Ok(Rendered::Portion { portion, view, .. }) => {
+                    return Rendered::Portion { portion, view, capped };
+                }
                 Ok(rendered) => return rendered,
                 Err(_) => tracing::error!(counter = counter.name(), "rendering panicked"),
             }
@@ -123,7 +130,8 @@ impl Renderer {
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
         let Caller { read_tool, query_tool, read_uri, .. } = &job.caller;
-        let (query_tool, read_uri) = (query_tool.as_deref(), *read_uri);
+        let query_tool = query_tool.as_deref().filter(|_| policy.manner.techniques.query);
+        let read_uri = *read_uri;
         let cx = Context { policy, counter, mint: &mint, read_tool, query_tool, read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
@@ -133,7 +141,7 @@ impl Renderer {
                 (First::Untouched, _) => render::follow(&job.snapshot, &asked, &cx),
             },
         };
-        Rendered::Portion(portion, asked.view)
+        Rendered::Portion { portion, view: asked.view, capped: false }
     }
 
     /// The cursor to where a job set out: its own, or the start of everything.
@@ -156,7 +164,7 @@ fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) ->
         return false;
     };
     let texts: Vec<&str> = match rendered {
-        Rendered::Portion(portion, _) => {
+        Rendered::Portion { portion, .. } => {
             let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
                 Body::Text(text) => Some(text.as_str()),
                 Body::Block(_) | Body::Base64(_) => None,
@@ -165,8 +173,11 @@ fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) ->
         }
         // Media has a cost of its own.
         Rendered::Untouched => {
-            let readable = |part: &&Part| part.subject().is_some();
-            job.snapshot.parts().iter().filter(readable).map(Part::text).collect()
+            let (snapshot, policy) = (&job.snapshot, &terms.policy);
+            let parts = snapshot.parts().iter().enumerate();
+            let read = parts
+                .filter(|(at, part)| part.subject().is_some() && !render::is_left(snapshot, *at, policy));
+            read.map(|(_, part)| part.text()).collect()
         }
         Rendered::Wrong(_) | Rendered::Failed => return false,
     };

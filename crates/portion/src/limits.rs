@@ -9,8 +9,9 @@ use clap::{Args, ValueEnum};
 use portion_core::policy::{self, Given, LEAST_BUDGET, Manner, PolicyError, Profile, Room};
 use portion_core::redact::{Redact, RedactError};
 use portion_core::tokens::Tokenizer;
+use portion_gateway::book::Written;
 use portion_gateway::client::{Limit, Preset};
-use portion_gateway::terms::Rules;
+use portion_gateway::rules::Rules;
 
 /// Limits that replies obey.
 #[derive(Clone, Debug, Args)]
@@ -178,7 +179,9 @@ impl Limits {
     pub(crate) fn rules(&self) -> Result<Rules, LimitsError> {
         let given = self.given();
         given.policy(Room::UNKNOWN).validate().map_err(LimitsError)?;
-        Ok(Rules::new(given, self.tokenizer, self.preset, surroundings()).with_redact(self.hidden().as_ref()))
+        let (tokenizer, preset, redact) = (self.tokenizer, self.preset, self.hidden());
+        let written = Written { limits: given, tokenizer, preset, redact, ..Written::default() };
+        Ok(Rules::new(Arc::new(written), surroundings()))
     }
 
     /// What is hidden: what was asked for, or secrets where nothing was and replies are to be lean.

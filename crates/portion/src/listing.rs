@@ -26,7 +26,7 @@ impl From<&Listing> for mcp::Listing {
     fn from(options: &Listing) -> Self {
         let Listing { catalog, read_tool, query_tool, describe_tool } = options.clone();
         let query_tool = Some(query_tool).filter(|name| name != "none");
-        Self { style: catalog, read_tool, query_tool, describe_tool }
+        Self { style: catalog, read_tool, query_tool, describe_tool, ..Self::default() }
     }
 }
 

@@ -43,7 +43,7 @@ impl Shaping {
             ttl: self.keeping.snapshot_ttl,
         });
         let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), random_secret()?)));
-        Ok(Lanes { gateway, listing: (&self.listing).into(), message_limit: self.message_limit() })
+        Ok(Lanes::new(gateway, (&self.listing).into(), self.message_limit()))
     }
 
     /// Bytes of the largest message that is read.

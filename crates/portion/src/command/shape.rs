@@ -124,7 +124,7 @@ impl From<ViewError> for ShapeError {
 /// Prints what a model would see of the file.
 pub(crate) fn run(options: &Options) -> Outcome {
     let rules = options.limits.rules()?;
-    let Terms { policy, counter, redact, .. } = &**rules.terms(rules.client(None));
+    let Terms { policy, counter, redact, .. } = &**rules.general().terms(rules.client(None));
     let bytes = read(options)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -185,7 +185,9 @@ fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
             for piece in portion.pieces() {
                 writeln!(out, "{}", piece.body.as_str())?;
             }
-            writeln!(out, "{}", portion.notice())?;
+            if let Some(notice) = portion.notice_beside() {
+                writeln!(out, "{notice}")?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -8,6 +8,7 @@ use clap::Args;
 use portion_core::cursor::Scope;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{relay, relay_link};
+use portion_gateway::session::Session;
 use portion_gateway::upstream::stdio::Child;
 
 use super::Outcome;
@@ -46,7 +47,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Outcome {
     log::to_stderr();
     let message_limit = options.shaping.message_limit();
-    let lane = Arc::new(options.shaping.lanes()?.lane(Scope::of(LOCAL)));
+    let lane = Arc::new(options.shaping.lanes()?.lane(Scope::of(LOCAL), Session::unique()));
     let remote = options.url.as_deref().map(|url| options.way.remote(url, message_limit)).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
