@@ -11,11 +11,13 @@ const TIME: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)
 
 /// The schema, draft 2020-12.
 pub fn schema() -> Json {
+    let mut top = properties(Level::Top);
+    top.insert("$schema".into(), json!({ "type": "string" }));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of Portion",
         "type": "object",
-        "properties": properties(Level::Top),
+        "properties": top,
         "additionalProperties": false,
         "$defs": {
             "upstream": {

@@ -52,6 +52,11 @@ pub(crate) fn ordered(any: &Rules, own: Option<&Rules>) -> Vec<Rule> {
     rules
 }
 
+/// Whether there is something among them that has to agree with others.
+pub(super) fn has_limits(settings: &Settings) -> bool {
+    settings.iter().any(|(slot, _)| slot == "profile" || LIMITS.contains(&slot))
+}
+
 impl Config {
     /// What is in force for an endpoint, or for everything where none is named.
     pub(crate) fn cascade(&self, target: Option<Target<'_>>) -> Cascade<'_> {
@@ -95,6 +100,9 @@ impl<'a> Cascade<'a> {
     /// Puts a rule over what is in force. Two rules that nobody thought of together may have limits that contradict
     /// each other: then those of the less specific one stand, and of the other all the rest.
     fn obey(&mut self, rule: &'a Rule) {
+        if !has_limits(&rule.settings) {
+            return self.overlay(&rule.settings, &rule.salt);
+        }
         let mut next = self.clone();
         next.overlay(&rule.settings, &rule.salt);
         // A profile hides secrets, too, so it goes last.

@@ -102,6 +102,7 @@ impl Reading {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {
                 Value::Reference(secret) => vec![("url", secret)],
+                Value::Command(words) => words.iter_mut().map(|word| ("command", word)).collect(),
                 Value::Secrets(secrets) => {
                     secrets.iter_mut().map(|(name, secret)| (name.as_str(), secret)).collect()
                 }
@@ -153,11 +154,11 @@ impl Reading {
                 self.reachable(name, &remote, settings);
                 Some(remote)
             }
-            (_, Some(Value::Names(words))) => {
+            (_, Some(Value::Command(words))) => {
                 self.stray(name, settings, &["headers", "transport"], "url");
                 let environment = secrets("env");
                 Some(Server::Command {
-                    words: words.clone(),
+                    words: words.iter().map(|word| word.reveal().to_owned()).collect(),
                     environment: environment
                         .iter()
                         .map(|(name, secret)| (name.clone(), secret.reveal().to_owned()))

@@ -37,7 +37,7 @@ fn what_is_strange_is_taken() {
         json!({ "sections": { "a": 5, "b": "c,d" } }),
         json!({ "summaryFields": [5, "a b"], "items": 5 }),
         json!({ "hardByteLimit": "1.5 MB", "fallbackByteLimit": "4096", "mediaByteLimit": "5M" }),
-        json!({ "snapshotTtl": "1h 30m" }),
+        json!({ "snapshotTtl": "1h 30m", "$schema": "https://example.com/portion.json" }),
         json!({ "upstreams": {}, "endpoints": { "a": {} } }),
         json!({ "upstreams": { "a": { "command": ["x", 5], "env": { "PORT": 5, "ON": true } } } }),
     ] {

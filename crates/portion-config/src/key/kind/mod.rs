@@ -8,7 +8,10 @@ pub use wrong::Wrong;
 
 use crate::document::{Node, Tree};
 use crate::value::Value;
-use scalar::{address, command, size, time, tool_name, url, word};
+use scalar::{address, command_line, size, time, tool_name, url, word};
+
+/// What is so large that it need not be told.
+const MUCH: u64 = 1_000_000_000;
 
 /// What the value of a key may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +75,7 @@ impl Kind {
     /// What it is, in a few words.
     pub fn what(self) -> String {
         match self {
-            Self::Whole(least, most) if most == u64::MAX => format!("a whole number from {least}"),
+            Self::Whole(least, most) if most >= MUCH => format!("a whole number from {least}"),
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Share => "a share above 0 and up to 1".into(),
             Self::Percent => "per cent from 0 to 100".into(),
@@ -138,7 +141,7 @@ impl Kind {
             Self::Names | Self::Redact => self.names(node, text.split(',').map(|name| (name.trim(), node))),
             Self::Address => one(address(node, text)),
             Self::Url => one(url(node, text)),
-            Self::Command => one(command(node, text)),
+            Self::Command => one(command_line(node, text)),
             Self::Experiment => {
                 Err(vec![Wrong::new(node, "is no experiment", "write none, shadow or {split: 50}")])
             }

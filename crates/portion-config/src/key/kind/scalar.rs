@@ -25,7 +25,9 @@ impl Kind {
         if let Self::Whole(least, most) = self {
             return match text.parse::<u64>() {
                 Ok(number) if number < least => out("is too small"),
-                Ok(number) if number > most => out("is too large"),
+                Ok(number) if number > most => {
+                    Err(Wrong::new(node, "is too large", format!("write one up to {most}")))
+                }
                 Ok(number) => Ok(Value::Whole(number)),
                 Err(_) if text.parse::<i64>().is_ok() => out("is too small"),
                 Err(_) => out(is),
@@ -117,10 +119,18 @@ pub(super) fn url(node: &Node, text: &str) -> Result<Value, Wrong> {
         .map_err(|error| Wrong { given: None, ..Wrong::new(node, error.is("url"), error.fix()) })
 }
 
-pub(super) fn command(node: &Node, text: &str) -> Result<Value, Wrong> {
-    let words = shlex::split(text).filter(|words| !words.is_empty());
-    words.map(Value::Names).ok_or_else(|| {
-        let fix = "write it as a shell would take it, or as a list of words";
-        Wrong { given: None, ..Wrong::new(node, "is no command line", fix) }
-    })
+pub(super) fn command_line(node: &Node, text: &str) -> Result<Value, Wrong> {
+    let fix = "write it as a shell would take it, or as a list of words";
+    let none = || Wrong { given: None, ..Wrong::new(node, "is no command line", fix) };
+    command(node, shlex::split(text).ok_or_else(none)?)
+}
+
+/// A program and its arguments.
+pub(super) fn command(node: &Node, words: Vec<String>) -> Result<Value, Wrong> {
+    if words.is_empty() {
+        return Err(Wrong { given: None, ..Wrong::new(node, "is empty", "name a program") });
+    }
+    Secret::in_command(words)
+        .map(Value::Command)
+        .map_err(|error| Wrong { given: None, ..Wrong::new(node, error.is("command"), error.fix()) })
 }

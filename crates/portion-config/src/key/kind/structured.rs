@@ -2,6 +2,7 @@
 
 use portion_core::redact::Redact;
 
+use super::scalar::command;
 use super::{Kind, Wrong, words};
 use crate::document::{Node, Tree};
 use crate::reference::Secret;
@@ -14,15 +15,10 @@ impl Kind {
                 self.names(node, items.iter().map(|item| (scalar(item), item)))
             }
             (Self::Command, Tree::List(items)) => {
-                let Value::Names(words) =
-                    Self::Names.names(node, items.iter().map(|item| (scalar(item), item)))?
-                else {
-                    return Err(vec![]);
-                };
-                if words.is_empty() {
-                    return Err(vec![Wrong::new(node, "is empty", "name a program")]);
+                match Self::Names.names(node, items.iter().map(|item| (scalar(item), item)))? {
+                    Value::Names(words) => command(node, words).map_err(|wrong| vec![wrong]),
+                    other => Ok(other),
                 }
-                Ok(Value::Names(words))
             }
             (Self::Sections, Tree::Map(entries)) => {
                 let (sections, wrong) =

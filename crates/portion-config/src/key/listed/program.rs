@@ -45,6 +45,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LISTENERS
     },
     Key {
+        name: "telemetry",
+        kind: Kind::Text,
+        or: &["off", "auto"],
+        default: "auto",
+        value_name: "FILE",
+        doc: "Where requests are recorded, in sizes and codes, never content: auto, the user's data directory; a file; or \
+              off",
+        ..LOG
+    },
+    Key {
         name: "logLevel",
         kind: Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]),
         default: "warn",
