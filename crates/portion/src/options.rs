@@ -11,7 +11,7 @@ use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use portion_config::key::{Group, KEYS, Key, SHORTHANDS, Shorthand};
+use portion_config::key::{Group, Key, SHORTHANDS, Shorthand};
 
 /// Which keys a command has options for.
 pub(crate) trait Keys: Clone + Debug + Send + Sync + 'static {
@@ -93,7 +93,7 @@ pub(crate) fn config() -> Arg {
 
 impl<K: Keys> Args for Options<K> {
     fn augment_args(command: Command) -> Command {
-        let keyed = KEYS.iter().filter(|key| K::GROUPS.contains(&key.group));
+        let keyed = Key::all().filter(|key| K::GROUPS.contains(&key.group));
         let keyed = keyed.filter_map(|key| Some(arg(key, key.option()?)));
         let short = SHORTHANDS.iter().map(|short| {
             Arg::new(short.option)
@@ -118,7 +118,7 @@ impl<K: Keys> FromArgMatches for Options<K> {
                 given.push(((*key).to_owned(), (*value).to_owned()));
             }
         }
-        for key in KEYS.iter().filter(|key| K::GROUPS.contains(&key.group) && key.option().is_some()) {
+        for key in Key::all().filter(|key| K::GROUPS.contains(&key.group) && key.option().is_some()) {
             if matches.value_source(key.name) == Some(ValueSource::CommandLine) {
                 let texts = matches.get_many::<String>(key.name).into_iter().flatten();
                 given.extend(texts.map(|text| (key.name.to_owned(), text.clone())));

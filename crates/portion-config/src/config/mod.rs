@@ -4,6 +4,7 @@ mod cascade;
 mod check;
 mod force;
 mod upstream;
+mod values;
 mod written;
 
 use std::net::{Ipv4Addr, SocketAddr};

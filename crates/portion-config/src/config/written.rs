@@ -141,11 +141,7 @@ impl Cascade<'_> {
         }
     }
 
-    /// A dry run is an experiment that nobody is served by.
     fn experiment(&self) -> Experiment {
-        if self.truth("dryRun") == Some(true) {
-            return Experiment::Shadow;
-        }
         match self.get("experiment").map(|(set, salt)| (&set.value, salt)) {
             Some((Value::Split(percent), salt)) => {
                 Experiment::Split(Rollout { percent: *percent, salt: Arc::clone(salt) })
@@ -178,59 +174,6 @@ impl Cascade<'_> {
             Some(Value::Word("all")) => Advertise::All,
             Some(Value::Word("none")) => Advertise::None,
             _ => Advertise::Lists,
-        }
-    }
-
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.get(key).map(|(set, _)| &set.value)
-    }
-
-    fn whole(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Whole(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
-
-    fn size(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &str) -> Option<f64> {
-        match self.value(key) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
-    fn truth(&self, key: &str) -> Option<bool> {
-        match self.value(key) {
-            Some(Value::Truth(truth)) => Some(*truth),
-            _ => None,
-        }
-    }
-
-    fn word(&self, key: &str) -> Option<&'static str> {
-        match self.value(key) {
-            Some(Value::Word(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn names(&self, key: &str) -> Option<Vec<String>> {
-        match self.value(key) {
-            Some(Value::Names(names)) => Some(names.clone()),
-            _ => None,
         }
     }
 }

@@ -16,6 +16,9 @@ use crate::problem::Problem;
 use crate::settings::{Set, Settings};
 use crate::sources::Sources;
 
+/// By which a document names its schema, for editors.
+const SCHEMA: &str = "$schema";
+
 /// What is read, and what was wrong with it so far.
 #[derive(Default)]
 pub(crate) struct Reading {
@@ -106,6 +109,9 @@ impl Reading {
     ) -> Settings {
         let mut settings = Settings::default();
         for (name, node) in entries {
+            if level == Level::Top && name.text == SCHEMA {
+                continue;
+            }
             let Some(key) = Key::named(&name.text).filter(|key| key.allowed(level)) else {
                 self.unknown(from, name, level);
                 self.hidden.push((name.spot.line, node.last_line));
