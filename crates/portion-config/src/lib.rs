@@ -11,9 +11,11 @@ pub mod document;
 pub mod find;
 pub mod history;
 pub mod key;
+pub mod live;
 pub mod manual;
 pub mod origin;
 pub mod pattern;
+pub mod places;
 pub mod problem;
 mod read;
 pub mod reference;
@@ -21,11 +23,10 @@ pub mod schema;
 pub mod settings;
 pub mod show;
 pub mod sources;
-
 pub mod value;
 pub mod watch;
 
-pub use config::{Advertise, Config, Server, Upstream};
+pub use config::{Config, Server, Transport, Upstream};
 pub use difference::diff;
 pub use find::find;
 pub use problem::{Errors, Problem, Warnings};

@@ -10,7 +10,7 @@ use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::render::{self, Body, Context, First, Portion};
-use portion_core::snapshot::{self, Part, Snapshot};
+use portion_core::snapshot::{self, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
 
@@ -130,7 +130,8 @@ impl Renderer {
         };
         let mint = |position| kept.then(|| self.sign(job, &asked.view, position));
         let Caller { read_tool, query_tool, read_uri, .. } = &job.caller;
-        let (query_tool, read_uri) = (query_tool.as_deref(), *read_uri);
+        let query_tool = query_tool.as_deref().filter(|_| policy.manner.techniques.query);
+        let read_uri = *read_uri;
         let cx = Context { policy, counter, mint: &mint, read_tool, query_tool, read_uri };
         let portion = match job.form {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
@@ -172,8 +173,11 @@ fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) ->
         }
         // Media has a cost of its own.
         Rendered::Untouched => {
-            let readable = |part: &&Part| part.subject().is_some();
-            job.snapshot.parts().iter().filter(readable).map(Part::text).collect()
+            let (snapshot, policy) = (&job.snapshot, &terms.policy);
+            let parts = snapshot.parts().iter().enumerate();
+            let read = parts
+                .filter(|(at, part)| part.subject().is_some() && !render::is_left(snapshot, *at, policy));
+            read.map(|(_, part)| part.text()).collect()
         }
         Rendered::Wrong(_) | Rendered::Failed => return false,
     };

@@ -8,9 +8,9 @@ use portion_core::policy::{
 };
 use portion_core::redact::Redact;
 use portion_gateway::book::{Experiment, Rollout, Written};
-use portion_gateway::mcp::Listing;
+use portion_gateway::mcp::{Advertise, Listing};
 
-use super::{Advertise, Cascade};
+use super::Cascade;
 use crate::key::Key;
 use crate::value::Value;
 
@@ -28,6 +28,7 @@ impl Cascade<'_> {
             experiment: self.experiment(),
             unshaped_byte_limit: self.size("unshapedByteLimit"),
             session_budget: self.whole("sessionBudget"),
+            dry_run: self.truth("dryRun") == Some(true),
         }
     }
 
@@ -166,11 +167,12 @@ impl Cascade<'_> {
                 None => usual.query_tool,
             },
             describe_tool: self.text("describeTool").map_or(usual.describe_tool, str::to_owned),
+            advertise: self.advertise(),
         }
     }
 
     /// Which tools are listed with our controls.
-    pub(super) fn advertise(&self) -> Advertise {
+    fn advertise(&self) -> Advertise {
         match self.value("advertise") {
             Some(Value::Names(names)) => Advertise::Named(names.clone()),
             Some(Value::Word("all")) => Advertise::All,

@@ -1,6 +1,7 @@
 //! What is obeyed.
 
-use portion_config::{Advertise, Server, Sources};
+use portion_config::{Server, Sources};
+use portion_gateway::mcp::Advertise;
 use portion_core::policy::{Envelope, MetadataStyle, Policy, Profile, Room};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::book::{Book, Experiment, Target};
@@ -91,8 +92,8 @@ upstreams:
     assert!(matches!(&docs.server, Server::Url { url, .. } if url == "https://docs.example.com/mcp"));
     assert_eq!(config.listing(Some("git")).query_tool, None);
     assert_eq!(config.listing(Some("docs")).read_tool, "read_on");
-    assert_eq!(config.advertise(Some("docs")), Advertise::Named(vec!["find_*".into()]));
-    assert_eq!(config.advertise(None), Advertise::Lists);
+    assert_eq!(config.listing(Some("docs")).advertise, Advertise::Named(vec!["find_*".into()]));
+    assert_eq!(config.listing(None).advertise, Advertise::Lists);
 }
 
 #[test]

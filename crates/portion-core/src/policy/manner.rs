@@ -72,6 +72,23 @@ pub enum MetadataStyle {
     Snake,
 }
 
+impl MetadataStyle {
+    /// A key, given as it is written in camel case.
+    pub fn key(self, camel: &str) -> String {
+        if self == Self::Camel {
+            return camel.to_owned();
+        }
+        let mut snake = String::with_capacity(camel.len() + 2);
+        for c in camel.chars() {
+            if c.is_ascii_uppercase() {
+                snake.push('_');
+            }
+            snake.push(c.to_ascii_lowercase());
+        }
+        snake
+    }
+}
+
 /// In what a portion is put.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Envelope {

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::room::Room;
+use super::shell;
 use crate::cursor::Place;
-use crate::policy::Policy;
-use crate::snapshot::Subject;
+use crate::policy::{Envelope, Policy};
+use crate::snapshot::{Layout, List, Rows, Subject};
 use crate::view::{View, Wanted, list_field_names};
 
 /// What is to be drawn.
@@ -39,6 +40,27 @@ impl Spot<'_> {
         let start = self.view.window.map_or(0, |window| window.span.start);
         self.place.is_start() || self.place == Place::Byte(start)
     }
+
+    /// Whether what is drawn may be put in an envelope.
+    pub(super) fn is_wrapped(&self) -> bool {
+        self.policy.manner.envelope == Envelope::Wrap
+    }
+}
+
+impl Listed {
+    /// A list as the upstream wrote it.
+    fn whole(text: &str, list: &List, room: &Room<'_>) -> Self {
+        let rows = Rows { text, list, order: None };
+        let items = match list.layout {
+            Layout::Lines => {
+                let items: Vec<&str> = list.iter_from(text, 0).map(|item| item.value.of(text)).collect();
+                format!("[{}]", items.join(","))
+            }
+            _ => list.span.of(text).to_owned(),
+        };
+        let wide = Room { tokens: usize::MAX / 8, bytes: usize::MAX / 8, ..*room };
+        Self { items, beside: shell::draw(rows, None, &wide).beside }
+    }
 }
 
 /// A part, drawn within a room.
@@ -65,6 +87,17 @@ pub(super) struct Drawn {
     pub fields: Option<(Vec<String>, usize)>,
     /// What a question about it can be, where that is worth telling.
     pub query: Option<&'static str>,
+    /// The parts of a page that are told apart in an envelope, where it is put in one.
+    pub listed: Option<Listed>,
+}
+
+/// A page, taken apart. JSON.
+#[derive(Clone)]
+pub(super) struct Listed {
+    /// The items, in what holds them.
+    pub items: String,
+    /// The objects around them, without them; empty where nothing else is in those.
+    pub beside: String,
 }
 
 impl Drawn {
@@ -82,6 +115,7 @@ impl Drawn {
             stages: Vec::new(),
             fields: None,
             query: None,
+            listed: None,
         }
     }
 
@@ -97,6 +131,7 @@ impl Drawn {
             drawn.say("served", list.len());
             drawn.say("hasMore", false);
             drawn.say("offset", 0);
+            drawn.listed = spot.is_wrapped().then(|| Listed::whole(&subject.text, list, room));
             let available = list_field_names(list);
             if !available.is_empty() && spot.view.wanted != Wanted::All {
                 drawn.fields = Some((available, characters_for_names(room)));

@@ -4,11 +4,14 @@
 //! leaves space for the notice, then counted as it will be sent; where it turns out too dear, it is
 //! drawn again into a smaller room with a shorter notice.
 
+mod bill;
 mod block;
 mod chunk;
 mod cost;
 mod dense;
 mod drawn;
+mod envelope;
+mod left;
 mod notice;
 mod page;
 mod pieces;
@@ -23,15 +26,17 @@ mod telling;
 mod walk;
 mod whole;
 
+pub use left::is_left;
 pub use portion::{Body, Piece, Portion};
 
 use crate::cursor::{CursorToken, Position};
-use crate::policy::{LEAST_BYTES, Policy};
+use crate::policy::{LEAST_BYTES, Metadata, Policy};
 use crate::scan::minify;
 use crate::snapshot::{Item, Rows, Snapshot};
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
-use notice::{Detail, Notice};
+use bill::Bill;
+use notice::Detail;
 use room::Room;
 use telling::Telling;
 use walk::Walk;
@@ -66,8 +71,14 @@ pub enum First {
 /// The first reply: as it came where the payload is small and nothing was asked, else a portion in
 /// every form that the payload has.
 pub fn first(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> First {
-    if whole::passes(snapshot, asked, cx) {
-        return First::Untouched;
+    let always = cx.policy.manner.metadata == Metadata::Always;
+    if (always || whole::is_silent(snapshot)) && whole::passes(snapshot, asked, cx) {
+        if !always {
+            return First::Untouched;
+        }
+        if let Some(portion) = whole(snapshot, asked, cx) {
+            return First::Portion(portion);
+        }
     }
     First::Portion(compose(snapshot, asked, cx, true))
 }
@@ -157,7 +168,7 @@ pub(crate) fn weigh(
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx.policy, fresh);
-    let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens));
+    let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens), fresh);
     let telling = telling.as_ref();
     let walk = Walk::new(snapshot, asked, cx, fresh, telling);
     for (detail, attempts) in ATTEMPTS {
@@ -180,18 +191,28 @@ fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) ->
     Draft::draw(&walk, Room { counter: cx.counter, tokens: 1, bytes: 1 }, limits, Detail::Bare).portion
 }
 
+/// All of a payload as it came, and what there is to say of it; `None` where that is more than a reply may cost.
+fn whole(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Option<Portion> {
+    let limits =
+        Limits { tokens: whole::most(snapshot, cx.policy), ..Limits::of(snapshot, asked, cx.policy, true) };
+    let walk = Walk::of_the_whole(snapshot, asked, cx);
+    let room = Room { counter: cx.counter, tokens: limits.tokens, bytes: limits.bytes };
+    let mut drafts = ATTEMPTS.iter().map(|(detail, _)| Draft::draw(&walk, room, limits, *detail));
+    drafts.find(|draft| draft.over(limits) == NOTHING_OVER).map(|draft| draft.portion)
+}
+
 /// A reply with its measurements.
 struct Draft {
     portion: Portion,
-    /// Tokens of the dearest form.
+    /// Tokens of the dearest form, as far as they are held against it.
     tokens: usize,
-    /// Wire bytes of the text form and of the structured form.
+    /// Wire bytes of the text form and of the structured form, likewise.
     bytes: usize,
 }
 
 impl Draft {
     fn draw(walk: &Walk<'_>, room: Room<'_>, limits: Limits, detail: Detail) -> Self {
-        let counter = walk.cx.counter;
+        let style = walk.cx.policy.manner.metadata_style;
         let mut text = walk.text(room);
         let mut structured = if walk.fresh { walk.structured(room, &text) } else { None };
         if let Some(structured::Form::Own(own)) = &mut structured {
@@ -201,27 +222,27 @@ impl Draft {
         // Once the text is told, the walk goes on in what only programs were shown.
         let own = structured.as_ref().and_then(structured::Form::own);
         text.next = text.next.or(own.and_then(|own| own.next));
+        let opened = walk.open(&mut text);
+        let bill = Bill::of(walk, &text.pieces, opened);
         let about = own.filter(|_| text.shaped.is_none()).unwrap_or(&text);
         let said = walk.notice(about, limits.tokens);
-        let body: usize = text.pieces.iter().map(|piece| walk.cost(piece)).sum();
-        let mut rendered = None;
+        let (mut rendered, mut enveloped) = (None, None);
         // Twins share one notice, which tells the cost of the dearer.
-        let (notice, mut tokens) = settled(&said, detail, |notice| {
+        let (notice, mut tokens) = said.settled(detail, |notice| {
             let twin = structured.as_ref().filter(|form| form.own().is_none());
             rendered = twin.map(|form| structured::merge(walk, form, &text, notice));
-            let as_text = body + counter.count(notice);
-            rendered.as_ref().map_or(as_text, |twin| counter.count(twin).max(as_text))
+            enveloped = opened.map(|_| envelope::wrapped(said.drawn, &notice.object, style));
+            let as_text = bill.text(enveloped.as_ref(), notice);
+            rendered.as_ref().map_or(as_text, |twin| bill.structured(twin).max(as_text))
         });
         if let (Some(form), Some(own)) = (&structured, own) {
-            let (_, cost) = settled(&walk.notice(own, limits.tokens), detail, |notice| {
-                counter.count(rendered.insert(structured::merge(walk, form, &text, notice)))
+            let (_, cost) = walk.notice(own, limits.tokens).settled(detail, |notice| {
+                bill.structured(rendered.insert(structured::merge(walk, form, &text, notice)))
             });
             tokens = tokens.max(cost);
         }
         let structured = rendered;
-        let mut bytes =
-            text.pieces.iter().map(|piece| walk.wire_bytes(piece)).sum::<usize>() + NOTICES * notice.len();
-        bytes += structured.as_ref().map_or(0, String::len);
+        let counted = bill.counted(tokens, enveloped.as_ref(), structured.as_ref(), &notice);
         let kind = said.kind();
         let drawn = about.shaped.as_ref().map(|shaped| &shaped.drawn);
         let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
@@ -230,18 +251,28 @@ impl Draft {
             number.map(|number| number as usize)
         };
         let (dropped, served) = (told("dropped").unwrap_or_default(), told("served"));
+        let (next, handle) = (said.next.clone(), said.handle.clone());
+        if let (Some(at), Some(json)) = (opened, enveloped) {
+            text.pieces[at].body = Body::Text(json);
+        }
+        let bytes = bill.bytes(&text.pieces, structured.as_ref(), &notice);
+        let (pieces, notice, enveloped) = (text.pieces, notice.text, opened.is_some());
         Self {
             portion: Portion {
-                pieces: text.pieces,
+                pieces,
                 structured,
                 notice,
+                enveloped,
+                whole: walk.whole,
+                next,
+                handle,
                 tokens,
                 kind,
                 stages,
                 dropped,
                 served,
             },
-            tokens,
+            tokens: counted,
             bytes,
         }
     }
@@ -256,9 +287,12 @@ impl Draft {
             tokens: self.tokens.saturating_sub(room.counter.count(notice)),
             bytes: self.bytes.saturating_sub(NOTICES * notice.len()) / forms,
         };
+        let half = |room: usize| if soon { room / 2 } else { room };
         let less = |room: usize, drawn: usize, over: usize, slack: usize| match over {
             0 => room,
-            _ => room.min(drawn).saturating_sub(over + slack).min(if soon { room / 2 } else { room }).max(1),
+            // Escapes make it dearer in proportion.
+            _ if self.portion.enveloped => half(room.saturating_mul(drawn) / (drawn + over + slack)).max(1),
+            _ => half(room.min(drawn).saturating_sub(over + slack)).max(1),
         };
         Room {
             tokens: less(room.tokens, drawn.tokens, over.tokens, 8),
@@ -271,23 +305,4 @@ impl Draft {
         let bytes = if self.portion.structured.is_some() { 2 * limits.bytes } else { limits.bytes };
         Limits { tokens: self.tokens.saturating_sub(limits.tokens), bytes: self.bytes.saturating_sub(bytes) }
     }
-}
-
-/// The notice that tells the cost of the reply it is part of, and that cost.
-///
-/// The cost depends on the digits of the cost, so it is counted, written and counted again; a third round
-/// would only change a digit, and the larger figure is told.
-fn settled(said: &Notice<'_>, detail: Detail, mut cost: impl FnMut(&str) -> usize) -> (String, usize) {
-    let mut told = said.budget;
-    let mut text = String::new();
-    for _ in 0..3 {
-        text = serde_json::Value::Object(said.object(told, detail)).to_string();
-        let real = cost(&text);
-        if real == told {
-            break;
-        }
-        told = real;
-    }
-    let real = cost(&text);
-    (text, real.max(told))
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::drawn::{Drawn, names};
 use crate::cursor::CursorToken;
 use crate::payload::Answered;
+use crate::policy::MetadataStyle;
 
 /// Everything a notice is made from.
 pub(super) struct Notice<'a> {
@@ -38,6 +39,26 @@ pub(super) struct Notice<'a> {
     pub budget: usize,
     /// Share of the budget from which a warning is due, where one is.
     pub warn_at: Option<f64>,
+    /// How its keys are written.
+    pub style: MetadataStyle,
+    /// Whether what is shown is put in an envelope.
+    pub wrapped: bool,
+    /// Whether everything is shown as it came.
+    pub whole: bool,
+}
+
+/// A notice, said.
+pub(super) struct Said {
+    /// As a JSON object.
+    pub object: Map<String, Value>,
+    /// The same, written compactly.
+    pub text: String,
+}
+
+impl Said {
+    fn new(object: Map<String, Value>) -> Self {
+        Self { text: Value::Object(object.clone()).to_string(), object }
+    }
 }
 
 /// Bytes of a path that is told whatever the budget.
@@ -55,15 +76,34 @@ pub(super) enum Detail {
 }
 
 impl Notice<'_> {
+    /// The notice that tells the cost of the reply it is part of, and that cost.
+    ///
+    /// The cost depends on the digits of the cost, so it is counted, written and counted again; a third round
+    /// would only change a digit.
+    pub(super) fn settled(&self, detail: Detail, mut cost: impl FnMut(&Said) -> usize) -> (Said, usize) {
+        let mut told = self.budget;
+        let mut said = Said::new(self.object(told, detail));
+        let mut real = cost(&said);
+        for _ in 0..2 {
+            if real == told {
+                break;
+            }
+            told = real;
+            said = Said::new(self.object(told, detail));
+            real = cost(&said);
+        }
+        (said, real)
+    }
+
     /// The notice of a reply that costs so many tokens, as a JSON object.
-    pub(super) fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+    fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut notice = Map::new();
         if let Some(next) = &self.next {
-            notice.insert("nextCursor".into(), next.as_str().into());
+            notice.insert(self.style.key("nextCursor"), next.as_str().into());
         }
         let all_told = self.answer.is_some() && self.next.is_none();
         if let Some(total) = self.drawn.total.filter(|_| !all_told) {
-            notice.insert("totalCount".into(), total.into());
+            notice.insert(self.style.key("totalCount"), total.into());
         }
         notice.insert("meta".into(), self.meta(tokens, detail).into());
         notice
@@ -72,9 +112,11 @@ impl Notice<'_> {
     fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut meta = Map::new();
         let mut say = |key: &str, value: Value| {
-            meta.insert(key.to_owned(), value);
+            meta.insert(self.style.key(key), value);
         };
-        say("kind", self.kind().into());
+        // In an envelope, a summary is called what it is there.
+        let preview = self.wrapped && self.kind() == "summary";
+        say("kind", if preview { "preview" } else { self.kind() }.into());
         if let Some(handle) = &self.handle {
             say("cursor", handle.as_str().into());
         }
@@ -105,6 +147,9 @@ impl Notice<'_> {
                 (true, _) => {}
             }
         }
+        for (key, value) in self.numbers() {
+            say(key, value.into());
+        }
         if let Some(about) = self.about.filter(|_| detail == Detail::Full) {
             say("about", about.clone().into());
         }
@@ -116,16 +161,7 @@ impl Notice<'_> {
                 say("fieldsAvailable", self.fields(fields, *characters));
             }
         }
-        if let (Some(sections), Some(handle)) = (&self.drawn.sections, &self.handle) {
-            let mut arguments = Map::new();
-            arguments.insert("cursor".into(), handle.as_str().into());
-            arguments.insert("section".into(), sections.keys().next().map_or("…", String::as_str).into());
-            let mut details = Map::new();
-            details.insert("tool".into(), self.read_tool.into());
-            details.insert("arguments".into(), arguments.into());
-            if detail < Detail::Bare {
-                details.insert("sections".into(), sections.clone().into());
-            }
+        if let Some(details) = self.details(detail) {
             say("detailsAvailable", details.into());
         }
         if !self.missing_parts.is_empty() {
@@ -144,7 +180,7 @@ impl Notice<'_> {
         if !self.redacted.is_empty() {
             say("redacted", redacted(self.redacted, detail));
         }
-        if self.handle.is_none() {
+        if self.handle.is_none() && !self.whole {
             say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
         }
         say("estimatedTokens", tokens.into());
@@ -167,6 +203,35 @@ impl Notice<'_> {
             say("nextUri", format!("{uri}{next}").into());
         }
         meta
+    }
+
+    /// Which page this is, in the style whose pages have numbers: with that of the next once this one is complete.
+    fn numbers(&self) -> Vec<(&'static str, usize)> {
+        let number = |key: &str| usize::try_from(self.drawn.meta.get(key)?.as_u64()?).ok();
+        let page = || {
+            let size = number("pageSize").filter(|size| *size > 0)?;
+            Some((self.drawn.total?, size, number("offset")?, number("served")?))
+        };
+        let numbered = self.style == MetadataStyle::Snake && self.kind() == "page";
+        let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
+        let end = offset.saturating_add(served);
+        let next = (end < total && end % size == 0).then_some(("nextPage", end / size + 1));
+        [("totalCount", total), ("currentPage", offset / size + 1)].into_iter().chain(next).collect()
+    }
+
+    /// A call that brings a section of a summary, and the sections that there are.
+    fn details(&self, detail: Detail) -> Option<Map<String, Value>> {
+        let (sections, handle) = (self.drawn.sections.as_ref()?, self.handle.as_ref()?);
+        let mut arguments = Map::new();
+        arguments.insert("cursor".into(), handle.as_str().into());
+        arguments.insert("section".into(), sections.keys().next().map_or("…", String::as_str).into());
+        let mut details = Map::new();
+        details.insert("tool".into(), self.read_tool.into());
+        details.insert("arguments".into(), arguments.into());
+        if detail < Detail::Bare {
+            details.insert("sections".into(), sections.clone().into());
+        }
+        Some(details)
     }
 
     /// The names of fields; where not all can be told, those first that nothing else tells.
@@ -198,7 +263,7 @@ impl Notice<'_> {
     fn next_call(&self) -> Option<String> {
         let tool = self.read_tool;
         match (&self.next, &self.drawn.sections) {
-            (Some(_), _) => Some(format!("{tool}(cursor=nextCursor)")),
+            (Some(_), _) => Some(format!("{tool}(cursor={})", self.style.key("nextCursor"))),
             (None, _) if self.handle.is_none() => None,
             (None, Some(_)) => Some(format!("{tool}(cursor, section)")),
             (None, None) if self.drawn.meta.contains_key("condensed") => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::drawn::{Drawn, Spot, characters_for_names, names};
+use super::drawn::{Drawn, Listed, Spot, characters_for_names, names};
 use super::raw;
 use super::room::Room;
 use super::shell::{self, Shell};
@@ -235,6 +235,18 @@ impl Page<'_> {
         let next = self.from.saturating_add(served);
         let mut drawn = Drawn::new("page", format!("{}{items}{}", shell.before, shell.after));
         drawn.json = how.dense || self.rows.list.layout != Layout::Lines;
+        drawn.listed = self.spot.is_wrapped().then(|| Listed {
+            items: match &self.rows.list.layout {
+                _ if how.dense => items,
+                // Between values in lines of their own there is no other line break.
+                Layout::Lines => format!("[{}]", items.replace('\n', ",")),
+                layout => {
+                    let Shell { before, after, .. } = Shell::bare(layout);
+                    format!("{before}{items}{after}")
+                }
+            },
+            beside: shell.beside,
+        });
         drawn.total = Some(total);
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(Place::Item(next as u32));

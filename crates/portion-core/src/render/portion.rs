@@ -1,5 +1,7 @@
 //! What is served.
 
+use crate::cursor::CursorToken;
+
 /// A rendering of a view that fits its budget. Only [`render`](super) makes one, so nothing
 /// else can be put on a wire in its place.
 #[derive(Clone, Debug)]
@@ -7,6 +9,10 @@ pub struct Portion {
     pub(super) pieces: Vec<Piece>,
     pub(super) structured: Option<String>,
     pub(super) notice: String,
+    pub(super) enveloped: bool,
+    pub(super) whole: bool,
+    pub(super) next: Option<CursorToken>,
+    pub(super) handle: Option<CursorToken>,
     pub(super) tokens: usize,
     pub(super) kind: &'static str,
     pub(super) stages: Vec<&'static str>,
@@ -56,9 +62,30 @@ impl Portion {
         self.structured.as_deref()
     }
 
-    /// The notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`.
+    /// The notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`, its keys in the style of the
+    /// policy.
     pub fn notice(&self) -> &str {
         &self.notice
+    }
+
+    /// The notice where it is to be shown beside the pieces; `None` where one of them says all of it, in an envelope.
+    pub fn notice_beside(&self) -> Option<&str> {
+        (!self.enveloped).then_some(&self.notice)
+    }
+
+    /// Whether the whole payload is shown as it came, for nothing but a notice was wanted.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
+    /// Where it goes on; `None` where nothing follows, or nothing could be kept.
+    pub fn next_cursor(&self) -> Option<&CursorToken> {
+        self.next.as_ref()
+    }
+
+    /// Where it began; `None` where nothing could be kept.
+    pub fn handle(&self) -> Option<&CursorToken> {
+        self.handle.as_ref()
     }
 
     /// What it costs in the dearest of its forms, notice included, by the counter it was rendered with.

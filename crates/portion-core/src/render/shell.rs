@@ -15,6 +15,8 @@ pub(super) struct Shell {
     pub after: String,
     /// Members left out for their size: pointer and bytes.
     pub omitted: Vec<(String, usize)>,
+    /// The objects around the list without it, JSON; empty where nothing else is in them.
+    pub beside: String,
 }
 
 /// Draws the shell of a list. Its members take at most a quarter of the room; the columns of a table
@@ -24,12 +26,15 @@ pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Sh
     let small = small_members(rows, &room.at_most(room.tokens / 4));
     let mut pointer = String::new();
     let innermost = rows.list.levels.len().wrapping_sub(1);
+    let mut others = Vec::new();
     for (depth, level) in rows.list.levels.iter().enumerate() {
         let (mut before, mut after) = (String::from("{"), String::new());
+        let mut before_inner = String::new();
         for (at, member) in level.members.iter().enumerate() {
             let side = if at <= level.inner { &mut before } else { &mut after };
             let key = member.key.of(rows.text);
             if at == level.inner {
+                before_inner.clone_from(side);
                 separate(side);
                 side.push_str(key);
                 side.push(':');
@@ -53,14 +58,35 @@ pub(super) fn draw(rows: Rows<'_>, keep: Option<&Fields>, room: &Room<'_>) -> Sh
             }
         }
         pointer = format!("{pointer}/{}", step(level.members[level.inner].key.of(rows.text)));
+        others.push((before_inner, after.clone()));
         shell.before.push_str(&before);
         after.push('}');
         shell.after.insert_str(0, &after);
     }
+    shell.beside = beside(rows, &others);
     let list = Shell::bare(&rows.list.layout);
     shell.before.push_str(&list.before);
     shell.after.insert_str(0, &list.after);
     shell
+}
+
+/// The objects around a list without it, by the members of each level before and after the one that leads on.
+fn beside(rows: Rows<'_>, others: &[(String, String)]) -> String {
+    let mut beside = String::new();
+    for (level, (before, after)) in rows.list.levels.iter().zip(others).rev() {
+        let mut object = before.clone();
+        if !beside.is_empty() {
+            separate(&mut object);
+            object.push_str(level.members[level.inner].key.of(rows.text));
+            object.push(':');
+            object.push_str(&beside);
+        }
+        // A comma stands before each of the members after.
+        let after = if object.ends_with('{') { after.strip_prefix(',').unwrap_or(after) } else { after };
+        object.push_str(after);
+        beside = if object == "{" { String::new() } else { object + "}" };
+    }
+    beside
 }
 
 impl Shell {
@@ -90,7 +116,7 @@ impl Shell {
             Layout::Map => ("{", "}"),
             Layout::Lines => ("", ""),
         };
-        Self { before: before.to_owned(), after: after.to_owned(), omitted: Vec::new() }
+        Self { before: before.to_owned(), after: after.to_owned(), ..Self::default() }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The same view for programs, and for the clients that show a model nothing else: `structuredContent`.
 
+use super::envelope;
+use super::notice::Said;
 use super::walk::{Channel, Walk};
+use crate::policy::MetadataStyle;
 use crate::scan::{Kind, quote};
 use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
 
@@ -40,20 +43,25 @@ impl<'a> Form<'a> {
     }
 }
 
-/// Keys a notice is merged under.
+/// Keys a notice is merged under, in camel case.
 const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
 /// The whole `structuredContent` of a reply, the notice merged in: always a JSON object.
-pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, notice: &str) -> String {
+pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
+    let notice = said.text.as_str();
+    let style = walk.cx.policy.manner.metadata_style;
     let (channel, shape) = match form {
         Form::Own(own) => (&**own, Shape::Whole),
         Form::Apart(own, shape) => (&**own, *shape),
         Form::Twin(shape) => (text, *shape),
     };
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);
-    let taken = part.and_then(|part| part.subject()).is_some_and(takes_our_keys);
+    let taken = part.and_then(|part| part.subject()).is_some_and(|subject| takes_our_keys(subject, style));
     let Some(shaped) = &channel.shaped else { return with_notice("{}", notice, taken) };
     let drawn = &shaped.drawn;
+    if walk.wraps() {
+        return envelope::wrapped(drawn, &said.object, style);
+    }
     let as_string = matches!(shape, Shape::Under { as_string: true, .. }) || !drawn.json;
     let value = if as_string { quote(&drawn.body) } else { drawn.body.clone() };
     let in_shape = drawn.kind != "raw";
@@ -82,9 +90,10 @@ fn with_notice(object: &str, notice: &str, taken: bool) -> String {
 }
 
 /// Whether an object has a key that the notice needs.
-fn takes_our_keys(subject: &Subject) -> bool {
+fn takes_our_keys(subject: &Subject, style: MetadataStyle) -> bool {
     let text: &str = &subject.text;
-    let taken = |key| KEYS.iter().any(|name| is_key(text, key, name));
+    let names = KEYS.map(|name| style.key(name));
+    let taken = |key| names.iter().any(|name| is_key(text, key, name));
     match &subject.form {
         SubjectForm::Object(members) => members.list.iter().any(|member| taken(member.key)),
         SubjectForm::List(list) => match list.levels.first() {

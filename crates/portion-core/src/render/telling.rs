@@ -4,8 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::Context;
+use super::left::is_left;
 use super::walk::Channel;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Form, Snapshot};
 use crate::tell;
 use crate::view::{Asked, Target, Wanted};
 
@@ -24,7 +25,13 @@ pub(super) struct Telling {
 impl Telling {
     /// What a walk that begins tells of what it is about; `None` where it goes on, where the caller has said what is
     /// wanted of it, and where there is nothing to tell.
-    pub(super) fn of(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, tokens: usize) -> Option<Self> {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        asked: &Asked,
+        cx: &Context<'_>,
+        tokens: usize,
+        fresh: bool,
+    ) -> Option<Self> {
         let (view, from) = (&asked.view, asked.from);
         let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
         let elsewhere = view.ranked().is_some() || view.raw || view.window.is_some() || asked.count.is_some();
@@ -35,10 +42,18 @@ impl Telling {
             Target::Node(node) => (usize::from(node.part), &node.subject),
             Target::Everything => {
                 let part = snapshot.main_part()?;
+                if fresh && asked.plain && is_left(snapshot, part, cx.policy) {
+                    return None;
+                }
                 (part, snapshot.parts()[part].subject()?)
             }
         };
-        let told = tell::told(subject, cx.counter, tokens);
+        let mut told = tell::told(subject, cx.counter, tokens);
+        if matches!(subject.form, Form::Text(_)) {
+            // Of a text, the keys are ours; else they are names of fields.
+            let style = cx.policy.manner.metadata_style;
+            told = told.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
+        }
         let json = Value::Object(told.clone()).to_string();
         let cost = cx.counter.count(&json);
         (!told.is_empty() && cost <= tokens).then_some(Self { part, told, tokens: cost, bytes: json.len() })

@@ -11,9 +11,9 @@ use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
 use super::telling::Telling;
-use super::{Context, page, raw, summary};
+use super::{Context, envelope, page, raw, summary};
 use crate::cursor::{Place, Position};
-use crate::policy::{LEAST_BUDGET, Rows};
+use crate::policy::{Envelope, LEAST_BUDGET, Rows};
 use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
 use crate::span::Span;
@@ -29,6 +29,8 @@ pub(super) struct Walk<'a> {
     pub fresh: bool,
     /// What is told of the whole.
     pub telling: Option<&'a Telling>,
+    /// Whether every part is shown as it came.
+    pub whole: bool,
     /// Whether lists may be written as tables.
     dense: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
@@ -89,7 +91,12 @@ impl<'a> Walk<'a> {
         telling: Option<&'a Telling>,
     ) -> Self {
         let dense = cx.policy.rows == Rows::Auto;
-        Self { snapshot, asked, cx, fresh, telling, dense, most: None }
+        Self { snapshot, asked, cx, fresh, telling, whole: false, dense, most: None }
+    }
+
+    /// A walk in which all parts are shown as they came.
+    pub(super) fn of_the_whole(snapshot: &'a Snapshot, asked: &'a Asked, cx: &'a Context<'a>) -> Self {
+        Self { whole: true, ..Self::new(snapshot, asked, cx, true, None) }
     }
 
     /// The reply as text blocks.
@@ -239,13 +246,20 @@ impl<'a> Walk<'a> {
         if self.asked.view.raw {
             return self.raw(&walked, room);
         }
-        let companions = self.companions(&walked);
+        let companions = if self.whole { Vec::new() } else { self.companions(&walked) };
         let is_start = from.part == 0 && from.ordinal == 0 && from.place.is_start();
         let mut room = room;
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut shown: Vec<Piece> = Vec::new();
         let mut lost = Vec::new();
         if is_start {
             for at in &companions {
+                if self.passes(*at)
+                    && let Some(subject) = parts[*at].subject()
+                {
+                    let spot = self.spot(subject, self.base(*at), false, (*at, Place::default()));
+                    shown.extend(pieces(&parts[*at], &Drawn::whole(&spot, &room)));
+                    continue;
+                }
                 let text = parts[*at].text();
                 let body = match &parts[*at].body {
                     PartBody::Readable(_) => Body::Text(text.to_owned()),
@@ -253,16 +267,16 @@ impl<'a> Walk<'a> {
                 };
                 if room.take(text) {
                     room.bytes = room.bytes.saturating_sub(self.around(&parts[*at]));
-                    pieces.push(piece(&parts[*at], body));
+                    shown.push(piece(&parts[*at], body));
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
                 }
             }
         }
         let rest: Vec<usize> = walked.into_iter().filter(|at| !companions.contains(at)).collect();
-        let mut channel = self.fill(&rest, from, room, !pieces.is_empty());
+        let mut channel = self.fill(&rest, from, room, !shown.is_empty());
         let order = |piece: &Piece| parts.iter().position(|part| part.address == piece.address);
-        channel.pieces.extend(pieces);
+        channel.pieces.extend(shown);
         channel.pieces.sort_by_key(order);
         channel.unreached.extend(lost);
         channel
@@ -286,12 +300,15 @@ impl<'a> Walk<'a> {
             }
             // The notice tells of one part: what it tells of is the last that is shown.
             let full = room.tokens < enough || room.bytes < 4 * PIECE;
-            if used && (full || channel.is_told_of()) {
+            if used && (full || channel.is_told_of()) && !self.passes(at) {
                 channel.next = Some(self.after(at, Place::default()));
                 channel.unreached.push((part.address.clone(), part.text().len()));
                 continue;
             }
             match &part.body {
+                PartBody::Atomic { json, .. } if self.whole => {
+                    channel.pieces.push(piece(part, Body::Block(json.to_string())));
+                }
                 PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
                     channel.unreached.push((part.address.clone(), json.len()));
                 }
@@ -315,7 +332,9 @@ impl<'a> Walk<'a> {
                         ordinal: if resumed { from.ordinal } else { 0 },
                         ..self.spot(subject, pointer, false, (at, place))
                     };
-                    let whole = whole(&spot, room);
+                    let passes = self.passes(at) && place.is_start();
+                    let as_it_came = passes.then(|| Drawn::whole(&spot, &room));
+                    let whole = as_it_came.or_else(|| whole(&spot, room));
                     let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
                     room.take(&drawn.body);
                     room.bytes = room.bytes.saturating_sub(self.around(part));
@@ -380,10 +399,21 @@ impl<'a> Walk<'a> {
         channel
     }
 
-    /// The parts so small, and together so small, that they pass whole beside whatever else there is.
+    /// The parts that stand in the first reply, whatever else there is: those that are left as they came, and those
+    /// that are small enough.
     ///
-    /// Depends on nothing but the snapshot and the policy, so that later replies know what the first showed.
+    /// Depends on nothing but the snapshot, the view and the policy, so that later replies know what the first showed.
     fn companions(&self, walked: &[usize]) -> Vec<usize> {
+        let view = &self.asked.view;
+        let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
+        let left = |at: &usize| !named && self.is_left(*at);
+        let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
+        // Someone must be left to be accompanied.
+        if rest.is_empty() { self.small(walked) } else { [left, self.small(&rest)].concat() }
+    }
+
+    /// The parts so small, and together so small, that they pass whole beside the others.
+    fn small(&self, walked: &[usize]) -> Vec<usize> {
         if walked.len() < 2 {
             return Vec::new();
         }
@@ -406,7 +436,6 @@ impl<'a> Walk<'a> {
                 companions.push(*at);
             }
         }
-        // Someone must be left to be accompanied.
         if companions.len() == walked.len() { Vec::new() } else { companions }
     }
 
@@ -416,6 +445,37 @@ impl<'a> Walk<'a> {
         let same = part == usize::from(from.part);
         let ordinal = if same { from.ordinal.saturating_add(1) } else { u16::from(!place.is_start()) };
         Position { part: part as u16, ordinal, place }
+    }
+
+    /// Whether portions are put in an envelope.
+    pub(super) fn wraps(&self) -> bool {
+        self.cx.policy.manner.envelope == Envelope::Wrap
+    }
+
+    /// Makes room for an envelope in the place of what is shown of the part that the notice is about, and says which
+    /// piece that is; `None` where nothing is shown of it that could stand in one.
+    pub(super) fn open(&self, channel: &mut Channel<'a>) -> Option<usize> {
+        let shaped = channel.shaped.as_ref().filter(|_| self.wraps())?;
+        let part = self.snapshot.parts().get(shaped.part)?;
+        let of_it = |piece: &Piece| self.index_of(piece) == Some(shaped.part);
+        let at = channel.pieces.iter().position(of_it).unwrap_or(channel.pieces.len());
+        if !channel
+            .pieces
+            .iter()
+            .filter(|piece| of_it(piece))
+            .all(|piece| matches!(piece.body, Body::Text(_)))
+        {
+            return None;
+        }
+        let address = match channel.pieces.get(at) {
+            Some(piece) => piece.address.clone(),
+            None if part.item_blocks => format!("{}/0/text", part.address),
+            None => part.address.clone(),
+        };
+        channel.pieces.retain(|piece| !of_it(piece));
+        let mime = Some(envelope::MIME.to_owned());
+        channel.pieces.insert(at, Piece { address, body: Body::Text(String::new()), mime });
+        Some(at)
     }
 
     /// What is said of a reply.
@@ -438,6 +498,9 @@ impl<'a> Walk<'a> {
             read_uri: self.cx.read_uri,
             budget,
             warn_at: self.cx.policy.warns_at(self.asked.tokens),
+            style: self.cx.policy.manner.metadata_style,
+            wrapped: self.wraps(),
+            whole: self.whole,
         }
     }
 }

@@ -1,31 +1,45 @@
 //! Which payloads pass as they came.
 
 use super::block::weigh;
+use super::left::is_left;
 use super::{Context, ENVELOPE};
+use crate::policy::Policy;
 use crate::scan::escaped_len;
 use crate::snapshot::{Form, Part, PartBody, STRUCTURED, Snapshot};
 use crate::view::Asked;
 
-/// Whether a payload is passed on untouched: nothing was asked, every part is below the thresholds of its kind, and all
-/// together below those of a reply.
+/// Whether nothing of a payload is to be told that nobody asked for.
+pub(super) fn is_silent(snapshot: &Snapshot) -> bool {
+    snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty()
+}
+
+/// Whether a payload passes whole: nothing was asked, every part is below the thresholds of its kind, and all
+/// together below those of a reply. Parts that are left as they come do not count.
 pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bool {
-    if !asked.plain || snapshot.invalid_utf8() > 0 || !snapshot.redacted().is_empty() {
+    if !asked.plain {
         return false;
     }
     let policy = cx.policy;
+    let parts = snapshot.parts().iter().enumerate();
+    let counted = parts.filter(|(at, _)| !is_left(snapshot, *at, policy)).map(|(_, part)| part);
     let mut bytes = ENVELOPE + snapshot.frame();
-    for part in snapshot.parts() {
+    for part in counted.clone() {
         bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {
             return false;
         }
     }
     let (structured, content): (Vec<&Part>, Vec<&Part>) =
-        snapshot.parts().iter().partition(|part| part.address == STRUCTURED);
-    let threshold = policy.token_budget_threshold;
-    let twice = !structured.is_empty();
-    let most = if twice { threshold.min(policy.hard_cap / 2) } else { threshold };
+        counted.partition(|part| part.address == STRUCTURED);
+    let most = most(snapshot, policy);
     [content, structured].into_iter().all(|form| form_passes(&form, most, cx))
+}
+
+/// Tokens up to which a payload passes, in each of its forms.
+pub(super) fn most(snapshot: &Snapshot, policy: &Policy) -> usize {
+    let twice = snapshot.parts().iter().any(|part| part.address == STRUCTURED);
+    let threshold = policy.token_budget_threshold;
+    if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
 }
 
 fn form_passes(parts: &[&Part], most: usize, cx: &Context<'_>) -> bool {

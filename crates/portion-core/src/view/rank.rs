@@ -28,6 +28,9 @@ pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn To
 }
 
 fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn TokenCounter) -> Option<Order> {
+    if asked.plain && !policy.manner.techniques.pagination {
+        return None;
+    }
     // Beside other parts a list has its place among them.
     let mut own = snapshot.parts().iter().filter(|part| part.twin.is_none());
     let (part, None) = (own.next()?, own.next()) else { return None };

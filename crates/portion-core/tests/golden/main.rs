@@ -2,6 +2,7 @@
 //!
 //! `BLESS=1 cargo test -p portion-core --test golden` writes them anew; the difference is the review.
 
+mod manner;
 mod material;
 
 use std::fmt::Write as _;
@@ -86,23 +87,26 @@ fn render<T>(
 }
 
 fn next(portion: &Portion) -> Option<Position> {
-    let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("JSON");
-    let token = notice.get("nextCursor")?.as_str()?;
-    keyring().verify(token, &Scope::of("golden")).ok().map(|pointer| pointer.position)
+    let token = portion.next_cursor()?;
+    keyring().verify(token.as_str(), &Scope::of("golden")).ok().map(|pointer| pointer.position)
 }
 
 /// Writes a reply, long texts cut in the middle, cursors by the place they point to.
 fn show(portion: &Portion, out: &mut String) {
     for piece in portion.pieces() {
-        let text = piece.body.as_str();
-        let _ = writeln!(out, "--- {}\n{}", piece.address, middle_out(text));
+        let text = match portion.notice_beside() {
+            Some(_) => piece.body.as_str().to_owned(),
+            None => without_cursors(piece.body.as_str()),
+        };
+        let _ = writeln!(out, "--- {}\n{}", piece.address, middle_out(&text));
     }
     if let Some(structured) = portion.structured() {
         let _ = writeln!(out, "--- structuredContent\n{}", middle_out(&without_cursors(structured)));
     }
     let notice: serde_json::Value = serde_json::from_str(&without_cursors(portion.notice())).expect("JSON");
     let pretty = serde_json::to_string_pretty(&notice).expect("JSON");
-    let _ = writeln!(out, "--- notice ({} tokens in all)\n{pretty}", portion.tokens());
+    let place = if portion.notice_beside().is_some() { "" } else { " in _meta" };
+    let _ = writeln!(out, "--- notice{place} ({} tokens in all)\n{pretty}", portion.tokens());
 }
 
 fn middle_out(text: &str) -> String {

@@ -46,7 +46,7 @@ pub(crate) fn check_ranges(seed: u64) {
     let (mut read, mut joined) = (Vec::new(), String::new());
     for _ in 0..=written.len() {
         let range = reply.text();
-        assert_eq!(session.read_uri.is_some(), matches!(reply.portion.pieces()[0].body, Body::Base64(_)));
+        assert_eq!(session.read_uri.is_some(), matches!(reply.pieces[0].body, Body::Base64(_)));
         read.extend(STANDARD.decode(range).unwrap_or_else(|e| panic!("{range} is no base64: {e}")));
         joined.push_str(range);
         let Some(next) = reply.next() else { break };
@@ -69,7 +69,7 @@ fn check_passing(size: usize, media: bool, passes: bool) {
     let session = session(&[text(), block.clone(), text()]);
     let replies = session.walk(&Request::default()).expect("plain").expect("long");
     let of_block = |reply: &Reply| {
-        let pieces = reply.portion.pieces().iter().filter(|piece| piece.address == "/content/1");
+        let pieces = reply.pieces.iter().filter(|piece| piece.address == "/content/1");
         pieces.map(|piece| piece.body.clone()).collect::<Vec<_>>()
     };
     let shown: Vec<Body> = replies.iter().flat_map(of_block).collect();
@@ -103,9 +103,9 @@ fn what_stands_around_a_text_counts_on_the_wire() {
     let payload = Payload { blocks: (0..100).map(block).collect(), ..Payload::default() };
     let session = Session::new(payload, Policy::default(), Tokenizer::O200k.counter());
     let replies = session.walk(&Request::default()).expect("plain").expect("200 kB on the wire");
-    assert!(replies[0].portion.pieces().len() < 33);
+    assert!(replies[0].pieces.len() < 33);
     let read: Vec<&str> =
-        replies.iter().flat_map(|reply| reply.portion.pieces()).map(|piece| piece.body.as_str()).collect();
+        replies.iter().flat_map(|reply| &reply.pieces).map(|piece| piece.body.as_str()).collect();
     assert!(read.iter().enumerate().all(|(i, text)| *text == format!("text {i}")) && read.len() == 100);
 }
 
@@ -117,7 +117,7 @@ fn thousands_of_links_are_read_to_the_last() {
     let parts: Vec<Content> =
         links.iter().map(|json| Content::Atomic { json: json.clone(), binary: None }).collect();
     let replies = session(&parts).walk(&Request::default()).expect("plain").expect("long");
-    let pieces = replies.iter().flat_map(|reply| reply.portion.pieces());
+    let pieces = replies.iter().flat_map(|reply| &reply.pieces);
     let read: Vec<&str> = pieces.map(|piece| piece.body.as_str()).collect();
     assert_eq!(read, links);
 }

@@ -211,7 +211,7 @@ pub(crate) fn check_parts(seed: u64) {
     for part in session.snapshot.parts().iter().filter(|part| part.twin.is_none()) {
         let pieces: Vec<(&Reply, &Body)> = replies
             .iter()
-            .flat_map(|reply| reply.portion.pieces().iter().map(move |piece| (reply, piece)))
+            .flat_map(|reply| reply.pieces.iter().map(move |piece| (reply, piece)))
             .filter(|(_, piece)| session.part_of(piece).address == part.address)
             .map(|(reply, piece)| (reply, &piece.body))
             .collect();

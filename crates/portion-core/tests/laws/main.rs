@@ -8,6 +8,7 @@ mod dice;
 mod found;
 mod json;
 mod lossless;
+mod manner;
 mod payloads;
 mod plain;
 mod replies;

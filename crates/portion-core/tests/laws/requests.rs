@@ -1,11 +1,12 @@
 //! Requests and limits at random.
 
-use portion_core::policy::{Fill, Manner, Policy, Rows, Strategy};
+use portion_core::policy::{Fill, Policy, Rows, Strategy};
 use portion_core::scan::quote;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
 
 use super::dice::Dice;
+use super::manner::manner;
 
 /// Limits that can be obeyed, some just so.
 pub(crate) fn policy(dice: &mut Dice) -> Policy {
@@ -33,7 +34,7 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         rows: dice.aside(0, &[Rows::Objects, Rows::Auto]),
         strategy: dice.aside(1, &[Strategy::Auto, Strategy::Ranked, Strategy::Plain]),
         fill: dice.aside(2, &[Fill::Stop, Fill::Skip, Fill::Value]),
-        manner: Manner::default(),
+        manner: manner(dice),
     };
     policy.validate().expect("limits that can be");
     policy

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use portion_core::cursor::{Keyring, Pointer, Position, Scope, ViewId};
 use portion_core::payload::{Binary, Payload};
-use portion_core::policy::{LEAST_BYTES, Policy};
+use portion_core::policy::{LEAST_BYTES, Metadata, Policy, Techniques};
 use portion_core::render::{self, Body, Context, First, Piece, Portion};
 use portion_core::scan::{escaped_len, minify};
 use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
@@ -16,6 +16,7 @@ use portion_core::view::{Asked, Request, View, ViewError, rank, resolve};
 use serde_json::Value;
 
 use super::json::Json;
+use super::manner;
 use super::table;
 
 /// Wire bytes that are neither text nor notice: the JSON-RPC envelope.
@@ -60,6 +61,11 @@ struct Told {
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) portion: Portion,
+    /// What it shows, out of its envelope.
+    pub(crate) pieces: Vec<Piece>,
+    /// Whether it was in one.
+    pub(crate) enveloped: bool,
+    /// Its notice, the keys in camel case.
     pub(crate) notice: Value,
     /// The view that the cursors in it belong to.
     pub(crate) view: View,
@@ -91,8 +97,23 @@ impl Session {
         };
         assert!(same, "not repeatable: {first:?}, then {again:?}");
         Ok(match first {
-            First::Untouched => None,
-            First::Portion(portion) => Some(self.checked(&asked, portion, true)),
+            First::Untouched => {
+                assert!(self.policy.manner.metadata != Metadata::Always, "nothing is told");
+                None
+            }
+            First::Portion(portion) => Some(self.checked(&asked, portion, Some(request))),
+        })
+    }
+
+    /// Whether what would be done to a part is switched off.
+    pub(crate) fn is_left(&self, at: usize) -> bool {
+        let parts = self.snapshot.parts();
+        let of = parts[at].twin.map_or(at, |twin| twin.of);
+        let Techniques { pagination, summarization, chunking, .. } = self.policy.manner.techniques;
+        parts[of].subject().is_some_and(|subject| match subject.form {
+            Form::List(_) => !pagination,
+            Form::Object(_) => !summarization,
+            Form::Text(_) => !chunking,
         })
     }
 
@@ -105,7 +126,7 @@ impl Session {
             let again = self.render(&asked, render::follow);
             assert!(is_same(&portion, &again), "not repeatable: {portion:?}, then {again:?}");
         }
-        Ok(self.checked(&asked, portion, false))
+        Ok(self.checked(&asked, portion, None))
     }
 
     /// The first reply and all that follow by `nextCursor`.
@@ -156,29 +177,43 @@ impl Session {
         render(&self.snapshot, asked, &cx)
     }
 
-    fn checked(&self, asked: &Asked, portion: Portion, fresh: bool) -> Reply {
-        let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
-        let reply = Reply { portion, notice, view: asked.view.clone() };
+    /// `fresh`: what was asked, of a first reply.
+    fn checked(&self, asked: &Asked, portion: Portion, fresh: Option<&Request>) -> Reply {
+        let notice = manner::camel(portion.notice(), self.policy.manner.metadata_style);
+        let (pieces, enveloped) = manner::opened(self, &portion, &notice);
+        let reply = Reply { portion, pieces, enveloped, notice, view: asked.view.clone() };
         self.fits(asked, &reply, fresh);
-        self.is_valid(&reply, fresh);
+        self.is_valid(&reply, fresh.is_some());
         if reply.next().is_some() {
             let shows = |body: &Body| !matches!(body, Body::Text(text) if text.is_empty());
-            let some = reply.portion.pieces().iter().any(|piece| shows(&piece.body));
+            let some = reply.pieces.iter().any(|piece| shows(&piece.body));
             assert!(some || reply.portion.structured().is_some(), "goes on, but is empty");
         }
         reply
     }
 
-    fn fits(&self, asked: &Asked, reply: &Reply, fresh: bool) {
+    fn fits(&self, asked: &Asked, reply: &Reply, request: Option<&Request>) {
         let portion = &reply.portion;
+        let fresh = request.is_some();
+        // What is left as it came is not held against a reply, and what is small may cost as much as passes.
+        let plain = request.is_some_and(|request| *request == Request::default());
+        let is_free = |at: usize| plain && self.is_left(at);
+        let always = plain && self.policy.manner.metadata == Metadata::Always;
+        let most = if always { self.policy.token_budget_threshold } else { asked.tokens };
         let twice = fresh && self.snapshot.structured().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
-        let most = asked.tokens.min(share);
+        let most = most.min(share);
         let notice = portion.notice();
-        let (mut tokens, mut bytes) =
-            (self.counter.count(notice), ENVELOPE + escaped_len(notice) + notice.len());
+        let (mut tokens, mut bytes) = (0, ENVELOPE + notice.len());
+        if let Some(notice) = portion.notice_beside() {
+            tokens += self.counter.count(notice);
+            bytes += escaped_len(notice);
+        }
         for piece in portion.pieces() {
             let part = self.part_of(piece);
+            if self.snapshot.parts().iter().position(|own| own.address == part.address).is_some_and(is_free) {
+                continue;
+            }
             let binary = match &part.body {
                 PartBody::Atomic { binary, .. } => binary.as_ref(),
                 PartBody::Readable(_) => None,
@@ -197,7 +232,8 @@ impl Session {
         }
         assert!(tokens <= most, "{tokens} tokens of {most}: {reply:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
-        if let Some(structured) = portion.structured() {
+        let free = self.snapshot.structured().is_some_and(is_free);
+        if let Some(structured) = portion.structured().filter(|_| !free) {
             let tokens = self.counter.count(&minified(structured));
             assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
             bytes += structured.len();
@@ -237,7 +273,7 @@ impl Session {
 
     /// What was JSON stays JSON, and every value in it is what the upstream wrote, or less of it.
     fn is_valid(&self, reply: &Reply, fresh: bool) {
-        for piece in reply.portion.pieces() {
+        for piece in &reply.pieces {
             let Body::Text(text) = &piece.body else { continue };
             let part = self.part_of(piece);
             let Some(subject) = part.subject().filter(|subject| subject.is_json() && !part.item_blocks)
@@ -269,7 +305,7 @@ impl Session {
             }
             if let (Some(whole), Some(mut left)) = (&whole.json, Json::parse(text)) {
                 let mut whole = Cow::Borrowed(whole);
-                if table.is_some() {
+                if table.is_some() || reply.enveloped {
                     (whole, left) = (Cow::Owned(whole.into_owned().sorted()), left.sorted());
                 }
                 let whole = whole.as_ref();
@@ -281,8 +317,9 @@ impl Session {
             assert_valid(structured);
             assert!(structured.starts_with('{'), "no object: {structured}");
             let object = Json::parse(structured);
-            let told =
-                object.is_none_or(|object| object.get("meta").or_else(|| object.get("portion")).is_some());
+            let told = object.is_none_or(|object| {
+                ["meta", "portion", "metadata"].iter().any(|key| object.get(key).is_some())
+            });
             assert!(told, "no notice in {structured}");
         }
     }
@@ -326,7 +363,7 @@ impl Reply {
 
     /// The text of its only piece.
     pub(crate) fn text(&self) -> &str {
-        match self.portion.pieces() {
+        match &self.pieces[..] {
             [piece] => piece.body.as_str(),
             [] => "",
             pieces => panic!("{} pieces", pieces.len()),
@@ -349,7 +386,7 @@ impl Reply {
 
     fn about(&self) -> &str {
         let part = self.notice["meta"].get("part").and_then(Value::as_str);
-        part.or_else(|| self.portion.pieces().first().map(|piece| piece.address.as_str())).unwrap_or_default()
+        part.or_else(|| self.pieces.first().map(|piece| piece.address.as_str())).unwrap_or_default()
     }
 }
 

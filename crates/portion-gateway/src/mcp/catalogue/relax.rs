@@ -5,6 +5,7 @@
 //! `properties`, `items` and the bounds of numbers stay, and what shortening can break goes. Where that cannot
 //! be told the listing loses its schema: content without one is legal.
 
+use portion_core::policy::{Envelope, Manner, MetadataStyle};
 use portion_core::scan::{Kind, Reader, decoded, quote};
 use portion_core::span::Span;
 
@@ -47,7 +48,7 @@ const BROKEN_AT_TOP: [&str; 4] =
 /// Formats of strings that are too short to be elided, and of numbers.
 const SAFE_FORMATS: [&str; 11] =
     ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6", "int32", "int64", "float", "double"];
-/// What the notice adds at the top.
+/// What the notice adds at the top, in camel case.
 const NOTICE: [&str; 4] = ["nextCursor", "totalCount", "meta", "portion"];
 /// Members of the root that stay beside `anyOf` when an array's schema becomes one of two.
 const STAY: [&str; 8] =
@@ -56,13 +57,13 @@ const STAY: [&str; 8] =
 /// A schema that cannot be relaxed with certainty.
 struct Opaque;
 
-/// Relaxes the `outputSchema` of the tool at a place of a list.
-pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span) {
+/// Relaxes the `outputSchema` of the tool at a place of a list, for results that are made in this manner.
+pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span, manner: &Manner) {
     let members = walk::members(text, tool);
     let found = members.iter().rposition(|member| walk::is(member.key.of(text), "outputSchema"));
     let Some(i) = found else { return };
     let schema = members[i].value;
-    match relaxed(schema.of(text)) {
+    match relaxed(schema.of(text), manner) {
         Ok(relaxed) if relaxed == schema.of(text) => {}
         Ok(relaxed) => splice.replace(schema, relaxed),
         Err(Opaque) => {
@@ -72,18 +73,23 @@ pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span) {
     }
 }
 
-fn relaxed(schema: &str) -> Result<String, Opaque> {
+fn relaxed(schema: &str, manner: &Manner) -> Result<String, Opaque> {
+    let style = manner.metadata_style;
     let mut pass = Pass {
         text: schema,
         splice: Splice::new(schema),
         todo: vec![(walk::whole(schema), Place::Top, 0)],
         definitions: Vec::new(),
         top_refers: false,
+        notice: NOTICE.map(|name| style.key(name)),
     };
     while let Some((schema, place, depth)) = pass.next() {
         pass.relax(schema, place, depth)?;
     }
     let relaxed = pass.splice.apply();
+    if manner.envelope == Envelope::Wrap {
+        return or_enveloped(&relaxed, style);
+    }
     if may_be_array(&relaxed) { or_wrapped(&relaxed) } else { Ok(relaxed) }
 }
 
@@ -103,6 +109,8 @@ struct Pass<'a> {
     /// Looked at last, when it is known whether the top refers to one of them.
     definitions: Vec<(Span, usize)>,
     top_refers: bool,
+    /// What the notice adds at the top.
+    notice: [String; 4],
 }
 
 impl Pass<'_> {
@@ -186,7 +194,7 @@ impl Pass<'_> {
     /// The notice may take a name that the schema has, where the content at hand does not.
     fn properties(&mut self, properties: Span, place: Place, depth: usize) {
         for Member { key, value } in walk::members(self.text, properties) {
-            if place == Place::Top && NOTICE.iter().any(|name| walk::is(key.of(self.text), name)) {
+            if place == Place::Top && self.notice.iter().any(|name| walk::is(key.of(self.text), name)) {
                 self.splice.replace(value, "{}");
             } else {
                 self.todo.push((value, Place::Inside, depth + 1));
@@ -230,15 +238,38 @@ fn or_wrapped(schema: &str) -> Result<String, Opaque> {
         r#"{"type":"object","properties":{"items":{"type":"array"},"nextCursor":{"type":"string"},"#,
         r#""meta":{"type":"object"}}}"#
     );
+    or(schema, WRAPPED, &STAY)
+}
+
+/// The schema, or that of anything in an envelope. A root of `type` `object` stays one, for some clients want that.
+fn or_enveloped(schema: &str, style: MetadataStyle) -> Result<String, Opaque> {
+    let all = walk::whole(schema);
+    if walk::kind(schema, all) != Kind::Object {
+        return Ok(schema.to_owned());
+    }
+    let enveloped = format!(
+        concat!(
+            r#"{{"type":"object","properties":{{"items":{{}},"summary":{{}},"content":{{}},"#,
+            r#""{}":{{"type":"string"}},"meta":{{"type":"object"}},"metadata":{{"type":"object"}}}}}}"#
+        ),
+        style.key("nextCursor")
+    );
+    let object = walk::member(schema, all, "type").is_some_and(|kind| walk::is(kind.of(schema), "object"));
+    let stay: Vec<&str> = STAY.into_iter().chain(object.then_some("type")).collect();
+    or(schema, &enveloped, &stay)
+}
+
+/// One of two schemas, the members of the first that are called so staying where they are.
+fn or(schema: &str, other: &str, stay: &[&str]) -> Result<String, Opaque> {
     let members = walk::members(schema, walk::whole(schema));
     if refers_to_its_place(schema) {
         return Err(Opaque);
     }
-    let stays = |member: &&Member| STAY.iter().any(|name| walk::is(member.key.of(schema), name));
+    let stays = |member: &&Member| stay.iter().any(|name| walk::is(member.key.of(schema), name));
     let (stay, moved): (Vec<&Member>, Vec<&Member>) = members.iter().partition(stays);
     let text = |all: &[&Member]| all.iter().map(|m| m.whole().of(schema)).collect::<Vec<_>>().join(",");
     let beside = if stay.is_empty() { String::new() } else { text(&stay) + "," };
-    Ok(format!("{{{beside}{}:[{{{}}},{WRAPPED}]}}", quote("anyOf"), text(&moved)))
+    Ok(format!("{{{beside}{}:[{{{}}},{other}]}}", quote("anyOf"), text(&moved)))
 }
 
 /// Whether some reference counts on where the root's keywords are.
@@ -260,16 +291,20 @@ fn refers_to_its_place(schema: &str) -> bool {
 mod tests {
     use super::super::super::splice::Splice;
     use super::super::super::walk;
-    use super::relax_listed;
+    use super::{Envelope, Manner, MetadataStyle, relax_listed};
 
     fn listed(schema: &str) -> String {
         format!(r#"{{"name":"x","outputSchema":{schema}, "title":"X"}}"#)
     }
 
     fn relax(schema: &str) -> String {
+        relax_for(schema, &Manner::default())
+    }
+
+    fn relax_for(schema: &str, manner: &Manner) -> String {
         let text = listed(schema);
         let mut splice = Splice::new(&text);
-        relax_listed(&mut splice, &text, walk::whole(&text));
+        relax_listed(&mut splice, &text, walk::whole(&text), manner);
         splice.apply()
     }
 
@@ -374,6 +409,26 @@ mod tests {
             r#"{"type":["array","null"]}"#,
             &format!(r#"{{"anyOf":[{{"type":["array","null"]}},{WRAPPED}]}}"#),
         );
+    }
+
+    #[test]
+    fn anything_may_come_in_an_envelope() {
+        const ENVELOPED: &str = r#"{"type":"object","properties":{"items":{},"summary":{},"content":{},"next_cursor":{"type":"string"},"meta":{"type":"object"},"metadata":{"type":"object"}}}"#;
+        let manner =
+            Manner { envelope: Envelope::Wrap, metadata_style: MetadataStyle::Snake, ..Manner::default() };
+        let check =
+            |schema: &str, expect: &str| assert_eq!(relax_for(schema, &manner), listed(expect), "{schema}");
+        check(
+            r##"{"type":"object","title":"T","properties":{"items":{"type":"integer"},"total_count":{"$ref":"#/$defs/A"},"totalCount":{"type":"integer"}},"required":["items"],"$defs":{"A":{}}}"##,
+            &format!(
+                r#"{{"type":"object","title":"T","$defs":{{"A":{{}}}},"anyOf":[{{"properties":{{"items":{{"type":"integer"}},"total_count":{{}},"totalCount":{{"type":"integer"}}}}}},{ENVELOPED}]}}"#
+            ),
+        );
+        check(
+            r#"{"type":"array","items":{"type":"string"}}"#,
+            &format!(r#"{{"anyOf":[{{"type":"array","items":{{"type":"string"}}}},{ENVELOPED}]}}"#),
+        );
+        check("true", "true");
     }
 
     #[test]

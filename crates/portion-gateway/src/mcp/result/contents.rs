@@ -5,30 +5,26 @@ use portion_core::scan::quote;
 
 use super::super::walk;
 use super::local::completed;
+use super::serve::Shown;
 use super::{NOTICE, READ_URI};
 
 /// Entries that go on where a resource was cut. `modern` as in [`completed`].
 pub(crate) fn read_contents(portion: &Portion, modern: bool) -> String {
     let notice = portion.notice();
-    let meta = walk::member(notice, walk::whole(notice), "meta");
-    let here = meta.and_then(|meta| walk::string(notice, meta, "cursor"));
-    let here = here.map_or("portion://part".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
+    let here = portion.handle().map_or("portion://part".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
     // No two entries of one URI.
     let uri = |i: usize| if i == 0 { quote(&here) } else { quote(&format!("{here}#{i}")) };
     let mut entries: Vec<String> =
         portion.pieces().iter().enumerate().map(|(i, piece)| entry(&uri(i), piece)).collect();
-    entries.push(notice_entry(notice));
+    entries.extend(portion.notice_beside().map(|_| notice_entry(portion.into())));
     let meta = format!("\"_meta\":{{\"{NOTICE}\":{notice}}}");
     format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completed(modern, true))
 }
 
 /// The notice as an entry. Its URI is that of the next: never the same twice, for clients cache by URI.
-pub(super) fn notice_entry(notice: &str) -> String {
-    let all = walk::whole(notice);
-    let next = walk::string(notice, all, "nextCursor")
-        .or_else(|| walk::string(notice, walk::member(notice, all, "meta")?, "cursor"));
-    let uri = next.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
-    text_entry(&quote(&uri), "application/json", notice)
+pub(super) fn notice_entry(shown: Shown<'_>) -> String {
+    let uri = shown.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
+    text_entry(&quote(&uri), "application/json", shown.notice)
 }
 
 /// An entry of text. `uri` is JSON.

@@ -1,7 +1,7 @@
 //! JSON-RPC errors that carry more than an error: some servers put whole documents into `error.data`.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::render::Portion;
+use portion_core::render::{Piece, Portion};
 use portion_core::scan::{Kind, decode, decoded, quote};
 use portion_core::span::Span;
 
@@ -57,14 +57,15 @@ impl<'a> Failure<'a> {
     }
 
     fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
-        let text_at = |address: &str| {
-            shown.pieces.iter().find(|piece| piece.address == address).map(|piece| piece.body.as_str())
-        };
+        let piece_at = |address: &str| shown.pieces.iter().find(|piece| piece.address == address);
         let message = self.message.map(|member| member.value.of(self.text)).unwrap_or_default();
-        let message = text_at(MESSAGE).map_or_else(|| beginning(message), ToOwned::to_owned);
-        let data = match (shown.structured, text_at(DATA)) {
+        let message = piece_at(MESSAGE).map_or_else(|| beginning(message), said);
+        let data = match (shown.structured, piece_at(DATA)) {
             (Some(structured), _) => structured.to_owned(),
-            (None, Some(text)) => format!("{{\"data\":{},\"portion\":{}}}", quote(text), shown.notice),
+            (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
+            (None, Some(piece)) => {
+                format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), shown.notice)
+            }
             (None, None) => shown.notice.to_owned(),
         };
         let code = |member: &Member| walk::is(member.key.of(self.text), "code");
@@ -73,6 +74,18 @@ impl<'a> Failure<'a> {
         let sequence = Sequence { whole: self.whole, items };
         splice.edit(&sequence, |i| code(&self.members[i]), &added);
     }
+}
+
+/// Whether a piece is an envelope: nothing else in an error has a type.
+fn is_envelope(piece: &Piece) -> bool {
+    piece.mime.is_some()
+}
+
+/// What a piece says: a message stays text, what is to be told of it stands in the data.
+fn said(piece: &Piece) -> String {
+    let json = piece.body.as_str();
+    let content = is_envelope(piece).then(|| walk::string(json, walk::whole(json), "content")).flatten();
+    content.unwrap_or_else(|| json.to_owned())
 }
 
 /// The beginning of a JSON string that may be long.
@@ -92,6 +105,8 @@ mod tests {
     use super::{Failure, Shown, walk};
 
     const NOTICE: &str = r#"{"meta":{"cursor":"C"}}"#;
+    const SHOWN: Shown<'static> =
+        Shown { pieces: &[], structured: None, notice: NOTICE, enveloped: false, cursor: Some("C") };
 
     fn check(error: &str, shown: Shown<'_>, expect: &str) {
         let failure = Failure::of(error, walk::whole(error)).expect("an object");
@@ -102,7 +117,7 @@ mod tests {
 
     #[test]
     fn bounds_what_an_error_carries() {
-        let nothing = Shown { pieces: &[], structured: None, notice: NOTICE };
+        let nothing = SHOWN;
         let cut = format!("{} …", "é".repeat(300));
         check(
             &format!(r#"{{"code": -32000.0, "message":"{}","data":[1,2]}}"#, "é".repeat(400)),
@@ -112,14 +127,33 @@ mod tests {
         let structured = Some(r#"{"a":1,"meta":{}}"#);
         check(
             r#"{"data":{"a":1,"b":2},"message":"no \u0022x\u0022","code":1}"#,
-            Shown { pieces: &[], structured, notice: NOTICE },
+            Shown { structured, ..SHOWN },
             r#"{"code":1,"message":"no \"x\"","data":{"a":1,"meta":{}}}"#,
         );
         let pieces = [Piece { address: "/error/data".into(), body: Body::Text("some".into()), mime: None }];
         check(
             r#"{"data":"some and more","code":1}"#,
-            Shown { pieces: &pieces, structured: None, notice: NOTICE },
+            Shown { pieces: &pieces, ..SHOWN },
             &format!(r#"{{"code":1,"message":"","data":{{"data":"some","portion":{NOTICE}}}}}"#),
+        );
+    }
+
+    #[test]
+    fn a_message_stays_a_message() {
+        let envelope = |address: &str| Piece {
+            address: address.into(),
+            body: Body::Text(r#"{"content":"some","metadata":{}}"#.into()),
+            mime: Some("application/json".into()),
+        };
+        check(
+            r#"{"message":"some and more","code":1}"#,
+            Shown { pieces: &[envelope("/error/message")], enveloped: true, ..SHOWN },
+            &format!(r#"{{"code":1,"message":"some","data":{NOTICE}}}"#),
+        );
+        check(
+            r#"{"message":"m","data":"some and more","code":1}"#,
+            Shown { pieces: &[envelope("/error/data")], enveloped: true, ..SHOWN },
+            r#"{"code":1,"message":"m","data":{"content":"some","metadata":{}}}"#,
         );
     }
 }

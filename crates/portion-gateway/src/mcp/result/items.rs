@@ -124,6 +124,9 @@ impl Outline<'_> {
             frame: around.frame + frame,
         };
         self.push(&format!("{address}/{name}"), place, slot, PartKind::Text, label);
+        if let Some(part) = self.parts.last_mut() {
+            part.mime = object.string(text, "mimeType");
+        }
         if object.members.iter().any(|member| !ours(member)) {
             let held = self.sequences.len();
             self.sequences.push(Held { sequence: object.sequence(item.whole), parent: None });
@@ -152,7 +155,7 @@ impl Outline<'_> {
         kind: PartKind,
         label: Label,
     ) {
-        self.parts.push(Part { address: address.to_owned(), place, slot, kind, label });
+        self.parts.push(Part { address: address.to_owned(), place, slot, kind, label, mime: None });
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn read_tool(portion: &Portion, structured: bool, modern: bool) -> St
 
 fn tool(shown: Shown<'_>, structured: bool, modern: bool) -> String {
     let mut blocks: Vec<String> = shown.pieces.iter().map(|piece| block(&piece.body)).collect();
-    blocks.push(text_block(shown.notice));
+    blocks.extend((!shown.enveloped).then(|| text_block(shown.notice)));
     let meta = format!("\"_meta\":{{\"{NOTICE}\":{}}}", shown.notice);
     let structured = shown.structured.filter(|_| structured);
     let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();

@@ -62,6 +62,8 @@ pub(super) struct Part {
     pub kind: PartKind,
     /// What stands around it.
     pub label: Label,
+    /// Where its MIME type stands, if it has one.
+    pub mime: Option<Span>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

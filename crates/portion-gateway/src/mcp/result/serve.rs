@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use portion_core::render::{Body, Portion};
+use portion_core::cursor::CursorToken;
+use portion_core::render::{Body, Piece, Portion};
 use portion_core::scan::{decoded, quote};
 use portion_core::snapshot::STRUCTURED;
 use portion_core::span::Span;
@@ -17,14 +18,24 @@ use super::outline::{Outline, Part, PartKind, Shape};
 /// What is shown, told apart from how it was made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
-    pub pieces: &'a [portion_core::render::Piece],
+    pub pieces: &'a [Piece],
     pub structured: Option<&'a str>,
     pub notice: &'a str,
+    /// Whether one of the pieces says the notice, too.
+    pub enveloped: bool,
+    /// The cursor to what is next, or else to what is here.
+    pub cursor: Option<&'a str>,
 }
 
 impl<'a> From<&'a Portion> for Shown<'a> {
     fn from(portion: &'a Portion) -> Self {
-        Self { pieces: portion.pieces(), structured: portion.structured(), notice: portion.notice() }
+        Self {
+            pieces: portion.pieces(),
+            structured: portion.structured(),
+            notice: portion.notice(),
+            enveloped: portion.notice_beside().is_none(),
+            cursor: portion.next_cursor().or(portion.handle()).map(CursorToken::as_str),
+        }
     }
 }
 
@@ -42,20 +53,23 @@ impl Outline<'_> {
     }
 
     pub(super) fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
-        let pieces: HashMap<&str, &Body> =
-            shown.pieces.iter().map(|piece| (piece.address.as_str(), &piece.body)).collect();
+        let pieces: HashMap<&str, &Piece> =
+            shown.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
         let mut gone: Vec<Vec<bool>> =
             self.sequences.iter().map(|held| vec![false; held.sequence.items.len()]).collect();
         for hidden in &self.hidden {
             gone[0][*hidden] = true;
         }
         for part in &self.parts {
-            let body = pieces.get(part.address.as_str()).copied();
+            let piece = pieces.get(part.address.as_str()).copied();
+            if let Some((at, mime)) = piece.and_then(|piece| other_mime(part, piece)) {
+                splice.replace(at, quote(mime));
+            }
             let with = match part.kind {
                 PartKind::Structured => {
                     shown.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
                 }
-                _ => body.and_then(|body| self.replacement(part, body)),
+                _ => piece.and_then(|piece| self.replacement(part, &piece.body)),
             };
             match with {
                 Some(Some(with)) => splice.replace(part.place, with),
@@ -71,8 +85,9 @@ impl Outline<'_> {
             }
         }
         // An error has no `structuredContent`: what is shown of it stands among the texts.
-        let own = pieces.get(STRUCTURED).filter(|_| self.is_error()).map(|body| block(body));
-        let items: Vec<String> = own.into_iter().chain([self.notice_item(shown.notice)]).collect();
+        let own = pieces.get(STRUCTURED).filter(|_| self.is_error()).map(|piece| block(&piece.body));
+        let notice = (!shown.enveloped).then(|| self.notice_item(shown));
+        let items: Vec<String> = own.into_iter().chain(notice).collect();
         let mut added = Vec::new();
         if self.list.is_none() {
             added.push(format!("\"{}\":[{}]", self.shape.list_name(), items.join(",")));
@@ -124,14 +139,15 @@ impl Outline<'_> {
     }
 
     /// The notice as the last item of the content.
-    fn notice_item(&self, notice: &str) -> String {
+    fn notice_item(&self, shown: Shown<'_>) -> String {
+        let notice = shown.notice;
         match self.shape {
             Shape::Tool => format!("{{\"type\":\"text\",\"text\":{}}}", quote(notice)),
             Shape::Prompt => {
                 let text = quote(notice);
                 format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
             }
-            Shape::Resource => contents::notice_entry(notice),
+            Shape::Resource => contents::notice_entry(shown),
         }
     }
 
@@ -168,4 +184,10 @@ impl Outline<'_> {
             gone[0][i] |= walk::is(member, name);
         }
     }
+}
+
+/// Where a part's MIME type stands, and what is to stand there: what is shown may be of another type.
+fn other_mime<'p>(part: &Part, piece: &'p Piece) -> Option<(Span, &'p str)> {
+    let mime = piece.mime.as_deref().filter(|mime| part.label.mime.as_deref() != Some(mime))?;
+    Some((part.mime?, mime))
 }

@@ -45,7 +45,10 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
         })
         .collect();
     let mut splice = Splice::new(result);
-    outline.show(Shown { pieces: &pieces, structured, notice: NOTICE }, &mut splice);
+    outline.show(
+        Shown { pieces: &pieces, structured, notice: NOTICE, enveloped: false, cursor: Some("C") },
+        &mut splice,
+    );
     let served = splice.apply();
     assert_eq!(served, expect, "{result}");
     portion_core::scan::Reader::new(&served).skip().expect("JSON");
@@ -327,6 +330,51 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
         None,
         &format!(
             r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"B"}}]}},{{"role":"user","content":{BLOCK}}}],"_meta":{{{OURS}}}}}"#
+        ),
+    );
+}
+
+/// An envelope in the place of a part: no notice of its own, and of its own type.
+fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
+    let outline = Outline::of(result, walk::whole(result), shape).expect("a completed result");
+    let (body, mime) = (Body::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));
+    let pieces = [Piece { address: address.into(), body, mime }];
+    let mut splice = Splice::new(result);
+    let shown =
+        Shown { pieces: &pieces, structured: None, notice: NOTICE, enveloped: true, cursor: Some("C") };
+    outline.show(shown, &mut splice);
+    assert_eq!(splice.apply(), expect, "{result}");
+}
+
+#[test]
+fn an_envelope_says_the_notice() {
+    let text = r#""text":"{\"meta\":{}}""#;
+    check_enveloped(
+        Shape::Tool,
+        r#"{"content":[{"type":"text","text":"abc"}]}"#,
+        "/content/0/text",
+        &format!(r#"{{"content":[{{"type":"text",{text}}}],"_meta":{{{OURS}}}}}"#),
+    );
+    check_enveloped(
+        Shape::Tool,
+        r#"{"content":[{"type":"resource","resource":{"mimeType":"text/x","uri":"u","text":"abc"}}]}"#,
+        "/content/0/resource/text",
+        &format!(
+            r#"{{"content":[{{"type":"resource","resource":{{"mimeType":"application/json","uri":"u",{text}}}}}],"_meta":{{{OURS}}}}}"#
+        ),
+    );
+    check_enveloped(
+        Shape::Resource,
+        r#"{"contents":[{"uri":"u","text":"abc","mimeType":"text/x"}]}"#,
+        "/contents/0/text",
+        &format!(r#"{{"contents":[{{"uri":"u",{text},"mimeType":"application/json"}}],"_meta":{{{OURS}}}}}"#),
+    );
+    check_enveloped(
+        Shape::Prompt,
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"abc"}}]}"#,
+        "/messages/0/content/text",
+        &format!(
+            r#"{{"messages":[{{"role":"user","content":{{"type":"text",{text}}}}}],"_meta":{{{OURS}}}}}"#
         ),
     );
 }

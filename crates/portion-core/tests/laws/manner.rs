@@ -1,0 +1,288 @@
+//! Replies in any manner, as they would be in the usual one, so that the same laws are held against all of them; and
+//! what is left as it came.
+
+use std::collections::BTreeMap;
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle, Policy, Techniques};
+use portion_core::render::{Body, Piece, Portion};
+use portion_core::scan::{decoded, quote};
+use portion_core::snapshot::{Form, Layout, PartBody};
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use proptest::prelude::*;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::dice::Dice;
+use super::json::Json;
+use super::lossless::text_payload;
+use super::session::Session;
+use super::{cases, payloads, requests};
+
+/// A manner at random that leaves all other choices of the seed as they are; mostly the usual one.
+pub(crate) fn manner(dice: &Dice) -> Manner {
+    let off = |turn| !dice.aside(turn, &[true, false, false, false, false]);
+    Manner {
+        techniques: Techniques { pagination: off(3), summarization: off(4), chunking: off(5), query: true },
+        metadata: dice.aside(6, &[Metadata::WhenShaped, Metadata::WhenShaped, Metadata::Always]),
+        metadata_style: dice.aside(7, &[MetadataStyle::Camel, MetadataStyle::Snake]),
+        envelope: dice.aside(8, &[Envelope::Auto, Envelope::Wrap]),
+        ..Manner::default()
+    }
+}
+
+/// A notice with its keys in camel case. They must have been in the style.
+pub(crate) fn camel(notice: &str, style: MetadataStyle) -> Value {
+    let mut notice: Map<String, Value> = serde_json::from_str(notice).expect("a notice is an object");
+    if let Some(Value::Object(meta)) = notice.get_mut("meta") {
+        *meta = renamed(std::mem::take(meta), style);
+    }
+    let mut notice = renamed(notice, style);
+    if let (MetadataStyle::Snake, Some(meta)) = (style, notice.get_mut("meta")) {
+        check_numbers(meta);
+    }
+    notice.into()
+}
+
+fn renamed(object: Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
+    let rename = |(key, value): (String, Value)| {
+        if key == "store_unavailable" {
+            return (key, value);
+        }
+        let strange =
+            if style == MetadataStyle::Snake { key.contains(char::is_uppercase) } else { key.contains('_') };
+        assert!(!strange, "{key} is not in {style:?}");
+        let mut camel = String::new();
+        let mut words = key.split('_');
+        camel.push_str(words.next().unwrap_or_default());
+        for word in words {
+            camel.push_str(&word[..1].to_uppercase());
+            camel.push_str(&word[1..]);
+        }
+        (camel, value)
+    };
+    object.into_iter().map(rename).collect()
+}
+
+/// The numbers of a page say what its offset and size say.
+fn check_numbers(meta: &Value) {
+    let number = |key: &str| meta.get(key).and_then(Value::as_u64);
+    let Some(page) = number("currentPage") else {
+        assert_ne!(meta["kind"], "page", "{meta}");
+        return;
+    };
+    let (size, offset, served) = (number("pageSize"), number("offset"), number("served"));
+    let (size, offset, served) =
+        (size.expect("a size"), offset.expect("an offset"), served.expect("a count"));
+    assert_eq!(page, offset / size + 1, "{meta}");
+    let complete = meta["hasMore"] == true && (offset + served) % size == 0;
+    assert_eq!(number("nextPage"), complete.then(|| (offset + served) / size + 1), "{meta}");
+    assert!(number("totalCount").is_some(), "{meta}");
+}
+
+/// The pieces of a portion out of their envelope, and whether there was one.
+pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (Vec<Piece>, bool) {
+    let mut pieces = portion.pieces().to_vec();
+    let enveloped = portion.notice_beside().is_none();
+    if enveloped {
+        assert_eq!(session.policy.manner.envelope, Envelope::Wrap);
+        let handle = format!("\"cursor\":\"{}\"", portion.handle().expect("every reply has a handle"));
+        let is_envelope = |piece: &&mut Piece| {
+            piece.mime.as_deref() == Some("application/json") && piece.body.as_str().contains(&handle)
+        };
+        let piece = pieces.iter_mut().find(is_envelope).expect("a piece that says the notice");
+        let part = session.part_of(piece);
+        let whole = out_of_envelope(session, part.text(), piece.body.as_str(), portion, notice);
+        let items = part.item_blocks && portion.kind() == "page" && whole.starts_with('[');
+        if !items {
+            piece.body = Body::Text(whole);
+            piece.mime = part.label.mime.clone();
+        }
+    }
+    (pieces, enveloped)
+}
+
+type Meta<'a> = BTreeMap<String, &'a RawValue>;
+
+/// What would be shown without the envelope, which must say the notice.
+pub(crate) fn out_of_envelope(
+    session: &Session,
+    part: &str,
+    envelope: &str,
+    portion: &Portion,
+    notice: &Value,
+) -> String {
+    let style = session.policy.manner.metadata_style;
+    let members: Meta<'_> = serde_json::from_str(envelope).expect("an envelope is an object");
+    let get = |key: &str| members.get(key).map(|raw| raw.get());
+    let next = style.key("nextCursor");
+    assert_eq!(get(&next).map(decoded), notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
+    let kept = |keys: &[&str]| {
+        let known = |key: &String| keys.contains(&key.as_str()) || *key == next;
+        assert!(members.keys().all(known), "{envelope}");
+    };
+    let indices = ["chunkIndex", "totalChunks"].map(|key| style.key(key));
+    let meta = get("meta").or_else(|| get("metadata")).expect("meta");
+    // What stands beside a list is as the upstream wrote it, and may be beyond what this parser takes.
+    let mut meta = serde_json::from_str::<Meta<'_>>(meta).expect("an object");
+    let beside = meta.remove("beside").map(RawValue::get);
+    let told = camel(&format!("{{\"meta\":{}}}", serde_json::to_string(&meta).expect("JSON")), style);
+    for (key, value) in notice["meta"].as_object().expect("an object") {
+        let moved = ["chunkIndex", "totalChunks"].contains(&key.as_str()) && get("content").is_some();
+        let said = if moved {
+            get(&style.key(key)).map(|raw| serde_json::from_str(raw).expect("JSON"))
+        } else {
+            told["meta"].get(key).cloned()
+        };
+        // Each form tells its own cost.
+        let own = ["estimatedTokens", "budgetUsed", "budgetRemaining", "warning"].contains(&key.as_str());
+        assert!(own || said.as_ref() == Some(value), "{key}: {envelope}");
+    }
+    if let Some(items) = get("items") {
+        kept(&["items", "meta"]);
+        return page(session, part, items, beside);
+    }
+    if let Some(summary) = get("summary") {
+        kept(&["summary", "meta"]);
+        assert_eq!(told["meta"]["kind"], if notice["meta"]["kind"] == "query" { "query" } else { "preview" });
+        return summary.to_owned();
+    }
+    kept(&["content", "metadata", &indices[0], &indices[1]]);
+    let content = get("content").expect("content");
+    let is_text = content.starts_with('"') && !(portion.kind() == "whole" && part.trim() == content);
+    if is_text { decoded(content) } else { content.to_owned() }
+}
+
+/// A page with its items where they stand in what is around them.
+fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> String {
+    let form = session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.subject());
+    let Some(Form::List(list)) = form.map(|subject| &subject.form) else { return items.to_owned() };
+    let value = Json::parse(items).expect("JSON");
+    if list.layout == Layout::Lines {
+        let Json::Array(lines) = value else { return items.to_owned() };
+        return lines.iter().map(Json::minified).collect::<Vec<_>>().join("\n");
+    }
+    let mut whole = beside.map_or(Json::Object(Vec::new()), |beside| Json::parse(beside).expect("JSON"));
+    if list.pointer.is_empty() {
+        assert!(beside.is_none());
+        return items.to_owned();
+    }
+    let mut at = &mut whole;
+    let steps: Vec<String> =
+        list.pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    for (i, step) in steps.iter().enumerate() {
+        let Json::Object(members) = at else { panic!("no object around {items}") };
+        let found = members.iter().position(|(key, _)| decoded(key) == *step);
+        let found = found.unwrap_or_else(|| {
+            members.push((quote(step), Json::Object(Vec::new())));
+            members.len() - 1
+        });
+        at = &mut members[found].1;
+        if i + 1 == steps.len() {
+            *at = value;
+            break;
+        }
+    }
+    whole.minified()
+}
+
+/// What would be done to it being switched off, every part of that kind is served as it came.
+pub(crate) fn check_left(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let mut policy = requests::policy(&mut dice);
+    let flag = |turn| dice.aside(turn, &[true, false]);
+    let techniques =
+        Techniques { pagination: flag(20), summarization: flag(21), chunking: flag(22), query: true };
+    policy.manner.techniques = techniques;
+    let payload = payloads::payload(&mut dice);
+    let clean = payload.invalid_utf8 == 0;
+    let session = Session::new(payload, policy, Tokenizer::Chars4.counter());
+    let none = !(techniques.pagination || techniques.summarization || techniques.chunking);
+    let readable = session.snapshot.parts().iter().all(|part| part.subject().is_some());
+    let reply = session.call(&Request::default()).expect("plain");
+    let always = session.policy.manner.metadata == Metadata::Always;
+    assert!(!(none && readable && clean && !always) || reply.is_none());
+    let Some(reply) = reply else { return };
+    let apart = session.snapshot.structured().is_some();
+    for (at, part) in session.snapshot.parts().iter().enumerate() {
+        let structured = apart && part.address == "/structuredContent";
+        if !session.is_left(at) || part.twin.is_some() || part.item_blocks || structured {
+            continue;
+        }
+        let shown = reply.pieces.iter().find(|piece| piece.address == part.address);
+        let shown = shown.unwrap_or_else(|| panic!("{} is not shown", part.address));
+        if reply.enveloped && part.subject().is_some_and(|subject| matches!(subject.form, Form::List(_))) {
+            continue;
+        }
+        assert!(
+            shown.body.as_str() == part.text()
+                || reply.enveloped && shown.body.as_str() == part.text().trim()
+        );
+    }
+}
+
+/// With metadata always, what is small passes as it came, and is told of.
+fn check_always(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::body(&mut dice);
+    let (counter, policy) = (Tokenizer::Chars4.counter(), Policy::default());
+    let usual = Session::new(text_payload(text.clone()), policy.clone(), counter);
+    let small = usual.call(&Request::default()).expect("plain").is_none();
+    let manner = Manner { metadata: Metadata::Always, ..Manner::default() };
+    let session = Session::new(text_payload(text.clone()), Policy { manner, ..policy }, counter);
+    let reply = session.call(&Request::default()).expect("plain").expect("always told of");
+    if small && counter.count(&text) < 3_000 {
+        assert_eq!(reply.text(), text);
+        assert!(reply.next().is_none() && ["page", "whole"].contains(&reply.kind()), "{reply:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+    #[test]
+    fn what_is_switched_off_leaves_its_parts_as_they_came(seed in any::<u64>()) {
+        check_left(seed);
+    }
+
+    #[test]
+    fn metadata_always_changes_nothing_small(seed in any::<u64>()) {
+        check_always(seed);
+    }
+}
+
+/// However large it is, it is relayed; what was asked for is still served.
+#[test]
+fn a_large_list_is_left_alone_until_something_is_asked() {
+    let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i},\"name\":\"Room {i}\"}}")).collect();
+    let list = format!("{{\"rooms\": [{}]}}", items.join(","));
+    let mut policy = Policy::default();
+    policy.manner.techniques.pagination = false;
+    let block =
+        |at: usize, text: &str| Block::new(format!("/content/{at}/text"), Content::Text(text.to_owned()));
+    let prose = "A word of prose. ".repeat(4_000);
+    let payload = Payload { blocks: vec![block(0, &prose), block(1, &list)], ..Payload::default() };
+    let alone = Session::new(text_payload(list.clone()), policy.clone(), Tokenizer::Chars4.counter());
+    assert!(alone.call(&Request::default()).expect("plain").is_none());
+    let limit = Request { limit: Some(7), ..Request::default() };
+    let page = alone.call(&limit).expect("a limit").expect("asked for");
+    assert_eq!(page.notice["meta"]["served"], 7);
+    let cheap = Request { max_tokens: Some(600), ..Request::default() };
+    let replies = alone.walk(&cheap).expect("cheap").expect("asked for");
+    let served: u64 = replies.iter().filter_map(|reply| reply.notice["meta"]["served"].as_u64()).sum();
+    assert_eq!(served, 5_000);
+
+    let beside = Session::new(payload, policy, Tokenizer::Chars4.counter());
+    let replies = beside.walk(&Request::default()).expect("plain").expect("the prose is long");
+    assert_eq!((replies[0].pieces.len(), replies[0].kind()), (2, "chunk"));
+    assert!(replies[0].pieces[1].body.as_str() == list);
+    let read =
+        replies.iter().flat_map(|reply| &reply.pieces).filter(|piece| piece.address == "/content/0/text");
+    assert!(read.map(|piece| piece.body.as_str()).collect::<String>() == prose);
+    // Where little is asked for, it is told how the list is reached.
+    let first = beside.call(&cheap).expect("cheap").expect("asked for");
+    assert!(first.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", first.notice);
+    let again = beside.read(&replies[0].view, replies[0].start(), &Request::default()).expect("a handle");
+    assert!(again.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", again.notice);
+    assert!(matches!(beside.snapshot.parts()[1].body, PartBody::Readable(_)));
+}
