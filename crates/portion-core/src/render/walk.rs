@@ -406,7 +406,9 @@ impl<'a> Walk<'a> {
     fn companions(&self, walked: &[usize]) -> Vec<usize> {
         let view = &self.asked.view;
         let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
-        let left = |at: &usize| !named && self.is_left(*at);
+        // What programs were shown is read on as text by those who see no more than that.
+        let apart = self.snapshot.structured();
+        let left = |at: &usize| !named && self.is_left(*at) && apart != Some(*at);
         let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
         // Someone must be left to be accompanied.
         if rest.is_empty() { self.small(walked) } else { [left, self.small(&rest)].concat() }
