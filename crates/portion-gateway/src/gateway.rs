@@ -27,6 +27,9 @@ use crate::settings::{Clock, Settings};
 use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
 use crate::terms::Terms;
 
+/// Where `_meta` tells what is left to a session.
+const SESSION: &str = "io.portion/session";
+
 /// Makes replies.
 pub struct Gateway {
     rules: ArcSwap<Rules>,
@@ -327,7 +330,12 @@ impl Gateway {
                     decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
                 }
                 self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
-                return Reply::Portion(portion);
+                return Reply::Portion(match turn.caller.left() {
+                    Some((left, budget)) => {
+                        portion.with_beside(format!("\"{SESSION}\":{{\"budget\":{budget},\"left\":{left}}}"))
+                    }
+                    None => portion,
+                });
             }
             Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
             Rendered::Failed => Fault::not_rendered(handle(), &job.caller.read_tool),

@@ -273,6 +273,7 @@ impl Draft {
                 stages,
                 dropped,
                 served,
+                beside: None,
             },
             tokens: counted,
             bytes,

@@ -106,7 +106,7 @@ mod tests {
 
     const NOTICE: &str = r#"{"meta":{"cursor":"C"}}"#;
     const SHOWN: Shown<'static> =
-        Shown { pieces: &[], structured: None, notice: NOTICE, enveloped: false, cursor: Some("C") };
+        Shown { pieces: &[], structured: None, notice: NOTICE, enveloped: false, cursor: Some("C"), beside: None };
 
     fn check(error: &str, shown: Shown<'_>, expect: &str) {
         let failure = Failure::of(error, walk::whole(error)).expect("an object");

@@ -46,7 +46,7 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
         .collect();
     let mut splice = Splice::new(result);
     outline.show(
-        Shown { pieces: &pieces, structured, notice: NOTICE, enveloped: false, cursor: Some("C") },
+        Shown { pieces: &pieces, structured, notice: NOTICE, enveloped: false, cursor: Some("C"), beside: None },
         &mut splice,
     );
     let served = splice.apply();
@@ -341,7 +341,7 @@ fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
     let pieces = [Piece { address: address.into(), body, mime }];
     let mut splice = Splice::new(result);
     let shown =
-        Shown { pieces: &pieces, structured: None, notice: NOTICE, enveloped: true, cursor: Some("C") };
+        Shown { pieces: &pieces, structured: None, notice: NOTICE, enveloped: true, cursor: Some("C"), beside: None };
     outline.show(shown, &mut splice);
     assert_eq!(splice.apply(), expect, "{result}");
 }
