@@ -129,7 +129,9 @@ impl Kept {
         sources.file = Some((path.to_owned(), text));
         let (config, warnings) = match Config::load(&sources, 0) {
             Ok(loaded) => loaded,
-            Err(Errors(errors)) => return self.refuse(path, errors.iter().map(ToString::to_string).collect()),
+            Err(Errors(errors)) => {
+                return self.refuse(path, errors.iter().map(ToString::to_string).collect());
+            }
         };
         for warning in &warnings.0 {
             tracing::warn!("{warning}");

@@ -19,6 +19,9 @@ use crate::sources::Sources;
 /// By which a document names its schema, for editors.
 const SCHEMA: &str = "$schema";
 
+/// Unknown keys for which the one that was probably meant is looked for.
+const TIPS: usize = 100;
+
 /// What is read, and what was wrong with it so far.
 #[derive(Default)]
 pub(crate) struct Reading {
@@ -154,7 +157,9 @@ impl Reading {
                 "give each its settings, or one pattern for all of them",
             );
         } else {
-            let fix = match Key::nearest(&name.text, level) {
+            // Whoever has so many keys wrong has another kind of file.
+            let nearest = (self.problems.len() < TIPS).then(|| Key::nearest(&name.text, level)).flatten();
+            let fix = match nearest {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "see `portion config schema` for those that there are".into(),
             };

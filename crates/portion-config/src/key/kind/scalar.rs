@@ -121,8 +121,8 @@ pub(super) fn url(node: &Node, text: &str) -> Result<Value, Wrong> {
 
 pub(super) fn command_line(node: &Node, text: &str) -> Result<Value, Wrong> {
     let fix = "write it as a shell would take it, or as a list of words";
-    let none = || Wrong { given: None, ..Wrong::new(node, "is no command line", fix) };
-    command(node, shlex::split(text).ok_or_else(none)?)
+    let odd = || Wrong { given: None, ..Wrong::new(node, "is no command line", fix) };
+    command(node, shlex::split(text).ok_or_else(odd)?)
 }
 
 /// A program and its arguments.

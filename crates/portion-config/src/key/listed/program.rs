@@ -55,19 +55,6 @@ pub(super) static KEYS: &[Key] = &[
         ..LOG
     },
     Key {
-        name: "telemetry",
-        kind: Kind::Text,
-        or: &["off", "auto"],
-        default: "auto",
-        value_name: "FILE",
-        doc: "Where requests are recorded, in sizes and codes, never content: auto, the user's data directory; a file; or \
-              off",
-        group: Group::Log,
-        standing: Standing::Top,
-        reloads: false,
-        ..USUAL
-    },
-    Key {
         name: "logLevel",
         kind: Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]),
         default: "warn",
