@@ -10,7 +10,6 @@ documents a folder beside it; neither is part of this repository.
 `lean.json` and `default.json` say how each thing that the simulated agent can do is one call of our two tools.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -19,11 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-PROFILES = ("lean", "default")
-TOOL_LIMIT, WINDOW = 25_000, 200_000
+from harness import PROFILES, TOOL_LIMIT, WINDOW, Harness, config, options, percent, publish, verdict
+
 BUDGET = 8192
-FIRST, LAST = "<!-- survival: begin -->", "<!-- survival: end -->"
 
 
 class Recorded:
@@ -51,33 +48,6 @@ class Recorded:
 
     def close(self):
         self.shaper.close()
-
-
-class Harness:
-    def __init__(self, folder):
-        self.folder = Path(folder).resolve()
-        sys.dont_write_bytecode = True
-        sys.path.insert(0, str(self.folder))
-        import agent, chunkcheck, docs, mcp_shaper, o200k  # noqa: E401
-
-        self.agent, self.chunkcheck, self.docs, self.mcp_shaper = agent, chunkcheck, docs, mcp_shaper
-        self.tokens = o200k.count
-        # The commands of a configuration are relative to the harness.
-        os.chdir(self.folder)
-
-    def documents(self, classes, only=None):
-        return self.docs.load(os.environ.get("PACK", "public"), classes, only)
-
-    def text(self, pack, rel):
-        path = f"{self.docs.BASE}/{pack}/{rel}"
-        return open(path, encoding="utf-8", errors="replace", newline="").read()
-
-
-def config(profile, *options):
-    config = json.loads((HERE / f"{profile}.json").read_text())
-    at = config["command"].index("--")
-    config["command"][at:at] = options
-    return config
 
 
 def look_ups(harness, profile, only, verbose):
@@ -155,10 +125,6 @@ def ranked(harness):
     return sum(recall) / len(recall)
 
 
-def percent(share):
-    return f"{100 * share:.1f} %"
-
-
 def table(results, cut, kept):
     lines = ["| measure | to reach | `--lean` | default |", "| --- | --- | --- | --- |"]
     of = {profile: figures_of(rows) for profile, (rows, _) in results.items()}
@@ -218,50 +184,32 @@ def lost(results, cut, kept):
     return [name for name, holds in held.items() if not holds]
 
 
-def publish(readme, text):
-    path = HERE.parent.parent / readme
-    whole = path.read_text()
-    before, _, rest = whole.partition(FIRST)
-    _, _, after = rest.partition(LAST)
-    path.write_text(f"{before}{FIRST}\n{text}\n{LAST}{after}")
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("harness")
-    parser.add_argument("--check", action="store_true", help="fail where a figure is worse than it was")
-    parser.add_argument("--readme", help="write the table into this file")
-    parser.add_argument("--only", help="documents whose name holds this")
-    parser.add_argument("--profile", choices=PROFILES, help="look-ups under this profile alone")
-    parser.add_argument("-v", action="count", default=0)
-    options = parser.parse_args()
-    harness = Harness(options.harness)
-    profiles = [options.profile] if options.profile else PROFILES
+    given = options(__doc__).parse_args()
+    harness = Harness(given.harness)
+    profiles = [given.profile] if given.profile else PROFILES
     results = {}
     for profile in profiles:
-        results[profile] = look_ups(harness, profile, options.only, options.v)
+        results[profile] = look_ups(harness, profile, given.only, given.v)
         rows, proxy = results[profile]
         kinds = collections.defaultdict(list)
         for row in rows:
             kinds[row["kind"]].append(row)
-        if options.v:
+        if given.v:
             for kind, of_kind in sorted(kinds.items()):
                 told = figures_of(of_kind)
                 print(f"{profile} {kind:11} {told['questions']:4} answered {told['answered']:6.1%} first "
                       f"{told['first alone']:6.1%} tokens {told['tokens']:6.0f} calls {told['calls']:.2f}", file=sys.stderr)
             print(profile, figures_of(rows), "failed", dict(proxy.failed), "first mean",
                   sum(f for f, _ in proxy.firsts) / len(proxy.firsts), file=sys.stderr)
-    if options.profile:
+    if given.profile:
         return 0
-    cut, kept = (None, None) if options.only else (chunks(harness, None, options.v), ranked(harness))
+    cut, kept = (None, None) if given.only else (chunks(harness, None, given.v), ranked(harness))
     text = table(results, cut, kept)
     print(text)
-    if options.readme:
-        publish(options.readme, text)
-    failed = [] if options.only else lost(results, cut, kept)
-    if failed:
-        print("worse than it was: " + ", ".join(failed), file=sys.stderr)
-    return 1 if options.check and failed else 0
+    if given.readme:
+        publish(given.readme, "survival", text)
+    return verdict([] if given.only else lost(results, cut, kept), given.check)
 
 
 if __name__ == "__main__":

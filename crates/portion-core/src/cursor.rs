@@ -116,6 +116,11 @@ impl Scope {
     pub fn of(principal: &str) -> Self {
         Self(Sha256::digest(principal.as_bytes()).into())
     }
+
+    /// The hash.
+    pub fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
 }
 
 /// Why a cursor is refused. Forged, foreign and truncated read the same: nothing is given away.

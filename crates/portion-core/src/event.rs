@@ -50,12 +50,18 @@ pub struct Served {
     pub actual_tokens: Option<u64>,
     /// What the payload would have cost, estimated.
     pub original_tokens: Option<u64>,
+    /// What a reply that nobody asked to be larger could cost then: a payload above it was oversized.
+    pub budget: Option<u64>,
     /// Bytes of the reply.
     pub response_bytes: u64,
     /// Bytes of the payload.
     pub original_bytes: u64,
+    /// What the payload is: `list`, `object`, `text`; `None` where nobody looked.
+    pub form: Option<&'static str>,
     /// Items served, of a list.
     pub items: Option<u64>,
+    /// Items that there are, of a list.
+    pub total_items: Option<u64>,
     /// From the request to the reply.
     pub latency: Duration,
     /// What of that was ours.
@@ -158,6 +164,26 @@ pub struct Misconfigured {
 }
 
 impl Outcome {
+    /// Every one.
+    pub const ALL: [Self; 11] = [
+        Self::Untouched,
+        Self::Unshaped,
+        Self::Paginated,
+        Self::Summarized,
+        Self::Chunked,
+        Self::Queried,
+        Self::Projected,
+        Self::Raw,
+        Self::Capped,
+        Self::Expired,
+        Self::Refused,
+    ];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
     /// Its name in logs, records and metrics.
     pub fn name(self) -> &'static str {
         match self {
@@ -177,6 +203,14 @@ impl Outcome {
 }
 
 impl Arm {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Shaped, Self::Unshaped];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|arm| arm.name() == name)
+    }
+
     /// Its name in logs, records and metrics.
     pub fn name(self) -> &'static str {
         match self {
@@ -189,4 +223,21 @@ impl Arm {
 /// Hears nothing.
 impl Observer for () {
     fn hear(&self, _: Event) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arm, Outcome};
+
+    #[test]
+    fn every_name_is_its_own() {
+        for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
+            // One that is added to the type is to be added to the list.
+            assert_eq!(outcome as usize, at);
+            assert_eq!(Outcome::named(outcome.name()), Some(outcome));
+        }
+        assert_eq!(Outcome::ALL.len(), Outcome::Refused as usize + 1);
+        assert_eq!(Arm::ALL.map(|arm| Arm::named(arm.name())), Arm::ALL.map(Some));
+        assert_eq!((Outcome::named("Paginated"), Arm::named("")), (None, None));
+    }
 }

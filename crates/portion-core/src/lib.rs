@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod entry;
 pub mod event;
 pub mod find;
+pub mod glob;
 pub mod nearest;
 pub mod path;
 pub mod payload;

@@ -10,7 +10,9 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
         let distance = if part { 1 } else { edits(&wanted, &chars) };
         (distance <= slack).then_some((distance, name))
     });
-    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name.to_owned())
+    // Of two that contain the name, or are contained, the one that leaves less over was rather meant.
+    let left_over = |name: &str| name.chars().count().abs_diff(given.chars().count());
+    scored.min_by_key(|(distance, name)| (*distance, left_over(name))).map(|(_, name)| name.to_owned())
 }
 
 fn contains(a: &[char], b: &[char]) -> bool {

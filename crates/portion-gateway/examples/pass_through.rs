@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portion_gateway::frame::Frame;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{Lane, Outgoing, relay};
-use portion_gateway::upstream::stdio::Child;
+use portion_gateway::upstream::stdio::{Child, Program};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -31,7 +31,7 @@ pub(crate) fn run(mut args: Vec<OsString>) -> ExitCode {
     };
     let session = async {
         let front = Front::open(limit).map_err(|error| error.to_string())?;
-        let child = Child::spawn(program, args, limit).map_err(|error| error.to_string())?;
+        let child = Child::spawn(&Program::new(program, args), limit).map_err(|error| error.to_string())?;
         Ok::<_, String>(relay(Arc::new(PassThrough::default()), child, front).await)
     };
     match tokio::runtime::Builder::new_current_thread()

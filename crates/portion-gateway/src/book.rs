@@ -1,6 +1,6 @@
 //! What an operator wrote, endpoint by endpoint.
 //!
-//! A [`Book`] is one version of it, and never changes; [`Rules`](crate::terms::Rules) work out of it what each reply
+//! A [`Book`] is one version of it, and never changes; [`Rules`](crate::rules::Rules) work out of it what each reply
 //! obeys. Where books come from (files, variables, options) is no matter of the gateway.
 
 use std::sync::Arc;
@@ -32,8 +32,16 @@ pub struct Target<'a> {
     pub name: &'a str,
 }
 
+impl<'a> Target<'a> {
+    /// The tool of that name, or the resource, where it is a URI.
+    pub fn named(name: &'a str) -> Self {
+        let kind = if name.contains("://") { EndpointKind::Resource } else { EndpointKind::Tool };
+        Self { upstream: None, kind, name }
+    }
+}
+
 /// What was written for an endpoint. Its limits are valid together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {
     /// The limits.
     pub limits: Given,
@@ -56,6 +64,8 @@ pub struct Written {
     pub unshaped_byte_limit: Option<usize>,
     /// Tokens that a session may be served in all.
     pub session_budget: Option<usize>,
+    /// Whether nothing is shaped, and only told what would have been.
+    pub dry_run: bool,
 }
 
 /// For which sessions replies are shaped.

@@ -3,6 +3,7 @@
 //! A raw payload goes in, and only a [`Portion`], a [`Fault`] or the word that nothing need change comes out.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
@@ -10,10 +11,14 @@ use portion_core::render::Portion;
 use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
 
+use crate::client::Client;
+use crate::rules::{Rule, Treatment};
+use crate::session::Session;
 use crate::terms::Terms;
 
 pub use crate::ask::Ask;
 pub use crate::fault::Fault;
+use crate::mcp::{QUERY_TOOL, READ_TOOL};
 
 /// One content-bearing reply to be made.
 #[derive(Clone, Debug)]
@@ -26,19 +31,33 @@ pub struct Call {
     pub intent: Intent,
 }
 
-/// Whom a reply is for.
+/// Whom a reply is for, and how it is served.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Who may read on.
     pub scope: Scope,
-    /// What a reply obeys.
+    /// The conversation that it asks in.
+    pub session: Arc<Session>,
+    /// What it calls itself, where that is known.
+    pub client: Option<&'static Client>,
+    /// What was decided for the endpoint that it calls.
+    pub rule: Arc<Rule>,
+    /// What a reply obeys: those of the rule for the client, unless something narrower is known.
     pub terms: Arc<Terms>,
+    /// Whether replies to it are shaped.
+    pub treatment: Treatment,
+    /// The name of the server, where there are several.
+    pub upstream: Option<Arc<str>>,
     /// The name under which this caller knows the tool that reads on.
     pub read_tool: Arc<str>,
     /// The name under which this caller knows the tool that answers questions, where there is one.
     pub query_tool: Option<Arc<str>>,
     /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
     pub read_uri: Option<&'static str>,
+    /// When it asked.
+    pub since: Instant,
+    /// The names of what it gave with its request.
+    pub arguments: Vec<String>,
 }
 
 /// What a call is about.
@@ -107,6 +126,52 @@ pub enum EndpointKind {
 /// It says nothing of the caller: a store keeps one index of them for each scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReuseKey([u8; 16]);
+
+impl Caller {
+    /// Whoever asks in a session of a principal, under a rule, and knows our tools by the names that they have.
+    pub fn new(scope: Scope, session: Arc<Session>, rule: Arc<Rule>) -> Self {
+        let (terms, treatment) = (Arc::clone(rule.terms(None)), rule.treatment(&session));
+        Self {
+            scope,
+            session,
+            client: None,
+            rule,
+            terms,
+            treatment,
+            upstream: None,
+            read_tool: READ_TOOL.into(),
+            query_tool: Some(QUERY_TOOL.into()),
+            read_uri: None,
+            since: Instant::now(),
+            arguments: Vec::new(),
+        }
+    }
+
+    /// The same under another rule.
+    #[must_use]
+    pub(crate) fn under(self, rule: &Arc<Rule>) -> Self {
+        let (terms, treatment) = (Arc::clone(rule.terms(self.client)), rule.treatment(&self.session));
+        Self { rule: Arc::clone(rule), terms, treatment, ..self }
+    }
+
+    /// The same with no more room than its session has left.
+    #[must_use]
+    pub(crate) fn within_session(self) -> Self {
+        let Some((left, _)) = self.left() else { return self };
+        let policy = self.terms.policy.narrowed(left);
+        if policy == self.terms.policy {
+            return self;
+        }
+        let terms = Arc::new(self.terms.with_policy(policy));
+        Self { terms, ..self }
+    }
+
+    /// Tokens that the session may still be served, and that it may be in all, where that is bounded.
+    pub(crate) fn left(&self) -> Option<(usize, usize)> {
+        let budget = self.rule.written().session_budget?;
+        Some((budget.saturating_sub(self.session.served()), budget))
+    }
+}
 
 impl Endpoint {
     /// Whether it may be asked the same once more without acting once more.

@@ -1,73 +1,62 @@
 //! What was decided about a reply, for the log: sizes and codes, never content.
 
-use portion_core::payload::Payload;
-use portion_core::render::Portion;
+use portion_core::event::{Outcome, Served};
 
-use crate::call::{Endpoint, Fault};
-use crate::renderer::payload_bytes;
-
-/// A payload passes as it came.
-pub(crate) fn untouched(original_bytes: usize, endpoint: Option<&Endpoint>) {
-    tracing::info!(endpoint = name(endpoint), original_bytes, "passed untouched");
-}
-
-/// A portion is sent. The payload is as large as `original_bytes`.
-pub(crate) fn portion(original_bytes: usize, portion: &Portion, endpoint: Option<&Endpoint>) {
-    let pieces = portion.pieces().iter().map(|piece| piece.body.as_str().len());
-    let bytes = pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len();
-    tracing::info!(
-        endpoint = name(endpoint),
-        kind = portion.kind(),
-        original_bytes,
-        bytes,
-        reduction = %format_args!("{:.1} %", reduction(original_bytes, bytes)),
-        tokens = portion.tokens(),
-        stages = ?portion.stages(),
-        "served a portion"
-    );
-    if portion.dropped() > 0 {
-        tracing::warn!(
-            endpoint = name(endpoint),
-            dropped = portion.dropped(),
-            "ranked results are left for the next portion"
-        );
+/// A reply is sent.
+pub(crate) fn served(served: &Served) {
+    let Served { outcome, original_bytes, response_bytes: bytes, arm, .. } = served;
+    let (endpoint, outcome_name) = (&*served.endpoint, outcome.name());
+    match (outcome, served.error) {
+        (_, Some(code)) => tracing::info!(endpoint, outcome = outcome_name, code, "served a fault"),
+        (Outcome::Untouched, _) => tracing::info!(endpoint, original_bytes, "passed untouched"),
+        (Outcome::Unshaped, _) => {
+            let shadow = served.shadow.as_ref();
+            tracing::info!(
+                endpoint,
+                original_bytes,
+                arm = arm.map(|arm| arm.name()),
+                would_be = shadow.map(|shadow| shadow.outcome.name()),
+                would_be_bytes = shadow.map(|shadow| shadow.bytes),
+                would_be_tokens = shadow.map(|shadow| shadow.tokens),
+                "relayed unshaped"
+            );
+        }
+        _ => tracing::info!(
+            endpoint,
+            outcome = outcome_name,
+            original_bytes,
+            bytes,
+            reduction = %format_args!("{:.1} %", reduction(*original_bytes, *bytes)),
+            tokens = served.estimated_tokens,
+            stages = ?served.stages,
+            arguments = ?served.arguments,
+            arm = arm.map(|arm| arm.name()),
+            "served a portion"
+        ),
     }
 }
 
-/// A question about `original_bytes` has an answer, which is portioned next. `arguments` are the names of what it was put
-/// with, its kind first.
-pub(crate) fn queried(
-    original_bytes: usize,
-    arguments: &[&str],
-    answer: &Payload,
-    endpoint: Option<&Endpoint>,
-) {
-    let kind = arguments.first().copied().unwrap_or_default();
-    let matches = answer.answer.as_ref().map_or(0, |answer| answer.matches);
-    let answer_bytes = payload_bytes(answer);
-    tracing::info!(
-        endpoint = name(endpoint),
-        kind,
-        ?arguments,
-        matches,
-        original_bytes,
-        answer_bytes,
-        "queried"
-    );
+/// Ranked results do not fit.
+pub(crate) fn dropped(endpoint: &str, dropped: usize) {
+    tracing::warn!(endpoint, dropped, "ranked results are left for the next portion");
 }
 
-/// A fault is sent.
-pub(crate) fn fault(fault: &Fault, endpoint: Option<&Endpoint>) {
-    tracing::info!(endpoint = name(endpoint), code = fault.code, "served a fault");
+/// A question about `original_bytes` has an answer of so many, which is portioned next. `arguments` are the names of what
+/// it was put with, its kind first.
+pub(crate) fn queried(
+    endpoint: &str,
+    arguments: &[&str],
+    matches: usize,
+    original_bytes: usize,
+    answer_bytes: usize,
+) {
+    let kind = arguments.first().copied().unwrap_or_default();
+    tracing::info!(endpoint, kind, ?arguments, matches, original_bytes, answer_bytes, "queried");
 }
 
 /// By how much a reply is smaller than its payload, in per cent; negative where the notice makes it larger.
-fn reduction(original: usize, served: usize) -> f64 {
+fn reduction(original: u64, served: u64) -> f64 {
     if original == 0 { 0.0 } else { 100.0 - 100.0 * served as f64 / original as f64 }
-}
-
-fn name(endpoint: Option<&Endpoint>) -> &str {
-    endpoint.map_or("", |endpoint| &endpoint.name)
 }
 
 #[cfg(test)]

@@ -78,6 +78,14 @@ impl Fault {
         Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
     }
 
+    /// What a cursor points to is not to be asked about.
+    pub fn query_off(endpoint: Option<&Endpoint>, read_tool: &str) -> Self {
+        let of =
+            endpoint.map_or("this reply".into(), |endpoint| format!("what {} returned", shown(endpoint)));
+        let advice = format!("read on with {read_tool}: it takes limit, fields, path, section and sort");
+        Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
+    }
+
     /// The store does not answer.
     pub fn store_unavailable(endpoint: Option<&Endpoint>) -> Self {
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {

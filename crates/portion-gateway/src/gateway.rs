@@ -6,57 +6,110 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use portion_core::cursor::{Keyring, Position, SnapshotId};
+use portion_core::event::Outcome;
 use portion_core::payload::Payload;
+use portion_core::snapshot::Snapshot;
 use portion_core::tokens::BYTES;
 use portion_core::view::{Request, View};
 
+use crate::account::{Account, Accounts, Kind, Result as Told};
 use crate::aside::aside;
 use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
+use crate::relayed::Relaying;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
+use crate::rules::Rules;
 use crate::settings::{Clock, Settings};
-use crate::store::{Deposit, Held, Missing, Refused, SnapshotStore};
-use crate::terms::{Rules, Terms};
+use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
+use crate::terms::Terms;
 
 /// Makes replies.
 pub struct Gateway {
-    rules: Rules,
+    rules: ArcSwap<Rules>,
     renderer: Arc<Renderer>,
     store: Arc<dyn SnapshotStore>,
+    relaying: Relaying,
+    accounts: Arc<Accounts>,
     clock: Clock,
+}
+
+/// A request whose reply is being made.
+struct Turn {
+    caller: Caller,
+    endpoint: Option<Arc<Endpoint>>,
+    /// Whether the upstream is not asked.
+    follow_up: bool,
+    begun: Instant,
+}
+
+impl Turn {
+    fn account(&self) -> Account<'_> {
+        let Self { caller, endpoint, follow_up, begun } = self;
+        Account { caller, endpoint: endpoint.as_deref(), follow_up: *follow_up, begun: *begun }
+    }
 }
 
 impl Gateway {
     /// A gateway of these parts.
     pub fn new(settings: Settings) -> Self {
-        let Settings { rules, secret, store, clock } = settings;
+        let Settings { rules, secret, store, clock, observer } = settings;
         let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
-        Self { rules, renderer, store, clock }
+        let accounts = Arc::new(Accounts::new(observer, Arc::clone(&clock)));
+        let relaying = Relaying::new(Arc::clone(&renderer), Arc::clone(&accounts));
+        Self { rules: ArcSwap::from_pointee(rules), renderer, store, relaying, accounts, clock }
     }
 
-    /// What decides on which terms a client is served.
-    pub fn rules(&self) -> &Rules {
-        &self.rules
+    /// What decides on which terms clients are served, as it is now.
+    pub fn rules(&self) -> Arc<Rules> {
+        self.rules.load_full()
+    }
+
+    /// Serves what is asked from now on by these rules. What was asked before, and what follows from it, keeps those that it
+    /// began with.
+    pub fn govern(&self, rules: Rules) {
+        self.rules.store(Arc::new(rules));
+    }
+
+    /// What the store holds.
+    pub fn stored(&self) -> Figures {
+        self.store.figures(self.now())
+    }
+
+    /// What time it is.
+    pub fn now(&self) -> Instant {
+        (self.clock)()
     }
 
     /// The reply to a call.
     pub async fn answer(&self, call: Call) -> Reply {
         let Call { caller, endpoint, intent } = call;
+        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
+        let follow_up = !matches!(intent, Intent::Fresh { .. });
+        let turn = Turn { caller, endpoint, follow_up, begun };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                self.fresh(caller, endpoint.map(Arc::new), payload, request, reuse).await
+                let relayed = turn.caller.treatment.relayed.filter(|relayed| {
+                    request.is_plain() && relayed.limit.is_none_or(|limit| payload_bytes(&payload) <= limit)
+                });
+                match relayed {
+                    Some(relayed) => self.relaying.relay(turn.account(), relayed, payload).await,
+                    None => self.fresh(turn, payload, request, reuse).await,
+                }
             }
-            Intent::Follow { request } => self.follow(caller, endpoint.as_ref(), request).await,
-            Intent::Query { request, ask } => Box::pin(self.query(caller, request, ask)).await,
+            Intent::Follow { request } => self.follow(turn, request).await,
+            Intent::Query { request, ask } => Box::pin(self.query(turn, request, ask)).await,
         }
     }
 
     /// The reply to a call of an endpoint by what an equal call has brought earlier: `None` where that cannot
     /// answer this request, or is no longer kept, and the upstream has to be asked.
     ///
-    /// A place further on can be answered so always, another selection only where the endpoint changes nothing.
+    /// A place further on can be answered so always, another selection only where the endpoint changes nothing, or its
+    /// operator says so.
     pub async fn recall(
         &self,
         caller: &Caller,
@@ -64,116 +117,143 @@ impl Gateway {
         reuse: &ReuseKey,
         request: &Request,
     ) -> Option<Reply> {
-        let answerable = request.goes_on() || (endpoint.read_only && request.selects());
+        let (goes_on, selects) = (request.goes_on(), request.selects());
+        let answerable = match caller.rule.written().reuse {
+            None => goes_on || (endpoint.read_only && selects),
+            Some(said) => said && (goes_on || selects),
+        };
         if !answerable || request.cursor.is_some() {
             return None;
         }
-        let held = self.store.recall(&caller.scope, *reuse, (self.clock)()).await?;
+        let begun = self.now();
+        let held = self.store.recall(&caller.scope, *reuse, begun).await?;
+        let caller = Caller { read_uri: None, ..under(caller.clone(), &held) };
         let Held { id, snapshot, .. } = held;
-        let (caller, request) = (Caller { read_uri: None, ..caller.clone() }, request.clone());
-        let job = Job { caller, id, snapshot, base: None, request, form: Form::Again };
-        Some(self.serve(job, Some(endpoint)).await)
+        let turn = Turn { caller, endpoint: Some(Arc::new(endpoint.clone())), follow_up: true, begun };
+        Some(self.serve(turn, (id, snapshot, None), request.clone(), Form::Again).await)
+    }
+
+    /// Whoever reads on by a cursor, under the rule that what it points to was captured under: controls are held against that.
+    pub async fn reader(&self, caller: Caller, cursor: &str) -> Caller {
+        let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
+        match self.held(&caller, None, &request).await {
+            Ok((held, _)) => under(caller, &held),
+            // What is wrong with it is told to whoever reads.
+            Err(_) => caller,
+        }
     }
 
     /// A fault as a reply: within the budget of the request that it answers.
     pub fn refuse(
         &self,
         fault: Fault,
-        terms: &Terms,
+        caller: &Caller,
         request: &Request,
         endpoint: Option<&Endpoint>,
     ) -> Reply {
-        let Terms { policy, counter, .. } = terms;
-        let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
-        let fitted =
-            catch_unwind(AssertUnwindSafe(|| fault.clone().fit(*counter, budget, policy.hard_byte_limit)));
-        let fault = fitted.unwrap_or_else(|_| fault.fit(BYTES, budget, policy.fallback_byte_limit));
-        decision::fault(&fault, endpoint);
+        let follow_up = endpoint.is_none() || request.cursor.is_some();
+        self.refused(fault, request, Account { caller, endpoint, follow_up, begun: self.now() })
+    }
+
+    /// A fault that is served already, said otherwise.
+    pub(crate) fn reword(&self, fault: Fault, caller: &Caller, request: &Request) -> Reply {
+        Reply::Fault(fitted(fault, &caller.terms, request))
+    }
+
+    fn refused(&self, fault: Fault, request: &Request, account: Account<'_>) -> Reply {
+        let terms = &account.caller.terms;
+        let fault = fitted(fault, terms, request);
+        let tokens = catch_unwind(AssertUnwindSafe(|| terms.counter.count(&fault.to_json())));
+        let tokens = tokens.unwrap_or(terms.policy.token_budget_threshold);
+        self.accounts.tell(account, Told::refused(&fault, tokens));
         Reply::Fault(fault)
     }
 
-    async fn fresh(
-        &self,
-        caller: Caller,
-        endpoint: Option<Arc<Endpoint>>,
-        payload: Payload,
-        request: Request,
-        reuse: Option<ReuseKey>,
-    ) -> Reply {
-        let terms = Arc::clone(&caller.terms);
+    async fn fresh(&self, turn: Turn, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {
+        let turn = Turn { caller: turn.caller.within_session(), ..turn };
+        let terms = Arc::clone(&turn.caller.terms);
         let captured = aside(payload_bytes(&payload), move || capture(payload, &terms)).await;
         let snapshot = match captured {
             Ok(snapshot) => Arc::new(snapshot),
             Err(lost) => {
-                let fault = Fault::not_captured(lost.bytes, &lost.beginning, endpoint.as_deref());
-                return self.refuse(fault, &caller.terms, &request, endpoint.as_deref());
+                let fault = Fault::not_captured(lost.bytes, &lost.beginning, turn.endpoint.as_deref());
+                return self.refused(fault, &request, turn.account());
             }
         };
         let id = random_id();
         let form = if snapshot.answer().is_some() { Form::Text } else { Form::Fresh };
+        let caller = turn.caller.clone();
         let job = Job { caller, id: id.unwrap_or_default(), snapshot, base: None, request, form };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
             Rendered::Untouched => None,
-            Rendered::Portion(_, view) => Some(view.clone()),
+            Rendered::Portion { view, .. } => Some(view.clone()),
             // The fault that is sent instead carries the handle of the whole.
             Rendered::Wrong(_) | Rendered::Failed => Some(View::root()),
         };
         let kept = match view {
             Some(view) if id.is_some() => {
-                let snapshot = Arc::clone(&job.snapshot);
-                let deposit = Deposit { id: job.id, snapshot, view, endpoint: endpoint.clone(), reuse };
-                is_kept(&self.store.put(&job.caller.scope, deposit, (self.clock)()).await)
+                let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&turn.caller.rule)));
+                let endpoint = turn.endpoint.clone();
+                let deposit = Deposit { id: job.id, snapshot, view, endpoint, reuse, rule };
+                is_kept(&self.store.put(&job.caller.scope, deposit, self.now()).await)
             }
             _ => false,
         };
         if let Some(reuse) = reuse.filter(|_| !kept) {
             self.store.forget(&job.caller.scope, reuse).await;
         }
-        self.conclude(job, rendered, kept, endpoint.as_deref()).await
+        self.conclude(&turn, job, rendered, kept).await
     }
 
-    async fn follow(&self, caller: Caller, endpoint: Option<&Endpoint>, request: Request) -> Reply {
-        let (held, position) = match self.held(&caller, endpoint, &request).await {
+    async fn follow(&self, turn: Turn, request: Request) -> Reply {
+        let (held, position) = match self.held(&turn.caller, turn.endpoint.as_deref(), &request).await {
             Ok(found) => found,
-            Err(fault) => return self.refuse(fault, &caller.terms, &request, endpoint),
+            Err(fault) => return self.refused(fault, &request, turn.account()),
         };
-        let Held { id, snapshot, view, endpoint: source } = held;
-        let form = if endpoint.is_some() { Form::Again } else { Form::Text };
-        let job = Job { caller, id, snapshot, base: Some((view, position)), request, form };
-        self.serve(job, source.as_deref().or(endpoint)).await
+        let form = if turn.endpoint.is_some() { Form::Again } else { Form::Text };
+        let endpoint = held.endpoint.clone().or(turn.endpoint);
+        let turn = Turn { caller: under(turn.caller, &held), endpoint, ..turn };
+        let Held { id, snapshot, view, .. } = held;
+        self.serve(turn, (id, snapshot, Some((view, position))), request, form).await
     }
 
     /// The answer to a question about what a cursor points to: a snapshot of its own.
-    async fn query(&self, caller: Caller, request: Request, ask: Ask) -> Reply {
-        let (held, position) = match self.held(&caller, None, &request).await {
+    async fn query(&self, turn: Turn, request: Request, ask: Ask) -> Reply {
+        let (held, position) = match self.held(&turn.caller, None, &request).await {
             Ok(found) => found,
-            Err(fault) => return self.refuse(fault, &caller.terms, &request, None),
+            Err(fault) => return self.refused(fault, &request, turn.account()),
         };
-        let Held { id, snapshot, view, endpoint } = held;
-        let about = Job { caller, id, snapshot, base: Some((view, position)), request, form: Form::Text };
-        let about = Arc::new(about);
+        let turn = Turn { caller: under(turn.caller, &held), endpoint: held.endpoint.clone(), ..turn };
+        if !turn.caller.terms.policy.manner.techniques.query {
+            let fault = Fault::query_off(turn.endpoint.as_deref(), &turn.caller.read_tool);
+            return self.refused(fault, &request, turn.account());
+        }
+        let Held { id, snapshot, view, .. } = held;
+        let (caller, base) = (turn.caller.clone(), Some((view, position)));
+        let about = Arc::new(Job { caller, id, snapshot, base, request, form: Form::Text });
         let (asked, arguments) = (Arc::clone(&about), ask.arguments());
         // However small the payload is, a question may take long.
         let answer = aside(usize::MAX, move || asked.answer(&ask)).await;
-        let Job { caller, request, .. } = &*about;
+        let request = &about.request;
         match answer {
             Ok(payload) => {
-                let bytes = about.snapshot.payload_bytes();
-                decision::queried(bytes, &arguments, &payload, endpoint.as_deref());
-                let shown = if payload.answer.as_ref().is_some_and(|answer| answer.matches > 0) {
+                let matches = payload.answer.as_ref().map_or(0, |answer| answer.matches);
+                let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
+                decision::queried(name(turn.endpoint.as_deref()), &arguments, matches, bytes, answer_bytes);
+                let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
                 } else {
                     // Nothing has no fields, and no order.
                     let Request { limit, max_tokens, .. } = *request;
                     Request { limit, max_tokens, ..Request::default() }
                 };
-                self.fresh(caller.clone(), endpoint, payload, shown, None).await
+                self.fresh(turn, payload, shown, None).await
             }
             Err(fault) => {
                 let fault = fault.with_cursor(Some(self.renderer.handle(&about)));
-                self.refuse(fault, &caller.terms, request, endpoint.as_deref())
+                self.refused(fault, request, turn.account())
             }
         }
     }
@@ -208,51 +288,78 @@ impl Gateway {
         })
     }
 
-    /// The reply of a snapshot that is kept.
-    async fn serve(&self, job: Job, endpoint: Option<&Endpoint>) -> Reply {
-        let job = Arc::new(job);
+    /// The reply of a snapshot that is kept, from a place in a view of it.
+    async fn serve(
+        &self,
+        turn: Turn,
+        (id, snapshot, base): (SnapshotId, Arc<Snapshot>, Option<(View, Position)>),
+        request: Request,
+        form: Form,
+    ) -> Reply {
+        let turn = Turn { caller: turn.caller.within_session(), ..turn };
+        let job = Arc::new(Job { caller: turn.caller.clone(), id, snapshot, base, request, form });
         let rendered = self.render(&job, true).await;
         let kept = match &rendered {
-            Rendered::Portion(_, view) => {
-                is_kept(&self.store.keep_view(&job.caller.scope, job.id, view.clone(), (self.clock)()).await)
+            Rendered::Portion { view, .. } => {
+                is_kept(&self.store.keep_view(&job.caller.scope, job.id, view.clone(), self.now()).await)
             }
             _ => true,
         };
-        self.conclude(job, rendered, kept, endpoint).await
+        self.conclude(&turn, job, rendered, kept).await
     }
 
     /// The reply to what was rendered in the hope that it would be kept.
-    async fn conclude(
-        &self,
-        job: Arc<Job>,
-        rendered: Rendered,
-        kept: bool,
-        endpoint: Option<&Endpoint>,
-    ) -> Reply {
+    async fn conclude(&self, turn: &Turn, job: Arc<Job>, rendered: Rendered, kept: bool) -> Reply {
         let rendered = match rendered {
-            Rendered::Portion(..) if !kept => self.render(&job, false).await,
+            Rendered::Portion { .. } if !kept => self.render(&job, false).await,
             rendered => rendered,
         };
         let handle = || kept.then(|| self.renderer.handle(&job));
+        let (account, snapshot) = (turn.account(), &*job.snapshot);
         let fault = match rendered {
             Rendered::Untouched => {
-                decision::untouched(job.snapshot.payload_bytes(), endpoint);
+                let passed = Told::passed(Outcome::Untouched, snapshot.payload_bytes(), None);
+                self.accounts.tell(account, Told { payload: Kind::of(snapshot), ..passed });
                 return Reply::Untouched;
             }
-            Rendered::Portion(portion, _) => {
-                decision::portion(job.snapshot.payload_bytes(), &portion, endpoint);
+            Rendered::Portion { portion, capped, .. } => {
+                if portion.dropped() > 0 {
+                    decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
+                }
+                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
                 return Reply::Portion(portion);
             }
             Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
             Rendered::Failed => Fault::not_rendered(handle(), &job.caller.read_tool),
         };
-        self.refuse(fault, &job.caller.terms, &job.request, endpoint)
+        self.refused(fault, &job.request, account)
     }
 
     async fn render(&self, job: &Arc<Job>, kept: bool) -> Rendered {
         let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
         aside(job.snapshot.payload_bytes(), move || renderer.render(&job, kept)).await
     }
+}
+
+/// A fault within the budget of the request that it answers.
+fn fitted(fault: Fault, terms: &Terms, request: &Request) -> Fault {
+    let Terms { policy, counter, .. } = terms;
+    let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
+    let fitted =
+        catch_unwind(AssertUnwindSafe(|| fault.clone().fit(*counter, budget, policy.hard_byte_limit)));
+    fitted.unwrap_or_else(|_| fault.fit(BYTES, budget, policy.fallback_byte_limit))
+}
+
+/// Whoever reads on does so under the rule that the snapshot was captured under.
+fn under(caller: Caller, held: &Held) -> Caller {
+    match &held.rule {
+        Some(rule) => caller.under(rule),
+        None => caller,
+    }
+}
+
+fn name(endpoint: Option<&Endpoint>) -> &str {
+    endpoint.map_or("", |endpoint| &endpoint.name)
 }
 
 /// Whether the store took it; if not, why is logged.

@@ -4,6 +4,7 @@
 //! the payload out of what has one and gives it to [`gateway`], the one neck that every reply with content in it passes.
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
+mod account;
 mod aside;
 mod ask;
 pub mod book;
@@ -20,7 +21,10 @@ pub mod latch;
 pub mod mcp;
 pub mod proxy;
 pub mod relay;
+mod relayed;
 mod renderer;
+pub mod rules;
+pub mod session;
 pub mod settings;
 pub mod store;
 pub mod terms;

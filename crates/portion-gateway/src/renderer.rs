@@ -71,8 +71,12 @@ pub(crate) enum Form {
 #[derive(Debug)]
 pub(crate) enum Rendered {
     Untouched,
-    /// A portion, and the view that its cursors go through.
-    Portion(Portion, View),
+    /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits.
+    Portion {
+        portion: Portion,
+        view: View,
+        capped: bool,
+    },
     /// The request does not fit the payload.
     Wrong(ViewError),
     /// It panicked, twice.
@@ -103,11 +107,14 @@ impl Renderer {
     /// Renders a reply. `kept`: its cursors will find something; without, it has none.
     pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
         let Terms { policy, fallback, counter, .. } = &*job.caller.terms;
-        let attempts = [(policy, *counter), (fallback, BYTES)];
-        for (policy, counter) in attempts {
+        let attempts = [(policy, *counter, false), (fallback, BYTES, true)];
+        for (policy, counter, capped) in attempts {
             let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
             match catch_unwind(attempt) {
                 Ok(rendered) if is_badly_wrong(job, &rendered, counter) => {}
+                Ok(Rendered::Portion { portion, view, .. }) => {
+                    return Rendered::Portion { portion, view, capped };
+                }
                 Ok(rendered) => return rendered,
                 Err(_) => tracing::error!(counter = counter.name(), "rendering panicked"),
             }
@@ -134,7 +141,7 @@ impl Renderer {
                 (First::Untouched, _) => render::follow(&job.snapshot, &asked, &cx),
             },
         };
-        Rendered::Portion(portion, asked.view)
+        Rendered::Portion { portion, view: asked.view, capped: false }
     }
 
     /// The cursor to where a job set out: its own, or the start of everything.
@@ -157,7 +164,7 @@ fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) ->
         return false;
     };
     let texts: Vec<&str> = match rendered {
-        Rendered::Portion(portion, _) => {
+        Rendered::Portion { portion, .. } => {
             let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
                 Body::Text(text) => Some(text.as_str()),
                 Body::Block(_) | Body::Base64(_) => None,

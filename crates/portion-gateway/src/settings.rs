@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use portion_core::event::Observer;
+
+use crate::rules::Rules;
 use crate::store::SnapshotStore;
-use crate::terms::Rules;
 
 /// Tells the time, so that a test can.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
@@ -19,12 +21,14 @@ pub struct Settings {
     pub store: Arc<dyn SnapshotStore>,
     /// Tells the time.
     pub clock: Clock,
+    /// Hears what is served.
+    pub observer: Arc<dyn Observer>,
 }
 
 impl Settings {
-    /// These parts, and the time of the system.
+    /// These parts, the time of the system, and nobody who listens.
     pub fn new(rules: Rules, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
-        Self { rules, secret, store, clock: Arc::new(Instant::now) }
+        Self { rules, secret, store, clock: Arc::new(Instant::now), observer: Arc::new(()) }
     }
 }
 

@@ -10,12 +10,13 @@ use portion_core::payload::Payload;
 use portion_core::policy::{Given, Room, Strategy};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
+use portion_gateway::book::Written;
 use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
-use portion_gateway::client::Preset;
 use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
-use portion_gateway::terms::{Rules, Terms};
 use samples::{bookings, list_bookings, text};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -71,14 +72,13 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
 /// A gateway, and who calls it.
 struct Clerk {
     gateway: Gateway,
-    terms: Arc<Terms>,
 }
 
 impl Clerk {
     async fn answer(&self, intent: Intent) -> Reply {
-        let (scope, read_tool) = (Scope::of("secret-token"), "portion_read".into());
-        let terms = Arc::clone(&self.terms);
-        let caller = Caller { scope, terms, read_tool, query_tool: None, read_uri: None };
+        let scope = Scope::of("secret-token");
+        let rule = Arc::clone(self.gateway.rules().general());
+        let caller = Caller { query_tool: None, ..Caller::new(scope, Session::of(scope, ""), rule) };
         self.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
     }
 }
@@ -92,10 +92,10 @@ async fn logged(memory: usize, given: Given, calls: impl AsyncFnOnce(&Clerk)) ->
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
     let store = MemoryStore::new(Limits { memory, ..Limits::default() });
-    let rules = Rules::new(given, Tokenizer::Chars4, Preset::None, Room::UNKNOWN);
-    let terms = Arc::clone(rules.terms(None));
+    let written = Written { limits: given, tokenizer: Tokenizer::Chars4, ..Written::default() };
+    let rules = Rules::new(Arc::new(written), Room::UNKNOWN);
     let gateway = Gateway::new(Settings::new(rules, Arc::new(store), [7; 32]));
-    calls(&Clerk { gateway, terms }).await;
+    calls(&Clerk { gateway }).await;
     drop(guard);
     lines.0.lock().expect("nobody panics with it").clone()
 }
@@ -121,7 +121,7 @@ async fn portions_tell_sizes_kind_tokens_and_reduction() {
     let expect = [
         "INFO",
         "list_bookings",
-        "kind=\"page\"",
+        "outcome=\"paginated\"",
         "original_bytes=",
         " bytes=",
         "tokens=",
@@ -141,7 +141,7 @@ async fn small_payloads_and_faults_are_told() {
 #[tokio::test]
 async fn evictions_and_refusals_are_told() {
     let evicted: &[&str] = &["INFO", "evicted", "list_bookings", "bytes="];
-    let served: &[&str] = &["INFO", "page"];
+    let served: &[&str] = &["INFO", "paginated"];
     check(200_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
     check(50_000, vec![plain(2_000)], &[&["WARN", "without cursors", "do not fit"], served]).await;
 }
@@ -166,7 +166,7 @@ async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
     hold(
         &log.await,
         &[
-            &["INFO", "kind=\"page\""],
+            &["INFO", "outcome=\"paginated\""],
             &[
                 queried,
                 "kind=\"sql\"",
@@ -175,9 +175,9 @@ async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
                 "original_bytes=",
                 "answer_bytes=",
             ],
-            &["INFO", "served a portion", "kind=\"query\"", "tokens="],
+            &["INFO", "served a portion", "outcome=\"queried\"", "tokens="],
             &[queried, "kind=\"find\"", "[\"find\", \"fields\"]", "matches=1111 "],
-            &["INFO", "served a portion", "kind=\"query\""],
+            &["INFO", "served a portion", "outcome=\"queried\""],
             &["INFO", "served a fault", "query_invalid"],
         ],
     );
@@ -199,7 +199,7 @@ async fn ranked_results_that_are_left_out_are_warned_of() {
     hold(
         &log.await,
         &[
-            &["INFO", "served a portion", "kind=\"page\""],
+            &["INFO", "served a portion", "outcome=\"paginated\""],
             &["WARN", "ranked results", "endpoint=\"list_bookings\"", "dropped=1"],
             &["INFO"],
         ],

@@ -345,12 +345,13 @@ proptest! {
             nearest: names.first().cloned(),
             available: names,
         };
-        let gateway = Trial::new().gateway;
+        let trial = Trial::new();
+        let (gateway, caller) = (&trial.gateway, trial.caller(Scope::of("ada")));
         let request = Request { max_tokens: Some(300), ..Request::default() };
         let endpoint = Endpoint { name: given, ..list_bookings() };
         for fault in [error.into(), Fault::cursor_expired(Some(&endpoint))] {
-            let terms = gateway.rules().terms(None);
-            let Reply::Fault(fault) = gateway.refuse(fault, terms, &request, None) else { panic!("not a fault") };
+            let reply = gateway.refuse(fault, &caller, &request, None);
+            let Reply::Fault(fault) = reply else { panic!("not a fault") };
             let json = fault.to_json();
             prop_assert!(Quarters.count(&json) <= 300, "{json}");
             serde_json::from_str::<serde_json::Value>(&json).expect("a fault is JSON");

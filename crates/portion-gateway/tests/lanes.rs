@@ -1,7 +1,6 @@
 //! What the relay promises to a lane that does more than pass messages through.
 #![cfg(target_os = "linux")]
 
-use std::ffi::OsStr;
 use std::fmt::Display;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +10,7 @@ use portion_gateway::frame::{Frame, Frames};
 use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::relay::{Exit, Lane, Outgoing, relay};
-use portion_gateway::upstream::stdio::Child;
+use portion_gateway::upstream::stdio::{Child, Program};
 use tokio::sync::Semaphore;
 
 const LIMIT: usize = 1 << 20;
@@ -34,8 +33,7 @@ fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWr
             output: Box::new(output),
             signals: Signals::listen().expect("handlers"),
         };
-        let args = ["-c".into(), script.into()];
-        let child = Child::spawn(OsStr::new("python3"), &args, LIMIT).expect("starts");
+        let child = Child::spawn(&Program::new("python3", ["-c", script]), LIMIT).expect("starts");
         relay(lane, child, front).await
     });
     (listener.join().expect("no panic"), exit)

@@ -13,21 +13,23 @@ use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
 use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::MemoryStore;
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 use samples::{list_bookings, text};
 
 fn gateway() -> Gateway {
-    let terms = Terms::new(Policy::default(), Tokenizer::O200k.counter(), None);
-    let rules = Rules::fixed(terms).with_redact(Some(&Arc::new(Redact::default_secrets())));
+    let mut terms = Terms::new(Policy::default(), Tokenizer::O200k.counter(), None);
+    terms.redact = Some(Arc::new(Redact::default_secrets()));
+    let rules = Rules::fixed(terms);
     Gateway::new(Settings::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
 }
 
 async fn answer(gateway: &Gateway, intent: Intent) -> Reply {
-    let terms = Arc::clone(gateway.rules().terms(None));
-    let scope = Scope::of("ada");
-    let caller = Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None };
+    let (scope, rule) = (Scope::of("ada"), Arc::clone(gateway.rules().general()));
+    let caller = Caller { query_tool: None, ..Caller::new(scope, Session::unique(), rule) };
     gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
 }
 

@@ -32,6 +32,7 @@ impl Trial<'_> {
             view,
             endpoint: Some(Arc::new(list_bookings())),
             reuse: Some(key("{}")),
+            rule: None,
         };
         let now = self.now();
         self.store.put(scope, deposit, now).await.expect("there is room");
@@ -161,6 +162,7 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
         view: View::root(),
         endpoint: Some(Arc::new(create_order())),
         reuse: None,
+        rule: None,
     };
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     (trial.pass)(trial.ttl);

@@ -3,6 +3,7 @@
 Results come back as the JSON that was on the wire, so that two of them can be compared.
 """
 
+import os
 import tempfile
 from contextlib import ExitStack
 
@@ -33,6 +34,11 @@ class Peer:
 
     def __exit__(self, *failure):
         return self._stack.__exit__(*failure)
+
+    def said(self):
+        """What a process that was started has said on stderr. The place where it writes on stays where it is."""
+        file = self._stderr.fileno()
+        return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
 
     def handshake(self):
         session = self._client.session

@@ -130,6 +130,51 @@ impl Policy {
         Self { default_page_size: 200, ..self }
     }
 
+    /// The same without limits, for what is to be shown whole.
+    #[must_use]
+    pub fn boundless(&self) -> Self {
+        // Sums and products of limits stay far from what a number holds.
+        const MUCH: usize = 1 << 32;
+        const MANY: usize = 1 << 31;
+        Self {
+            token_budget_threshold: MUCH,
+            reply_target: MUCH,
+            hard_cap: 2 * MUCH,
+            hard_byte_limit: 4 * MUCH,
+            fallback_byte_limit: 4 * MUCH,
+            media_byte_limit: MUCH,
+            full_below: MUCH,
+            default_page_size: MANY,
+            max_page_size: MANY,
+            summarize_above: MUCH,
+            chunk_above: MUCH,
+            chunk_size: MUCH,
+            chunk_lines: MANY,
+            ..self.clone()
+        }
+    }
+
+    /// The same for a reader to whom only so many tokens more can be shown in all: a reply takes a tenth of them at most, an
+    /// explicit request a quarter, down to the least that a reply needs.
+    ///
+    /// What is left shrinks by at most a tenth with each plain reply, so that it is never used up, however many replies there
+    /// are, before the least budget is reached: by then 50 replies have been 150,000 tokens, and each more is 300.
+    #[must_use]
+    pub fn narrowed(&self, left: usize) -> Self {
+        let threshold = self.token_budget_threshold.min((left / 10).max(LEAST_BUDGET));
+        let within = |limit: usize| limit.min(threshold);
+        Self {
+            token_budget_threshold: threshold,
+            reply_target: within(self.reply_target),
+            hard_cap: self.hard_cap.min((left / 4).max(2 * LEAST_BUDGET)),
+            full_below: within(self.full_below),
+            summarize_above: within(self.summarize_above),
+            chunk_above: within(self.chunk_above),
+            chunk_size: within(self.chunk_size),
+            ..self.clone()
+        }
+    }
+
     /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
     /// of a reply that aims low, little of one that is to show a page.
     pub(crate) fn telling(&self, tokens: usize) -> usize {
@@ -148,6 +193,11 @@ impl Policy {
     /// # Errors
     /// The first limit that cannot be.
     pub fn validate(&self) -> Result<(), PolicyError> {
+        self.faults().next().map_or(Ok(()), Err)
+    }
+
+    /// Everything that keeps the limits from being obeyed together.
+    pub fn faults(&self) -> impl Iterator<Item = PolicyError> {
         let least = [
             ("tokenBudgetThreshold", self.token_budget_threshold, LEAST_BUDGET),
             ("replyTarget", self.reply_target, LEAST_BUDGET),
@@ -159,21 +209,18 @@ impl Policy {
             ("chunkSize", self.chunk_size, 100),
             ("chunkLines", self.chunk_lines, 1),
         ];
-        if let Some(&(key, given, least)) = least.iter().find(|(_, given, least)| given < least) {
-            return Err(PolicyError::TooSmall { key, given, least });
-        }
+        let small = least.into_iter().filter(|(_, given, least)| given < least);
         let ordered = [
             ("replyTarget", self.reply_target, "tokenBudgetThreshold", self.token_budget_threshold),
             ("tokenBudgetThreshold", self.token_budget_threshold, "hardCap", self.hard_cap),
             ("fallbackByteLimit", self.fallback_byte_limit, "hardByteLimit", self.hard_byte_limit),
             ("defaultPageSize", self.default_page_size, "maxPageSize", self.max_page_size),
         ];
-        if let Some(&(lower, low, upper, high)) = ordered.iter().find(|(_, low, _, high)| low > high) {
-            return Err(PolicyError::Crossed { lower, low, upper, high });
-        }
-        if !(self.warn_at > 0.0 && self.warn_at <= 1.0) {
-            return Err(PolicyError::NotAShare(self.warn_at));
-        }
-        Ok(())
+        let crossed = ordered.into_iter().filter(|(_, low, _, high)| low > high);
+        let share = Some(self.warn_at).filter(|share| !(*share > 0.0 && *share <= 1.0));
+        small
+            .map(|(key, given, least)| PolicyError::TooSmall { key, given, least })
+            .chain(crossed.map(|(lower, low, upper, high)| PolicyError::Crossed { lower, low, upper, high }))
+            .chain(share.map(PolicyError::NotAShare))
     }
 }

@@ -1,6 +1,7 @@
 //! A name, or a dotted path of names, with `*` for any characters.
 
 use super::RedactError;
+use crate::glob::matches;
 
 /// Names of members, the innermost last, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,16 +40,4 @@ impl Pattern {
     pub(super) fn around(&self) -> usize {
         self.0.len() - 1
     }
-}
-
-/// Whether a name is of a pattern with `*` in it: the parts between them in order, the first and the last at the ends.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut left) = name.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        let Some(at) = left.find(part) else { return false };
-        left = &left[at + part.len()..];
-    }
-    left.ends_with(last)
 }

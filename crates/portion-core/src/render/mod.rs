@@ -248,8 +248,11 @@ impl Draft {
         let kind = said.kind();
         let drawn = about.shaped.as_ref().map(|shaped| &shaped.drawn);
         let stages = drawn.map(|drawn| drawn.stages.clone()).unwrap_or_default();
-        let dropped = drawn.and_then(|drawn| drawn.meta.get("dropped")).and_then(serde_json::Value::as_u64);
-        let dropped = dropped.unwrap_or_default() as usize;
+        let told = |key: &str| {
+            let number = drawn.and_then(|drawn| drawn.meta.get(key)).and_then(serde_json::Value::as_u64);
+            number.map(|number| number as usize)
+        };
+        let (dropped, served) = (told("dropped").unwrap_or_default(), told("served"));
         let (next, handle) = (said.next.clone(), said.handle.clone());
         if let (Some(at), Some(json)) = (opened, enveloped) {
             text.pieces[at].body = Body::Text(json);
@@ -269,6 +272,7 @@ impl Draft {
                 kind,
                 stages,
                 dropped,
+                served,
             },
             tokens: counted,
             bytes,

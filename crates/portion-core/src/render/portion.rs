@@ -17,6 +17,7 @@ pub struct Portion {
     pub(super) kind: &'static str,
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped: usize,
+    pub(super) served: Option<usize>,
 }
 
 /// One part of a portion, in the order of the payload.
@@ -101,6 +102,11 @@ impl Portion {
     /// ranked, and the rest is a matter of reading on.
     pub fn dropped(&self) -> usize {
         self.dropped
+    }
+
+    /// How many items of a list, rows, or matches are shown; `None` where none are counted.
+    pub fn served(&self) -> Option<usize> {
+        self.served
     }
 
     /// `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.

@@ -17,6 +17,15 @@ pub(super) fn any(text: &str, arguments: Span) -> bool {
     walk::members(text, arguments).iter().any(|member| is_control(text, member))
 }
 
+/// Names of arguments that are told of a call.
+const NAMES_TOLD: usize = 32;
+
+/// The names of the arguments, for those who are told of the call: never a value.
+pub(super) fn names(text: &str, arguments: Span) -> Vec<String> {
+    let members = walk::members(text, arguments);
+    members.iter().take(NAMES_TOLD).map(|m| decoded(m.key.of(text)).chars().take(64).collect()).collect()
+}
+
 /// Takes out of the arguments what `ours` says is ours.
 ///
 /// Returns what is asked of us, and the other arguments in a form that is equal for equal ones.

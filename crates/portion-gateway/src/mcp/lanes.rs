@@ -6,6 +6,7 @@ use portion_core::cursor::Scope;
 
 use super::{Listing, McpLane};
 use crate::gateway::Gateway;
+use crate::session::Session;
 
 /// Makes lanes.
 #[derive(Clone)]
@@ -16,11 +17,24 @@ pub struct Lanes {
     pub listing: Listing,
     /// Bytes of the largest message that is read.
     pub message_limit: usize,
+    /// The name of the server, where there are several.
+    pub upstream: Option<Arc<str>>,
 }
 
 impl Lanes {
-    /// A lane for one principal, which knows nothing yet.
-    pub fn lane(&self, scope: Scope) -> McpLane {
-        McpLane::new(Arc::clone(&self.gateway), scope, &self.listing, self.message_limit)
+    /// Lanes to a server that needs no name.
+    pub fn new(gateway: Arc<Gateway>, listing: Listing, message_limit: usize) -> Self {
+        Self { gateway, listing, message_limit, upstream: None }
+    }
+
+    /// A lane for one session of a principal, which knows nothing yet.
+    pub fn lane(&self, scope: Scope, session: Arc<Session>) -> McpLane {
+        McpLane::new(self, scope, session)
+    }
+
+    /// The same for the server of that name.
+    #[must_use]
+    pub fn to(self, upstream: &str) -> Self {
+        Self { upstream: Some(upstream.into()), ..self }
     }
 }

@@ -31,7 +31,7 @@ mod result;
 mod splice;
 mod walk;
 
-pub use catalogue::{DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
+pub use catalogue::{Advertise, DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
 pub use heard::{Heard, NotRpc, Note, Role, revised};
 pub use ids::Ids;
 pub use lane::McpLane;

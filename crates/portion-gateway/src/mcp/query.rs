@@ -7,6 +7,11 @@ use portion_core::view::{Request, ViewError};
 /// Characters of a name that is not ours, for telling it.
 const NAME_SHOWN: usize = 64;
 
+/// The cursor of a URI, without what begins all of our URIs.
+pub(super) fn cursor(ours: &str) -> String {
+    unescaped(ours.split(['#', '?']).next().unwrap_or_default())
+}
+
 /// Reads a URI's cursor and query, without what begins all of our URIs. A fragment tells entries of one reply apart, and
 /// says nothing.
 ///
@@ -14,7 +19,7 @@ const NAME_SHOWN: usize = 64;
 /// What is wrong with a control, or a name that is none.
 pub(super) fn read(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
     let ours = ours.split('#').next().unwrap_or_default();
-    let (cursor, query) = ours.split_once('?').unwrap_or((ours, ""));
+    let query = ours.split_once('?').map_or("", |(_, query)| query);
     let mut request = Request::default();
     for control in query.split('&').filter(|control| !control.is_empty()) {
         let (name, value) = control.split_once('=').unwrap_or((control, ""));
@@ -24,7 +29,7 @@ pub(super) fn read(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
         }
     }
     request.check()?;
-    request.cursor = Some(unescaped(cursor));
+    request.cursor = Some(cursor(ours));
     Ok(request)
 }
 

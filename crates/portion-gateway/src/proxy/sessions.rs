@@ -10,6 +10,7 @@ use portion_core::cursor::Scope;
 use super::opening::Opening;
 use crate::mcp::{Ids, Lanes, McpLane};
 use crate::relay::Lane as _;
+use crate::session::Session as Conversation;
 
 /// How many sessions are remembered; of more, those are forgotten that have not been used for longest. Forgetting
 /// one costs a question for the tools.
@@ -55,9 +56,9 @@ impl Sessions {
     pub(super) fn session(&self, scope: Scope, id: &str, lanes: &Lanes) -> Arc<Session> {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
         let mut all = self.all();
-        let session = all
-            .entry((scope, id.into()))
-            .or_insert_with(|| Arc::new(Session::new(lanes.lane(scope), !id.is_empty())));
+        let session = all.entry((scope, id.into())).or_insert_with(|| {
+            Arc::new(Session::new(lanes.lane(scope, Conversation::of(scope, id)), !id.is_empty()))
+        });
         session.used.store(now, Ordering::Relaxed);
         let session = Arc::clone(session);
         make_room(&mut all);
@@ -71,14 +72,14 @@ impl Sessions {
 
     /// A session has begun, or a principal has begun anew: this is known of the server.
     pub(super) fn begin(&self, scope: Scope, id: Option<&str>, lane: &McpLane) {
+        let conversation = Conversation::of(scope, id.unwrap_or_default());
         let session = match id {
-            Some(_) => Session::new(lane.sibling(), true),
-            None => Session::new(lane.sibling().for_anybody(), false),
+            Some(_) => Session::new(lane.sibling().in_session(conversation), true),
+            None => Session::new(lane.sibling().for_anybody().in_session(conversation), false),
         };
-        let id = id.unwrap_or_default();
         session.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         let mut all = self.all();
-        all.insert((scope, id.into()), Arc::new(session));
+        all.insert((scope, id.unwrap_or_default().into()), Arc::new(session));
         make_room(&mut all);
     }
 
@@ -95,7 +96,7 @@ impl Sessions {
 impl Session {
     /// A session that has no id yet.
     pub(super) fn fresh(scope: Scope, lanes: &Lanes) -> Self {
-        Self::new(lanes.lane(scope), false)
+        Self::new(lanes.lane(scope, Conversation::of(scope, "")), false)
     }
 
     fn new(lane: McpLane, has_ids: bool) -> Self {

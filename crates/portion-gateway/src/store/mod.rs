@@ -20,6 +20,7 @@ use portion_core::view::View;
 use thiserror::Error;
 
 use crate::call::{Endpoint, ReuseKey};
+use crate::rules::Rule;
 
 pub use memory::MemoryStore;
 
@@ -79,6 +80,8 @@ pub struct Deposit {
     pub endpoint: Option<Arc<Endpoint>>,
     /// What it can be recalled by.
     pub reuse: Option<ReuseKey>,
+    /// The rule that it was captured under, which what follows is served under too.
+    pub rule: Option<Arc<Rule>>,
 }
 
 /// A snapshot that is there.
@@ -92,6 +95,8 @@ pub struct Held {
     pub view: View,
     /// What it came from.
     pub endpoint: Option<Arc<Endpoint>>,
+    /// The rule that it was captured under; `None` where the store is shared and cannot know.
+    pub rule: Option<Arc<Rule>>,
 }
 
 /// Why a snapshot was not kept.

@@ -63,8 +63,27 @@ pub enum SpawnError {
     Other(String, #[source] io::Error),
 }
 
+/// A program that can be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its name or path.
+    pub name: OsString,
+    /// What it is given.
+    pub args: Vec<OsString>,
+    /// Variables that it gets beside ours.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Program {
+    /// The program of that name with these arguments, in our environment.
+    pub fn new<A: Into<OsString>>(name: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { name: name.into(), args, environment: Vec::new() }
+    }
+}
+
 impl Child {
-    /// Starts `program` as the leader of a group of its own, its stdin and stdout piped, its stderr ours.
+    /// Starts a program as the leader of a group of its own, its stdin and stdout piped, its stderr ours.
     /// Its messages may have `message_limit` bytes each.
     ///
     /// # Errors
@@ -72,9 +91,11 @@ impl Child {
     ///
     /// # Panics
     /// Outside of a tokio runtime with IO enabled.
-    pub fn spawn(program: &OsStr, args: &[OsString], message_limit: usize) -> Result<Self, SpawnError> {
+    pub fn spawn(program: &Program, message_limit: usize) -> Result<Self, SpawnError> {
+        let Program { name: program, args, environment } = program;
         let mut command = Command::new(program);
-        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.args(args).envs(environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         group::lead_group(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
         #[cfg(unix)]
@@ -244,8 +265,7 @@ mod tests {
     fn shutdown(script: &str) -> Ended {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let mut child =
-                Child::spawn(OsStr::new("sh"), &["-c".into(), script.into()], 1024).expect("starts");
+            let mut child = Child::spawn(&Program::new("sh", ["-c", script]), 1024).expect("starts");
             // It is ready once it has spoken.
             child.take_output().expect("once").next().expect("a message").expect("no error");
             child.shutdown(GRACE).await
@@ -271,7 +291,7 @@ mod tests {
         std::fs::write(&script, "#!/no/such/interpreter\n").expect("a file");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(&script, mode).expect("ours");
-        let error = Child::spawn(script.as_os_str(), &[], 1024).err();
+        let error = Child::spawn(&Program::new(&script, [""; 0]), 1024).err();
         std::fs::remove_file(&script).expect("ours");
         assert!(matches!(error, Some(SpawnError::NoInterpreter(_))), "{error:?}");
     }

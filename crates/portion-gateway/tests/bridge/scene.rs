@@ -13,10 +13,12 @@ use portion_gateway::front::http::{self, Backend, Door, Guard};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
 use portion_gateway::mcp::{Lanes, Listing};
+use portion_gateway::rules::Rules;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{self, MemoryStore};
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 use portion_gateway::upstream::link::ChildDial;
+use portion_gateway::upstream::stdio::Program;
 use serde_json::Value;
 
 /// Far beyond what anything here takes: reaching it means a hang.
@@ -58,9 +60,8 @@ impl Scene {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
         let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), [7; 32])));
-        let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
-        let args = args.iter().map(Into::into).collect();
-        let dial = ChildDial { program: program.into(), args, message_limit: LIMIT };
+        let lanes = Lanes::new(gateway, Listing::default(), LIMIT);
+        let dial = ChildDial { program: Program::new(program, args), message_limit: LIMIT };
         let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(dial), lanes, limits));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");

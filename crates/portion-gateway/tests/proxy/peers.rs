@@ -13,9 +13,10 @@ use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
 use portion_gateway::mcp::{Lanes, Listing};
 use portion_gateway::proxy::Proxy;
+use portion_gateway::rules::Rules;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{self, MemoryStore};
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 use portion_gateway::upstream::http::{Client, Target};
 
 /// Far beyond what anything here takes: reaching it means a hang.
@@ -69,7 +70,7 @@ impl Scene {
         let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = Settings::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lanes = Lanes { gateway, listing: Listing::default(), message_limit: LIMIT };
+        let lanes = Lanes::new(gateway, Listing::default(), LIMIT);
         let target = Target::new(url).expect("a URL");
         let backend: Arc<dyn Backend> =
             Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));

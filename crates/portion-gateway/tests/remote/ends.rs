@@ -11,11 +11,13 @@ use portion_gateway::frame::Frames;
 use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::mcp::{Listing, McpLane};
+use portion_gateway::mcp::{Lanes, Listing};
 use portion_gateway::relay::{Exit, relay_link};
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 use portion_gateway::upstream::http::{Client, Target};
 use portion_gateway::upstream::link::remote::{Remote, Transport};
 
@@ -33,7 +35,9 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
         let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = Settings::new(rules, store, [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lane = Arc::new(McpLane::new(gateway, Scope::of("test"), &Listing::default(), LIMIT));
+        let lane = Arc::new(
+            Lanes::new(gateway, Listing::default(), LIMIT).lane(Scope::of("test"), Session::unique()),
+        );
         let exit = runtime.block_on(async {
             let input: Box<dyn Read + Send> = Box::new(input);
             let front = Front {

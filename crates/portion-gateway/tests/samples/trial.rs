@@ -12,9 +12,11 @@ use portion_core::tokens::TokenCounter;
 use portion_core::view::Request;
 use portion_gateway::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Figures, Limits, MemoryStore, SnapshotStore};
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 
 /// A token for every four bytes.
 pub(crate) struct Quarters;
@@ -73,14 +75,8 @@ impl Trial {
     }
 
     pub(crate) fn caller(&self, scope: Scope) -> Caller {
-        let terms = Arc::clone(self.gateway.rules().terms(None));
-        Caller {
-            scope,
-            terms,
-            read_tool: "portion_read".into(),
-            query_tool: Some("portion_query".into()),
-            read_uri: None,
-        }
+        let rule = Arc::clone(self.gateway.rules().general());
+        Caller { since: self.gateway.now(), ..Caller::new(scope, Session::of(scope, ""), rule) }
     }
 
     pub(crate) fn figures(&self) -> Figures {

@@ -27,6 +27,7 @@ use crate::front::http::refusal::{Refusal, json};
 use crate::http::body::{self, Body};
 use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
 use crate::mcp::{Heard, Lanes, Note};
+use crate::session::Session as Conversation;
 use crate::upstream::link::Dial;
 use conversation::Session;
 use reader::{Reader, read_event_id};
@@ -153,7 +154,8 @@ impl Sessions {
         let link =
             link.map_err(|error| Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()))?;
         let id = random_id()?;
-        let session = Session::begin(id.clone(), scope, self.lanes.lane(scope), link);
+        let session =
+            Session::begin(id.clone(), scope, self.lanes.lane(scope, Conversation::of(scope, &id)), link);
         self.all().insert(id, Arc::clone(&session));
         if !self.looked_after.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_after(Arc::downgrade(self)));

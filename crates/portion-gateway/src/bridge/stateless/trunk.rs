@@ -17,6 +17,7 @@ use crate::latch::Latch;
 use crate::mcp::code::METHOD_NOT_FOUND;
 use crate::mcp::{Heard, Lanes, McpLane, Note, Role};
 use crate::relay::Lane as _;
+use crate::session::Session;
 use crate::upstream::link::{Inbox, Link, Outbox, Said};
 
 /// How long a server may take to leave, before nobody listens any more and it is made to.
@@ -101,7 +102,7 @@ impl Trunk {
             let oldest = principals.iter().min_by_key(|(_, (_, asked))| *asked).map(|(scope, _)| *scope);
             oldest.map(|oldest| principals.remove(&oldest));
         }
-        let fresh = || (Arc::new(self.lanes.lane(scope)), Instant::now());
+        let fresh = || (Arc::new(self.lanes.lane(scope, Session::of(scope, ""))), Instant::now());
         let (lane, asked) = principals.entry(scope).or_insert_with(fresh);
         *asked = Instant::now();
         lane.sibling()

@@ -1,7 +1,5 @@
 //! What we add to the listed tools: our own, and short controls on those that answer with lists.
 
-use portion_core::policy::Policy;
-
 use super::super::splice::Splice;
 use super::{Own, Tool};
 
@@ -58,12 +56,11 @@ pub(super) fn own(own: Own, name: &str) -> String {
     format!("{{\"name\":\"{name}\"{rest}")
 }
 
-/// Adds our controls to a list-like tool's schema, those that it has no property of the name for.
-pub(super) fn add_controls(tool: &mut Tool, splice: &mut Splice<'_>, policy: &Policy) {
-    let Some(input) = tool.input.as_ref().filter(|_| tool.list_like) else { return };
+/// Adds our controls to a tool's schema, those that it has no property of the name for.
+pub(super) fn add_controls(tool: &mut Tool, splice: &mut Splice<'_>, max_page_size: usize) {
+    let Some(input) = &tool.input else { return };
     let limit = format!(
-        r#""limit":{{"type":"integer","minimum":1,"maximum":{},"description":"items per page"}}"#,
-        policy.max_page_size
+        r#""limit":{{"type":"integer","minimum":1,"maximum":{max_page_size},"description":"items per page"}}"#
     );
     let controls = [
         ("limit", limit.as_str()),
@@ -93,7 +90,6 @@ pub(super) fn add_controls(tool: &mut Tool, splice: &mut Splice<'_>, policy: &Po
 
 #[cfg(test)]
 mod tests {
-    use portion_core::policy::Policy;
     use portion_core::scan::Reader;
     use portion_core::tokens::Tokenizer;
 
@@ -105,7 +101,7 @@ mod tests {
         let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
         let mut tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
         let mut splice = Splice::new(&text);
-        add_controls(&mut tool, &mut splice, &Policy::default());
+        add_controls(&mut tool, &mut splice, 200);
         let out = splice.apply();
         let inner = out.trim_start_matches(r#"{"name":"list_x","inputSchema":"#).trim_end_matches('}');
         let keys: Vec<&str> =
@@ -132,7 +128,7 @@ mod tests {
             let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
             let mut tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
             let mut splice = Splice::new(&text);
-            add_controls(&mut tool, &mut splice, &Policy::default());
+            add_controls(&mut tool, &mut splice, 200);
             let grown = splice.apply().len() - text.len();
             assert!(grown == 0 || schema.len() + grown <= SCHEMA_BYTES, "{size}: {grown}");
         }

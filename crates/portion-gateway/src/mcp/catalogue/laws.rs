@@ -1,18 +1,17 @@
 //! What holds of every list, however it looks.
 
-use portion_core::policy::Policy;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::super::splice::Splice;
 use super::super::walk;
 use super::schema::{DEFINITIONS, EACH, NAMED, ONE};
-use super::{Catalogue, Listing, Style, Whose};
+use super::{Catalogue, Listing, Offer, Style, Whose};
 
 fn page(style: Style, text: &str) -> (Catalogue, String) {
     let mut catalogue = Catalogue::new(&Listing { style, ..Listing::default() });
     let mut splice = Splice::new(text);
-    catalogue.page(&mut splice, text, walk::whole(text), &Policy::default());
+    catalogue.page(&mut splice, text, walk::whole(text), &|_| Offer { max_page_size: 200, ..Offer::default() });
     (catalogue, splice.apply())
 }
 

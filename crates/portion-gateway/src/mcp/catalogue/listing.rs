@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use portion_core::glob::matches;
+
+use super::tool::Tool;
+
 /// The name under which our reading tool is listed, unless it is renamed.
 pub const READ_TOOL: &str = "portion_read";
 /// The name under which our querying tool is listed, unless it is renamed.
@@ -21,6 +25,33 @@ pub struct Listing {
     pub query_tool: Option<String>,
     /// The name that the tool which describes others shall have. Only [`Style::Lazy`] needs it.
     pub describe_tool: String,
+    /// Which tools get our controls.
+    pub advertise: Advertise,
+}
+
+/// Which tools of an upstream are listed with our controls among their own arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Advertise {
+    /// Those that answer with lists.
+    #[default]
+    Lists,
+    /// All whose schemas can be added to.
+    All,
+    /// None.
+    None,
+    /// Those of these names; `*` stands for any characters.
+    Named(Vec<String>),
+}
+
+impl Advertise {
+    pub(super) fn wants(&self, tool: &Tool) -> bool {
+        match self {
+            Self::Lists => tool.list_like,
+            Self::All => true,
+            Self::None => false,
+            Self::Named(patterns) => patterns.iter().any(|pattern| matches(pattern, &tool.name)),
+        }
+    }
 }
 
 /// How much a list of tools says of each.
@@ -50,6 +81,7 @@ impl Default for Listing {
             read_tool: READ_TOOL.into(),
             query_tool: Some(QUERY_TOOL.into()),
             describe_tool: DESCRIBE_TOOL.into(),
+            advertise: Advertise::default(),
         }
     }
 }

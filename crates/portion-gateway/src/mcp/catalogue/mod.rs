@@ -17,13 +17,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::nearest::nearest;
-use portion_core::policy::Policy;
+use portion_core::policy::Manner;
 use portion_core::scan::{Kind, minify};
 use portion_core::span::Span;
 
 use super::splice::Splice;
 use super::walk::{self, Sequence};
-pub use listing::{DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
+pub use listing::{Advertise, DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
 use own::Names;
 pub(super) use own::{Own, Whose};
 pub(super) use tool::Tool;
@@ -33,10 +33,23 @@ pub(super) use tool::Tool;
 pub(super) struct Catalogue {
     tools: HashMap<String, Tool>,
     style: Style,
+    /// Which tools get our controls.
+    advertise: Advertise,
     /// Those of our own tools.
     names: Names,
     /// The operator has been told how much is listed.
     told: bool,
+}
+
+/// What of ours is added to a tool's listing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Offer {
+    /// Whether our controls are; `None` where it is listed like others of its kind.
+    pub controls: Option<bool>,
+    /// The most items of a page.
+    pub max_page_size: usize,
+    /// How its results are written.
+    pub manner: Manner,
 }
 
 /// A tool that was to be described, and is not there.
@@ -49,7 +62,8 @@ pub(super) struct NoSuchTool {
 impl Catalogue {
     /// A catalogue of nothing yet.
     pub(super) fn new(listing: &Listing) -> Self {
-        Self { tools: HashMap::new(), style: listing.style, names: Names::new(listing), told: false }
+        let (style, advertise) = (listing.style, listing.advertise.clone());
+        Self { tools: HashMap::new(), style, advertise, names: Names::new(listing), told: false }
     }
 
     /// The name of the tool that reads on, as far as it is known.
@@ -70,7 +84,7 @@ impl Catalogue {
         splice: &mut Splice<'_>,
         text: &str,
         result: Span,
-        policy: &Policy,
+        offer: &dyn Fn(&str) -> Offer,
     ) -> Option<String> {
         let members = walk::members(text, result);
         let list =
@@ -78,7 +92,8 @@ impl Catalogue {
         let tools = Sequence { whole: list.value, items: walk::items(text, list.value) };
         for span in &tools.items {
             let Some(mut tool) = Tool::read(text, *span) else { continue };
-            let listed = self.listed(&mut tool, text, *span, policy);
+            let offer = offer(&tool.name);
+            let listed = self.listed(&mut tool, text, *span, &offer);
             if listed != span.of(text) {
                 splice.replace(*span, listed);
             }
@@ -142,11 +157,12 @@ impl Catalogue {
     }
 
     /// How a tool is listed. Teaches the tool which of our controls are.
-    fn listed(&self, tool: &mut Tool, text: &str, span: Span, policy: &Policy) -> String {
+    fn listed(&self, tool: &mut Tool, text: &str, span: Span, offer: &Offer) -> String {
         let mut splice = Splice::new(text);
         // Whether a control is taken must not depend on whether somebody has asked for the description.
-        if self.style != Style::Lazy || tool.is_closed() {
-            advertise::add_controls(tool, &mut splice, policy);
+        let wanted = offer.controls.unwrap_or_else(|| self.advertise.wants(tool));
+        if wanted && (self.style != Style::Lazy || tool.is_closed()) {
+            advertise::add_controls(tool, &mut splice, offer.max_page_size);
         }
         if self.style == Style::Lazy {
             let mut full = String::new();
@@ -154,7 +170,7 @@ impl Catalogue {
             tool.full = Some(full.into());
             return lazy::tool(text, span, &tool.name);
         }
-        relax::relax_listed(&mut splice, text, span, &policy.manner);
+        relax::relax_listed(&mut splice, text, span, &offer.manner);
         let full = splice.apply_within(span);
         if self.style == Style::Trim { trim::tool(&full) } else { full }
     }
@@ -182,11 +198,9 @@ mod laws;
 
 #[cfg(test)]
 mod tests {
-    use portion_core::policy::Policy;
-
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{Catalogue, Listing, NoSuchTool, Own, Style, Whose};
+    use super::{Catalogue, Listing, NoSuchTool, Offer, Own, Style, Whose};
 
     fn catalogue(style: Style) -> Catalogue {
         Catalogue::new(&Listing { style, ..Listing::default() })
@@ -194,7 +208,8 @@ mod tests {
 
     fn page(catalogue: &mut Catalogue, text: &str) -> (String, Option<String>) {
         let mut splice = Splice::new(text);
-        let next = catalogue.page(&mut splice, text, walk::whole(text), &Policy::default());
+        let next = catalogue
+            .page(&mut splice, text, walk::whole(text), &|_| Offer { max_page_size: 200, ..Offer::default() });
         (splice.apply(), next)
     }
 

@@ -112,9 +112,8 @@ mod tests {
     fn no_two_tools_have_one_name() {
         let check = |read: &str, describe: &str, taken: &[&str], expect: [&str; 2]| {
             let style = Style::Lazy;
-            let query_tool = None;
-            let listing =
-                Listing { style, read_tool: read.into(), query_tool, describe_tool: describe.into() };
+            let (read_tool, describe_tool) = (read.into(), describe.into());
+            let listing = Listing { style, read_tool, query_tool: None, describe_tool, ..Listing::default() };
             let mut names = Names::new(&listing);
             assert_eq!([names.whose(read), names.whose(describe)], [Whose::Unclear; 2]);
             let given = names.give(|name| taken.contains(&name)).to_vec();

@@ -90,7 +90,12 @@ impl Tool {
 
     /// Whether a parameter of this name is for us: advertised, or certainly not the tool's own.
     pub(in super::super) fn gives_us(&self, control: &str) -> bool {
-        self.advertised.contains(&control) || (self.closed && !self.properties.contains(control))
+        self.advertises(control) || (self.closed && !self.properties.contains(control))
+    }
+
+    /// Whether a parameter of this name was advertised as ours.
+    pub(in super::super) fn advertises(&self, control: &str) -> bool {
+        self.advertised.contains(&control)
     }
 
     /// Whether its schema lists its properties, and does not explicitly allow others.
@@ -99,7 +104,7 @@ impl Tool {
     }
 
     /// Whether it has a property of that name itself.
-    pub(super) fn has(&self, property: &str) -> bool {
+    pub(in super::super) fn has(&self, property: &str) -> bool {
         self.properties.contains(property)
     }
 

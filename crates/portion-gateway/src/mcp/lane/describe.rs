@@ -34,8 +34,7 @@ impl McpLane {
         let described = match described {
             Ok(described) => described,
             Err(fault) => {
-                let refused =
-                    self.gateway.refuse(fault, &caller.terms, &Request::default(), endpoint.as_ref());
+                let refused = self.gateway.refuse(fault, &caller, &Request::default(), endpoint.as_ref());
                 return answer::called(id, &refused, false, modern);
             }
         };

@@ -1,7 +1,5 @@
 //! What the client says.
 
-use std::sync::Arc;
-
 use portion_core::span::Span;
 use portion_core::view::Request;
 
@@ -137,30 +135,31 @@ impl McpLane {
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
                 if let Some(ours) = uri.strip_prefix(READ_URI) {
-                    let caller = self.caller(client, None);
+                    let caller = self.reader(client, Some(&query::cursor(ours))).await;
                     let reply = match query::read(ours, &caller.terms.policy) {
                         Ok(request) => self.follow(caller, None, Shape::Resource, request).await,
-                        Err(error) => {
-                            self.gateway.refuse(error.into(), &caller.terms, &Request::default(), None)
-                        }
+                        Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
                     };
                     return Step::Answer(answer::read(id, &reply, modern));
                 }
-                content(Shape::Resource, endpoint(uri, EndpointKind::Resource))
+                self.content(client, Shape::Resource, endpoint(uri, EndpointKind::Resource))
             }
             Row::Reshape(Shape::Prompt) => {
                 let name = envelope.param(text, "name").unwrap_or_default();
-                content(Shape::Prompt, endpoint(name, EndpointKind::Prompt))
+                self.content(client, Shape::Prompt, endpoint(name, EndpointKind::Prompt))
             }
             // What a task has brought can be asked for again.
-            Row::Reshape(shape) => content(shape, endpoint("tasks/result".into(), EndpointKind::Tool)),
+            Row::Reshape(shape) => {
+                self.content(client, shape, endpoint("tasks/result".into(), EndpointKind::Tool))
+            }
             Row::ReshapeInside => {
-                let endpoint = endpoint("tasks/get".into(), EndpointKind::Tool).into();
-                let request = Box::default();
-                What::Content { shape: Shape::Tool, endpoint, request, reuse: None, inside: true }
+                let endpoint = endpoint("tasks/get".into(), EndpointKind::Tool);
+                let caller = self.caller(client, Some(&endpoint)).into();
+                let (endpoint, request) = (endpoint.into(), Box::default());
+                What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: None, inside: true }
             }
         };
-        self.waiting().add(Asked { id: id.to_owned(), modern, client, what });
+        self.waiting().add(Asked { id: id.to_owned(), modern, what });
         Step::Pass
     }
 
@@ -207,21 +206,21 @@ impl McpLane {
             Whose::Theirs => {}
             Whose::Unclear => return Err(Detour::Unknown),
             Whose::Ours(Own::Read) => {
-                let caller = self.caller(client, None);
+                let caller = self.asking(client, text, arguments).await;
                 let reply = match controls::read(text, arguments, &caller.terms.policy) {
                     Ok(request) => self.follow(caller, None, Shape::Tool, request).await,
-                    Err(error) => self.gateway.refuse(error.into(), &caller.terms, &Request::default(), None),
+                    Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
                 };
                 return Err(answer(&reply, false));
             }
             Whose::Ours(Own::Query) => {
-                let caller = self.caller(client, None);
+                let caller = self.asking(client, text, arguments).await;
                 let reply = match controls::query(text, arguments, &caller.terms.policy) {
                     Ok((request, ask)) => {
                         let intent = Intent::Query { request: request.clone(), ask };
                         self.replied(caller, None, &request, intent).await
                     }
-                    Err(fault) => self.gateway.refuse(fault, &caller.terms, &Request::default(), None),
+                    Err(fault) => self.gateway.refuse(fault, &caller, &Request::default(), None),
                 };
                 return Err(answer(&reply, false));
             }
@@ -231,16 +230,26 @@ impl McpLane {
             }
         }
         let endpoint = self.endpoint_of(name, text, arguments)?;
-        let caller = self.caller(client, Some(&endpoint));
+        let mut caller = self.caller(client, Some(&endpoint));
+        caller.arguments = controls::names(text, arguments);
         let split = {
             let known = self.known();
             let tool = known.catalogue.tool(&endpoint.name);
-            let ours = |control: &str| tool.is_some_and(|tool| tool.gives_us(control));
+            let relayed = caller.treatment.relayed.is_some();
+            let ours = |control: &str| {
+                tool.is_some_and(|tool| match caller.rule.written().controls {
+                    // What was advertised is ours, whatever has been decided since.
+                    _ if relayed => tool.advertises(control),
+                    Some(false) => tool.advertises(control),
+                    Some(true) => !tool.has(control),
+                    None => tool.gives_us(control),
+                })
+            };
             controls::split(splice, text, arguments, ours, &caller.terms.policy)
         };
         let (request, canonical) = split.map_err(|error| {
             let plain = Request::default();
-            answer(&self.gateway.refuse(error.into(), &caller.terms, &plain, Some(&endpoint)), true)
+            answer(&self.gateway.refuse(error.into(), &caller, &plain, Some(&endpoint)), true)
         })?;
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {
@@ -251,8 +260,31 @@ impl McpLane {
         {
             return Err(answer(&reply, true));
         }
-        let (endpoint, request) = (Box::new(endpoint), Box::new(request));
-        Ok(What::Content { shape: Shape::Tool, endpoint, request, reuse: Some(reuse), inside: false })
+        let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
+        Ok(What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: Some(reuse), inside: false })
+    }
+
+    /// Whoever calls a tool of ours with these arguments.
+    async fn asking(&self, client: Option<&'static Client>, text: &str, arguments: Span) -> Caller {
+        let cursor = walk::string(text, arguments, "cursor");
+        let caller = self.reader(client, cursor.as_deref()).await;
+        Caller { arguments: controls::names(text, arguments), ..caller }
+    }
+
+    /// Whoever reads on, as was decided when what he reads was captured.
+    async fn reader(&self, client: Option<&'static Client>, cursor: Option<&str>) -> Caller {
+        let caller = self.caller(client, None);
+        match cursor {
+            Some(cursor) => self.gateway.reader(caller, cursor).await,
+            None => caller,
+        }
+    }
+
+    /// What to wait for where nothing is asked of us.
+    fn content(&self, client: Option<&'static Client>, shape: Shape, endpoint: Endpoint) -> What {
+        let caller = Box::new(self.caller(client, Some(&endpoint)));
+        let (endpoint, request) = (Box::new(endpoint), Box::default());
+        What::Content { shape, caller, endpoint, request, reuse: None, inside: false }
     }
 
     fn whose(&self, name: &str) -> Whose {
@@ -279,7 +311,7 @@ impl McpLane {
         let mut waiting = self.waiting();
         let line = envelope.whole.of(text).to_owned();
         let id = envelope.raw_id(text).to_owned();
-        waiting.add(Asked { id, modern, client: None, what: What::Held { line } });
+        waiting.add(Asked { id, modern, what: What::Held { line } });
         if waiting.is_listing() {
             return None;
         }
@@ -308,12 +340,12 @@ impl McpLane {
         request: &Request,
         intent: Intent,
     ) -> Reply {
-        let terms = Arc::clone(&caller.terms);
+        let asking = caller.clone();
         let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };
-                self.gateway.refuse(Fault::cursor_expired(Some(&informed)), &terms, request, None)
+                self.gateway.reword(Fault::cursor_expired(Some(&informed)), &asking, request)
             }
             _ => reply,
         }
@@ -327,11 +359,6 @@ impl McpLane {
             Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
         (informed != *endpoint).then_some(informed)
     }
-}
-
-fn content(shape: Shape, endpoint: Endpoint) -> What {
-    let (endpoint, request) = (Box::new(endpoint), Box::default());
-    What::Content { shape, endpoint, request, reuse: None, inside: false }
 }
 
 /// An endpoint that only reads, by its kind.

@@ -19,13 +19,17 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
 
-use super::catalogue::{Catalogue, Listing};
+use super::catalogue::{Catalogue, Offer};
+use super::lanes::Lanes;
 use super::mirrored::Mirrored;
+use crate::book::Target;
 use crate::call::{Caller, Endpoint, EndpointKind};
 use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
 use crate::relay::{Lane, Outgoing};
+use crate::rules::Rules;
+use crate::session::Session;
 pub(super) use method::row as row_of;
 use pending::Pending;
 
@@ -34,6 +38,10 @@ pub struct McpLane {
     gateway: Arc<Gateway>,
     /// Whom the cursors that pass here belong to.
     scope: Scope,
+    /// The conversation.
+    session: Arc<Session>,
+    /// The name of the server, where there are several.
+    upstream: Option<Arc<str>>,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
     /// Who said `initialize`, where that is known.
@@ -52,21 +60,42 @@ struct Known {
 }
 
 impl McpLane {
-    /// A lane that makes its replies through `gateway`, for one principal, and lists the server's tools as `listing`
-    /// says.
-    pub fn new(gateway: Arc<Gateway>, scope: Scope, listing: &Listing, message_limit: usize) -> Self {
+    /// A lane for a session of one principal.
+    pub(super) fn new(lanes: &Lanes, scope: Scope, session: Arc<Session>) -> Self {
+        let Lanes { gateway, listing, message_limit, upstream } = lanes;
         let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(listing), toolless: false }));
-        let (client, waiting) = (OnceLock::new(), Mutex::default());
-        Self { gateway, scope, message_limit, client, waiting, known }
+        Self {
+            gateway: Arc::clone(gateway),
+            scope,
+            session,
+            upstream: upstream.clone(),
+            message_limit: *message_limit,
+            client: OnceLock::new(),
+            waiting: Mutex::default(),
+            known,
+        }
     }
 
     /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
     /// requests may have the ids of this one's. For clients that have no session, and so share no ids.
     #[must_use]
     pub fn sibling(&self) -> Self {
-        let (gateway, known) = (Arc::clone(&self.gateway), Arc::clone(&self.known));
-        let (scope, message_limit, client) = (self.scope, self.message_limit, self.client.clone());
-        Self { gateway, scope, message_limit, client, waiting: Mutex::default(), known }
+        Self {
+            gateway: Arc::clone(&self.gateway),
+            scope: self.scope,
+            session: Arc::clone(&self.session),
+            upstream: self.upstream.clone(),
+            message_limit: self.message_limit,
+            client: self.client.clone(),
+            waiting: Mutex::default(),
+            known: Arc::clone(&self.known),
+        }
+    }
+
+    /// The lane in another session.
+    #[must_use]
+    pub fn in_session(self, session: Arc<Session>) -> Self {
+        Self { session, ..self }
     }
 
     /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.
@@ -96,18 +125,52 @@ impl McpLane {
         waiting.iter().map(|asked| Outgoing::ToClient(answer::unreached(asked, why).into_bytes())).collect()
     }
 
-    /// Whom a reply of an endpoint is for: one of our own where there is none.
+    /// Whom a reply of an endpoint is for, and how it is served: by what is decided now. `None`: one of our own.
     fn caller(&self, client: Option<&'static Client>, endpoint: Option<&Endpoint>) -> Caller {
         let rules = self.gateway.rules();
+        let rule = match endpoint {
+            Some(Endpoint { name, kind, .. }) => rules.rule(self.target(*kind, name)),
+            None => Arc::clone(rules.general()),
+        };
         let known = self.known();
         let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
         let tool = tool.and_then(|endpoint| known.catalogue.tool(&endpoint.name));
         let terms = match (client, tool.and_then(|tool| tool.characters)) {
-            (Some(client), Some(characters)) => rules.terms_for_tool(client, characters),
-            _ => Arc::clone(rules.terms(client)),
+            (Some(client), Some(characters)) => rule.terms_for_tool(client, characters),
+            _ => Arc::clone(rule.terms(client)),
         };
-        let (read_tool, query_tool) = (known.catalogue.read_tool(), known.catalogue.query_tool());
-        Caller { scope: self.scope, terms, read_tool, query_tool, read_uri: None }
+        Caller {
+            scope: self.scope,
+            session: Arc::clone(&self.session),
+            client,
+            treatment: rule.treatment(&self.session),
+            rule,
+            terms,
+            upstream: self.upstream.clone(),
+            read_tool: known.catalogue.read_tool(),
+            query_tool: known.catalogue.query_tool(),
+            read_uri: None,
+            since: self.gateway.now(),
+            arguments: Vec::new(),
+        }
+    }
+
+    fn target<'a>(&'a self, kind: EndpointKind, name: &'a str) -> Target<'a> {
+        Target { upstream: self.upstream.as_deref(), kind, name }
+    }
+
+    /// How a tool is to be listed, by what is decided now.
+    fn offer(&self, rules: &Rules, name: &str) -> Offer {
+        let rule = rules.rule(self.target(EndpointKind::Tool, name));
+        let relayed = rule.treatment(&self.session).relayed.is_some();
+        let controls = if relayed { Some(false) } else { rule.written().controls };
+        let policy = &rule.terms(None).policy;
+        Offer { controls, max_page_size: policy.max_page_size, manner: policy.manner.clone() }
+    }
+
+    /// Whether the server's list of tools is relayed as it comes.
+    fn lists_as_it_came(&self) -> bool {
+        self.gateway.rules().general().written().dry_run
     }
 
     fn waiting(&self) -> MutexGuard<'_, Pending> {

@@ -6,8 +6,7 @@ use portion_core::view::Request;
 
 use super::super::ids::Ids;
 use super::super::result::Shape;
-use crate::call::{Endpoint, ReuseKey};
-use crate::client::Client;
+use crate::call::{Caller, Endpoint, ReuseKey};
 
 /// A request under way.
 #[derive(Debug)]
@@ -16,8 +15,6 @@ pub(super) struct Asked {
     pub id: String,
     /// Of a revision whose results have a `resultType`.
     pub modern: bool,
-    /// Who asks, where that is known and matters for the answer.
-    pub client: Option<&'static Client>,
     pub what: What,
 }
 
@@ -26,9 +23,11 @@ pub(super) struct Asked {
 pub(super) enum What {
     Advertise,
     ListTools,
-    /// A result with content, or an error in its place. `inside`: it is a member of the answer's result.
+    /// A result with content, or an error in its place, for somebody who is served as was decided when he asked. `inside`:
+    /// it is a member of the answer's result.
     Content {
         shape: Shape,
+        caller: Box<Caller>,
         endpoint: Box<Endpoint>,
         request: Box<Request>,
         reuse: Option<ReuseKey>,
@@ -135,7 +134,7 @@ mod tests {
     fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = Pending::default();
         for id in asked {
-            pending.add(Asked { id: (*id).to_owned(), modern: false, client: None, what: What::Relay });
+            pending.add(Asked { id: (*id).to_owned(), modern: false, what: What::Relay });
         }
         assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
         assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));

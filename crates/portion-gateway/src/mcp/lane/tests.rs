@@ -17,10 +17,13 @@ use super::super::catalogue::{Listing, Style};
 use super::McpLane;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
+use crate::mcp::Lanes;
 use crate::relay::{Lane, Outgoing};
+use crate::rules::Rules;
+use crate::session::Session;
 use crate::settings::Settings;
 use crate::store::{Limits, MemoryStore};
-use crate::terms::{Rules, Terms};
+use crate::terms::Terms;
 use crate::upstream::stdio::Ended;
 
 mod resources;
@@ -58,7 +61,7 @@ fn lane_under(policy: Policy, listing: &Listing) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
     let rules = Rules::fixed(Terms::new(policy, &Quarters, None));
     let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
-    McpLane::new(Arc::new(gateway), Scope::of("stdio"), listing, 1 << 20)
+    Lanes::new(Arc::new(gateway), listing.clone(), 1 << 20).lane(Scope::of("stdio"), Session::unique())
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {

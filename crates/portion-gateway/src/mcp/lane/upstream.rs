@@ -85,9 +85,7 @@ impl McpLane {
             What::Advertise => self.advertise(text, envelope, splice),
             What::ListTools => {
                 if let Some(result) = envelope.result.filter(|result| is_complete(text, *result)) {
-                    let mut known = self.known();
-                    let terms = self.gateway.rules().terms(asked.client);
-                    known.catalogue.page(splice, text, result, &terms.policy);
+                    self.learn(splice, text, result);
                 }
             }
             What::Content { .. } => {
@@ -112,10 +110,12 @@ impl McpLane {
         asked: &Asked,
         splice: &mut Splice<'_>,
     ) -> bool {
-        let What::Content { shape, endpoint, request, reuse, inside } = &asked.what else { return false };
+        let What::Content { shape, caller, endpoint, request, reuse, inside } = &asked.what else {
+            return false;
+        };
         let answer = |payload, request: Request, reuse| {
             let intent = Intent::Fresh { payload, request, reuse };
-            let caller = Caller { read_uri: shape.read_uri(), ..self.caller(asked.client, Some(endpoint)) };
+            let caller = Caller { read_uri: shape.read_uri(), ..(**caller).clone() };
             self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
         };
         if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
@@ -154,6 +154,17 @@ impl McpLane {
         true
     }
 
+    /// Learns the tools of a page, and adds what is ours to it. Returns the server's cursor to the next page.
+    fn learn(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
+        let rules = self.gateway.rules();
+        let offer = |name: &str| self.offer(&rules, name);
+        let mut known = self.known();
+        if self.lists_as_it_came() {
+            return known.catalogue.page(&mut Splice::new(text), text, result, &offer);
+        }
+        known.catalogue.page(splice, text, result, &offer)
+    }
+
     /// Asks for the tools once one of them has said much and none is known: whether it may be called again will
     /// matter when its snapshot has gone. A request of 2026-07-28 needs what only its client knows.
     fn get_to_know_tools(&self, asked: &Asked) -> Option<Outgoing> {
@@ -173,7 +184,7 @@ impl McpLane {
         let Some(whole) = capabilities.filter(|span| walk::kind(text, *span) == Kind::Object) else { return };
         let members = walk::members(text, whole);
         let toolless = walk::find(text, &members, "tools").is_none();
-        if toolless {
+        if toolless && !self.lists_as_it_came() {
             let items = members.iter().map(|member| member.whole()).collect();
             splice.append(&Sequence { whole, items }, &["\"tools\":{}".to_owned()]);
         }
@@ -183,15 +194,12 @@ impl McpLane {
     /// The answer to our own question for the tools: the next question, or the calls that waited for it.
     async fn listed(&self, text: &str, envelope: &Envelope, meta: String) -> Vec<Outgoing> {
         {
-            let mut known = self.known();
             let mut nothing = Splice::new(text);
             let result = envelope.result.filter(|result| is_complete(text, *result));
-            let terms = self.gateway.rules().terms(None);
-            let next =
-                result.and_then(|result| known.catalogue.page(&mut nothing, text, result, &terms.policy));
-            if let Some(next) = next {
+            if let Some(next) = result.and_then(|result| self.learn(&mut nothing, text, result)) {
                 return vec![ask_for_tools(&mut self.waiting(), meta, Some(&next))];
             }
+            let mut known = self.known();
             if !known.catalogue.is_complete() {
                 // A server that does not list has no tool that we could know, nor one of our name.
                 known.catalogue.ours_alone();
@@ -217,7 +225,7 @@ pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<
     let params =
         if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
     let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
-    pending.add(Asked { id, modern: false, client: None, what: What::Listing { meta } });
+    pending.add(Asked { id, modern: false, what: What::Listing { meta } });
     Outgoing::Question(question.into_bytes())
 }
 

@@ -12,6 +12,7 @@ use super::accounts::{Accounts, Entry, Turn};
 use super::gone::{Gone, Grave};
 use super::views::{self, Views};
 use crate::call::{Endpoint, ReuseKey};
+use crate::rules::Rule;
 use crate::store::{Deposit, Figures, Held, Limits, Missing, Refused};
 
 /// Bytes that a snapshot costs besides what it holds: its places in the indexes, its root view.
@@ -43,6 +44,7 @@ struct Slot {
     snapshot: Arc<Snapshot>,
     views: Views,
     endpoint: Option<Arc<Endpoint>>,
+    rule: Option<Arc<Rule>>,
     reuse: Option<ReuseKey>,
     bytes: usize,
     turn: Turn,
@@ -117,9 +119,11 @@ impl Shelf {
         self.recency.insert(turn, deposit.id);
         self.accounts.add(*scope, Entry { id: deposit.id, turn, bytes, reuse: deposit.reuse });
         self.bytes += bytes;
-        let Deposit { id, snapshot, endpoint, reuse, .. } = deposit;
-        self.slots
-            .insert(id, Slot { id, scope: *scope, snapshot, views, endpoint, reuse, bytes, turn, expires });
+        let Deposit { id, snapshot, endpoint, reuse, rule, .. } = deposit;
+        self.slots.insert(
+            id,
+            Slot { id, scope: *scope, snapshot, views, endpoint, rule, reuse, bytes, turn, expires },
+        );
         Ok(())
     }
 
@@ -293,7 +297,8 @@ impl Shelf {
 
 impl Slot {
     fn held(&self, view: View) -> Held {
-        Held { id: self.id, snapshot: Arc::clone(&self.snapshot), view, endpoint: self.endpoint.clone() }
+        let (endpoint, rule) = (self.endpoint.clone(), self.rule.clone());
+        Held { id: self.id, snapshot: Arc::clone(&self.snapshot), view, endpoint, rule }
     }
 }
 

@@ -5,7 +5,6 @@
 //! | whoever holds the link | the server's input is closed; it has a second to leave, is asked to, is killed |
 //! | the server, or one of its pipes | what it said last is passed on, then that it is gone |
 
-use std::ffi::OsString;
 use std::io;
 use std::process::ChildStdin;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use tokio::time::timeout;
 use super::{Carrier, Dial, Dialling, Link, NoLink, Said};
 use crate::frame::Frames;
 use crate::latch::Latch;
-use crate::upstream::stdio::{Child, Output};
+use crate::upstream::stdio::{Child, Output, Program};
 
 /// How long a server may take to leave once its input is closed, and then how long once it was asked.
 const END_GRACE: Duration = Duration::from_secs(1);
@@ -37,9 +36,7 @@ const STACK_BYTES: usize = 256 << 10;
 #[derive(Clone, Debug)]
 pub struct ChildDial {
     /// What is started.
-    pub program: OsString,
-    /// What it is given.
-    pub args: Vec<OsString>,
+    pub program: Program,
     /// Bytes of the largest message that is read.
     pub message_limit: usize,
 }
@@ -58,8 +55,8 @@ struct Pipes {
 impl Dial for ChildDial {
     fn dial(&self) -> Dialling<'_> {
         Box::pin(async {
-            let Self { program, args, message_limit } = self.clone();
-            let start = move || Child::spawn(&program, &args, message_limit);
+            let Self { program, message_limit } = self.clone();
+            let start = move || Child::spawn(&program, message_limit);
             let started =
                 tokio::task::spawn_blocking(start).await.map_err(|error| NoLink(error.to_string()))?;
             let child = started.map_err(|error| NoLink(error.to_string()))?;
@@ -187,15 +184,14 @@ fn into_line(mut message: Vec<u8>) -> Vec<u8> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{ChildDial, Dial, into_line};
+    use super::{ChildDial, Dial, Program, into_line};
     use crate::frame::Frame;
     use crate::upstream::link::{Link, Said};
 
     /// What `sh -c SCRIPT` says until it is gone, after it was told `says` and nothing more, or may be (`None`).
     fn check(script: &str, says: Option<&[&str]>, expect: &[&str]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial =
-            ChildDial { program: "sh".into(), args: vec!["-c".into(), script.into()], message_limit: 1024 };
+        let dial = ChildDial { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
         let heard = runtime.block_on(async {
             let Link { outbox, mut inbox } = dial.dial().await.expect("starts");
             for message in says.unwrap_or_default() {
@@ -230,7 +226,7 @@ mod tests {
     #[test]
     fn what_cannot_be_started_says_what_to_mend() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial = ChildDial { program: "no-such-server".into(), args: vec![], message_limit: 1024 };
+        let dial = ChildDial { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
         let error = runtime.block_on(dial.dial()).expect_err("there is none").to_string();
         assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
     }

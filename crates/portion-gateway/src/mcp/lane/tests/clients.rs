@@ -4,19 +4,28 @@ use portion_core::policy::{Given, Policy, Room};
 use portion_core::tokens::Tokenizer;
 use proptest::prelude::*;
 
+use super::super::pending::What;
 use super::{Arc, Gateway, Listing, McpLane, Scope, Settings, big, client, server};
+use crate::book::Written;
 use crate::client::Preset;
+use crate::mcp::Lanes;
+use crate::rules::Rules;
+use crate::session::Session;
 use crate::store::{Limits, MemoryStore};
-use crate::terms::{Rules, Terms};
+use crate::terms::Terms;
 
 fn rules(preset: &str, given: Given) -> Rules {
-    Rules::new(given, Tokenizer::Auto, preset.parse().expect("a preset"), Room::UNKNOWN)
+    worked_out(given, Tokenizer::Auto, preset.parse().expect("a preset"), Room::UNKNOWN)
+}
+
+fn worked_out(limits: Given, tokenizer: Tokenizer, preset: Preset, room: Room) -> Rules {
+    Rules::new(Arc::new(Written { limits, tokenizer, preset, ..Written::default() }), room)
 }
 
 fn lane(rules: Rules) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
     let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
-    McpLane::new(Arc::new(gateway), Scope::of("stdio"), &Listing::default(), 1 << 20)
+    Lanes::new(Arc::new(gateway), Listing::default(), 1 << 20).lane(Scope::of("stdio"), Session::unique())
 }
 
 /// A lane whose client has said who it is.
@@ -33,7 +42,8 @@ fn opened(rules: Rules, client_info: &str) -> McpLane {
 fn terms(lane: &McpLane, params: &str) -> Arc<Terms> {
     client(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{params}}}"#));
     let asked = lane.waiting().take("1").expect("it waits");
-    lane.caller(asked.client, None).terms
+    let What::Content { caller, .. } = asked.what else { panic!("{asked:?}") };
+    caller.terms
 }
 
 /// After `initialize` with this `clientInfo`: the byte limit, and what counts.
@@ -65,7 +75,7 @@ fn the_tokenizer_follows_the_client_and_its_limits_do_where_wished() {
 #[test]
 fn what_an_operator_wrote_stands() {
     let given = Given { hard_byte_limit: Some(60_000), ..Given::default() };
-    let lane = opened(Rules::new(given, Tokenizer::Cl100k, Preset::Auto, Room::UNKNOWN), CODEX);
+    let lane = opened(worked_out(given, Tokenizer::Cl100k, Preset::Auto, Room::UNKNOWN), CODEX);
     let terms = terms(&lane, "{}");
     assert_eq!((terms.policy.hard_byte_limit, terms.counter.name()), (60_000, "cl100k"));
 }
@@ -90,7 +100,7 @@ fn a_request_of_the_stateless_era_says_itself_who_asks() {
 #[test]
 fn a_counter_that_estimates_has_its_auditor() {
     let audited = |tokenizer, info| {
-        let lane = opened(Rules::new(Given::default(), tokenizer, Preset::Auto, Room::UNKNOWN), info);
+        let lane = opened(worked_out(Given::default(), tokenizer, Preset::Auto, Room::UNKNOWN), info);
         terms(&lane, "{}").auditor.is_some()
     };
     assert!(audited(Tokenizer::Chars4, CODEX) && audited(Tokenizer::Len4, "{}"));
@@ -140,17 +150,17 @@ fn what_a_tool_says_of_itself_holds_for_those_who_heed_it() {
 #[test]
 fn a_tool_takes_the_place_of_the_clients_own_characters_alone() {
     let claude = "claude-code".parse().expect("a preset");
-    let rules = Rules::new(Given::default(), Tokenizer::Auto, Preset::Auto, Room::UNKNOWN);
+    let rules = worked_out(Given::default(), Tokenizer::Auto, Preset::Auto, Room::UNKNOWN);
     let Preset::Named(client) = claude else { panic!("a client") };
-    let limit = |characters| rules.terms_for_tool(client, characters).policy.hard_byte_limit;
-    assert_eq!(rules.terms(Some(client)).policy.hard_byte_limit, 45_000);
+    let limit = |characters| rules.general().terms_for_tool(client, characters).policy.hard_byte_limit;
+    assert_eq!(rules.general().terms(Some(client)).policy.hard_byte_limit, 45_000);
     assert_eq!([1, 10_000, 50_000, 500_000].map(limit), [4_096, 9_000, 45_000, 65_536]);
     let surroundings = Room { tokens: Some(1_800), ..Room::UNKNOWN };
-    let rules = Rules::new(Given::default(), Tokenizer::Auto, Preset::Auto, surroundings);
-    assert_eq!(rules.terms_for_tool(client, 500_000).policy.token_budget_threshold, 1_800);
+    let rules = worked_out(Given::default(), Tokenizer::Auto, Preset::Auto, surroundings);
+    assert_eq!(rules.general().terms_for_tool(client, 500_000).policy.token_budget_threshold, 1_800);
     let given = Given { hard_byte_limit: Some(60_000), ..Given::default() };
-    let rules = Rules::new(given, Tokenizer::Auto, Preset::Auto, Room::UNKNOWN);
-    assert_eq!(rules.terms_for_tool(client, 10_000).policy.hard_byte_limit, 60_000);
+    let rules = worked_out(given, Tokenizer::Auto, Preset::Auto, Room::UNKNOWN);
+    assert_eq!(rules.general().terms_for_tool(client, 10_000).policy.hard_byte_limit, 60_000);
 }
 
 proptest! {
@@ -163,9 +173,9 @@ proptest! {
     ) {
         let room = Room { tokens, ..Room::UNKNOWN };
         let preset = preset.parse().expect("a preset");
-        let rules = Rules::new(Given::default(), Tokenizer::Auto, preset, room);
+        let rules = worked_out(Given::default(), Tokenizer::Auto, preset, room);
         let who = rules.client(Some(&name));
-        let served = [Some(Arc::clone(rules.terms(who))), who.map(|who| rules.terms_for_tool(who, characters))];
+        let served = [Some(Arc::clone(rules.general().terms(who))), who.map(|who| rules.general().terms_for_tool(who, characters))];
         for Terms { policy, .. } in served.iter().flatten().map(AsRef::as_ref) {
             prop_assert_eq!(policy.validate(), Ok(()));
             prop_assert_eq!(policy.reply_target, policy.token_budget_threshold);

@@ -1,0 +1,165 @@
+//! How long after the end of a change its text is handed over, with every core busy: 200 changes of each kind.
+//!
+//! `cargo bench -p portion-config --bench reload`
+#![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portion_config::watch::{Seen, Settle, Watch};
+
+const CHANGES: usize = 200;
+
+/// Makes the file at a path say a text.
+type Change = fn(&Path, &str) -> io::Result<()>;
+
+const KINDS: &[(&str, Change)] = &[
+    ("written in place", |path, text| fs::write(path, text)),
+    ("in five writes, 10 ms apart", in_five),
+    ("renamed over", renamed),
+    ("link flipped", flipped),
+    ("deleted, made anew", |path, text| fs::remove_file(path).and_then(|()| fs::write(path, text))),
+    ("half, 30 ms, the rest", in_halves),
+    ("no end of line, in place", |path, text| fs::write(path, text.trim_end())),
+    ("no end of line, renamed over", |path, text| renamed(path, text.trim_end())),
+];
+
+fn main() -> io::Result<()> {
+    let busy = Arc::new(AtomicBool::new(true));
+    let cores = thread::available_parallelism()?.get();
+    let load: Vec<_> = (0..cores)
+        .map(|_| {
+            let busy = Arc::clone(&busy);
+            thread::spawn(move || {
+                let mut sum = 0_u64;
+                while busy.load(Ordering::Relaxed) {
+                    sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+                }
+            })
+        })
+        .collect();
+    println!("{cores} cores, {cores} threads that do nothing else");
+    println!("{:<30} {:>8} {:>8} {:>8} {:>8} {:>8}", "ms", "p50", "p99", "max", "missed", "mixed");
+    slept()?;
+    for (name, change) in KINDS {
+        measure(name, *change)?;
+    }
+    busy.store(false, Ordering::Relaxed);
+    load.into_iter().for_each(|thread| drop(thread.join()));
+    Ok(())
+}
+
+/// What the machine itself adds: how long it takes to be woken from a sleep as long as a change has to settle.
+fn slept() -> io::Result<()> {
+    let sleep = || {
+        let began = Instant::now();
+        thread::sleep(Settle::default().quiet);
+        began.elapsed().as_secs_f64() * 1_000.0
+    };
+    // In a thread of its own, as the watch.
+    let slept = thread::spawn(move || (0..CHANGES).map(|_| sleep()).collect()).join();
+    print("(asleep for 15 ms)", slept.map_err(|_| io::ErrorKind::Other)?, 0, 0);
+    Ok(())
+}
+
+fn measure(name: &str, change: Change) -> io::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("portion.yaml");
+    fs::write(&path, text(0))?;
+    let (tell, told) = mpsc::channel();
+    let watch = Watch::start(&path, Some(&text(0)), Settle::default(), move |seen| {
+        let _ = tell.send((Instant::now(), seen));
+    });
+    let _watch = watch.map_err(io::Error::other)?;
+    let (mut times, mut missed, mut mixed) = (Vec::new(), 0, 0);
+    for number in 1..=CHANGES {
+        change(&path, &text(number))?;
+        match await_text(&told, &text(number), &mut mixed) {
+            Some((at, done)) => times.push(at.saturating_duration_since(done).as_secs_f64() * 1_000.0),
+            None => missed += 1,
+        }
+    }
+    print(name, times, missed, mixed);
+    Ok(())
+}
+
+fn print(name: &str, mut times: Vec<f64>, missed: usize, mixed: usize) {
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        times.get(((times.len() as f64 * share) as usize).min(times.len().saturating_sub(1))).copied()
+    };
+    let [p50, p99, max] = [0.5, 0.99, 1.0].map(|share| at(share).unwrap_or(f64::NAN));
+    println!("{name:<30} {p50:>8.1} {p99:>8.1} {max:>8.1} {missed:>8} {mixed:>8}");
+}
+
+/// When a text was told, and when its writing had been done.
+fn await_text(
+    told: &Receiver<(Instant, Seen)>,
+    expect: &str,
+    mixed: &mut usize,
+) -> Option<(Instant, Instant)> {
+    let done = Instant::now();
+    loop {
+        match told.recv_timeout(Duration::from_secs(5)).ok()? {
+            (at, Seen::Text(text)) if text.trim_end() == expect.trim_end() => return Some((at, done)),
+            _ => *mixed += 1,
+        }
+    }
+}
+
+fn text(number: usize) -> String {
+    format!("limits:\n  hardCap: {number}000\n")
+        + &"  # a line of a file of some length\n".repeat(100)
+        + "end: true\n"
+}
+
+fn in_five(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    for piece in text.as_bytes().chunks(text.len() / 5 + 1) {
+        thread::sleep(Duration::from_millis(10));
+        file.write_all(piece)?;
+    }
+    Ok(())
+}
+
+fn in_halves(path: &Path, text: &str) -> io::Result<()> {
+    let (half, rest) = text.split_at(text.len() / 2);
+    fs::write(path, half)?;
+    thread::sleep(Duration::from_millis(30));
+    File::options().append(true).open(path)?.write_all(rest.as_bytes())
+}
+
+fn renamed(path: &Path, text: &str) -> io::Result<()> {
+    let beside = path.with_extension("tmp");
+    fs::write(&beside, text)?;
+    fs::rename(beside, path)
+}
+
+#[cfg(unix)]
+fn flipped(path: &Path, text: &str) -> io::Result<()> {
+    use std::os::unix::fs::symlink;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let before = fs::read_link(folder.join("..data")).ok();
+    let number = text.split_whitespace().nth(2).unwrap_or_default();
+    fs::create_dir(folder.join(number))?;
+    fs::write(folder.join(number).join("portion.yaml"), text)?;
+    symlink(number, folder.join("..data_tmp"))?;
+    fs::rename(folder.join("..data_tmp"), folder.join("..data"))?;
+    if let Some(before) = before {
+        // As Kubernetes does, the old one goes after the flip.
+        return fs::remove_dir_all(folder.join(before));
+    }
+    symlink("..data/portion.yaml", folder.join("link"))?;
+    fs::rename(folder.join("link"), path)
+}
+
+#[cfg(not(unix))]
+fn flipped(path: &Path, text: &str) -> io::Result<()> {
+    renamed(path, text)
+}

@@ -1,0 +1,200 @@
+//! The servers that a configuration names.
+
+use std::sync::Arc;
+
+use portion_gateway::upstream::http::Target;
+
+use super::{Rule, cascade};
+use crate::origin::Origin;
+use crate::problem::Problem;
+use crate::read::{Reading, Rules, Served};
+use crate::settings::Settings;
+use crate::sources::Outside;
+use crate::value::Value;
+
+/// A server that a configuration names.
+#[derive(Clone, Debug)]
+pub struct Upstream {
+    /// By which it is told apart, and under which it is served.
+    pub name: Arc<str>,
+    /// What it is.
+    pub server: Server,
+    /// What was written for all that it offers.
+    pub settings: Settings,
+    /// Those for any server among them, from the least to the most specific.
+    pub(crate) rules: Vec<Rule>,
+    /// The patterns that were written for it alone.
+    pub(crate) own: Vec<(String, Settings)>,
+}
+
+/// What a server is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Server {
+    /// It is there already.
+    Url {
+        /// Where, references followed.
+        url: String,
+        /// What each request carries, `Name: value`, references followed.
+        headers: Vec<String>,
+        /// How it speaks.
+        transport: Transport,
+    },
+    /// We start it.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// Variables that it gets beside ours, references followed.
+        environment: Vec<(String, String)>,
+    },
+}
+
+/// How a server over HTTP speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Transport {
+    /// That is found out.
+    #[default]
+    Auto,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP and server-sent events, as of 2024-11-05.
+    Sse,
+}
+
+/// Values may be secret.
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Url { .. } => "Url",
+            Self::Command { .. } => "Command",
+        })
+    }
+}
+
+impl Upstream {
+    /// What was written for its endpoints alone, in the order in which it was.
+    pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Settings)> {
+        self.own.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
+    }
+}
+
+impl Reading {
+    /// The servers, references followed where they can be.
+    pub(super) fn served(
+        &mut self,
+        named: Vec<(String, Served)>,
+        any: &Rules,
+        outside: Option<&dyn Outside>,
+    ) -> Vec<Upstream> {
+        let mut upstreams = Vec::new();
+        for (name, mut served) in named {
+            if let Some(outside) = outside {
+                self.follow(&mut served.settings, outside);
+            }
+            let Some(server) = self.server(&name, &served) else { continue };
+            let rules = cascade::ordered(any, Some(&served.rules));
+            let Served { settings, rules: Rules(own), .. } = served;
+            upstreams.push(Upstream { name: name.into(), server, settings, rules, own });
+        }
+        upstreams
+    }
+
+    fn follow(&mut self, settings: &mut Settings, outside: &dyn Outside) {
+        for set in settings.values_mut() {
+            let secrets: Vec<_> = match &mut set.value {
+                Value::Reference(secret) => vec![("url", secret)],
+                Value::Command(words) => words.iter_mut().map(|word| ("command", word)).collect(),
+                Value::Secrets(secrets) => {
+                    secrets.iter_mut().map(|(name, secret)| (name.as_str(), secret)).collect()
+                }
+                _ => Vec::new(),
+            };
+            for (name, secret) in secrets {
+                if let Err(error) = secret.follow(outside) {
+                    let message = format!("{} {}", set.key.name, error.is(name));
+                    self.problems.push(Problem::new(set.origin.clone(), message, error.fix()));
+                }
+            }
+        }
+    }
+
+    fn server(&mut self, name: &str, served: &Served) -> Option<Server> {
+        let Served { origin, settings, .. } = served;
+        let value = |key: &str| settings.get(key).map(|set| &set.value);
+        let secrets = |key: &str| match value(key) {
+            Some(Value::Secrets(secrets)) => secrets.as_slice(),
+            _ => &[],
+        };
+        match (value("url"), value("command")) {
+            (Some(_), Some(_)) => {
+                let message = format!("the upstream {name} has both url and command");
+                self.say(origin.clone(), message, "keep the one that it is reached by");
+                None
+            }
+            (None, None) => {
+                // Whatever stands for one of them and is wrong has been told already.
+                if self.problems.is_empty() {
+                    let message = format!("the upstream {name} has neither url nor command");
+                    self.say(origin.clone(), message, "write where it is, or what starts it");
+                }
+                None
+            }
+            (Some(Value::Reference(url)), None) => {
+                self.stray(name, settings, &["env"], "command");
+                let lines =
+                    secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
+                let remote = Server::Url {
+                    url: url.reveal().to_owned(),
+                    headers: lines.collect(),
+                    transport: match value("transport") {
+                        Some(Value::Word("http")) => Transport::Http,
+                        Some(Value::Word("sse")) => Transport::Sse,
+                        _ => Transport::Auto,
+                    },
+                };
+                self.reachable(name, &remote, settings);
+                Some(remote)
+            }
+            (_, Some(Value::Command(words))) => {
+                self.stray(name, settings, &["headers", "transport"], "url");
+                let environment = secrets("env");
+                Some(Server::Command {
+                    words: words.iter().map(|word| word.reveal().to_owned()).collect(),
+                    environment: environment
+                        .iter()
+                        .map(|(name, secret)| (name.clone(), secret.reveal().to_owned()))
+                        .collect(),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Keys that mean nothing without another one.
+    fn stray(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
+        for set in keys.iter().filter_map(|key| settings.get(key)) {
+            let message = format!("{} of the upstream {name} means nothing without {other}", set.key.name);
+            self.say(set.origin.clone(), message, "remove it");
+        }
+    }
+
+    /// Whether URL and headers are some. Those with references that nobody followed cannot be told yet.
+    fn reachable(&mut self, name: &str, server: &Server, settings: &Settings) {
+        let Server::Url { url, headers, .. } = server else { return };
+        let at = |key: &str| settings.get(key).map_or(Origin::Default, |set| set.origin.clone());
+        if url.contains('$') {
+            return;
+        }
+        let Ok(target) = Target::new(url) else {
+            let message = format!("url of the upstream {name} is none");
+            return self.say(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
+        };
+        for line in headers {
+            if target.clone().with_header(line).is_err() {
+                let header = line.split(':').next().unwrap_or_default().escape_debug().to_string();
+                let message =
+                    format!("headers of the upstream {name} have `{header}`, which HTTP does not allow");
+                self.say(at("headers"), message, "write a name and a value as HTTP has them");
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Which endpoints a rule is for: a name, a name with `*`, the URI of a resource, a route.
+
+use std::cmp::Ordering;
+
+/// Which endpoints a rule is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    text: String,
+    form: Form,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    /// This alone.
+    Exact,
+    /// What stands between `*`s; never fewer than two.
+    Glob(Vec<String>),
+    /// `GET /bookings/{id}`.
+    Route { method: Option<String>, segments: Vec<Segment> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    /// One segment, whatever it is.
+    Any,
+    /// One that a glob of these pieces matches.
+    Like(Vec<String>),
+    /// All that follows.
+    Rest,
+}
+
+impl Pattern {
+    /// Reads a pattern. Every text is one.
+    pub fn new(text: &str) -> Self {
+        let (method, path) = match text.split_once(' ') {
+            Some((method, path)) if is_method(method) => (Some(method.to_owned()), path),
+            _ => (None, text),
+        };
+        let form = match path.strip_prefix('/') {
+            Some(path) => Form::Route { method, segments: segments(path) },
+            None if text.contains('*') => Form::Glob(text.split('*').map(str::to_owned).collect()),
+            None => Form::Exact,
+        };
+        Self { text: text.to_owned(), form }
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it is for the endpoint of this name: a tool's or prompt's name, a URI, a method and path.
+    pub fn matches(&self, name: &str) -> bool {
+        match &self.form {
+            Form::Exact => self.text == name,
+            Form::Glob(pieces) => glob(pieces, name),
+            Form::Route { method, segments } => {
+                let (given, path) = match name.split_once(' ') {
+                    Some((given, path)) if is_method(given) => (Some(given), path),
+                    _ => (None, name),
+                };
+                let method =
+                    method.as_deref().is_none_or(|method| given.is_some_and(|given| given == method));
+                let Some(path) = path.strip_prefix('/') else { return false };
+                method && route(segments, path)
+            }
+        }
+    }
+
+    /// Whether there are names that both match, of patterns with `*`; of all others nothing is known.
+    pub fn meets(&self, other: &Self) -> bool {
+        let (Form::Glob(one), Form::Glob(other)) = (&self.form, &other.form) else { return false };
+        let (Some(first), Some(last), Some(other_first), Some(other_last)) =
+            (one.first(), one.last(), other.first(), other.last())
+        else {
+            return false;
+        };
+        // What lies between can be written one after the other.
+        (first.starts_with(other_first.as_str()) || other_first.starts_with(first.as_str()))
+            && (last.ends_with(other_last.as_str()) || other_last.ends_with(last.as_str()))
+    }
+
+    /// Which of two decides where both match: the more specific is the greater. A name beats any pattern, then
+    /// more literal characters do.
+    pub fn specificity(&self, other: &Self) -> Ordering {
+        (self.is_exact(), self.literal()).cmp(&(other.is_exact(), other.literal()))
+    }
+
+    fn is_exact(&self) -> bool {
+        match &self.form {
+            Form::Exact => true,
+            Form::Glob(_) => false,
+            Form::Route { method, segments } => {
+                method.is_some()
+                    && segments
+                        .iter()
+                        .all(|segment| matches!(segment, Segment::Like(pieces) if pieces.len() == 1))
+            }
+        }
+    }
+
+    /// Characters that stand for themselves.
+    fn literal(&self) -> usize {
+        let count = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
+        match &self.form {
+            Form::Exact => self.text.chars().count(),
+            Form::Glob(pieces) => count(pieces),
+            Form::Route { method, segments } => {
+                let literal = segments.iter().map(|segment| match segment {
+                    Segment::Like(pieces) => 1 + count(pieces),
+                    Segment::Any | Segment::Rest => 1,
+                });
+                method.as_ref().map_or(0, |method| method.len() + 1) + literal.sum::<usize>()
+            }
+        }
+    }
+}
+
+/// Whether a text is matched by a name with `*` for any characters.
+pub fn like(pattern: &str, text: &str) -> bool {
+    let pieces: Vec<String> = pattern.split('*').map(str::to_owned).collect();
+    glob(&pieces, text)
+}
+
+fn is_method(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_uppercase())
+}
+
+fn segments(path: &str) -> Vec<Segment> {
+    let mut segments: Vec<Segment> = path
+        .split('/')
+        .map(|segment| match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            Some(_) => Segment::Any,
+            None => Segment::Like(segment.split('*').map(str::to_owned).collect()),
+        })
+        .collect();
+    if let Some(last) = segments.last_mut().filter(|last| matches!(last, Segment::Like(pieces) if pieces.len() == 2 && pieces.iter().all(String::is_empty))) {
+        *last = Segment::Rest;
+    }
+    segments
+}
+
+fn route(segments: &[Segment], path: &str) -> bool {
+    let mut rest = Some(path);
+    for segment in segments {
+        let Some(left) = rest else { return false };
+        let (given, after) = match left.split_once('/') {
+            Some((given, after)) => (given, Some(after)),
+            None => (left, None),
+        };
+        match segment {
+            Segment::Rest => return true,
+            Segment::Any if given.is_empty() => return false,
+            Segment::Like(pieces) if !glob(pieces, given) => return false,
+            Segment::Any | Segment::Like(_) => rest = after,
+        }
+    }
+    rest.is_none()
+}
+
+/// Whether the pieces stand in the text in order, the first at its beginning, the last at its end. Linear in the text:
+/// of what lies between, the first place is as good as any.
+fn glob(pieces: &[String], text: &str) -> bool {
+    let [first, between @ .., last] = pieces else {
+        return pieces.first().is_some_and(|piece| piece == text);
+    };
+    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
+    for piece in between {
+        let Some(at) = rest.find(piece.as_str()) else { return false };
+        rest = rest.get(at + piece.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    fn check(pattern: &str, name: &str, expect: bool) {
+        assert_eq!(Pattern::new(pattern).matches(name), expect, "{pattern} {name}");
+    }
+
+    #[test]
+    fn names_and_globs() {
+        check("list_x", "list_x", true);
+        check("list_x", "list_xy", false);
+        check("list_*", "list_", true);
+        check("list_*", "a_list_x", false);
+        check("*_x*y", "a_xby", true);
+        check("*_x*y", "a_y", false);
+        check("a*a", "a", false);
+        check("ab*ba", "aba", false);
+        check("*", "", true);
+        check("**", "any thing", true);
+        check("file:///logs/*", "file:///logs/a/b?c", true);
+        check("file:///logs/*", "file:///log", false);
+        check("é*é", "éaé", true);
+    }
+
+    #[test]
+    fn routes() {
+        check("GET /bookings/{id}", "GET /bookings/7", true);
+        check("GET /bookings/{id}", "GET /bookings/", false);
+        check("GET /bookings/{id}", "GET /bookings/7/x", false);
+        check("GET /bookings/{id}", "POST /bookings/7", false);
+        check("GET /bookings/{id}", "/bookings/7", false);
+        check("/bookings/{id}/*", "PUT /bookings/7/a/b", true);
+        check("/bookings/{id}/*", "PUT /bookings/7", false);
+        check("/bookings/b*/x", "/bookings/b7/x", true);
+        check("/bookings/b*/x", "/bookings/b/7/x", false);
+        check("/*", "GET /", true);
+        check("GET list", "GET list", true);
+    }
+
+    #[test]
+    fn what_is_more_specific_is_greater() {
+        let rising = ["*", "list_*", "list_b*", "GET /b/{id}", "GET /b/*/longer/{x}", "a"];
+        for pair in rising.windows(2) {
+            let [one, other] = pair else { continue };
+            assert!(Pattern::new(one).specificity(&Pattern::new(other)).is_lt(), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn patterns_meet_where_a_name_can_be_both() {
+        let check = |one: &str, other: &str, expect| {
+            assert_eq!(Pattern::new(one).meets(&Pattern::new(other)), expect, "{one} {other}");
+        };
+        check("list_*", "*_all", true);
+        check("list_*", "get_*", false);
+        check("*_one", "*_all", false);
+        check("a*b", "ab*", true);
+        check("a", "*", false);
+    }
+}

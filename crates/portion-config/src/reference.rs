@@ -1,0 +1,210 @@
+//! Texts that hold references to secrets: `Bearer ${TOKEN}`, `${file:/run/secrets/token}`.
+//!
+//! A secret is never written itself: whoever reads a configuration, or a log of its changes, learns none.
+
+use std::fmt;
+
+use portion_core::redact::Redact;
+use thiserror::Error;
+
+use crate::sources::Outside;
+
+/// Words in the name of something secret, beside those by which payloads are [redacted](Redact::default_secrets).
+const SECRET: &[&str] = &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
+
+/// A text with references, and what it stands for once they were followed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret {
+    written: String,
+    expanded: Option<String>,
+}
+
+/// Why a text cannot be completed. What stands in it is never shown, for it may be secret.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum NotExpanded {
+    /// A variable that is not set.
+    #[error("refers to the environment variable {0}, which is not set")]
+    Unset(String),
+    /// A variable that is no text.
+    #[error("refers to the environment variable {0}, which is no text")]
+    NoText(String),
+    /// A file that cannot be read.
+    #[error("refers to the file {path}, which cannot be read: {why}")]
+    Unreadable {
+        /// Its path.
+        path: String,
+        /// What the system says.
+        why: String,
+    },
+    /// A dollar sign that begins no reference.
+    #[error("has a $ that begins no ${{NAME}}; for the character itself, write $$")]
+    Stray,
+    /// A secret that stands there itself.
+    #[error("holds a secret")]
+    Literal,
+}
+
+impl NotExpanded {
+    /// What the value of this name is.
+    pub(crate) fn is(&self, name: &str) -> String {
+        match self {
+            Self::Stray => format!("has a $ in `{name}` that begins no reference"),
+            Self::Literal => format!("holds a secret in `{name}`"),
+            other => format!("{other}, for `{name}`"),
+        }
+    }
+
+    /// The way on.
+    pub(crate) fn fix(&self) -> String {
+        match self {
+            Self::Unset(variable) => format!("set {variable}, or take the reference out"),
+            Self::NoText(variable) => format!("set {variable} to text"),
+            Self::Unreadable { .. } => "make it readable, or take the reference out".into(),
+            Self::Stray => "write ${NAME} or ${file:/path}; for the character itself, $$".into(),
+            Self::Literal => {
+                "refer to it: ${NAME} for an environment variable, ${file:/path} for a file".into()
+            }
+        }
+    }
+}
+
+impl Secret {
+    /// A text for a name: where the name is that of a secret, it holds a reference.
+    pub(crate) fn named(name: &str, text: &str) -> Result<Self, NotExpanded> {
+        let references = references(text)?;
+        if references == 0 && is_secret(name, text) {
+            return Err(NotExpanded::Literal);
+        }
+        Ok(Self { written: text.to_owned(), expanded: None })
+    }
+
+    /// A URL: passwords, and parameters with names of secrets, are references.
+    pub(crate) fn in_url(text: &str) -> Result<Self, NotExpanded> {
+        references(text)?;
+        let after = text.split_once("://").map_or(text, |(_, after)| after);
+        let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
+        let parameters = after.split_once('?').map_or("", |(_, query)| query).split(['&', '#']);
+        let mut pairs = parameters.filter_map(|pair| pair.split_once('='));
+        if authority.contains('@')
+            || pairs.any(|(name, value)| references(value) == Ok(0) && is_secret(name, value))
+        {
+            return Err(NotExpanded::Literal);
+        }
+        Ok(Self { written: text.to_owned(), expanded: None })
+    }
+
+    /// The words of a command: what is told by an option's name to be secret, or shows itself to be, is a reference.
+    pub(crate) fn in_command(words: Vec<String>) -> Result<Vec<Self>, NotExpanded> {
+        let mut option = String::new();
+        for word in &words {
+            if references(word)? == 0 {
+                let (name, value) = word.split_once('=').unwrap_or((&option, word));
+                let told = !name.is_empty()
+                    && !value.starts_with('-')
+                    && hidden(name.trim_start_matches('-'), value);
+                if told || Redact::default_secrets().apply_text(word).is_some() {
+                    return Err(NotExpanded::Literal);
+                }
+            }
+            option = if word.starts_with('-') && !word.contains('=') { word.clone() } else { String::new() };
+        }
+        Ok(words.into_iter().map(|written| Self { written, expanded: None }).collect())
+    }
+
+    /// As it was written. Nothing secret stands in it.
+    pub fn written(&self) -> &str {
+        &self.written
+    }
+
+    /// What it stands for; as it was written, where nobody followed the references.
+    pub fn reveal(&self) -> &str {
+        self.expanded.as_deref().unwrap_or(&self.written)
+    }
+
+    /// Follows the references.
+    pub(crate) fn follow(&mut self, outside: &dyn Outside) -> Result<(), NotExpanded> {
+        self.expanded = Some(expanded(&self.written, outside)?);
+        Ok(())
+    }
+}
+
+/// Neither what was written nor what it stands for.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Whether a name says that its value is a secret, or the value does.
+fn is_secret(name: &str, text: &str) -> bool {
+    let word = |word: &str| SECRET.contains(&word.to_ascii_lowercase().as_str());
+    name.split(|c: char| !c.is_ascii_alphanumeric()).any(word) || hidden(name, text)
+}
+
+/// Whether it would be in a payload.
+fn hidden(name: &str, text: &str) -> bool {
+    let redact = Redact::default_secrets();
+    ["=", ": "].iter().any(|between| redact.apply_text(&format!("{name}{between}{text}")).is_some())
+}
+
+/// What stands between references.
+enum Part<'a> {
+    Text(&'a str),
+    Dollar,
+    Variable(&'a str),
+    File(&'a str),
+}
+
+/// How many references there are.
+fn references(text: &str) -> Result<usize, NotExpanded> {
+    let mut count = 0;
+    each(text, |part| {
+        count += usize::from(matches!(part, Part::Variable(_) | Part::File(_)));
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// The text with each `${NAME}` replaced by what the environment has, each `${file:PATH}` by what the file has (but for
+/// a newline at its end), and each `$$` by `$`. What takes their place is not looked at again.
+///
+/// # Errors
+/// The first reference that leads nowhere.
+pub fn expanded(text: &str, outside: &dyn Outside) -> Result<String, NotExpanded> {
+    let mut out = String::with_capacity(text.len());
+    each(text, |part| {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Dollar => out.push('$'),
+            Part::Variable(name) => out.push_str(&outside.variable(name)?),
+            Part::File(path) => out.push_str(outside.file(path)?.trim_end_matches(['\r', '\n'])),
+        }
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn each<'a>(
+    text: &'a str,
+    mut take: impl FnMut(Part<'a>) -> Result<(), NotExpanded>,
+) -> Result<(), NotExpanded> {
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        take(Part::Text(before))?;
+        rest = if let Some(after) = after.strip_prefix('$') {
+            take(Part::Dollar)?;
+            after
+        } else {
+            let (name, after) =
+                after.strip_prefix('{').and_then(|after| after.split_once('}')).ok_or(NotExpanded::Stray)?;
+            let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            match name.strip_prefix("file:") {
+                Some(path) if !path.trim().is_empty() => take(Part::File(path))?,
+                None if !name.is_empty() && name.chars().all(plain) => take(Part::Variable(name))?,
+                _ => return Err(NotExpanded::Stray),
+            }
+            after
+        };
+    }
+    take(Part::Text(rest))
+}

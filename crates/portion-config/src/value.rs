@@ -1,0 +1,137 @@
+//! What was written for a key.
+
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use serde_json::{Map, Value as Json};
+
+use crate::reference::Secret;
+
+/// What was written for a key.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Whole(u64),
+    /// A number.
+    Number(f64),
+    /// Bytes.
+    Size(u64),
+    /// A time.
+    Time(Duration),
+    /// Yes or no.
+    Truth(bool),
+    /// One of the words that the key knows.
+    Word(&'static str),
+    /// Text.
+    Text(String),
+    /// Several texts.
+    Names(Vec<String>),
+    /// Names, and what is under each.
+    Sections(Vec<(String, Vec<String>)>),
+    /// An experiment between so many per cent and the rest.
+    Split(f64),
+    /// A text with references to what is secret.
+    Reference(Secret),
+    /// Several such texts.
+    Command(Vec<Secret>),
+    /// Names, and such a text for each.
+    Secrets(Vec<(String, Secret)>),
+}
+
+impl Value {
+    /// As JSON. In place of secrets it is told that they are set.
+    pub fn json(&self) -> Json {
+        let texts = |texts: &[String]| Json::Array(texts.iter().cloned().map(Json::String).collect());
+        match self {
+            Self::Whole(number) => Json::from(*number),
+            Self::Number(number) => number_json(*number),
+            Self::Size(_) | Self::Time(_) => Json::String(self.to_string()),
+            Self::Truth(truth) => Json::Bool(*truth),
+            Self::Word(word) => Json::String((*word).to_owned()),
+            Self::Text(text) => Json::String(text.clone()),
+            Self::Names(names) => texts(names),
+            Self::Sections(sections) => {
+                Json::Object(sections.iter().map(|(name, fields)| (name.clone(), texts(fields))).collect())
+            }
+            Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
+            Self::Reference(secret) => Json::String(secret.written().to_owned()),
+            Self::Command(words) => words.iter().map(|word| Json::from(word.written())).collect(),
+            Self::Secrets(secrets) => {
+                Json::Object(secrets.iter().map(|(name, _)| (name.clone(), Json::from("(set)"))).collect())
+            }
+        }
+    }
+
+    /// Whether it is not to be shown.
+    pub fn is_secret(&self) -> bool {
+        matches!(self, Self::Secrets(_))
+    }
+}
+
+/// A number as it is usually written: 25, not 25.0.
+fn number_json(number: f64) -> Json {
+    if number.fract() == 0.0 && number.abs() < 1e15 { Json::from(number as i64) } else { Json::from(number) }
+}
+
+/// As it may be written in YAML, in one line.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(bytes) => {
+                let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+                let unit = units.iter().find(|(unit, _)| *bytes >= *unit && bytes % unit == 0);
+                match unit {
+                    Some((unit, name)) => write!(f, "{}{name}", bytes / unit),
+                    None => write!(f, "{}", ByteSize(*bytes).as_u64()),
+                }
+            }
+            Self::Time(time) => {
+                let text = humantime::format_duration(*time).to_string();
+                text.split(' ').try_for_each(|part| f.write_str(part))
+            }
+            Self::Word(word) => f.write_str(word),
+            Self::Names(names) if names.is_empty() => f.write_str("[]"),
+            Self::Names(names) => listed(f, names.iter().map(String::as_str)),
+            Self::Command(words) => listed(f, words.iter().map(Secret::written)),
+            Self::Sections(sections) => {
+                f.write_char('{')?;
+                for (i, (name, fields)) in sections.iter().enumerate() {
+                    write!(f, "{}{}: ", if i == 0 { "" } else { ", " }, scalar(name))?;
+                    listed(f, fields.iter().map(String::as_str))?;
+                }
+                f.write_char('}')
+            }
+            Self::Split(percent) => write!(f, "{{split: {percent}}}"),
+            Self::Text(text) => f.write_str(&scalar(text)),
+            Self::Reference(secret) => f.write_str(&scalar(secret.written())),
+            Self::Secrets(secrets) => {
+                f.write_char('{')?;
+                for (i, (name, _)) in secrets.iter().enumerate() {
+                    write!(f, "{}{}: (set)", if i == 0 { "" } else { ", " }, scalar(name))?;
+                }
+                f.write_char('}')
+            }
+            other => write!(f, "{}", other.json()),
+        }
+    }
+}
+
+fn listed<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a str>) -> fmt::Result {
+    f.write_char('[')?;
+    for (i, name) in names.enumerate() {
+        write!(f, "{}{}", if i == 0 { "" } else { ", " }, scalar(name))?;
+    }
+    f.write_char(']')
+}
+
+/// A text as a YAML scalar: plain where that cannot be taken for anything else, else as JSON writes it.
+pub(crate) fn scalar(text: &str) -> String {
+    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '/'));
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+    let word = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+    );
+    if first && !word && text.chars().all(plain) { text.to_owned() } else { Json::from(text).to_string() }
+}

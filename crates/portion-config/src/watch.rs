@@ -1,1 +1,0 @@
-//! Notices that a file is another one now, and reads it once it is whole.

@@ -1,0 +1,195 @@
+//! What is obeyed.
+
+use portion_config::{Config, Server, Sources};
+use portion_core::policy::{Envelope, MetadataStyle, Policy, Profile, Room};
+use portion_core::tokens::Tokenizer;
+use portion_gateway::book::{Book, Experiment, Rollout, Target};
+use portion_gateway::call::EndpointKind;
+use portion_gateway::mcp::Advertise;
+
+use super::{file, loaded, tool, with_options, with_variables, yaml};
+
+#[test]
+fn v3_3_nothing_configured_is_4000_tokens_and_50_items() {
+    for sources in [Sources::default(), yaml("{}"), file("portion.json", "{}")] {
+        let config = loaded(&sources);
+        let policy = config.written(tool("list_bookings")).limits.policy(Room::UNKNOWN);
+        assert_eq!((policy.token_budget_threshold, policy.default_page_size), (4_000, 50));
+        let manner = policy.manner.clone();
+        assert_eq!(policy, Policy { manner, ..Policy::default() });
+    }
+}
+
+#[test]
+fn v3_2_paging_switched_on_for_one_endpoint_leaves_others_unchanged() {
+    let off = loaded(&yaml("pagination: false"));
+    let on = loaded(&yaml("pagination: false\nendpoints:\n  list_bookings: {pagination: true}\n"));
+    let paged = |name| on.written(tool(name)).limits.manner.techniques.pagination;
+    assert!(paged("list_bookings"));
+    for name in ["list_guests", "list_bookings_2", ""] {
+        assert!(!paged(name), "{name}");
+        assert_eq!(on.written(tool(name)).limits, off.written(tool(name)).limits);
+    }
+}
+
+#[test]
+fn what_is_more_specific_counts_key_by_key() {
+    let config = loaded(&yaml(
+        "
+defaultPageSize: 10
+metadataStyle: snake
+endpoints:
+  list_bookings: {pageSize: 40}
+  list_*: {pageSize: 20, envelope: wrap}
+  '*': {pageSize: 30, rollout: 25}
+  file:///logs/*: {chunkLines: 50}
+  'GET /bookings/{id}': {chunkLines: 60}
+  /bookings/*: {chunkLines: 70}
+",
+    ));
+    let size = |name| config.written(tool(name)).limits.default_page_size;
+    assert_eq!(size("list_bookings"), Some(40));
+    assert_eq!(size("list_guests"), Some(20));
+    assert_eq!(size("get_guest"), Some(30));
+    assert_eq!(config.written(None).limits.default_page_size, Some(10));
+    let written = config.written(tool("list_bookings"));
+    assert_eq!(written.limits.manner.envelope, Envelope::Wrap);
+    assert_eq!(written.limits.manner.metadata_style, MetadataStyle::Snake);
+    assert_eq!((written.rollout.percent, &*written.rollout.salt), (25.0, "*"));
+    let lines = |name| config.written(tool(name)).limits.chunk_lines;
+    assert_eq!(lines("file:///logs/a/b.log"), Some(50));
+    assert_eq!(lines("GET /bookings/7"), Some(60));
+    assert_eq!(lines("PUT /bookings/7"), Some(70));
+    assert_eq!(lines("GET /bookings/7/guests"), Some(70));
+    assert_eq!(lines("GET /bookings"), None);
+}
+
+#[test]
+fn a_server_has_settings_of_its_own() {
+    let config = loaded(&yaml(
+        "
+hardCap: 9000
+readTool: read_on
+endpoints: {list_*: {pageSize: 20}}
+upstreams:
+  git: {command: uvx 'mcp server' --x, hardCap: 8000, queryTool: none, endpoints: {list_*: {pageSize: 30}, '*': {pageSize: 5}}}
+  docs: {url: 'https://docs.example.com/mcp', transport: sse, advertise: [find_*], rollout: 10}
+",
+    ));
+    let of = |upstream, name| {
+        config.written(Some(Target { upstream: Some(upstream), kind: EndpointKind::Tool, name }))
+    };
+    assert_eq!(of("git", "list_x").limits.default_page_size, Some(30));
+    assert_eq!(of("git", "other").limits.default_page_size, Some(5));
+    assert_eq!(of("docs", "list_x").limits.default_page_size, Some(20));
+    assert_eq!(of("git", "list_x").limits.hard_cap, Some(8_000));
+    assert_eq!(of("docs", "list_x").limits.hard_cap, Some(9_000));
+    assert_eq!(&*of("docs", "x").rollout.salt, "docs");
+    let [git, docs] = config.upstreams() else { panic!("two servers") };
+    assert_eq!((&*git.name, &*docs.name), ("git", "docs"));
+    let words = ["uvx", "mcp server", "--x"].map(str::to_owned).to_vec();
+    assert_eq!(git.server, Server::Command { words, environment: vec![] });
+    assert!(matches!(&docs.server, Server::Url { url, .. } if url == "https://docs.example.com/mcp"));
+    assert_eq!(config.listing(Some("git")).query_tool, None);
+    assert_eq!(config.listing(Some("docs")).read_tool, "read_on");
+    assert_eq!(config.listing(Some("docs")).advertise, Advertise::Named(vec!["find_*".into()]));
+    assert_eq!(config.listing(None).advertise, Advertise::Lists);
+}
+
+#[test]
+fn options_beat_variables_beat_the_file() {
+    let text = "hardCap: 5000\nreplyTarget: 1000\nchunkLines: 20\nendpoints: {a: {pageSize: 1, rows: auto}}";
+    let sources = with_variables(
+        yaml(text),
+        &[
+            ("PORTION_HARD_CAP", "6000"),
+            ("PORTION_CHUNK_LINES", "30"),
+            ("PORTION_ENDPOINTS", "{a: {pageSize: 2}, b: {pageSize: 3}}"),
+            ("PORTION_REDACT", "secrets,*Code"),
+            ("PORTION_LOG", "info"),
+            ("OTHER", "x"),
+        ],
+    );
+    let config =
+        loaded(&with_options(sources, &[("chunkLines", "40"), ("allowHosts", "a"), ("allowHosts", "b")]));
+    let limits = config.written(None).limits;
+    assert_eq!(
+        (limits.hard_cap, limits.reply_target, limits.chunk_lines),
+        (Some(6_000), Some(1_000), Some(40))
+    );
+    assert_eq!(config.written(tool("a")).limits.default_page_size, Some(2));
+    assert_eq!(config.written(tool("b")).limits.default_page_size, Some(3));
+    assert!(config.written(tool("a")).limits.rows.is_some());
+    assert_eq!(config.allow_hosts(), ["a", "b"]);
+    assert!(config.written(None).redact.is_some());
+}
+
+#[test]
+fn a_profile_is_below_what_is_written() {
+    let lean = loaded(&with_options(yaml("hardCap: 6000"), &[("lean", "")]));
+    let written = lean.written(None);
+    assert_eq!(written.limits.profile, Profile::Lean);
+    assert!(written.redact.is_some());
+    let policy = written.limits.policy(Room::UNKNOWN);
+    assert_eq!((policy.reply_target, policy.hard_cap), (1_200, 6_000));
+    assert!(loaded(&yaml("{profile: lean, redact: none}")).written(None).redact.is_none());
+    let soft = loaded(&yaml("profile: soft")).written(None).limits.policy(Room::UNKNOWN);
+    assert_eq!(soft.default_page_size, 200);
+}
+
+#[test]
+fn experiments_and_dry_runs() {
+    let arm = |text: &str| loaded(&yaml(text)).written(tool("x")).experiment;
+    assert_eq!(arm("{}"), Experiment::None);
+    assert_eq!(arm("experiment: shadow"), Experiment::Shadow);
+    assert!(loaded(&yaml("dryRun: true")).written(tool("x")).dry_run);
+    assert_eq!(arm("{experiment: shadow, endpoints: {x: {experiment: none}}}"), Experiment::None);
+    for text in ["split: 20", "experiment: {split: 20}"] {
+        assert!(
+            matches!(arm(text), Experiment::Split(share) if share == Rollout { percent: 20.0, salt: "".into() })
+        );
+    }
+    let split = arm("{split: 20, endpoints: {x*: {split: 30}}}");
+    assert!(
+        matches!(split, Experiment::Split(share) if share == Rollout { percent: 30.0, salt: "x*".into() })
+    );
+}
+
+#[test]
+fn what_is_for_everything() {
+    let config = loaded(&yaml(
+        "{tokenizer: chars4, snapshotTtl: 90s, snapshotMemory: 1MiB, listen: '0.0.0.0:80', admin: off, stripFields: [a, b*]}",
+    ));
+    assert_eq!(config.tokenizer(), Tokenizer::Chars4);
+    assert_eq!(config.snapshot_ttl().as_secs(), 90);
+    assert_eq!(config.snapshot_memory(), 1 << 20);
+    assert_eq!(config.listen().port(), 80);
+    assert_eq!(config.admin(), None);
+    assert_eq!(config.written(None).limits.manner.strip.names(), ["a", "b*"]);
+    let loud = loaded(&yaml("{mode: development, stripFields: [a]}"));
+    assert!(loud.written(None).limits.manner.strip.names().is_empty());
+    assert!(!loaded(&yaml("{}")).written(None).limits.manner.strip.names().is_empty());
+}
+
+#[test]
+fn limits_that_meet_by_chance_never_contradict_each_other() {
+    let text =
+        "endpoints: {list_*: {tokenBudgetThreshold: 20000}, '*_all_of_them': {hardCap: 5000, pageSize: 7}}";
+    let written = loaded(&yaml(text)).written(tool("list_all_of_them"));
+    assert!(written.limits.policy(Room::UNKNOWN).validate().is_ok());
+    assert_eq!(written.limits.token_budget_threshold, Some(20_000));
+}
+
+#[test]
+fn patterns_whose_limits_contradict_each_other_where_they_meet_are_told_of() {
+    let text = "endpoints:\n  list_*: {tokenBudgetThreshold: 20000}\n  '*_all': {hardCap: 5000}\n  get_*: {hardCap: 5000}\n";
+    let (_, warnings) = Config::load(&yaml(text), 1).expect("strange, not wrong");
+    let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "portion.yaml:3:13: hardCap is 5000 where *_all and list_* meet, below tokenBudgetThreshold, which is 20000 \
+          (portion.yaml:2:12); raise hardCap or lower tokenBudgetThreshold; until then limits of the latter are left aside there"
+        ]
+    );
+}

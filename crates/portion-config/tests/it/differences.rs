@@ -1,0 +1,45 @@
+//! What changed from one version to the next.
+
+use portion_config::{diff, difference};
+
+use super::{loaded, yaml};
+
+#[track_caller]
+fn check(old: &str, new: &str, expect: &[(&str, Option<&str>, Option<&str>)]) {
+    let changes = diff(&loaded(&yaml(old)), &loaded(&yaml(new)));
+    let told: Vec<_> = changes.iter().map(|c| (c.key.as_str(), c.old.as_deref(), c.new.as_deref())).collect();
+    assert_eq!(told, expect);
+}
+
+#[test]
+fn changes_are_told_key_by_key() {
+    check("{hardCap: 5000, rows: auto}", "{rows: auto, hardCap: 5000}", &[]);
+    check(
+        "{hardCap: 5000, warnAt: 0.5, endpoints: {list_*: {pageSize: 20}, b: {sort: a desc}}}",
+        "{hardCap: 6000, snapshotTtl: 90s, endpoints: {list_*: {pageSize: 25}, c: {sections: {x: [y]}}}}",
+        &[
+            ("endpoints.b.sort", Some(r#""a desc""#), None),
+            ("endpoints.c.sections", None, Some(r#"{"x":["y"]}"#)),
+            ("endpoints.list_*.pageSize", Some("20"), Some("25")),
+            ("hardCap", Some("5000"), Some("6000")),
+            ("snapshotTtl", None, Some(r#""1m30s""#)),
+            ("warnAt", Some("0.5"), None),
+        ],
+    );
+    check(
+        "upstreams: {a: {command: x y}}",
+        "upstreams: {a: {command: [x], endpoints: {b: {rollout: 5}}}}",
+        &[
+            ("upstreams.a.command", Some(r#"["x","y"]"#), Some(r#"["x"]"#)),
+            ("upstreams.a.endpoints.b.rollout", None, Some("5")),
+        ],
+    );
+}
+
+#[test]
+fn what_waits_for_a_restart_is_told_apart() {
+    let (old, new) =
+        (loaded(&yaml("{hardCap: 5000}")), loaded(&yaml("{hardCap: 6000, listen: '127.0.0.1:1'}")));
+    let waiting = difference::waiting(&old, &new);
+    assert_eq!(waiting.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(), ["listen"]);
+}

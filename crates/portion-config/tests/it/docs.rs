@@ -1,0 +1,109 @@
+//! The page on configuration has the table as it is. `UPDATE_DOCS=1` writes it anew.
+
+use std::path::Path;
+use std::{env, fs};
+
+use portion_config::Config;
+use portion_config::key::{Flag, Key, Level};
+use portion_config::manual::manual;
+use portion_core::policy::{Given, Policy, Room};
+use portion_core::tokens::Tokenizer;
+use portion_gateway::book::Book;
+use portion_gateway::client::CLIENTS;
+
+use super::{loaded, with_options, yaml};
+
+const BEGIN: &str = "<!-- keys -->\n";
+const END: &str = "<!-- end of keys -->\n";
+
+#[test]
+fn the_page_has_every_key() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
+    let page = fs::read_to_string(&path).expect("the page");
+    let (before, rest) = page.split_once(BEGIN).expect("where the keys begin");
+    let (_, after) = rest.split_once(END).expect("where they end");
+    let expect = format!("{before}{BEGIN}{}\n{END}{after}", manual());
+    if env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&path, expect).expect("writable");
+    } else {
+        assert_eq!(page, expect, "UPDATE_DOCS=1 writes it anew");
+    }
+}
+
+#[test]
+fn defaults_are_those_that_are_obeyed() {
+    let options: Vec<(&str, &str)> = Key::all()
+        .filter(|key| key.allowed(Level::Top) && !key.default.is_empty() && key.name != "replyTarget")
+        .map(|key| (key.name, key.default))
+        .collect();
+    let config = loaded(&with_options(yaml("{}"), &options));
+    let written = config.written(None);
+    let manner = loaded(&yaml("{}")).written(None).limits.manner;
+    assert_eq!(written.limits.policy(Room::UNKNOWN), Policy { manner: manner.clone(), ..Policy::default() });
+    let expect = Given { reply_target: None, manner, ..Given::from(&Policy::default()) };
+    assert_eq!(written.limits, expect);
+}
+
+#[test]
+fn names_follow_from_names() {
+    let key = Key::named("hardByteLimit").expect("a key");
+    assert_eq!(key.option().as_deref(), Some("hard-byte-limit"));
+    assert_eq!(key.variable().as_deref(), Some("PORTION_HARD_BYTE_LIMIT"));
+    assert_eq!(Key::named("allowHosts").and_then(Key::option).as_deref(), Some("allow-host"));
+    assert_eq!(Key::named("url").and_then(Key::variable), None);
+    for (i, key) in Key::all().enumerate() {
+        assert!(!Key::all().take(i).any(|other| other.name == key.name), "{} twice", key.name);
+        assert!(!key.doc.is_empty() && !key.doc.ends_with('.') && !key.value_name.is_empty(), "{}", key.name);
+        if let Flag::Bare(value) = key.flag {
+            key.parse(value).expect("a value");
+        }
+    }
+}
+
+#[test]
+fn words_are_those_that_are_known() {
+    let words = |name: &str| Key::named(name).expect("a key").kind.what();
+    let presets = ["none", "auto"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
+    assert_eq!(words("preset"), presets.collect::<Vec<_>>().join(", "));
+    assert_eq!(words("tokenizer"), Tokenizer::ALL.map(|tokenizer| tokenizer.to_string()).join(", "));
+}
+
+/// A value that is none of the defaults, for each key.
+fn other(key: &Key) -> &'static str {
+    match key.name {
+        "profile" => "soft",
+        "sections" => "{a: [b]}",
+        "split" | "rollout" => "7",
+        "experiment" => "shadow",
+        "items" | "summaryFields" | "sort" | "redact" | "stripFields" => "a",
+        "preset" => "codex",
+        "tokenizer" => "chars4",
+        "strategy" => "plain",
+        "fill" => "skip",
+        "mode" => "development",
+        "metadata" => "always",
+        "metadataStyle" => "snake",
+        "envelope" => "wrap",
+        "rows" => "auto",
+        "pagination" | "summarization" | "chunking" | "query" => "false",
+        "controls" | "reuse" | "dryRun" => "true",
+        "warnAt" => "0.5",
+        "replyTarget" => "700",
+        "tokenBudgetThreshold" => "5000",
+        "hardCap" => "5001",
+        "fallbackByteLimit" => "5002",
+        "hardByteLimit" | "unshapedByteLimit" | "mediaByteLimit" => "60000",
+        "sessionBudget" => "90000",
+        _ => "60",
+    }
+}
+
+#[test]
+fn no_key_is_without_effect() {
+    let base = format!("{:?}", loaded(&yaml("{}")).written(None));
+    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.reloads && key.name != "endpoints") {
+        let value = if key.name == "chunkSize" { "101" } else { other(key) };
+        let config: Config = loaded(&with_options(yaml("{}"), &[(key.name, value)]));
+        assert_ne!(format!("{:?}", config.written(None)), base, "{}", key.name);
+    }
+}

@@ -1,0 +1,183 @@
+//! What is said of a configuration that cannot be obeyed: everything at once, each with its place and the way on.
+
+use std::fmt::Write as _;
+
+use portion_config::{Config, Sources};
+
+use super::{file, load, refused, with_options, with_variables, yaml};
+
+/// Each error of the sources is in a line of `expect`, in this order, and there is no other.
+#[track_caller]
+fn check(sources: &Sources, expect: &[&str]) {
+    let errors = refused(sources);
+    let told: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+    assert_eq!(told, expect, "\n{errors}");
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_once() {
+    check(
+        &yaml(
+            "hardcap: 1\nhardCap: lots\nrollout: 130\nendpoints:\n  list_*:\n    pagSize: 5\n    rows: table\n    listen: x\n",
+        ),
+        &[
+            "portion.yaml:1:1: unknown key `hardcap`; did you mean `hardCap`?",
+            "portion.yaml:2:10: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
+            "portion.yaml:3:10: rollout is `130`, which is no percentage; write per cent from 0 to 100, such as 100",
+            "portion.yaml:6:5: unknown key `pagSize`; did you mean `pageSize`?",
+            "portion.yaml:7:11: rows is `table`, which is not known; write objects or auto",
+            "portion.yaml:8:5: `listen` cannot stand at an endpoint; write it at the top",
+        ],
+    );
+}
+
+#[test]
+fn types_are_told_apart() {
+    check(
+        &yaml(
+            "hardCap: '4000'\nchunkLines: [1]\npagination: yes\nsnapshotTtl: 600\nhardByteLimit: 5\nquery:\nsort: {}\nwarnAt: 2\n\
+             fullBelow: -1\nupstreamMessageLimit: 4GiB\nredact: ['*']\nreadTool: a b\nlisten: here\nexperiment: maybe\nsections: {a: []}\n\
+             items: true\n",
+        ),
+        &[
+            "portion.yaml:1:10: hardCap is `4000`, which is text; write 4000 without quotes",
+            "portion.yaml:2:13: chunkLines is a list; write a whole number from 1",
+            "portion.yaml:3:13: pagination is `yes`, which is neither true nor false; write true or false",
+            "portion.yaml:4:14: snapshotTtl is `600`, which is no time; write a number with a unit, such as 90s, 10m or 1h",
+            "portion.yaml:5:16: hardByteLimit is `5`, which is too small; write a size from 4KiB, such as 64KiB or 5MiB",
+            "portion.yaml:6:6: query has no value; write one, or leave the key out",
+            "portion.yaml:7:7: sort is a map; write text or none",
+            "portion.yaml:8:9: warnAt is `2`, which is no share of the budget; write a share above 0 and up to 1, such as 0.8",
+            "portion.yaml:9:12: fullBelow is `-1`, which is too small; write a whole number from 0, such as 500",
+            "portion.yaml:10:23: upstreamMessageLimit is `4GiB`, which is too large; write a size from 64KiB to below 4GiB, such as 64KiB or 5MiB",
+            "portion.yaml:11:9: redact cannot be obeyed: `*` would hide everything: name the members, such as password,guest.phone,*Code; name the members, such as [password, guest.phone, '*Code'], or write none",
+            "portion.yaml:12:11: readTool is `a b`, which is no name of a tool; a tool's name is 1 to 64 letters, digits, `_` or `-`",
+            "portion.yaml:13:9: listen is `here`, which is no address; write a number and a port, such as 127.0.0.1:8765",
+            "portion.yaml:14:13: experiment is `maybe`, which is no experiment; write none, shadow or {split: 50}",
+            "portion.yaml:15:15: sections has an empty section; name its fields",
+            "portion.yaml:16:8: items is `true`, which is no text; write text; in quotes, if this is what it is",
+        ],
+    );
+}
+
+#[test]
+fn limits_that_contradict_each_other_are_told_with_both_places() {
+    check(
+        &yaml(
+            "hardCap: 3000\nmaxPageSize: 20\nendpoints:\n  list_*:\n    hardCap: 5000\n  list_all:\n    tokenBudgetThreshold: 6000\n    pageSize: 10\n    fallbackByteLimit: 70000\n",
+        ),
+        &[
+            "portion.yaml:1:1: hardCap is 3000, below tokenBudgetThreshold, which is 4000 (default); raise hardCap or lower tokenBudgetThreshold",
+            "portion.yaml:2:1: maxPageSize is 20, below defaultPageSize, which is 50 (default); raise maxPageSize or lower defaultPageSize",
+            "portion.yaml:7:5: tokenBudgetThreshold is 6000 for the endpoint list_all, above hardCap, which is 5000 (portion.yaml:5:5); raise hardCap or lower tokenBudgetThreshold",
+            "portion.yaml:9:5: fallbackByteLimit is 70000 for the endpoint list_all, above hardByteLimit, which is 65536 (default); raise hardByteLimit or lower fallbackByteLimit",
+        ],
+    );
+    check(
+        &yaml("{profile: soft, maxPageSize: 100}"),
+        &[
+            "portion.yaml:1:17: maxPageSize is 100, below defaultPageSize, which is 200 (profile soft); raise maxPageSize or lower defaultPageSize",
+        ],
+    );
+    let option = with_options(yaml("hardCap: 5000"), &[("tokenBudgetThreshold", "6000")]);
+    check(
+        &option,
+        &[
+            "--token-budget-threshold: tokenBudgetThreshold is 6000, above hardCap, which is 5000 (portion.yaml:1:1); raise hardCap or lower tokenBudgetThreshold",
+        ],
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_says_where() {
+    let start = "portion.yaml:1:1: the file is empty; write {} for the defaults";
+    check(&yaml(""), &[start]);
+    check(&yaml("# nothing\n"), &[start]);
+    check(&file("portion.json", " "), &["portion.json:1:1: the file is empty; write {} for the defaults"]);
+    check(
+        &yaml("[a]"),
+        &["portion.yaml:1:1: the file is a list, not a map; write keys and values, such as hardCap: 12000"],
+    );
+    check(
+        &yaml("hardCap: 5000\nhardCap: 6000\n"),
+        &["portion.yaml:2:1: `hardCap` stands twice, first in line 1; remove one of both"],
+    );
+    check(
+        &file("portion.json", "{\n  \"hardCap\": 5000,\n}"),
+        &["portion.json:3:1: this is no JSON: trailing comma; mend it there or just before"],
+    );
+    check(
+        &file("portion.json", "{\n  \"hard_cap\": \"5000\"}"),
+        &["portion.json:2:3: unknown key `hard_cap`; did you mean `hardCap`?"],
+    );
+    check(&yaml("a: &a [*a]"), &["portion.yaml:1:8: this refers to what it is a part of; write it out"]);
+    check(
+        &yaml("hardCap: 5000\n---\nhardCap: 6000\n"),
+        &["portion.yaml:2:1: a second document begins; put everything into one, without `---`"],
+    );
+    check(
+        &yaml("hardCap: !x 5000"),
+        &["portion.yaml:1:10: tags have no meaning here; write the value without the tag"],
+    );
+    check(
+        &yaml("endpoints: {a: {pageSize: 1, defaultPageSize: 2}}"),
+        &[
+            "portion.yaml:1:30: defaultPageSize says the same as pageSize, at portion.yaml:1:17; remove one of both",
+        ],
+    );
+}
+
+#[test]
+fn bombs_end() {
+    let mut bomb = String::from("a: &a0 [x]\n");
+    for i in 1..40 {
+        let _ = writeln!(bomb, "b{i}: &a{i} [*a{0}, *a{0}, *a{0}]", i - 1);
+    }
+    let told = refused(&yaml(&bomb)).to_string();
+    assert!(told.contains("too many values"), "{told}");
+    for deep in ["[".repeat(500_000), "- ".repeat(500_000), "{a: ".repeat(200_000), "? ".repeat(500_000)] {
+        assert!(load(&yaml(&deep)).is_err());
+        assert!(load(&file("portion.json", &deep)).is_err());
+    }
+    assert!(load(&yaml(&"x".repeat(2 << 20))).is_err());
+}
+
+#[test]
+fn variables_and_options_are_named() {
+    let sources = with_variables(
+        Sources::default(),
+        &[("PORTION_HARD_CAP", "lots"), ("PORTION_ENDPOINTS", "{a: {b: 1}}")],
+    );
+    check(
+        &with_options(sources, &[("warnAt", "x"), ("sections", "{a")]),
+        &[
+            "PORTION_ENDPOINTS: unknown key `b`; see `portion config schema` for those that there are",
+            "PORTION_HARD_CAP: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
+            "--sections: sections cannot be read: this is no YAML: while parsing a flow mapping, did not find expected ',' or '}'; write it as YAML",
+            "--warn-at: warnAt is `x`, which is no number; write a share above 0 and up to 1, such as 0.8",
+        ],
+    );
+}
+
+#[test]
+fn strange_variables_are_told_of() {
+    let variables =
+        [("PORTION_HARDCAP", "5000"), ("PORTION_CHUNK_SIZE", ""), ("PORTION_LOG", "x"), ("PORTION_BIN", "x")];
+    let (_, warnings) = Config::load(&with_variables(yaml("{}"), &variables), 1).expect("strange, not wrong");
+    let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "PORTION_CHUNK_SIZE: PORTION_CHUNK_SIZE is empty, and left aside; give it a value, or unset it",
+            "PORTION_HARDCAP: PORTION_HARDCAP is no variable of ours, and left aside; did you mean PORTION_HARD_CAP?",
+        ]
+    );
+}
+
+#[test]
+fn the_line_is_shown_with_a_mark() {
+    let told = refused(&yaml("rows: auto\nendpoints:\n\tx: y\n")).to_string();
+    assert!(!told.contains(" | "), "{told}");
+    let told = refused(&yaml("rows: auto\nhardCap:   lots # many\n")).to_string();
+    assert!(told.ends_with("\n  2 | hardCap:   lots # many\n    |            ^"), "{told}");
+}

@@ -1,0 +1,147 @@
+//! Whatever is written: it is obeyed, or it is told where it is wrong.
+
+use portion_config::key::{Key, Kind, Level};
+use portion_config::origin::Origin;
+use portion_config::{Config, Sources, diff, show};
+use portion_core::policy::Room;
+use portion_gateway::book::Book;
+use proptest::prelude::*;
+
+use super::{file, load, loaded, tool, yaml};
+
+fn key() -> impl Strategy<Value = &'static Key> {
+    proptest::sample::select(Key::all().collect::<Vec<_>>())
+}
+
+/// Something like a configuration.
+fn document() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => key().prop_map(|key| key.name.to_owned()),
+        4 => prop_oneof![
+            Just(": "), Just("\n"), Just("\n  "), Just("{"), Just("}"), Just("["), Just("]"), Just(", "), Just("- "),
+            Just("\""), Just("'"), Just("&a "), Just("*a"), Just("!!str "), Just("|\n"), Just("? "), Just("# "), Just("\t"),
+            Just("---\n"), Just("<<"), Just("\u{feff}"), Just("\0"), Just("é"),
+        ].prop_map(str::to_owned),
+        2 => prop_oneof![Just("5000"), Just("64KiB"), Just("true"), Just("none"), Just("list_*"), Just("${X}"), Just("-1")]
+            .prop_map(str::to_owned),
+        1 => any::<String>(),
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn is_told(sources: &Sources) -> Result<(), TestCaseError> {
+    if let Err(errors) = load(sources) {
+        prop_assert!(!errors.0.is_empty());
+        for problem in &errors.0 {
+            prop_assert!(
+                matches!(problem.at, Origin::File(_, place) if place.line > 0 && place.column > 0),
+                "{problem:?}"
+            );
+            prop_assert!(!problem.fix.is_empty());
+        }
+        prop_assert!(errors.0.is_sorted());
+    }
+    Ok(())
+}
+
+/// A value for each of some keys that may stand anywhere.
+fn settings() -> impl Strategy<Value = String> {
+    let keys: Vec<_> = Key::all().filter(|key| key.allowed(Level::Endpoint) && key.name != "split").collect();
+    let setting = (0..keys.len(), 1_000_u64..3_000, 0..3_usize, "[a-z ,.'#:{}\\[\\]*&!é\\\\\"-]{1,12}")
+        .prop_map(move |(i, n, w, text)| {
+            let key = keys[i];
+            let text = serde_json::to_string(&format!("x{text}")).expect("JSON");
+            let value = match key.kind {
+                Kind::Whole(..) => n.to_string(),
+                Kind::Share => "0.25".into(),
+                Kind::Percent => format!("{}", n as f64 / 100.0),
+                Kind::Size(..) => (n * 5).to_string(),
+                Kind::Truth => (w == 0).to_string(),
+                Kind::Word(words) => words[w % words.len()].to_owned(),
+                Kind::Text => text,
+                Kind::Names => format!("[{text}, b]"),
+                Kind::Redact => "[secrets, a.b]".into(),
+                Kind::Sections => format!("{{{text}: [a, {text}], y: [b]}}"),
+                Kind::Experiment => ["none", "shadow", "{split: 12.5}"][w].into(),
+                _ => return None,
+            };
+            Some((key.slot(), format!("{}: {value}", key.name)))
+        });
+    proptest::collection::vec(setting, 0..8).prop_map(|settings| {
+        let mut seen = std::collections::BTreeMap::new();
+        seen.extend(settings.into_iter().flatten());
+        format!("{{{}}}", seen.into_values().collect::<Vec<_>>().join(", "))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_obeyed_or_told_where_it_is_wrong(text in document(), json: bool) {
+        is_told(&file(if json { "a.json" } else { "a.yaml" }, &text))?;
+    }
+
+    #[test]
+    fn any_bytes_are(bytes in proptest::collection::vec(any::<u8>(), 0..200), json: bool) {
+        is_told(&file(if json { "a.json" } else { "a.yaml" }, &String::from_utf8_lossy(&bytes)))?;
+    }
+
+    #[test]
+    fn what_is_shown_is_read_as_the_same(some in settings(), other in settings(), origin: bool) {
+        let text = format!("endpoints: {{list_*: {some}, 'a: b': {other}}}\nupstreams: {{x: {{command: 'y z', hardCap: 30000}}}}\n");
+        let variables = Key::all().filter(|key| key.name == "chunkLines").filter_map(Key::variable);
+        let sources = Sources { variables: variables.map(|name| (name, "77".to_owned())).collect(), ..yaml(&text) };
+        if let Ok(config) = load(&sources) {
+            let shown = show(&config, origin, None);
+            let again = Config::load(&yaml(&shown), 2).map_err(|errors| TestCaseError::fail(format!("{errors}\n{shown}")))?.0;
+            prop_assert_eq!(diff(&config, &again), vec![], "{}", shown);
+        }
+    }
+
+    #[test]
+    fn the_order_of_patterns_means_nothing_but_for_ties(a in settings(), b in settings(), c in settings()) {
+        let (one, other) = (
+            format!("endpoints: {{list_*: {a}, '*': {b}, list_x: {c}}}"),
+            format!("endpoints: {{list_x: {c}, list_*: {a}, '*': {b}}}"),
+        );
+        if let (Ok(one), Ok(other)) = (load(&yaml(&one)), load(&yaml(&other))) {
+            for name in ["list_x", "list_y", "z"] {
+                prop_assert_eq!(format!("{:?}", one.written(tool(name))), format!("{:?}", other.written(tool(name))));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_most_specific_wins(sizes in proptest::array::uniform4(1_usize..100), present in any::<[bool; 4]>()) {
+        let patterns = ["'*'", "list_*", "list_b*", "list_bookings"];
+        let rules = patterns.iter().zip(sizes).zip(present).filter(|(_, present)| *present);
+        let rules: Vec<String> = rules.map(|((pattern, size), _)| format!("{pattern}: {{pageSize: {size}}}")).collect();
+        let config = loaded(&yaml(&format!("endpoints: {{{}}}", rules.join(", "))));
+        let expect = sizes.iter().zip(present).filter(|(_, present)| *present).map(|(size, _)| *size).next_back();
+        prop_assert_eq!(config.written(tool("list_bookings")).limits.default_page_size, expect);
+    }
+
+    #[test]
+    fn limits_are_valid_together_for_whatever_is_asked(a in settings(), b in settings(), c in settings()) {
+        let text = format!("endpoints: {{list_*: {a}, '*_x': {b}, '*_*': {c}}}");
+        if let Ok(config) = load(&yaml(&text)) {
+            for name in ["list_x", "list_y", "a_x", "z"] {
+                let policy = config.written(tool(name)).limits.policy(Room::UNKNOWN);
+                prop_assert!(policy.validate().is_ok(), "{name} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slip_of_a_name_is_told_with_what_was_meant(key in key(), at: prop::sample::Index, c in "[a-z]") {
+        prop_assume!(key.allowed(Level::Top) && key.name.len() > 6);
+        let mut name = key.name.to_owned();
+        let at = at.index(name.len());
+        name.replace_range(at..=at, &c);
+        if let Err(errors) = load(&yaml(&format!("{name}: 5"))) && !Key::all().any(|key| key.name == name) {
+            let told = errors.to_string();
+            prop_assert!(told.contains(&format!("did you mean `{}`?", key.name)), "{told}");
+        }
+    }
+}

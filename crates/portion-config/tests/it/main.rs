@@ -1,0 +1,60 @@
+//! What a configuration says, and what is said of one that cannot be.
+
+mod books;
+mod differences;
+mod docs;
+mod errors;
+mod laws;
+mod schemas;
+mod secrets;
+mod shown;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use portion_config::{Config, Errors, Sources};
+use portion_gateway::book::Target;
+use portion_gateway::call::EndpointKind;
+
+/// The sources that are this file alone.
+fn file(name: &str, text: &str) -> Sources {
+    Sources { file: Some((PathBuf::from(name), text.to_owned())), ..Sources::default() }
+}
+
+fn yaml(text: &str) -> Sources {
+    file("portion.yaml", text)
+}
+
+/// With variables, which references lead to, too.
+fn with_variables(sources: Sources, variables: &[(&str, &str)]) -> Sources {
+    let variables: Vec<_> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let outside: BTreeMap<String, String> = variables.iter().cloned().collect();
+    Sources { variables, outside: Some(Arc::new(outside)), ..sources }
+}
+
+fn with_options(sources: Sources, options: &[(&str, &str)]) -> Sources {
+    let options = options.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
+    Sources { options, ..sources }
+}
+
+fn load(sources: &Sources) -> Result<Config, Errors> {
+    Config::load(sources, 1).map(|(config, _)| config)
+}
+
+#[track_caller]
+fn loaded(sources: &Sources) -> Config {
+    load(sources).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[track_caller]
+fn refused(sources: &Sources) -> Errors {
+    load(sources).expect_err("it cannot be obeyed")
+}
+
+/// A tool of a server that has no name.
+#[expect(clippy::unnecessary_wraps, reason = "books are asked with an option")]
+fn tool(name: &str) -> Option<Target<'_>> {
+    Some(Target { upstream: None, kind: EndpointKind::Tool, name })
+}

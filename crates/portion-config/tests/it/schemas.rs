@@ -1,0 +1,100 @@
+//! The schema takes what we take, and refuses what we refuse.
+
+use portion_config::key::{Key, Level};
+use portion_config::schema;
+use serde_json::{Value, json};
+
+use super::{file, load};
+
+const RICH: &str = include_str!("rich.json");
+
+fn check(document: &Value, expect: bool) {
+    let validator = jsonschema::draft202012::new(&schema()).expect("a schema");
+    let errors: Vec<String> = validator.iter_errors(document).map(|error| error.to_string()).collect();
+    assert_eq!(errors.is_empty(), expect, "{document}: {errors:?}");
+    let ours = load(&file("portion.json", &document.to_string()));
+    assert_eq!(ours.is_ok(), expect, "{document}: {ours:?}");
+}
+
+#[test]
+fn the_schema_is_one() {
+    jsonschema::meta::validate(&schema()).expect("a schema");
+}
+
+#[test]
+fn a_rich_example_is_taken() {
+    let rich: Value = serde_json::from_str(RICH).expect("JSON");
+    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.name != "split") {
+        assert!(rich.get(key.name).is_some(), "{} is missing in the example", key.name);
+    }
+    check(&rich, true);
+    check(&json!({}), true);
+}
+
+#[test]
+fn what_is_strange_is_taken() {
+    for strange in [
+        json!({ "sections": { "a": 5, "b": "c,d" } }),
+        json!({ "summaryFields": [5, "a b"], "items": 5 }),
+        json!({ "hardByteLimit": "1.5 MB", "fallbackByteLimit": "4096", "mediaByteLimit": "5M" }),
+        json!({ "snapshotTtl": "1h 30m", "$schema": "https://example.com/portion.json" }),
+        json!({ "upstreams": {}, "endpoints": { "a": {} } }),
+        json!({ "upstreams": { "a": { "command": ["x", 5], "env": { "PORT": 5, "ON": true } } } }),
+    ] {
+        check(&strange, true);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_refused() {
+    for wrong in [
+        json!([]),
+        json!({ "hardcap": 1 }),
+        json!({ "hardCap": "4000" }),
+        json!({ "hardCap": 10 }),
+        json!({ "hardCap": 700.5 }),
+        json!({ "warnAt": 0 }),
+        json!({ "rollout": 101 }),
+        json!({ "hardByteLimit": "lots" }),
+        json!({ "hardByteLimit": 5 }),
+        json!({ "snapshotTtl": 600 }),
+        json!({ "snapshotTtl": "600" }),
+        json!({ "rows": "table" }),
+        json!({ "pagination": "true" }),
+        json!({ "controls": "maybe" }),
+        json!({ "experiment": { "split": 50, "x": 1 } }),
+        json!({ "experiment": "split" }),
+        json!({ "sections": { "a": {} } }),
+        json!({ "sections": { "a": [] } }),
+        json!({ "sections": ["a"] }),
+        json!({ "summaryFields": [["a"]] }),
+        json!({ "summaryFields": true }),
+        json!({ "redact": [""] }),
+        json!({ "pageSize": 5 }),
+        json!({ "readTool": "a b" }),
+        json!({ "endpoints": { "": {} } }),
+        json!({ "endpoints": { "a": { "listen": "127.0.0.1:1" } } }),
+        json!({ "endpoints": [] }),
+        json!({ "upstreams": { "a": {} } }),
+        json!({ "upstreams": { "a": { "url": "http://x/", "command": "y" } } }),
+        json!({ "upstreams": { "a/b": { "command": "y" } } }),
+        json!({ "hardCap": null }),
+    ] {
+        check(&wrong, false);
+    }
+}
+
+#[test]
+fn keys_that_are_promised_are_in_it() {
+    let schema = schema();
+    let promised = "tokenBudgetThreshold replyTarget hardCap hardByteLimit fallbackByteLimit mediaByteLimit mediaTokens fullBelow \
+        defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory \
+        upstreamMessageLimit warnAt tokenizer metadata metadataStyle envelope rows mode stripFields";
+    for key in promised.split_whitespace() {
+        assert!(schema.pointer(&format!("/properties/{key}/description")).is_some(), "{key}");
+        assert!(
+            schema.pointer(&format!("/properties/{key}/default")).is_some() || key == "replyTarget",
+            "{key}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! Secrets are referred to, never written, never told.
+
+use portion_config::{Config, Server, Sources, diff, show};
+
+use super::{load, loaded, refused, with_variables, yaml};
+
+const SECRET: &str = "hunter2-s3cret";
+
+fn outside(text: &str) -> Sources {
+    with_variables(yaml(text), &[("TOKEN", SECRET), ("PATH_", "x")])
+}
+
+#[test]
+fn references_are_followed() {
+    let config = loaded(&outside(
+        "upstreams: {a: {url: 'https://x.example/mcp?key=${TOKEN}', headers: {Authorization: 'Bearer ${TOKEN}', X-Price: $$5}}, \
+         b: {command: [x], env: {API_KEY: '${TOKEN}', MODE: fast, COUNT: 5}}, \
+         c: {command: 'x --api-key ${TOKEN} --mode fast --key a.pem'}}",
+    ));
+    let [a, b, c] = config.upstreams() else { panic!("three") };
+    let Server::Url { url, headers, .. } = &a.server else { panic!("a URL") };
+    assert_eq!(url, &format!("https://x.example/mcp?key={SECRET}"));
+    assert_eq!(headers, &[format!("Authorization: Bearer {SECRET}"), "X-Price: $5".to_owned()]);
+    let Server::Command { environment, .. } = &b.server else { panic!("a command") };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(environment, &[pair("API_KEY", SECRET), pair("MODE", "fast"), pair("COUNT", "5")]);
+    let Server::Command { words, .. } = &c.server else { panic!("a command") };
+    assert_eq!(words, &["x", "--api-key", SECRET, "--mode", "fast", "--key", "a.pem"]);
+    let told = format!("{config:?}{}", show(&config, true, None));
+    assert!(!told.contains(SECRET), "{told}");
+    assert!(told.contains("Authorization: (set)"), "{told}");
+}
+
+#[track_caller]
+fn check(text: &str, expect: &str) {
+    let errors = refused(&outside(text));
+    let told = format!("{errors} {errors:?}");
+    assert!(told.contains(expect), "{expect}: {told}");
+    assert!(!told.contains(SECRET), "{told}");
+    assert!(!told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn what_is_written_itself_is_refused_and_not_told() {
+    let refer = "refer to it: ${NAME} for an environment variable";
+    check("upstreams:\n  a:\n    url: http://x/\n    headers:\n      Authorization: hunter2\n", refer);
+    check("upstreams: {a: {url: 'http://x/', headers: {Cookie: hunter2}}}", "holds a secret in `Cookie`");
+    check("upstreams: {a: {url: 'http://x/', headers: {X-Api-Key: hunter2}}}", refer);
+    check("upstreams: {a: {command: x, env: {GITHUB_TOKEN: hunter2}}}", refer);
+    check("upstreams: {a: {command: x, env: {DB_PASSWORD: hunter2}}}", refer);
+    check("upstreams: {a: {command: 'x --api-key hunter2'}}", "holds a secret in `command`");
+    check("upstreams: {a: {command: [env, DB_PASSWORD=hunter2, x]}}", "holds a secret in `command`");
+    check("upstreams: {a: {command: [x, --password=hunter2]}}", "holds a secret in `command`");
+    check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", refer);
+    check("upstreams: {a: {url: 'http://x/?api_key=hunter2'}}", refer);
+}
+
+#[test]
+fn references_that_lead_nowhere_are_named() {
+    check(
+        "upstreams: {a: {url: 'http://x/', headers: {A: '${NONE}'}}}",
+        "variable NONE, which is not set, for `A`",
+    );
+    check("upstreams: {a: {url: 'http://x/', headers: {A: '${file:/nowhere}'}}}", "the file /nowhere");
+    check("upstreams: {a: {url: 'http://x/', headers: {A: '$hunter2'}}}", "for the character itself, $$");
+    check("upstreams: {a: {url: '${TOKEN}'}}", "write the whole URL");
+}
+
+#[test]
+fn references_need_not_be_followed() {
+    let sources = yaml("upstreams: {a: {url: 'http://x/', headers: {A: '${NONE}'}}}");
+    assert!(Config::load(&sources, 1).is_ok());
+}
+
+#[test]
+fn lines_that_may_hold_secrets_are_not_shown() {
+    check(
+        "upstreams: {a: {url: 'http://x/', headers: {A: hunter2}, hardCap: hunter2}}",
+        "hardCap is no whole number",
+    );
+    check("upstream:\n  a: {headers: {Authorization: hunter2}}\nhardCap: x", "did you mean `upstreams`?");
+    check("{headers: {Authorization: hunter2}, hardCap: x}", "`headers` cannot stand at the top");
+    check("upstreams: {a: {command: [x], env: {TOKEN: hunter2}}}\nhardCap: x", "hardCap is `x`");
+    check("upstreams: {a: {command: [x], env: {TOKEN: 'hunter2}}}\nhardCap: x", "no YAML");
+    check("upstreams: {a: {command: [x], env: [hunter2]}}", "env is a list");
+    check("upstreams: {a: {command: [x], env: hunter2}}", "env is text");
+    check("upstreams: {a: {command: [x], hunter: {hunter: hunter2}}}", "unknown key");
+    check("upstreams: {a: {command: \"x 'hunter2\"}}", "is no command line");
+    check("upstreams: {a: hunter2}", "`a` is text, not a map");
+    check("- hunter2", "the file is a list");
+}
+
+#[test]
+fn servers_are_one_thing() {
+    check("upstreams: {a: {}}", "the upstream a has neither url nor command");
+    check("upstreams: {a: {url: 'http://x/', command: x}}", "the upstream a has both url and command");
+    check(
+        "upstreams: {a: {url: 'http://x/', env: {A: b}}}",
+        "env of the upstream a means nothing without command",
+    );
+    check(
+        "upstreams: {a: {command: x, transport: sse}}",
+        "transport of the upstream a means nothing without url",
+    );
+    check("upstreams: {a/b: {command: x}}", "cannot stand in a path");
+    check("upstreams: {a: {url: 'ftp://x/'}}", "write the whole URL");
+    check("upstreams: {a: {url: 'http://x/', headers: {'A B': c}}}", "have `A B`, which HTTP does not allow");
+}
+
+#[test]
+fn secrets_that_change_are_told_without_their_values() {
+    let text = "upstreams: {a: {url: 'http://x/', headers: {Authorization: '${TOKEN}', B: '${TOKEN}'}}}";
+    let one = loaded(&with_variables(yaml(text), &[("TOKEN", SECRET)]));
+    let other = loaded(&with_variables(yaml(text), &[("TOKEN", "hunter3")]));
+    let changes = diff(&one, &other);
+    let keys: Vec<&str> = changes.iter().map(|change| change.key.as_str()).collect();
+    assert_eq!(keys, ["upstreams.a.headers.Authorization", "upstreams.a.headers.B"]);
+    assert!(!format!("{changes:?}").contains("hunter"));
+    assert!(load(&yaml(text)).is_ok_and(|config| !diff(&config, &one).is_empty()));
+}

@@ -1,0 +1,187 @@
+//! What follows from a [`Book`] for each endpoint and client: on which terms it is served, and whether at all.
+//!
+//! [`Rules`] are one version and never change; a gateway that is given others serves what comes next by those. What an
+//! operator wrote stands. Else what is known of the client lowers a limit; nothing raises one. A rule is worked out when
+//! its endpoint is first called, and kept: from then on it costs a look-up.
+
+mod treatment;
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use portion_core::policy::{Given, Room};
+use portion_core::tokens::Tokenizer;
+
+use crate::book::{Book, Target, Written};
+use crate::call::EndpointKind;
+use crate::client::{CLIENTS, Client, Limit, Preset};
+use crate::terms::Terms;
+
+pub use treatment::{Relayed, Treatment};
+
+/// Endpoints whose rules are kept. Names of resources may be without end.
+const KEPT: usize = 4096;
+
+/// What decides on which terms clients are served, at one version of the configuration.
+pub struct Rules {
+    book: Arc<dyn Book>,
+    /// What the surroundings say, whoever asks.
+    room: Room,
+    /// For whatever nothing else was written for.
+    general: Arc<Rule>,
+    /// By the endpoint's name; there may be several of one name.
+    rules: RwLock<HashMap<Box<str>, Vec<Ruled>>>,
+}
+
+/// What decides on which terms clients are served at one endpoint.
+#[derive(Debug)]
+pub struct Rule {
+    written: Written,
+    version: u64,
+    /// By which clients are told apart, whatever the endpoint.
+    preset: Preset,
+    room: Room,
+    /// Of the [`CLIENTS`], in their order.
+    known: Vec<Arc<Terms>>,
+    unknown: Arc<Terms>,
+}
+
+/// An endpoint, its name aside, and what was decided for it.
+struct Ruled {
+    upstream: Option<Box<str>>,
+    kind: EndpointKind,
+    rule: Arc<Rule>,
+}
+
+impl Rules {
+    /// The rules that follow from a book, and from the room that the surroundings leave whoever asks.
+    pub fn new(book: Arc<dyn Book>, room: Room) -> Self {
+        let general = book.written(None);
+        let (tokenizer, preset) = (general.tokenizer, general.preset);
+        let general = Rule::new(general, book.version(), (tokenizer, preset), room);
+        Self { book, room, general: Arc::new(general), rules: RwLock::default() }
+    }
+
+    /// The same terms for everybody.
+    pub fn fixed(terms: Terms) -> Self {
+        let limits = Given::from(&terms.policy);
+        let written = Written { limits, redact: terms.redact.clone(), ..Written::default() };
+        let mut rules = Self::new(Arc::new(written.clone()), Room::UNKNOWN);
+        let terms = Arc::new(terms);
+        let known = CLIENTS.iter().map(|_| Arc::clone(&terms)).collect();
+        let (preset, room) = (Preset::None, Room::UNKNOWN);
+        rules.general = Arc::new(Rule { written, version: 0, preset, room, known, unknown: terms });
+        rules
+    }
+
+    /// The version of the configuration that they follow from.
+    pub fn version(&self) -> u64 {
+        self.general.version
+    }
+
+    /// Whom a client is taken for that calls itself so, or says nothing.
+    pub fn client(&self, name: Option<&str>) -> Option<&'static Client> {
+        match self.general.preset {
+            Preset::Named(client) => Some(client),
+            Preset::None | Preset::Auto => name.and_then(Client::named),
+        }
+    }
+
+    /// What was decided for whatever is not named.
+    pub fn general(&self) -> &Arc<Rule> {
+        &self.general
+    }
+
+    /// What was decided for an endpoint.
+    pub fn rule(&self, target: Target<'_>) -> Arc<Rule> {
+        let find = |rules: &HashMap<Box<str>, Vec<Ruled>>| {
+            let found = rules.get(target.name)?.iter().find(|ruled| ruled.is_of(target))?;
+            Some(Arc::clone(&found.rule))
+        };
+        if let Some(rule) = find(&self.rules.read().unwrap_or_else(PoisonError::into_inner)) {
+            return rule;
+        }
+        let rule = self.worked_out(target);
+        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        if rules.len() >= KEPT {
+            rules.clear();
+        }
+        let (upstream, kind) = (target.upstream.map(Into::into), target.kind);
+        rules.entry(target.name.into()).or_default().push(Ruled { upstream, kind, rule: Arc::clone(&rule) });
+        rule
+    }
+
+    fn worked_out(&self, target: Target<'_>) -> Arc<Rule> {
+        let written = self.book.written(Some(target));
+        if written == self.general.written {
+            return Arc::clone(&self.general);
+        }
+        let Written { tokenizer, preset, .. } = self.general.written;
+        Arc::new(Rule::new(written, self.version(), (tokenizer, preset), self.room))
+    }
+}
+
+impl Rule {
+    fn new(written: Written, version: u64, (tokenizer, preset): (Tokenizer, Preset), room: Room) -> Self {
+        let terms = |client: Option<&'static Client>| {
+            let family = match tokenizer {
+                Tokenizer::Auto => client.and_then(|client| client.tokenizer).unwrap_or_default(),
+                named => named,
+            };
+            let policy = written.limits.policy(room_of(client, preset).and(room));
+            let terms = Terms::new(policy, family.counter(), family.auditor());
+            Arc::new(Terms { redact: written.redact.clone(), ..terms })
+        };
+        let known = CLIENTS.iter().map(|client| terms(Some(client))).collect();
+        let unknown = terms(None);
+        Self { written, version, preset, room, known, unknown }
+    }
+
+    /// What it follows from.
+    pub fn written(&self) -> &Written {
+        &self.written
+    }
+
+    /// The version of the configuration that it follows from.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The terms of a client, `None` where it is not known.
+    pub fn terms(&self, client: Option<&'static Client>) -> &Arc<Terms> {
+        let place = client.and_then(|client| CLIENTS.iter().position(|known| std::ptr::eq(known, client)));
+        place.and_then(|place| self.known.get(place)).unwrap_or(&self.unknown)
+    }
+
+    /// The terms of a client for a tool that says of itself how many characters its results may have.
+    ///
+    /// Where the client heeds that, it stands in place of the client's own limit in characters.
+    pub fn terms_for_tool(&self, client: &'static Client, characters: usize) -> Arc<Terms> {
+        let terms = self.terms(Some(client));
+        if !client.heeds_tools {
+            return Arc::clone(terms);
+        }
+        let others = Room { bytes: None, ..room_of(Some(client), self.preset) };
+        let room = others.and(Limit::Characters(characters).room()).and(self.room);
+        let policy = self.written.limits.policy(room);
+        if policy == terms.policy { Arc::clone(terms) } else { Arc::new(terms.with_policy(policy)) }
+    }
+}
+
+impl Ruled {
+    fn is_of(&self, target: Target<'_>) -> bool {
+        self.kind == target.kind && self.upstream.as_deref() == target.upstream
+    }
+}
+
+/// The room that a client leaves, where its preset is gone by.
+fn room_of(client: Option<&Client>, preset: Preset) -> Room {
+    match preset {
+        Preset::None => Room::UNKNOWN,
+        Preset::Auto => client.map_or(Room::UNKNOWN, Client::room),
+        Preset::Named(client) => client.room(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

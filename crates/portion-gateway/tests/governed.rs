@@ -1,0 +1,280 @@
+//! What a gateway does by rules that change, differ from endpoint to endpoint, or let some replies pass as they come.
+
+mod samples;
+
+use std::sync::{Arc, Mutex};
+
+use portion_core::event::{Arm, Event, Observer, Outcome, Served};
+use portion_core::policy::{Given, Manner, Room, Techniques};
+use portion_core::redact::Redact;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::Request;
+use portion_gateway::book::{Book, Experiment, Target, Written};
+use portion_gateway::call::{Ask, Call, Caller, Endpoint, Intent, Reply, ReuseKey};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::MemoryStore;
+use samples::trial::{ada, fault, next_cursor, notice, portion, shown};
+use samples::{bookings, create_order, list_bookings, text};
+
+/// Remembers what it hears.
+#[derive(Default)]
+struct Ear(Mutex<Vec<Served>>);
+
+impl Observer for Ear {
+    fn hear(&self, event: Event) {
+        if let Event::Served(served) = event {
+            self.0.lock().expect("nobody panics with it").push(*served);
+        }
+    }
+}
+
+/// A gateway that is governed, with who listens to it.
+struct Realm {
+    gateway: Gateway,
+    ear: Arc<Ear>,
+    session: Arc<Session>,
+}
+
+impl Realm {
+    fn under(book: impl Book + 'static) -> Self {
+        let ear = Arc::new(Ear::default());
+        let settings = Settings {
+            observer: Arc::clone(&ear) as Arc<dyn Observer>,
+            ..Settings::new(rules(book), Arc::new(MemoryStore::default()), [7; 32])
+        };
+        Self { gateway: Gateway::new(settings), ear, session: Session::of(ada(), "one") }
+    }
+
+    /// Whoever calls an endpoint now.
+    fn caller(&self, endpoint: Option<&Endpoint>) -> Caller {
+        let rules = self.gateway.rules();
+        let rule = match endpoint {
+            Some(Endpoint { name, kind, .. }) => rules.rule(Target { upstream: None, kind: *kind, name }),
+            None => Arc::clone(rules.general()),
+        };
+        Caller::new(ada(), Arc::clone(&self.session), rule)
+    }
+
+    async fn fresh(&self, endpoint: Endpoint, payload: portion_core::payload::Payload) -> Reply {
+        self.fresh_of(self.caller(Some(&endpoint)), endpoint, payload).await
+    }
+
+    async fn fresh_of(
+        &self,
+        caller: Caller,
+        endpoint: Endpoint,
+        payload: portion_core::payload::Payload,
+    ) -> Reply {
+        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
+        let intent = Intent::Fresh { payload, request: Request::default(), reuse };
+        self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await
+    }
+
+    async fn follow(&self, cursor: Option<String>) -> Reply {
+        let intent = Intent::Follow { request: Request { cursor, ..Request::default() } };
+        self.gateway.answer(Call { caller: self.caller(None), endpoint: None, intent }).await
+    }
+
+    /// What was heard of the last request, once it has been.
+    async fn heard(&self, requests: usize) -> Served {
+        loop {
+            {
+                let heard = self.ear.0.lock().expect("nobody panics with it");
+                if heard.len() >= requests {
+                    assert_eq!(heard.len(), requests);
+                    return heard[requests - 1].clone();
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn rules(book: impl Book + 'static) -> Rules {
+    Rules::new(Arc::new(book), Room::UNKNOWN)
+}
+
+fn written(limits: Given) -> Written {
+    Written { limits, tokenizer: Tokenizer::Chars4, ..Written::default() }
+}
+
+fn pages_of(size: usize) -> Written {
+    written(Given { default_page_size: Some(size), ..Given::default() })
+}
+
+fn without(techniques: Techniques) -> Written {
+    written(Given { manner: Manner { techniques, ..Manner::default() }, ..Given::default() })
+}
+
+fn served(reply: Reply) -> u64 {
+    notice(&portion(reply))["meta"]["served"].as_u64().expect("a page")
+}
+
+/// V3.1: what is asked after a change obeys it. What was asked before, and what follows from it, does not.
+#[tokio::test]
+async fn v3_1_the_next_replies_obey() {
+    let realm = Realm::under(pages_of(20));
+    let early = realm.caller(Some(&list_bookings()));
+    let before = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    assert_eq!(notice(&before)["meta"]["served"], 20);
+
+    realm.gateway.govern(rules(pages_of(30)));
+    assert_eq!(served(realm.fresh(list_bookings(), bookings(500)).await), 30);
+    let in_flight = realm.fresh_of(early, list_bookings(), bookings(500)).await;
+    assert_eq!(served(in_flight), 20, "it was under way");
+    let next = portion(realm.follow(next_cursor(&before)).await);
+    assert_eq!(notice(&next)["meta"]["served"], 20, "a snapshot keeps its configuration");
+    assert_eq!(served(realm.follow(next_cursor(&next)).await), 20);
+}
+
+/// Bookings are paged, nothing else is.
+struct BookingsAlone;
+
+impl Book for BookingsAlone {
+    fn version(&self) -> u64 {
+        3
+    }
+
+    fn written(&self, target: Option<Target<'_>>) -> Written {
+        let pagination = target.is_some_and(|target| target.name == "list_bookings");
+        without(Techniques { pagination, ..Techniques::ALL })
+    }
+}
+
+/// V3.2, where an endpoint differs from the others: what follows from its replies goes by its rule, too.
+#[tokio::test]
+async fn v3_2_what_is_written_for_one_endpoint_is_for_no_other() {
+    let realm = Realm::under(BookingsAlone);
+    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    assert_eq!(notice(&page)["totalCount"], 500);
+    assert_eq!(realm.heard(1).await.config, 3);
+}
+
+#[tokio::test]
+async fn endpoints_that_are_not_rolled_out_are_relayed() {
+    let off = portion_gateway::book::Rollout { percent: 0.0, ..Default::default() };
+    let realm = Realm::under(Written { rollout: off.clone(), ..pages_of(20) });
+    let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
+    assert!(matches!(reply, Reply::Untouched), "{reply:?}");
+    let told = realm.heard(1).await;
+    assert_eq!((told.outcome, told.arm, told.shadow), (Outcome::Unshaped, None, None));
+    assert_eq!(told.response_bytes, told.original_bytes);
+    let tokens = told.estimated_tokens.expect("an estimate") as f64;
+    assert!((tokens / (told.original_bytes as f64 * 0.3) - 1.0).abs() < 0.05, "{tokens}");
+
+    let bounded = Written { rollout: off, unshaped_byte_limit: Some(10_000), ..pages_of(20) };
+    realm.gateway.govern(rules(bounded));
+    assert_eq!(served(realm.fresh(list_bookings(), bookings(5_000)).await), 20, "a hard limit stays on");
+}
+
+#[tokio::test]
+async fn secrets_are_hidden_of_what_is_relayed() {
+    let redact = Some(Arc::new(Redact::default_secrets()));
+    let realm = Realm::under(Written { experiment: Experiment::Shadow, redact, ..pages_of(20) });
+    let secret = |n: usize| format!("{{\"id\":{n},\"password\":\"hunter{n}\"}}");
+    let all = format!("[{}]", (0..3_000).map(secret).collect::<Vec<_>>().join(","));
+    let reply = portion(realm.fresh(list_bookings(), text(all)).await);
+    let shown = shown(&reply);
+    assert!(!shown.contains("hunter"), "{}", &shown[..300]);
+    assert!(shown.contains("\"id\":0") && shown.contains("\"id\":2999"), "the rest is whole");
+    // Where there is nothing to hide, nothing is touched.
+    assert!(matches!(realm.fresh(list_bookings(), bookings(3_000)).await, Reply::Untouched));
+}
+
+#[tokio::test]
+async fn a_shadow_tells_what_would_have_been() {
+    let realm = Realm::under(Written { experiment: Experiment::Shadow, ..pages_of(20) });
+    let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
+    assert!(matches!(reply, Reply::Untouched), "{reply:?}");
+    let told = realm.heard(1).await;
+    let shadow = told.shadow.expect("it was tried");
+    assert_eq!((told.outcome, told.arm), (Outcome::Unshaped, Some(Arm::Unshaped)));
+    assert_eq!(shadow.outcome, Outcome::Paginated);
+    assert!(shadow.tokens <= 4_000 && shadow.bytes < told.response_bytes / 50, "{shadow:?}");
+    // The same is served where it is no experiment.
+    realm.gateway.govern(rules(pages_of(20)));
+    let shaped = portion(realm.fresh(list_bookings(), bookings(5_000)).await);
+    assert_eq!(shadow.tokens, shaped.tokens() as u64);
+}
+
+#[tokio::test]
+async fn a_dry_run_shapes_nothing() {
+    let realm = Realm::under(Written { dry_run: true, ..pages_of(20) });
+    for payload in [bookings(5_000), bookings(3), text("word ".repeat(100_000))] {
+        assert!(matches!(realm.fresh(create_order(), payload).await, Reply::Untouched));
+    }
+    assert!(realm.heard(3).await.shadow.is_some());
+}
+
+#[tokio::test]
+async fn questions_can_be_switched_off() {
+    let realm = Realm::under(without(Techniques { query: false, ..Techniques::ALL }));
+    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    let request = Request { cursor: next_cursor(&page), ..Request::default() };
+    let ask = Ask::Sql { sql: "SELECT 1".into(), params: Vec::new() };
+    let intent = Intent::Query { request, ask };
+    let reply = realm.gateway.answer(Call { caller: realm.caller(None), endpoint: None, intent }).await;
+    let fault = fault(reply);
+    assert_eq!(fault.code, "query_invalid");
+    assert!(fault.message.contains("list_bookings") && fault.advice.contains("portion_read"), "{fault:?}");
+}
+
+#[tokio::test]
+async fn what_may_be_answered_from_before_is_for_the_operator_to_say() {
+    let check = async |reuse: Option<bool>, endpoint: Endpoint, request: Request, expect: bool| {
+        let realm = Realm::under(Written { reuse, ..pages_of(20) });
+        realm.fresh(endpoint.clone(), bookings(500)).await;
+        let (caller, key) = (realm.caller(Some(&endpoint)), ReuseKey::of(&endpoint, "{}"));
+        let reply = realm.gateway.recall(&caller, &endpoint, &key, &request).await;
+        assert_eq!(reply.is_some(), expect, "{reuse:?} {endpoint:?} {request:?}");
+    };
+    let fields = || Request { fields: Some("id".into()), ..Request::default() };
+    let second = || Request { page: Some(2), ..Request::default() };
+    check(None, create_order(), fields(), false).await;
+    check(None, list_bookings(), fields(), true).await;
+    check(None, create_order(), second(), true).await;
+    check(Some(true), create_order(), fields(), true).await;
+    check(Some(false), list_bookings(), fields(), false).await;
+    check(Some(false), list_bookings(), second(), false).await;
+}
+
+#[tokio::test]
+async fn replies_get_smaller_as_the_session_fills() {
+    let realm = Realm::under(Written { session_budget: Some(20_000), ..written(Given::default()) });
+    let mut costs = Vec::new();
+    for _ in 0..60 {
+        costs.push(portion(realm.fresh(list_bookings(), bookings(5_000)).await).tokens());
+    }
+    let most: usize = costs[..40].iter().sum();
+    assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
+    assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
+    assert!(costs[0] > 1_000 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
+    assert_eq!(realm.session.served(), costs.iter().sum::<usize>());
+    // Another session has all of its own left.
+    let caller = Caller { session: Session::of(ada(), "two"), ..realm.caller(Some(&list_bookings())) };
+    let other = realm.fresh_of(caller, list_bookings(), bookings(5_000)).await;
+    assert_eq!(portion(other).tokens(), costs[0]);
+}
+
+#[tokio::test]
+async fn each_request_is_told_of_once() {
+    let realm = Realm::under(pages_of(20));
+    let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
+    let told = realm.heard(1).await;
+    assert_eq!((told.outcome, told.items, told.follow_up), (Outcome::Paginated, Some(20), false));
+    assert_eq!((&*told.endpoint, told.kind), ("list_bookings", "tool"));
+    assert_eq!(told.estimated_tokens, Some(page.tokens() as u64));
+    assert!(told.original_tokens > told.estimated_tokens && told.original_bytes > told.response_bytes);
+    realm.follow(next_cursor(&page)).await;
+    let next = realm.heard(2).await;
+    assert_eq!((next.outcome, next.follow_up, &*next.endpoint), (Outcome::Paginated, true, "list_bookings"));
+    assert!(next.request != told.request && next.session == told.session);
+    realm.follow(Some("forged".into())).await;
+    let refused = realm.heard(3).await;
+    assert_eq!((refused.outcome, refused.error), (Outcome::Refused, Some("cursor_invalid")));
+    realm.fresh(list_bookings(), bookings(3)).await;
+    assert_eq!(realm.heard(4).await.outcome, Outcome::Untouched);
+}

@@ -1,0 +1,102 @@
+//! What a session did within an arm.
+
+use crate::read::Record;
+
+/// What a session did within an arm.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Session {
+    pub(super) requests: u64,
+    pub(super) follow_ups: u64,
+    pub(super) errors: u64,
+    pub(super) tokens: Sum,
+    pub(super) bytes: Sum,
+    pub(super) latency: Sum,
+    pub(super) overhead: Sum,
+    /// What shaping would have served, less what was.
+    pub(super) shadow: Shadowed,
+    /// When the last request came, and whether it ended in an error.
+    last: Option<(u64, bool)>,
+    /// Whether a follow-up found nothing to go on with.
+    stranded: bool,
+}
+
+/// The same requests, as they would have been.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shadowed {
+    pub(super) tokens: Pairs,
+    pub(super) bytes: Pairs,
+    pub(super) overhead: Pairs,
+}
+
+/// What there is, and what would have been.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pairs {
+    pub(super) served: Sum,
+    pub(super) tried: Sum,
+}
+
+/// Some of something.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sum {
+    pub(super) count: u64,
+    pub(super) total: f64,
+}
+
+impl Session {
+    pub(super) fn add(&mut self, record: &Record) {
+        let failed = record.error.is_some();
+        self.requests += 1;
+        self.follow_ups += u64::from(record.follow_up);
+        self.errors += u64::from(failed);
+        let served = record.served_tokens();
+        self.tokens.add(served.map(|tokens| tokens as f64));
+        self.bytes.add(Some(record.response_bytes as f64));
+        self.latency.add(Some(millis(record.latency)));
+        self.overhead.add(Some(millis(record.overhead)));
+        if let Some(shadow) = &record.shadow {
+            self.shadow.tokens.add(served.map(|served| (served as f64, shadow.tokens as f64)));
+            self.shadow.bytes.add(Some((record.response_bytes as f64, shadow.bytes as f64)));
+            // Making the portion comes on top of what was done without.
+            let (without, making) = (millis(record.overhead), millis(shadow.overhead));
+            self.shadow.overhead.add(Some((without, without + making)));
+        }
+        self.last = self.last.max(Some((record.at, failed)));
+        let gone = matches!(record.error.as_deref(), Some("cursor_expired" | "cursor_invalid"));
+        self.stranded |= gone || record.outcome == "expired";
+    }
+
+    /// First calls.
+    pub(super) fn first(&self) -> u64 {
+        self.requests.saturating_sub(self.follow_ups)
+    }
+
+    /// Whether what it was after was finished, as far as can be seen: its last request did not end in an error, and no
+    /// follow-up found its snapshot gone. A session that gave up quietly looks finished, too.
+    pub(super) fn finished(&self) -> bool {
+        !self.stranded && !self.last.is_some_and(|(_, failed)| failed)
+    }
+}
+
+impl Sum {
+    fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.count += 1;
+            self.total += value;
+        }
+    }
+
+    pub(super) fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.total / self.count as f64)
+    }
+}
+
+impl Pairs {
+    fn add(&mut self, pair: Option<(f64, f64)>) {
+        self.served.add(pair.map(|(served, _)| served));
+        self.tried.add(pair.map(|(_, tried)| tried));
+    }
+}
+
+fn millis(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}

@@ -1,0 +1,67 @@
+//! Which records are meant.
+
+use portion_core::event::{Arm, Outcome};
+use rusqlite::types::Value;
+
+/// Which records are meant; the default means all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// From that moment on, in microseconds since 1970.
+    pub since: Option<u64>,
+    /// Before that moment, in microseconds since 1970.
+    pub until: Option<u64>,
+    /// Whose name, or `upstream/name`, is like that: `*` is anything, `?` a character, `[a-c]` one of those.
+    pub endpoint: Option<String>,
+    /// What became of them.
+    pub outcome: Option<Outcome>,
+    /// The arm of an experiment.
+    pub arm: Option<Arm>,
+    /// Whose they were.
+    pub session: Option<u64>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+impl Filter {
+    /// The `WHERE` of records that pass, with another condition where one is given, and the values in it.
+    pub(super) fn clause(&self, besides: &str) -> (String, Vec<Value>) {
+        let mut terms: Vec<&str> = Vec::new();
+        let mut values = Vec::new();
+        let mut add = |term, value| {
+            terms.push(term);
+            values.push(value);
+        };
+        let moment = |at| Value::Integer(i64::try_from(at).unwrap_or(i64::MAX));
+        if let Some(since) = self.since {
+            add("at >= ?", moment(since));
+        }
+        if let Some(until) = self.until {
+            add("at < ?", moment(until));
+        }
+        if let Some(outcome) = self.outcome {
+            add("outcome = ?", Value::Text(outcome.name().to_owned()));
+        }
+        if let Some(arm) = self.arm {
+            add("arm = ?", Value::Text(arm.name().to_owned()));
+        }
+        if let Some(session) = self.session {
+            add("session = ?", Value::Integer(session as i64));
+        }
+        if let Some(glob) = &self.endpoint {
+            let like =
+                "endpoint IN (SELECT id FROM endpoints WHERE name GLOB ? OR upstream || '/' || name GLOB ?)";
+            add(like, Value::Text(glob.clone()));
+            values.push(Value::Text(glob.clone()));
+        }
+        if !besides.is_empty() {
+            terms.push(besides);
+        }
+        let clause = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
+        (clause, values)
+    }
+
+    /// What `LIMIT` says: −1 is none.
+    pub(super) fn sql_limit(&self) -> i64 {
+        self.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX))
+    }
+}

@@ -1,0 +1,64 @@
+//! What was configured when, and what was refused.
+
+use portion_core::event::{Change, Configured, Misconfigured};
+use rusqlite::params;
+
+use super::record::{count, list};
+use super::{Filter, ReadError, Reader};
+
+impl Reader {
+    /// The configurations that came into force, the newest first. Of the filter, times and limit count.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn configurations(&self, filter: &Filter) -> Result<Vec<Configured>, ReadError> {
+        let sql = "SELECT id, at, version, source FROM configurations WHERE at >= ? AND at < ?
+                   ORDER BY at DESC, id DESC LIMIT ?";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(params![since(filter), until(filter), filter.sql_limit()])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let changes = self.changes(row.get(0)?)?;
+            found.push(Configured {
+                at: count(row, 1)?,
+                version: count(row, 2)?,
+                source: row.get(3)?,
+                changes,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The configurations that were refused, the newest first. Of the filter, times and limit count.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn misconfigurations(&self, filter: &Filter) -> Result<Vec<Misconfigured>, ReadError> {
+        let sql = "SELECT at, source, errors FROM misconfigurations WHERE at >= ? AND at < ?
+                   ORDER BY at DESC, id DESC LIMIT ?";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(params![since(filter), until(filter), filter.sql_limit()])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(Misconfigured { at: count(row, 0)?, source: row.get(1)?, errors: list(row, 2)? });
+        }
+        Ok(found)
+    }
+
+    fn changes(&self, configuration: i64) -> Result<Vec<Change>, ReadError> {
+        let sql = "SELECT key, old, new FROM changes WHERE configuration = ? ORDER BY rowid";
+        let mut statement = self.connection.prepare(sql)?;
+        let changes = statement.query_map([configuration], |row| {
+            Ok(Change { key: row.get(0)?, old: row.get(1)?, new: row.get(2)? })
+        })?;
+        Ok(changes.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+fn since(filter: &Filter) -> i64 {
+    filter.since.map_or(0, |since| i64::try_from(since).unwrap_or(i64::MAX))
+}
+
+fn until(filter: &Filter) -> i64 {
+    filter.until.map_or(i64::MAX, |until| i64::try_from(until).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,146 @@
+//! What was recorded, asked for: records, figures of endpoints, changes of the configuration.
+
+mod filter;
+mod history;
+mod quantiles;
+mod record;
+mod traffic;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+use thiserror::Error;
+
+pub use filter::Filter;
+pub use quantiles::Quantiles;
+pub use record::{Endpoint, Record, Tried};
+pub use traffic::Traffic;
+
+use crate::experiment::{Arms, Comparison};
+use crate::store::{self, NEWEST, Standing, standing};
+
+/// How long a question waits for a file that is being moved or checked.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Answers from the file. It writes nothing, and nobody who writes waits for it.
+#[derive(Debug)]
+pub struct Reader {
+    connection: Connection,
+}
+
+/// Why nothing can be read.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// Nothing is there.
+    #[error("nothing is recorded in {0} yet: it is made when Portion serves its first request")]
+    Missing(PathBuf),
+    /// It is something else.
+    #[error("{0} is not a file of telemetry; name the right one")]
+    Foreign(PathBuf),
+    /// A later version of this program made it.
+    #[error(
+        "{path} was written by a newer Portion (version {found} of the records, {NEWEST} is the newest known); \
+             update this program"
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The version of its schema.
+        found: i64,
+    },
+    /// An earlier version of this program made it, and it cannot be brought up to date.
+    #[error(
+        "{0} was written by an older Portion, and cannot be brought up to date: let one that may write it serve \
+             a request first"
+    )]
+    Older(PathBuf),
+    /// The database said no.
+    #[error("telemetry cannot be read: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+impl Reader {
+    /// Opens the file; one of an earlier version is brought up to date first.
+    ///
+    /// # Errors
+    /// It is not there, or no file that can be read here.
+    pub fn open(path: &Path) -> Result<Self, ReadError> {
+        let connection = open(path)?;
+        match standing(&connection)? {
+            Standing::Ours(NEWEST) => Ok(Self { connection }),
+            Standing::Ours(found) if found > NEWEST => Err(ReadError::Newer { path: path.to_owned(), found }),
+            Standing::Ours(_) => {
+                drop(connection);
+                store::open(path, u64::MAX).map_err(|_| ReadError::Older(path.to_owned()))?;
+                Ok(Self { connection: open(path)? })
+            }
+            Standing::Empty => Err(ReadError::Missing(path.to_owned())),
+            Standing::Foreign => Err(ReadError::Foreign(path.to_owned())),
+        }
+    }
+
+    /// The records that pass, the newest first.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn requests(&self, filter: &Filter) -> Result<Vec<Record>, ReadError> {
+        let mut records = Vec::new();
+        self.each(filter, |record| records.push(record))?;
+        Ok(records)
+    }
+
+    /// Takes the records that pass one by one, the newest first: for what is larger than memory.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn each(&self, filter: &Filter, take: impl FnMut(Record)) -> Result<(), ReadError> {
+        let (clause, values) = filter.clause("");
+        let limit = filter.sql_limit();
+        self.select(&format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}"), values, take)
+    }
+
+    /// What endpoints were asked and answered, the busiest first. [`Filter::limit`] is how many of them.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn endpoints(&self, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
+        traffic::read(&self.connection, filter)
+    }
+
+    /// The arms of experiments, held against each other: each endpoint that has one, and all of them together first.
+    /// [`Filter::limit`] does not count here.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn experiment(&self, filter: &Filter) -> Result<Vec<Comparison>, ReadError> {
+        let mut arms = Arms::default();
+        // As the index of such records has it.
+        let (clause, values) = filter.clause("(arm IS NOT NULL OR shadow_outcome IS NOT NULL)");
+        self.select(&clause, values, |record| arms.add(&record))?;
+        Ok(arms.compare())
+    }
+
+    /// Takes the records that are selected so.
+    fn select(&self, which: &str, values: Vec<Value>, mut take: impl FnMut(Record)) -> Result<(), ReadError> {
+        let columns = record::COLUMNS;
+        let sql = format!("SELECT {columns} FROM requests JOIN endpoints ON endpoints.id = endpoint {which}");
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            take(Record::of(row)?);
+        }
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Result<Connection, ReadError> {
+    if !path.exists() {
+        return Err(ReadError::Missing(path.to_owned()));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
+}

@@ -1,0 +1,149 @@
+//! What stands in a column of a row.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::Value;
+
+use crate::statistics::Estimate;
+
+/// What stands in a column of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Cell {
+    Nothing,
+    Text(String),
+    Texts(Vec<String>),
+    /// Microseconds since 1970.
+    Moment(u64),
+    Yes(bool),
+    Count(u64),
+    Number(f64),
+    /// 0 to 1, for people in per cent.
+    Share(f64),
+    Time(Duration),
+    /// An estimate with its interval, for people alone; whether it is a share.
+    Estimate(Estimate, bool),
+}
+
+impl Cell {
+    pub(super) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    pub(super) fn maybe<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
+        value.map_or(Self::Nothing, cell)
+    }
+
+    /// For JSON. Times are milliseconds.
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Self::Nothing => Value::Null,
+            Self::Text(text) => Value::from(text.as_str()),
+            Self::Texts(texts) => Value::from(texts.as_slice()),
+            Self::Moment(at) => Value::from(moment(*at)),
+            Self::Yes(yes) => Value::from(*yes),
+            Self::Count(count) => Value::from(*count),
+            Self::Number(number) | Self::Share(number) => Value::from(*number),
+            Self::Time(time) => Value::from(time.as_micros() as f64 / 1e3),
+            Self::Estimate(estimate, _) => Value::from(estimate.value),
+        }
+    }
+
+    /// For CSV: as in JSON, without quotes.
+    pub(super) fn plain(&self) -> String {
+        match self {
+            Self::Texts(texts) => texts.join(" "),
+            other => match other.json() {
+                Value::Null => String::new(),
+                Value::String(text) => text,
+                value => value.to_string(),
+            },
+        }
+    }
+
+    /// For people.
+    pub(super) fn spoken(&self) -> String {
+        match self {
+            Self::Nothing => "–".to_owned(),
+            Self::Texts(texts) => texts.join(" "),
+            // Seconds are as much as one reads.
+            Self::Moment(at) => moment(*at).split('.').next().unwrap_or_default().replacen('T', " ", 1) + "Z",
+            Self::Yes(yes) => if *yes { "yes" } else { "" }.to_owned(),
+            Self::Count(count) => grouped(*count),
+            Self::Number(number) => rounded(*number, false),
+            Self::Share(share) => rounded(*share, true),
+            Self::Time(time) => format!("{} ms", rounded(time.as_secs_f64() * 1e3, false)),
+            Self::Estimate(estimate, share) => {
+                let told = |value| rounded(value, *share);
+                let range = estimate.range.map(|(low, high)| format!(" [{}, {}]", told(low), told(high)));
+                format!("{}{}", told(estimate.value), range.unwrap_or_default())
+            }
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// Whether it keeps to the right.
+    pub(super) fn is_figure(&self) -> bool {
+        !matches!(self, Self::Nothing | Self::Text(_) | Self::Texts(_) | Self::Moment(_) | Self::Yes(_))
+    }
+}
+
+/// As RFC 3339 has it, in UTC.
+fn moment(micros: u64) -> String {
+    // What formats panics above the year 9999.
+    let micros = micros.min(253_402_300_799_999_999);
+    humantime::format_rfc3339_micros(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
+}
+
+/// With three figures or so, or as a percentage.
+fn rounded(number: f64, share: bool) -> String {
+    if share {
+        return format!("{:.1} %", number * 100.0);
+    }
+    match number.abs() {
+        large if large >= 999.5 => {
+            let sign = if number < 0.0 { "-" } else { "" };
+            format!("{sign}{}", grouped(large.round() as u64))
+        }
+        middling if middling >= 9.95 => format!("{number:.1}"),
+        _ => format!("{number:.2}"),
+    }
+}
+
+/// A whole number with its thousands apart: `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_and_programs_read_the_same() {
+        let check = |cell: Cell, spoken: &str, plain: &str| {
+            assert_eq!((cell.spoken().as_str(), cell.plain().as_str()), (spoken, plain), "{cell:?}");
+        };
+        check(Cell::Nothing, "–", "");
+        check(Cell::text("list_bookings"), "list_bookings", "list_bookings");
+        check(Cell::Texts(vec!["a".to_owned(), "b".to_owned()]), "a b", "a b");
+        let moment = Cell::Moment(1_760_000_000_123_456);
+        check(moment, "2025-10-09 08:53:20Z", "2025-10-09T08:53:20.123456Z");
+        check(Cell::Moment(u64::MAX), "9999-12-31 23:59:59Z", "9999-12-31T23:59:59.999999Z");
+        check(Cell::Yes(true), "yes", "true");
+        check(Cell::Count(1_234_567), "1,234,567", "1234567");
+        check(Cell::Number(-1_204.3), "-1,204", "-1204.3");
+        check(Cell::Number(0.125), "0.12", "0.125");
+        check(Cell::Share(0.0512), "5.1 %", "0.0512");
+        check(Cell::Time(Duration::from_micros(1_250)), "1.25 ms", "1.25");
+        let estimate = Estimate { value: -12.5, range: Some((-20.0, -5.0)) };
+        check(Cell::Estimate(estimate, false), "-12.5 [-20.0, -5.00]", "-12.5");
+    }
+}

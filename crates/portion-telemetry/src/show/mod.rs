@@ -1,0 +1,50 @@
+//! What was read, written down: a table for people, JSON and CSV for programs.
+
+mod cell;
+mod columns;
+mod format;
+mod table;
+
+use std::fmt::Write as _;
+
+use crate::against::Forecast;
+use crate::experiment::Comparison;
+use crate::read::{Record, Traffic};
+
+pub use format::Format;
+
+/// Records, one a row.
+pub fn requests(records: &[Record], format: Format) -> String {
+    format::write(records, columns::REQUESTS, format)
+}
+
+/// Figures of endpoints, one a row.
+pub fn endpoints(endpoints: &[Traffic], format: Format) -> String {
+    format::write(endpoints, columns::ENDPOINTS, format)
+}
+
+/// What other limits would serve, one endpoint a row.
+pub fn forecasts(forecasts: &[Forecast], format: Format) -> String {
+    let mut text = format::write(forecasts, columns::FORECASTS, format);
+    if format == Format::Table && !forecasts.is_empty() {
+        text.push_str(
+            "\nEstimates from recorded sizes; \"as served\" is how often they agree with what was served.\n",
+        );
+    }
+    text
+}
+
+/// Comparisons of arms, one measure a row.
+pub fn comparisons(comparisons: &[Comparison], format: Format) -> String {
+    let rows: Vec<_> = comparisons.iter().flat_map(columns::Compared::rows).collect();
+    let mut text = format::write(&rows, columns::COMPARISONS, format);
+    if format == Format::Table && !rows.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nMeans over sessions, with 95 % confidence intervals; verdicts from {} sessions an arm. \"Finished\" is a\n\
+             proxy: sessions whose last request was no error, and that found no snapshot gone.",
+            crate::experiment::LEAST_SESSIONS
+        );
+    }
+    text
+}

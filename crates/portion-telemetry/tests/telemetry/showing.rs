@@ -1,0 +1,134 @@
+//! What is written down of records.
+
+use std::sync::Arc;
+
+use portion_core::event::{Arm, Served};
+use portion_telemetry::against::{Limits, forecast};
+use portion_telemetry::read::Filter;
+use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
+
+use crate::sample::{Place, page};
+
+fn place() -> Place {
+    let place = Place::new();
+    let named = Served { upstream: Some(Arc::from("hotel")), endpoint: Arc::from("say \"x\", y"), ..page(1) };
+    place.record([page(0), named]);
+    place
+}
+
+#[test]
+fn records() {
+    let found = place().reader().requests(&Filter::default()).expect("it can be read");
+    let table = requests(&found, Format::Table);
+    let expect = "\
+time                  endpoint          outcome    error  follow-up    came  served  items  latency     ours  session
+2025-10-09 08:53:21Z  hotel/say \"x\", y  paginated  –                 10,000   1,000     50  21.0 ms  0.90 ms  0000000000000001
+2025-10-09 08:53:20Z  list_bookings     paginated  –                 10,000   1,000     50  20.0 ms  0.90 ms  0000000000000000
+";
+    assert_eq!(table, expect);
+    let json: serde_json::Value = serde_json::from_str(&requests(&found, Format::Json)).expect("it is JSON");
+    // What the contract promises, by name.
+    for name in [
+        "requestId",
+        "endpoint",
+        "timestamp",
+        "outcome",
+        "estimatedTokens",
+        "actualTokens",
+        "originalTokens",
+        "responseBytes",
+        "originalBytes",
+        "itemCount",
+        "latencyMs",
+        "overheadMs",
+        "paginationUsed",
+        "summarizationUsed",
+        "chunkingUsed",
+        "queryUsed",
+        "optimizationMetadata",
+        "tokensPerItem",
+        "experimentArm",
+        "session",
+    ] {
+        assert!(json[0].get(name).is_some(), "{name}");
+    }
+    assert_eq!(json[1]["requestId"], "0".repeat(32));
+    assert_eq!(json[1]["timestamp"], "2025-10-09T08:53:20.000000Z");
+    assert_eq!((&json[1]["tokensPerItem"], &json[1]["latencyMs"]), (&20.0.into(), &20.0.into()));
+    assert_eq!(json[0]["optimizationMetadata"], serde_json::json!(["minify", "condense"]));
+    let csv = requests(&found, Format::Csv);
+    let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
+    assert!(
+        lines[0].starts_with("requestId,timestamp,upstream,kind,endpoint,outcome,error,followUp,arguments,")
+    );
+    assert!(
+        lines[1].contains(",hotel,tool,\"say \"\"x\"\", y\",paginated,,false,limit,10000,1000,"),
+        "{}",
+        lines[1]
+    );
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn figures_of_endpoints() {
+    let found = place().reader().endpoints(&Filter::default()).expect("it can be read");
+    let expect = "\
+endpoint          requests    came  served  kept out  oversized  follow-ups  errors      p50      p95      p99
+list_bookings            1  10,000   1,000    90.0 %    100.0 %        0.00       0  20.0 ms  20.0 ms  20.0 ms
+hotel/say \"x\", y         1  10,000   1,000    90.0 %    100.0 %        0.00       0  21.0 ms  21.0 ms  21.0 ms
+";
+    assert_eq!(endpoints(&found, Format::Table), expect);
+}
+
+#[test]
+fn arms() {
+    let place = Place::new();
+    place.record((0..100).map(|number| Served {
+        arm: Some(if number % 2 == 0 { Arm::Shaped } else { Arm::Unshaped }),
+        estimated_tokens: Some(if number % 2 == 0 { 1_000 + number } else { 9_000 + number }),
+        session: number,
+        ..page(number)
+    }));
+    let found = place.reader().experiment(&Filter::default()).expect("it can be read");
+    let table = comparisons(&found[1..], Format::Table);
+    let expect = "\
+endpoint       design  measure                          n                     shaped   n                   unshaped               difference  shaped is
+list_bookings  split   tokens a reply                  50       1,049 [1,041, 1,057]  50       9,050 [9,042, 9,058]  -8,001 [-8,013, -7,989]  lower
+";
+    let lines: String = table.split_inclusive('\n').take(2).collect();
+    assert_eq!(lines, expect);
+    let json: serde_json::Value =
+        serde_json::from_str(&comparisons(&found, Format::Json)).expect("it is JSON");
+    assert_eq!((&json[0]["endpoint"], &json[0]["verdict"]), (&"all".into(), &"lower".into()));
+    assert_eq!(json[0]["difference"], -8_001.0);
+}
+
+#[test]
+fn other_limits() {
+    let found = place().reader().requests(&Filter::default()).expect("it can be read");
+    let before = Limits {
+        shaped: true,
+        pagination: true,
+        summarization: true,
+        chunking: true,
+        threshold: 4_000,
+        target: 4_000,
+        full_below: 500,
+        page_size: 50,
+        summarize_above: 2_000,
+        chunk_above: 2_000,
+        chunk_size: 2_000,
+        hard_byte_limit: 65_536,
+    };
+    let after = Limits { page_size: 200, ..before };
+    let found =
+        forecast(&found, |_| before, |endpoint| if endpoint.upstream.is_some() { after } else { before });
+    assert_eq!(found.iter().map(|one| (one.changed(), one.agreed)).collect::<Vec<_>>(), [(1, 1), (0, 1)]);
+    let expect = "\
+endpoint          requests  changed  most of them             tokens  after  as served  unknown
+hotel/say \"x\", y         1        1  paginated, another size   1,000  4,000    100.0 %        0
+list_bookings            1        0  –                         1,000  1,000    100.0 %        0
+";
+    let table = forecasts(&found, Format::Table);
+    assert!(table.starts_with(expect), "{table}");
+}
