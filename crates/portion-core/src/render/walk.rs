@@ -32,6 +32,8 @@ pub(super) struct Walk<'a> {
     pub telling: Option<&'a Telling>,
     /// Whether every part is shown as it came.
     pub whole: bool,
+    /// The part that is meant where none is named, for to find it all parts are looked at.
+    main: Option<usize>,
     /// Whether lists may be written as tables.
     dense: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
@@ -92,7 +94,8 @@ impl<'a> Walk<'a> {
         telling: Option<&'a Telling>,
     ) -> Self {
         let dense = cx.policy.rows == Rows::Auto;
-        Self { snapshot, asked, cx, fresh, telling, whole: false, dense, most: None }
+        let main = snapshot.main_part();
+        Self { snapshot, asked, cx, fresh, telling, whole: false, main, dense, most: None }
     }
 
     /// A walk in which all parts are shown as they came.
@@ -231,7 +234,7 @@ impl<'a> Walk<'a> {
 
     /// How pointers into a part begin: its address, but for the main part, which is meant without one.
     fn base(&self, part: usize) -> &'a str {
-        if self.snapshot.main_part() == Some(part) {
+        if self.main == Some(part) {
             return "";
         }
         self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
@@ -240,9 +243,9 @@ impl<'a> Walk<'a> {
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
         // As bytes, all parts stand in one row.
-        let apart = |i: usize| self.fresh && !self.asked.view.raw && self.snapshot.structured() == Some(i);
+        let apart = self.snapshot.structured().filter(|_| self.fresh && !self.asked.view.raw);
         let walked: Vec<usize> =
-            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
+            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && apart != Some(*i)).collect();
         let from = self.asked.from;
         if self.asked.view.raw {
             return self.raw(&walked, room);

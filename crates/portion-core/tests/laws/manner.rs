@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle, Policy, Techniques};
 use portion_core::render::{Body, Context, First, Piece, Portion, first};
-use portion_core::scan::{decoded, quote};
+use portion_core::scan::decoded;
 use portion_core::snapshot::{Form, Layout, PartBody};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
@@ -169,17 +169,16 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
         return items.to_owned();
     }
     let mut at = &mut whole;
-    let steps: Vec<String> =
-        list.pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    for (i, step) in steps.iter().enumerate() {
+    for (i, level) in list.levels.iter().enumerate() {
+        // Keys are as they were written: not each can be spelled anew.
+        let key = level.members[level.inner].key.of(part);
         let Json::Object(members) = at else { panic!("no object around {items}") };
-        let found = members.iter().position(|(key, _)| decoded(key) == *step);
-        let found = found.unwrap_or_else(|| {
-            members.push((quote(step), Json::Object(Vec::new())));
+        let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
+            members.push((key.to_owned(), Json::Object(Vec::new())));
             members.len() - 1
         });
         at = &mut members[found].1;
-        if i + 1 == steps.len() {
+        if i + 1 == list.levels.len() {
             *at = value;
             break;
         }
