@@ -1,8 +1,8 @@
 //! What an operator decides, and how that may change while we run: one file, environment variables, and options become a
 //! [`Book`](portion_gateway::book::Book), or every error at once.
 //!
-//! Everything follows from one table, [`key::KEYS`]: what is read and how, the names of variables and options, tips for
-//! names that are none, the schema, the page of the documentation, and what is shown. Only [`find`] reads files and the
+//! Everything follows from one table, [`Key::all`](key::Key::all): what is read and how, the names of variables and
+//! options, tips for names that are none, the schema, the page of the documentation, and what is shown. Only [`find`] reads files and the
 //! environment; all else is made of what it is given.
 
 pub mod config;
@@ -11,9 +11,11 @@ pub mod document;
 pub mod find;
 pub mod history;
 pub mod key;
+pub mod live;
 pub mod manual;
 pub mod origin;
 pub mod pattern;
+pub mod places;
 pub mod problem;
 mod read;
 pub mod reference;
@@ -21,11 +23,10 @@ pub mod schema;
 pub mod settings;
 pub mod show;
 pub mod sources;
-
 pub mod value;
 pub mod watch;
 
-pub use config::{Advertise, Config, Server, Upstream};
+pub use config::{Config, Server, Transport, Upstream};
 pub use difference::diff;
 pub use find::find;
 pub use problem::{Errors, Problem, Warnings};

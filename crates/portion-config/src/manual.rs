@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::key::{Group, KEYS, Key, Standing};
+use crate::key::{Group, Key, Standing};
 
 /// Tables of all keys, a heading for each group, as Markdown.
 pub fn manual() -> String {
@@ -10,7 +10,7 @@ pub fn manual() -> String {
     for group in Group::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
         out.push_str("| key | value | default | what it decides | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
-        for key in KEYS.iter().filter(|key| key.group == group) {
+        for key in Key::all().filter(|key| key.group == group) {
             let default = if key.default.is_empty() { String::new() } else { format!("`{}`", key.default) };
             let _ = writeln!(
                 out,

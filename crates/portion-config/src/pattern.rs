@@ -67,6 +67,19 @@ impl Pattern {
         }
     }
 
+    /// Whether there are names that both match, of patterns with `*`; of all others nothing is known.
+    pub fn meets(&self, other: &Self) -> bool {
+        let (Form::Glob(one), Form::Glob(other)) = (&self.form, &other.form) else { return false };
+        let (Some(first), Some(last), Some(other_first), Some(other_last)) =
+            (one.first(), one.last(), other.first(), other.last())
+        else {
+            return false;
+        };
+        // What lies between can be written one after the other.
+        (first.starts_with(other_first.as_str()) || other_first.starts_with(first.as_str()))
+            && (last.ends_with(other_last.as_str()) || other_last.ends_with(last.as_str()))
+    }
+
     /// Which of two decides where both match: the more specific is the greater. A name beats any pattern, then
     /// more literal characters do.
     pub fn specificity(&self, other: &Self) -> Ordering {
@@ -157,4 +170,66 @@ fn glob(pieces: &[String], text: &str) -> bool {
         rest = rest.get(at + piece.len()..).unwrap_or_default();
     }
     rest.ends_with(last.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    fn check(pattern: &str, name: &str, expect: bool) {
+        assert_eq!(Pattern::new(pattern).matches(name), expect, "{pattern} {name}");
+    }
+
+    #[test]
+    fn names_and_globs() {
+        check("list_x", "list_x", true);
+        check("list_x", "list_xy", false);
+        check("list_*", "list_", true);
+        check("list_*", "a_list_x", false);
+        check("*_x*y", "a_xby", true);
+        check("*_x*y", "a_y", false);
+        check("a*a", "a", false);
+        check("ab*ba", "aba", false);
+        check("*", "", true);
+        check("**", "any thing", true);
+        check("file:///logs/*", "file:///logs/a/b?c", true);
+        check("file:///logs/*", "file:///log", false);
+        check("é*é", "éaé", true);
+    }
+
+    #[test]
+    fn routes() {
+        check("GET /bookings/{id}", "GET /bookings/7", true);
+        check("GET /bookings/{id}", "GET /bookings/", false);
+        check("GET /bookings/{id}", "GET /bookings/7/x", false);
+        check("GET /bookings/{id}", "POST /bookings/7", false);
+        check("GET /bookings/{id}", "/bookings/7", false);
+        check("/bookings/{id}/*", "PUT /bookings/7/a/b", true);
+        check("/bookings/{id}/*", "PUT /bookings/7", false);
+        check("/bookings/b*/x", "/bookings/b7/x", true);
+        check("/bookings/b*/x", "/bookings/b/7/x", false);
+        check("/*", "GET /", true);
+        check("GET list", "GET list", true);
+    }
+
+    #[test]
+    fn what_is_more_specific_is_greater() {
+        let rising = ["*", "list_*", "list_b*", "GET /b/{id}", "GET /b/*/longer/{x}", "a"];
+        for pair in rising.windows(2) {
+            let [one, other] = pair else { continue };
+            assert!(Pattern::new(one).specificity(&Pattern::new(other)).is_lt(), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn patterns_meet_where_a_name_can_be_both() {
+        let check = |one: &str, other: &str, expect| {
+            assert_eq!(Pattern::new(one).meets(&Pattern::new(other)), expect, "{one} {other}");
+        };
+        check("list_*", "*_all", true);
+        check("list_*", "get_*", false);
+        check("*_one", "*_all", false);
+        check("a*b", "ab*", true);
+        check("a", "*", false);
+    }
 }

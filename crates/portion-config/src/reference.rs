@@ -93,6 +93,24 @@ impl Secret {
         Ok(Self { written: text.to_owned(), expanded: None })
     }
 
+    /// The words of a command: what is told by an option's name to be secret, or shows itself to be, is a reference.
+    pub(crate) fn in_command(words: Vec<String>) -> Result<Vec<Self>, NotExpanded> {
+        let mut option = String::new();
+        for word in &words {
+            if references(word)? == 0 {
+                let (name, value) = word.split_once('=').unwrap_or((&option, word));
+                let told = !name.is_empty()
+                    && !value.starts_with('-')
+                    && hidden(name.trim_start_matches('-'), value);
+                if told || Redact::default_secrets().apply_text(word).is_some() {
+                    return Err(NotExpanded::Literal);
+                }
+            }
+            option = if word.starts_with('-') && !word.contains('=') { word.clone() } else { String::new() };
+        }
+        Ok(words.into_iter().map(|written| Self { written, expanded: None }).collect())
+    }
+
     /// As it was written. Nothing secret stands in it.
     pub fn written(&self) -> &str {
         &self.written
@@ -120,9 +138,13 @@ impl fmt::Debug for Secret {
 /// Whether a name says that its value is a secret, or the value does.
 fn is_secret(name: &str, text: &str) -> bool {
     let word = |word: &str| SECRET.contains(&word.to_ascii_lowercase().as_str());
-    name.split(|c: char| !c.is_ascii_alphanumeric()).any(word)
-        || Redact::default_secrets().apply_text(&format!("{name}: {text}")).is_some()
-        || Redact::default_secrets().apply_text(&format!("{name}={text}")).is_some()
+    name.split(|c: char| !c.is_ascii_alphanumeric()).any(word) || hidden(name, text)
+}
+
+/// Whether it would be in a payload.
+fn hidden(name: &str, text: &str) -> bool {
+    let redact = Redact::default_secrets();
+    ["=", ": "].iter().any(|between| redact.apply_text(&format!("{name}{between}{text}")).is_some())
 }
 
 /// What stands between references.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::key::{KEYS, Key, Kind, Level};
+use crate::key::{Key, Kind, Level};
 
 /// A number of bytes with a unit.
 const SIZE: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
@@ -11,11 +11,13 @@ const TIME: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)
 
 /// The schema, draft 2020-12.
 pub fn schema() -> Json {
+    let mut top = properties(Level::Top);
+    top.insert("$schema".into(), json!({ "type": "string" }));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Configuration of Portion",
         "type": "object",
-        "properties": properties(Level::Top),
+        "properties": top,
         "additionalProperties": false,
         "$defs": {
             "upstream": {
@@ -29,14 +31,15 @@ pub fn schema() -> Json {
                 "properties": properties(Level::Endpoint),
                 "additionalProperties": false
             },
-            "names": { "type": "array", "items": { "type": "string", "minLength": 1 } },
+            "name": { "type": ["string", "number"], "minLength": 1 },
+            "names": { "anyOf": [{ "$ref": "#/$defs/name" }, { "type": "array", "items": { "$ref": "#/$defs/name" } }] },
             "secrets": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } }
         }
     })
 }
 
 fn properties(level: Level) -> Map<String, Json> {
-    KEYS.iter().filter(|key| key.allowed(level)).map(|key| (key.name.to_owned(), property(key))).collect()
+    Key::all().filter(|key| key.allowed(level)).map(|key| (key.name.to_owned(), property(key))).collect()
 }
 
 fn property(key: &Key) -> Json {
@@ -70,14 +73,17 @@ fn value(kind: Kind) -> Json {
         Kind::Time(..) => json!({ "type": "string", "pattern": TIME }),
         Kind::Truth => json!({ "type": "boolean" }),
         Kind::Word(words) => json!({ "enum": words }),
-        Kind::Text => json!({ "type": ["string", "number"], "minLength": 1 }),
+        Kind::Text => json!({ "$ref": "#/$defs/name" }),
         Kind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
-        Kind::Names | Kind::Redact => {
-            json!({ "anyOf": [{ "$ref": "#/$defs/names" }, { "type": "string", "minLength": 1 }] })
-        }
+        Kind::Names | Kind::Redact => json!({ "$ref": "#/$defs/names" }),
         Kind::Sections => json!({
             "type": "object",
-            "additionalProperties": { "anyOf": [{ "$ref": "#/$defs/names" }, { "type": "string", "minLength": 1 }] }
+            "additionalProperties": {
+                "anyOf": [
+                    { "$ref": "#/$defs/name" },
+                    { "type": "array", "items": { "$ref": "#/$defs/name" }, "minItems": 1 }
+                ]
+            }
         }),
         Kind::Experiment => json!({
             "type": "object",

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use portion_gateway::book::Target;
 
 use crate::config::{Cascade, Config};
-use crate::key::{Group, KEYS, Key, Kind, Level};
+use crate::key::{Group, Key, Kind, Level};
 use crate::origin::Origin;
 use crate::settings::{Set, Settings};
 use crate::value::scalar;
@@ -18,7 +18,7 @@ pub fn show(config: &Config, origin: bool, endpoint: Option<Target<'_>>) -> Stri
     let cascade = config.cascade(endpoint);
     let level = if endpoint.is_some() { Level::Endpoint } else { Level::Top };
     for group in Group::ALL {
-        for key in KEYS.iter().filter(|key| key.group == group && key.slot() == key.name) {
+        for key in Key::all().filter(|key| key.group == group && key.slot() == key.name) {
             if !key.allowed(level) || matches!(key.kind, Kind::Endpoints | Kind::Upstreams) {
                 continue;
             }
@@ -50,7 +50,7 @@ impl Page {
             Some((set, _)) => self.set(0, set),
             None => {
                 if let Some((value, origin)) = cascade.in_force(key) {
-                    self.line(format!("# {}: {value}", key.name), &origin);
+                    self.line(&format!("# {}: {value}", key.name), &origin);
                 }
             }
         }
@@ -75,14 +75,14 @@ impl Page {
     }
 
     fn set(&mut self, level: usize, set: &Set) {
-        self.line(format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
+        self.line(&format!("{}{}: {}", "  ".repeat(level), set.key.name, set.value), &set.origin);
     }
 
     fn head(&mut self, level: usize, name: &str) {
         let _ = writeln!(self.out, "{}{name}:", "  ".repeat(level));
     }
 
-    fn line(&mut self, line: String, origin: &Origin) {
+    fn line(&mut self, line: &str, origin: &Origin) {
         if self.origin {
             let _ = writeln!(self.out, "{line:<40} # {origin}");
         } else {

@@ -33,6 +33,8 @@ pub enum Value {
     Split(f64),
     /// A text with references to what is secret.
     Reference(Secret),
+    /// Several such texts.
+    Command(Vec<Secret>),
     /// Names, and such a text for each.
     Secrets(Vec<(String, Secret)>),
 }
@@ -54,6 +56,7 @@ impl Value {
             }
             Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
             Self::Reference(secret) => Json::String(secret.written().to_owned()),
+            Self::Command(words) => words.iter().map(|word| Json::from(word.written())).collect(),
             Self::Secrets(secrets) => {
                 Json::Object(secrets.iter().map(|(name, _)| (name.clone(), Json::from("(set)"))).collect())
             }
@@ -89,12 +92,13 @@ impl fmt::Display for Value {
             }
             Self::Word(word) => f.write_str(word),
             Self::Names(names) if names.is_empty() => f.write_str("[]"),
-            Self::Names(names) => listed(f, names),
+            Self::Names(names) => listed(f, names.iter().map(String::as_str)),
+            Self::Command(words) => listed(f, words.iter().map(Secret::written)),
             Self::Sections(sections) => {
                 f.write_char('{')?;
                 for (i, (name, fields)) in sections.iter().enumerate() {
                     write!(f, "{}{}: ", if i == 0 { "" } else { ", " }, scalar(name))?;
-                    listed(f, fields)?;
+                    listed(f, fields.iter().map(String::as_str))?;
                 }
                 f.write_char('}')
             }
@@ -113,9 +117,9 @@ impl fmt::Display for Value {
     }
 }
 
-fn listed(f: &mut fmt::Formatter<'_>, names: &[String]) -> fmt::Result {
+fn listed<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a str>) -> fmt::Result {
     f.write_char('[')?;
-    for (i, name) in names.iter().enumerate() {
+    for (i, name) in names.enumerate() {
         write!(f, "{}{}", if i == 0 { "" } else { ", " }, scalar(name))?;
     }
     f.write_char(']')

@@ -90,9 +90,14 @@ fn link(to: &str, at: &Path) {
     panic!("no link from {} to {to} on this system", at.display());
 }
 
+/// Only what the system tells of is seen, not what a look would find.
+fn usual() -> Settle {
+    Settle { glance: HOUR, ..Settle::default() }
+}
+
 /// What looks cut off, or is being written, is never believed.
 fn patient() -> Settle {
-    Settle { doubtful: HOUR, unclosed: HOUR, ..Settle::default() }
+    Settle { doubtful: HOUR, unclosed: HOUR, ..usual() }
 }
 
 fn pause() {
@@ -102,7 +107,7 @@ fn pause() {
 #[test]
 fn a_write_in_place_is_told() {
     let act = |place: &Place| fs::write(&place.path, SECOND).expect("it can be written");
-    check(&Place::new(), Settle::default(), act, &[text(SECOND)]);
+    check(&Place::new(), usual(), act, &[text(SECOND)]);
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn a_file_renamed_over_it_is_told() {
 #[test]
 fn a_text_without_an_end_of_line_is_told() {
     let text_of = SECOND.trim_end();
-    check(&Place::new(), Settle::default(), |place| place.replace(text_of), &[text(text_of)]);
+    check(&Place::new(), usual(), |place| place.replace(text_of), &[text(text_of)]);
 }
 
 #[test]
@@ -141,7 +146,7 @@ fn a_link_that_leads_elsewhere_is_told() {
         fs::rename(volume.join("..data_tmp"), volume.join("..data")).expect("it can be replaced");
     };
     let place = Place::mounted();
-    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
+    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     for (day, content) in [("..2026_11_23", SECOND), ("..2026_11_24", FIRST), ("..2026_11_25", SECOND)] {
         flip(&place, day, content);
         assert_eq!(next(&told), text(content));
@@ -169,7 +174,7 @@ fn a_directory_on_the_way_that_is_a_link_is_followed() {
         link("two", &next);
         fs::rename(next, current).expect("it can be replaced");
     };
-    check(&place, Settle::default(), act, &[text(SECOND)]);
+    check(&place, usual(), act, &[text(SECOND)]);
 }
 
 #[test]
@@ -184,7 +189,7 @@ fn a_file_that_is_deleted_and_made_anew_is_told_once() {
 #[test]
 fn a_file_that_is_gone_is_told_and_so_is_its_return() {
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
+    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     fs::remove_file(&place.path).expect("it was there");
     assert_eq!(next(&told), Seen::Gone);
     place.replace(FIRST);
@@ -262,7 +267,7 @@ fn a_touch_is_not_told() {
         place.replace(FIRST);
         pause();
     };
-    check(&Place::new(), Settle::default(), act, &[]);
+    check(&Place::new(), usual(), act, &[]);
 }
 
 #[test]
@@ -270,7 +275,7 @@ fn a_touch_is_not_told() {
 fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
+    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     let chmod =
         |mode| fs::set_permissions(&place.path, fs::Permissions::from_mode(mode)).expect("it is ours");
     chmod(0o000);
@@ -288,7 +293,7 @@ fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
 fn what_is_no_text_is_told_as_unreadable() {
     let unreadable = |make: &dyn Fn(&Path), why: &str| {
         let place = Place::new();
-        let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
+        let (_watch, told) = watch(&place.path, Some(FIRST), usual());
         let beside = place.folder.path().join("beside");
         make(&beside);
         if beside.is_dir() {
@@ -309,13 +314,13 @@ fn what_is_no_text_is_told_as_unreadable() {
 
 #[test]
 fn a_file_that_says_nothing_is_told_as_empty() {
-    check(&Place::new(), Settle::default(), |place| place.replace("# all gone\n"), &[Seen::Empty]);
+    check(&Place::new(), usual(), |place| place.replace("# all gone\n"), &[Seen::Empty]);
 }
 
 #[test]
 fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
     let place = Place::new();
-    let (_watch, told) = watch(&place.path, Some(FIRST), Settle::default());
+    let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     let folder = place.path.parent().expect("a directory");
     for content in [SECOND, FIRST] {
         fs::remove_dir_all(folder).expect("it was there");
@@ -343,7 +348,7 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
 fn a_file_that_was_never_there_is_told_when_it_comes() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("not/yet/portion.yaml");
-    let (_watch, told) = watch(&path, None, Settle::default());
+    let (_watch, told) = watch(&path, None, usual());
     assert_eq!(next(&told), Seen::Gone);
     fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
     fs::write(&path, FIRST).expect("it can be made");
@@ -351,16 +356,34 @@ fn a_file_that_was_never_there_is_told_when_it_comes() {
 }
 
 #[test]
+fn what_nothing_told_of_is_found() {
+    let place = Place::new();
+    let (above, old) = (place.folder.path().join("above"), place.folder.path().join("old"));
+    let place = Place { path: above.join("etc/portion.yaml"), ..place };
+    let make = |text| {
+        fs::create_dir_all(above.join("etc")).expect("a directory");
+        fs::write(above.join("etc/portion.yaml"), text).expect("a file");
+    };
+    make(FIRST);
+    // A directory above the one that is watched tells nothing.
+    let act = |_: &Place| {
+        fs::rename(&above, old).expect("it can be moved");
+        make(SECOND);
+    };
+    check(&place, Settle::default(), act, &[text(SECOND)]);
+}
+
+#[test]
 fn a_change_before_the_watch_is_told() {
     let place = Place::new();
     place.replace(SECOND);
-    check(&place, Settle::default(), |_| {}, &[text(SECOND)]);
+    check(&place, usual(), |_| {}, &[text(SECOND)]);
 }
 
 #[test]
 fn nothing_is_told_after_its_end() {
     let place = Place::new();
-    let (watch, told) = watch(&place.path, None, Settle::default());
+    let (watch, told) = watch(&place.path, None, usual());
     assert_eq!(next(&told), text(FIRST));
     drop(watch);
     place.replace(SECOND);

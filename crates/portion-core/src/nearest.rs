@@ -7,10 +7,12 @@ pub fn nearest<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Opt
     let scored = names.into_iter().filter_map(|name| {
         let chars: Vec<char> = name.to_lowercase().chars().take(64).collect();
         let part = chars.len() > 2 && wanted.len() > 2 && contains(&chars, &wanted);
-        let distance = if part { 1 } else { edits(&wanted, &chars) };
-        (distance <= slack).then_some((distance, name))
+        let edits = edits(&wanted, &chars);
+        let distance = if part { 1 } else { edits };
+        // Of two that contain the name, the one that it is a slip of was rather meant.
+        (distance <= slack).then_some(((distance, edits > slack), name))
     });
-    scored.min_by_key(|(distance, _)| *distance).map(|(_, name)| name.to_owned())
+    scored.min_by_key(|(likeness, _)| *likeness).map(|(_, name)| name.to_owned())
 }
 
 fn contains(a: &[char], b: &[char]) -> bool {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use portion_core::event::{Event, Observer, Outcome, Served, Shadow};
 use portion_core::render::Portion;
+use portion_core::snapshot::{Form, Part, Snapshot};
 use portion_core::view::Request;
 
 use crate::call::{Caller, Endpoint, EndpointKind, Fault};
@@ -41,8 +42,27 @@ pub(crate) struct Result {
     pub(crate) bytes: usize,
     pub(crate) original_bytes: usize,
     pub(crate) items: Option<usize>,
+    pub(crate) payload: Kind,
     pub(crate) stages: Vec<&'static str>,
     pub(crate) shadow: Option<Shadow>,
+}
+
+/// What a payload is, by the first part of it that can be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kind {
+    form: Option<&'static str>,
+    items: Option<usize>,
+}
+
+impl Kind {
+    pub(crate) fn of(snapshot: &Snapshot) -> Self {
+        match snapshot.parts().iter().find_map(Part::subject).map(|subject| &subject.form) {
+            Some(Form::List(list)) => Self { form: Some("list"), items: Some(list.len()) },
+            Some(Form::Object(_)) => Self { form: Some("object"), items: None },
+            Some(Form::Text(_)) => Self { form: Some("text"), items: None },
+            None => Self::default(),
+        }
+    }
 }
 
 impl Result {
@@ -52,12 +72,13 @@ impl Result {
     }
 
     /// A portion of a payload is served, which was asked for so. `capped`: by bytes alone.
-    pub(crate) fn of(portion: &Portion, request: &Request, original_bytes: usize, capped: bool) -> Self {
+    pub(crate) fn of(portion: &Portion, request: &Request, snapshot: &Snapshot, capped: bool) -> Self {
         Self {
+            payload: Kind::of(snapshot),
             outcome: if capped { Outcome::Capped } else { outcome(portion.kind(), request) },
             tokens: Some(portion.tokens()),
             bytes: bytes(portion),
-            original_bytes,
+            original_bytes: snapshot.payload_bytes(),
             items: portion.served(),
             stages: portion.stages().to_vec(),
             ..Self::default()
@@ -100,7 +121,7 @@ impl Accounts {
         overhead: Duration,
     ) {
         let Account { caller, endpoint, follow_up, .. } = account;
-        let Result { outcome, error, tokens, bytes, original_bytes, items, stages, shadow } = result;
+        let Result { outcome, error, tokens, bytes, original_bytes, items, payload, stages, shadow } = result;
         if let Some(tokens) = tokens {
             caller.session.serve(tokens);
         }
@@ -121,6 +142,9 @@ impl Accounts {
             response_bytes: bytes as u64,
             original_bytes: original_bytes as u64,
             items: items.map(|items| items as u64),
+            budget: Some(caller.terms.policy.token_budget_threshold as u64),
+            form: payload.form,
+            total_items: payload.items.map(|items| items as u64),
             latency,
             overhead,
             stages,

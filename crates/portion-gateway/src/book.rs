@@ -32,6 +32,14 @@ pub struct Target<'a> {
     pub name: &'a str,
 }
 
+impl<'a> Target<'a> {
+    /// The tool of that name, or the resource, where it is a URI.
+    pub fn named(name: &'a str) -> Self {
+        let kind = if name.contains("://") { EndpointKind::Resource } else { EndpointKind::Tool };
+        Self { upstream: None, kind, name }
+    }
+}
+
 /// What was written for an endpoint. Its limits are valid together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Written {

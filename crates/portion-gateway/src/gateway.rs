@@ -16,7 +16,7 @@ use portion_core::snapshot::Snapshot;
 use portion_core::tokens::BYTES;
 use portion_core::view::{Request, View};
 
-use crate::account::{Account, Accounts, Result as Told};
+use crate::account::{Account, Accounts, Kind, Result as Told};
 use crate::aside::aside;
 use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
@@ -24,8 +24,11 @@ use crate::relayed::Relaying;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::rules::Rules;
 use crate::settings::{Clock, Settings};
-use crate::store::{Deposit, Held, Missing, Refused, SnapshotStore};
+use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
 use crate::terms::Terms;
+
+/// Where `_meta` tells what is left to a session.
+const SESSION: &str = "io.portion/session";
 
 /// Makes replies.
 pub struct Gateway {
@@ -72,6 +75,11 @@ impl Gateway {
     /// began with.
     pub fn govern(&self, rules: Rules) {
         self.rules.store(Arc::new(rules));
+    }
+
+    /// What the store holds.
+    pub fn stored(&self) -> Figures {
+        self.store.figures(self.now())
     }
 
     /// What time it is.
@@ -310,18 +318,24 @@ impl Gateway {
             rendered => rendered,
         };
         let handle = || kept.then(|| self.renderer.handle(&job));
-        let (account, original_bytes) = (turn.account(), job.snapshot.payload_bytes());
+        let (account, snapshot) = (turn.account(), &*job.snapshot);
         let fault = match rendered {
             Rendered::Untouched => {
-                self.accounts.tell(account, Told::passed(Outcome::Untouched, original_bytes, None));
+                let passed = Told::passed(Outcome::Untouched, snapshot.payload_bytes(), None);
+                self.accounts.tell(account, Told { payload: Kind::of(snapshot), ..passed });
                 return Reply::Untouched;
             }
             Rendered::Portion { portion, capped, .. } => {
                 if portion.dropped() > 0 {
                     decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
                 }
-                self.accounts.tell(account, Told::of(&portion, &job.request, original_bytes, capped));
-                return Reply::Portion(portion);
+                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
+                return Reply::Portion(match turn.caller.left() {
+                    Some((left, budget)) => {
+                        portion.with_beside(format!("\"{SESSION}\":{{\"budget\":{budget},\"left\":{left}}}"))
+                    }
+                    None => portion,
+                });
             }
             Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
             Rendered::Failed => Fault::not_rendered(handle(), &job.caller.read_tool),

@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::command::{demo, serve, shape, wrap};
+use crate::command::{config, demo, serve, shape, stats, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
@@ -21,7 +21,7 @@ impl Args {
     pub(crate) fn read() -> Self {
         Self::try_parse().unwrap_or_else(|error| {
             let line: Vec<_> = std::env::args_os().collect();
-            with_tips(error, &line, &Self::command()).exit()
+            with_tips(error, &line).exit()
         })
     }
 }
@@ -37,6 +37,10 @@ pub(crate) enum Command {
     Serve(Box<serve::Options>),
     /// Show what a model would see of a file
     Shape(Box<shape::Options>),
+    /// Check and show the configuration, say what a change would do, go back to an earlier version
+    Config(config::Options),
+    /// Show what was served: by endpoint, request by request, or arm by arm of experiments
+    Stats(Box<stats::Options>),
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,

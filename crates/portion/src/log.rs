@@ -1,17 +1,28 @@
 //! What Portion tells its operator, on stderr: stdout is the protocol's.
 
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
-/// Logs to stderr from the level that `PORTION_LOG` names: off, error, warn (the default), info, debug, trace.
-pub(crate) fn to_stderr() {
+/// The crate whose changes are always told: an operator wants to see that what he wrote is in force.
+const CONFIGURATION: &str = "portion_config";
+
+/// Logs to stderr from the level that was written, or that `PORTION_LOG` names: off, error, warn (the default), info, debug,
+/// trace.
+pub(crate) fn to_stderr(written: Option<&str>, json: bool) {
     let named = std::env::var("PORTION_LOG").unwrap_or_default();
-    let level = named.parse().ok();
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_max_level(level.unwrap_or(LevelFilter::WARN))
-        .with_target(false)
-        .init();
-    if level.is_none() && !named.is_empty() {
+    let by_variable: Option<LevelFilter> = named.parse().ok();
+    let level = by_variable.or_else(|| written.and_then(|level| level.parse().ok()));
+    let filter = match level {
+        Some(level) => Targets::new().with_default(level),
+        None => Targets::new().with_default(LevelFilter::WARN).with_target(CONFIGURATION, LevelFilter::INFO),
+    };
+    let plain = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let layer = if json { plain.json().flatten_event(true).boxed() } else { plain.boxed() };
+    tracing_subscriber::registry().with(layer.with_filter(filter)).init();
+    if by_variable.is_none() && !named.is_empty() {
         tracing::warn!("PORTION_LOG is {named}, but it is off, error, warn, info, debug or trace");
     }
 }

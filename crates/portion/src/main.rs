@@ -1,13 +1,15 @@
 //! `portion`: stands in front of an MCP server and keeps its results within a token budget.
 //!
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
+mod admin;
 mod args;
 mod command;
-mod limits;
-mod listing;
 mod log;
+mod options;
 mod remote;
-mod shaping;
+mod server;
+mod setup;
+mod surroundings;
 mod tips;
 
 use std::error::Error;
@@ -16,12 +18,17 @@ use std::process::ExitCode;
 
 use crate::args::{Args, Command};
 
+/// The code of a command line, or a configuration, that cannot be obeyed.
+const WRONG_USAGE: u8 = 2;
+
 fn main() -> ExitCode {
     let outcome = match Args::read().command {
         Command::Demo(demo) => command::demo::run(&demo),
         Command::Wrap(wrap) => command::wrap::run(&wrap),
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Shape(shape) => command::shape::run(&shape),
+        Command::Config(config) => command::config::run(&config),
+        Command::Stats(stats) => command::stats::run(&stats),
         Command::DemoServer => command::demo_server::run(),
     };
     match outcome {
@@ -29,7 +36,11 @@ fn main() -> ExitCode {
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,
         Err(error) => {
             anstream::eprintln!("portion: {error}");
-            ExitCode::FAILURE
+            if setup::is_misconfigured(error.as_ref()) {
+                ExitCode::from(WRONG_USAGE)
+            } else {
+                ExitCode::FAILURE
+            }
         }
     }
 }

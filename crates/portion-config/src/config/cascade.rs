@@ -26,9 +26,8 @@ pub(crate) struct Cascade<'a> {
     sets: BTreeMap<&'static str, (&'a Set, Arc<str>)>,
 }
 
-/// The limits that have to be valid together: those that [`Given`](portion_core::policy::Given) has.
+/// The limits that have to be valid together.
 const LIMITS: &[&str] = &[
-    "profile",
     "tokenBudgetThreshold",
     "replyTarget",
     "hardCap",
@@ -51,6 +50,11 @@ pub(crate) fn ordered(any: &Rules, own: Option<&Rules>) -> Vec<Rule> {
     // Stable: of equals the later one wins.
     rules.sort_by(|one, other| one.pattern.specificity(&other.pattern));
     rules
+}
+
+/// Whether there is something among them that has to agree with others.
+pub(super) fn has_limits(settings: &Settings) -> bool {
+    settings.iter().any(|(slot, _)| slot == "profile" || LIMITS.contains(&slot))
 }
 
 impl Config {
@@ -94,18 +98,24 @@ impl<'a> Cascade<'a> {
     }
 
     /// Puts a rule over what is in force. Two rules that nobody thought of together may have limits that contradict
-    /// each other: then those of the less specific one stand, for a limit is never without one that it agrees with.
+    /// each other: then those of the less specific one stand, and of the other all the rest.
     fn obey(&mut self, rule: &'a Rule) {
+        if !has_limits(&rule.settings) {
+            return self.overlay(&rule.settings, &rule.salt);
+        }
         let mut next = self.clone();
         next.overlay(&rule.settings, &rule.salt);
-        if !next.is_valid() {
-            next.sets.retain(|slot, _| !LIMITS.contains(slot));
-            next.sets.extend(
-                self.sets
-                    .iter()
-                    .filter(|(slot, _)| LIMITS.contains(slot))
-                    .map(|(slot, set)| (*slot, set.clone())),
-            );
+        // A profile hides secrets, too, so it goes last.
+        for kept in [LIMITS, &["profile"]] {
+            if next.is_valid() {
+                break;
+            }
+            for slot in kept {
+                match self.sets.get(slot) {
+                    Some(set) => drop(next.sets.insert(slot, set.clone())),
+                    None => drop(next.sets.remove(slot)),
+                }
+            }
         }
         *self = next;
     }

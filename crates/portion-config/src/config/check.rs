@@ -2,53 +2,78 @@
 
 use std::collections::BTreeSet;
 
-use portion_core::policy::{Policy, PolicyError, Room};
+use portion_core::policy::{Policy, PolicyError, Profile, Room};
 
-use super::{Cascade, Config, Rule, everywhere};
+use super::{Cascade, Config, Rule, cascade, force};
 use crate::origin::Origin;
+use crate::problem::Problem;
 use crate::read::Reading;
+use crate::value::Value;
 
 /// Two keys with where their values come from: what was told once is not told for each pattern that inherits it.
 type Told = BTreeSet<(&'static str, Origin, &'static str, Origin)>;
 
+/// Rules of which each two are looked at; of more than these, each alone.
+const PAIRS: usize = 200;
+
 impl Config {
     pub(super) fn check(&self, reading: &mut Reading) {
         let mut told = Told::new();
-        tell(&self.general(None), "", &mut told, reading);
-        for rule in &self.rules {
-            self.check_rule(None, rule, &self.rules, &mut told, reading);
-        }
+        let general = self.general(None);
+        reading.problems.extend(crossed(&general, "", &mut told));
+        reading.problems.extend(same_names(&general));
+        self.check_rules(None, &self.rules, &mut told, reading);
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
-            tell(&self.general(name), &format!(" for the upstream {}", upstream.name), &mut told, reading);
-            for rule in &upstream.rules {
-                self.check_rule(name, rule, &upstream.rules, &mut told, reading);
+            let general = self.general(name);
+            reading.problems.extend(crossed(
+                &general,
+                &format!(" for the upstream {}", upstream.name),
+                &mut told,
+            ));
+            reading.problems.extend(same_names(&general));
+            self.check_rules(name, &upstream.rules, &mut told, reading);
+        }
+    }
+
+    fn check_rules(&self, upstream: Option<&str>, rules: &[Rule], told: &mut Told, reading: &mut Reading) {
+        let rules: Vec<&Rule> = rules.iter().filter(|rule| cascade::has_limits(&rule.settings)).collect();
+        for (i, rule) in rules.iter().enumerate() {
+            let whose = format!(" for the endpoint {}", rule.pattern.text());
+            reading.problems.extend(crossed(&self.with(upstream, &rules[..i], &[rule]), &whose, told));
+        }
+        for (i, rule) in rules.iter().enumerate().take(PAIRS) {
+            for (j, other) in rules.iter().enumerate().take(i) {
+                if !rule.pattern.meets(&other.pattern) || other.pattern.matches(rule.pattern.text()) {
+                    continue;
+                }
+                let both = format!(" where {} and {} meet", other.pattern.text(), rule.pattern.text());
+                let met = crossed(&self.with(upstream, &rules[..j], &[other, rule]), &both, told);
+                reading.warnings.extend(met.into_iter().map(|problem| Problem {
+                    fix: format!("{}; until then limits of the latter are left aside there", problem.fix),
+                    ..problem
+                }));
             }
         }
     }
 
-    /// What a rule decides together with all that is in force for whatever it matches.
-    fn check_rule<'a>(
-        &'a self,
-        upstream: Option<&str>,
-        rule: &'a Rule,
-        rules: &'a [Rule],
-        told: &mut Told,
-        reading: &mut Reading,
-    ) {
+    /// What rules decide, with all that is in force for whatever the last of them matches.
+    fn with<'a>(&'a self, upstream: Option<&str>, wider: &[&'a Rule], rules: &[&'a Rule]) -> Cascade<'a> {
         let mut cascade = self.general(upstream);
-        for wider in rules.iter().take_while(|wider| !std::ptr::eq(*wider, rule)) {
-            // A pattern that matches the text of another one matches whatever that one does.
-            if wider.pattern.matches(rule.pattern.text()) {
-                cascade.overlay(&wider.settings, &wider.salt);
-            }
+        let all = |name: &str| {
+            wider.iter().copied().filter(move |rule| rule.pattern.matches(name)).collect::<Vec<_>>()
+        };
+        // A pattern that matches the text of another one matches whatever that one does.
+        let covering = rules.last().map(|last| all(last.pattern.text())).unwrap_or_default();
+        for rule in covering.into_iter().chain(rules.iter().copied()) {
+            cascade.overlay(&rule.settings, &rule.salt);
         }
-        cascade.overlay(&rule.settings, &everywhere());
-        tell(&cascade, &format!(" for the endpoint {}", rule.pattern.text()), told, reading);
+        cascade
     }
 }
 
-fn tell(cascade: &Cascade<'_>, whose: &str, told: &mut Told, reading: &mut Reading) {
+fn crossed(cascade: &Cascade<'_>, whose: &str, told: &mut Told) -> Vec<Problem> {
+    let mut problems = Vec::new();
     for fault in cascade.given().policy(Room::UNKNOWN).faults() {
         // Each value alone was checked where it was read.
         let PolicyError::Crossed { lower, low, upper, high } = fault else { continue };
@@ -58,14 +83,35 @@ fn tell(cascade: &Cascade<'_>, whose: &str, told: &mut Told, reading: &mut Readi
             continue;
         }
         let fix = format!("raise {upper} or lower {lower}");
-        if lower_at > upper_at {
+        problems.push(if lower_at > upper_at {
             let message = format!("{lower} is {low}{whose}, above {upper}, which is {high} ({upper_at})");
-            reading.say(lower_at, message, fix);
+            Problem::new(lower_at, message, fix)
         } else {
             let message = format!("{upper} is {high}{whose}, below {lower}, which is {low} ({lower_at})");
-            reading.say(upper_at, message, fix);
+            Problem::new(upper_at, message, fix)
+        });
+    }
+    problems
+}
+
+/// Tools of ours are told apart by their names.
+fn same_names(cascade: &Cascade<'_>) -> Vec<Problem> {
+    let listing = cascade.listing();
+    let tools = [
+        ("readTool", Some(&listing.read_tool)),
+        ("queryTool", listing.query_tool.as_ref()),
+        ("describeTool", Some(&listing.describe_tool)),
+    ];
+    let mut problems = Vec::new();
+    for (i, (key, name)) in tools.iter().enumerate() {
+        for (other, _) in tools[..i].iter().filter(|(_, known)| known.is_some() && known == name) {
+            let (_, one) = place(cascade, key);
+            let (_, two) = place(cascade, other);
+            let message = format!("{other} and {key} have the same name");
+            problems.push(Problem::new(one.max(two), message, "name them differently"));
         }
     }
+    problems
 }
 
 /// The key as it was written, and where.
@@ -80,15 +126,12 @@ impl Cascade<'_> {
     /// Where the value comes from of a limit that nobody wrote.
     pub(crate) fn unwritten(&self, slot: &str) -> Origin {
         let Some((profile, _)) = self.get("profile") else { return Origin::Default };
-        let given = self.given();
-        let plain =
-            portion_core::policy::Given { profile: portion_core::policy::Profile::Default, ..given.clone() };
-        let limit = |policy: &Policy| super::force::limit(policy, slot);
-        if limit(&given.policy(Room::UNKNOWN)) == limit(&plain.policy(Room::UNKNOWN)) {
-            return Origin::Default;
-        }
+        let mut given = self.given();
+        let limit = |policy: &Policy| force::limit(policy, slot);
+        let profiled = limit(&given.policy(Room::UNKNOWN));
+        given.profile = Profile::Default;
         match profile.value {
-            crate::value::Value::Word(name) => Origin::Profile(name),
+            Value::Word(name) if limit(&given.policy(Room::UNKNOWN)) != profiled => Origin::Profile(name),
             _ => Origin::Default,
         }
     }

@@ -4,6 +4,7 @@ mod cascade;
 mod check;
 mod force;
 mod upstream;
+mod values;
 mod written;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -37,20 +38,6 @@ pub struct Config {
     upstreams: Vec<Upstream>,
 }
 
-/// Which tools are listed with our controls.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Advertise {
-    /// Those that answer with lists.
-    #[default]
-    Lists,
-    /// All.
-    All,
-    /// None.
-    None,
-    /// Those of these names, with `*` for any characters.
-    Named(Vec<String>),
-}
-
 impl Config {
     /// What the sources say, if it can be obeyed.
     ///
@@ -78,6 +65,12 @@ impl Config {
         problems.dedup();
         warnings.sort();
         if problems.is_empty() { Ok((config, Warnings(warnings))) } else { Err(Errors(problems)) }
+    }
+
+    /// The same as another version.
+    #[must_use]
+    pub fn numbered(self, version: u64) -> Self {
+        Self { version, ..self }
     }
 
     /// The file that it was read from.
@@ -137,6 +130,11 @@ impl Config {
         }
     }
 
+    /// The address that was written for that, and no other.
+    pub fn admin_written(&self) -> Option<SocketAddr> {
+        self.address("admin")
+    }
+
     /// Further hosts by which we may be asked.
     pub fn allow_hosts(&self) -> Vec<String> {
         self.names("allowHosts")
@@ -167,9 +165,14 @@ impl Config {
         self.general(upstream).listing()
     }
 
-    /// Which tools of a server are listed with our controls.
-    pub fn advertise(&self, upstream: Option<&str>) -> Advertise {
-        self.general(upstream).advertise()
+    /// The file that requests are recorded in; `None` where they are not. `usual` is where that is unless something else
+    /// was written.
+    pub fn telemetry(&self, usual: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
+        match self.value("telemetry") {
+            Some(Value::Word("off")) => None,
+            Some(Value::Text(path)) => Some(path.into()),
+            _ => usual(),
+        }
     }
 
     fn value(&self, key: &str) -> Option<&Value> {

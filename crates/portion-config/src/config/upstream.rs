@@ -102,6 +102,7 @@ impl Reading {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {
                 Value::Reference(secret) => vec![("url", secret)],
+                Value::Command(words) => words.iter_mut().map(|word| ("command", word)).collect(),
                 Value::Secrets(secrets) => {
                     secrets.iter_mut().map(|(name, secret)| (name.as_str(), secret)).collect()
                 }
@@ -141,7 +142,7 @@ impl Reading {
                 self.stray(name, settings, &["env"], "command");
                 let lines =
                     secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-                let server = Server::Url {
+                let remote = Server::Url {
                     url: url.reveal().to_owned(),
                     headers: lines.collect(),
                     transport: match value("transport") {
@@ -150,14 +151,14 @@ impl Reading {
                         _ => Transport::Auto,
                     },
                 };
-                self.reachable(name, &server, settings);
-                Some(server)
+                self.reachable(name, &remote, settings);
+                Some(remote)
             }
-            (_, Some(Value::Names(words))) => {
+            (_, Some(Value::Command(words))) => {
                 self.stray(name, settings, &["headers", "transport"], "url");
                 let environment = secrets("env");
                 Some(Server::Command {
-                    words: words.clone(),
+                    words: words.iter().map(|word| word.reveal().to_owned()).collect(),
                     environment: environment
                         .iter()
                         .map(|(name, secret)| (name.clone(), secret.reveal().to_owned()))
@@ -183,16 +184,9 @@ impl Reading {
         if url.contains('$') {
             return;
         }
-        let target = match Target::new(url) {
-            Ok(target) => target,
-            Err(_) => {
-                let message = format!("url of the upstream {name} is none");
-                return self.say(
-                    at("url"),
-                    message,
-                    "write the whole URL, such as http://127.0.0.1:3000/mcp",
-                );
-            }
+        let Ok(target) = Target::new(url) else {
+            let message = format!("url of the upstream {name} is none");
+            return self.say(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
         };
         for line in headers {
             if target.clone().with_header(line).is_err() {

@@ -8,9 +8,9 @@ use portion_core::policy::{
 };
 use portion_core::redact::Redact;
 use portion_gateway::book::{Experiment, Rollout, Written};
-use portion_gateway::mcp::Listing;
+use portion_gateway::mcp::{Advertise, Listing};
 
-use super::{Advertise, Cascade};
+use super::Cascade;
 use crate::key::Key;
 use crate::value::Value;
 
@@ -28,6 +28,7 @@ impl Cascade<'_> {
             experiment: self.experiment(),
             unshaped_byte_limit: self.size("unshapedByteLimit"),
             session_budget: self.whole("sessionBudget"),
+            dry_run: self.truth("dryRun") == Some(true),
         }
     }
 
@@ -140,11 +141,7 @@ impl Cascade<'_> {
         }
     }
 
-    /// A dry run is an experiment that nobody is served by.
     fn experiment(&self) -> Experiment {
-        if self.truth("dryRun") == Some(true) {
-            return Experiment::Shadow;
-        }
         match self.get("experiment").map(|(set, salt)| (&set.value, salt)) {
             Some((Value::Split(percent), salt)) => {
                 Experiment::Split(Rollout { percent: *percent, salt: Arc::clone(salt) })
@@ -166,69 +163,17 @@ impl Cascade<'_> {
                 None => usual.query_tool,
             },
             describe_tool: self.text("describeTool").map_or(usual.describe_tool, str::to_owned),
+            advertise: self.advertise(),
         }
     }
 
     /// Which tools are listed with our controls.
-    pub(super) fn advertise(&self) -> Advertise {
+    fn advertise(&self) -> Advertise {
         match self.value("advertise") {
             Some(Value::Names(names)) => Advertise::Named(names.clone()),
             Some(Value::Word("all")) => Advertise::All,
             Some(Value::Word("none")) => Advertise::None,
             _ => Advertise::Lists,
-        }
-    }
-
-    fn value(&self, key: &str) -> Option<&Value> {
-        self.get(key).map(|(set, _)| &set.value)
-    }
-
-    fn whole(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Whole(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
-
-    fn size(&self, key: &str) -> Option<usize> {
-        match self.value(key) {
-            Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &str) -> Option<f64> {
-        match self.value(key) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
-    fn truth(&self, key: &str) -> Option<bool> {
-        match self.value(key) {
-            Some(Value::Truth(truth)) => Some(*truth),
-            _ => None,
-        }
-    }
-
-    fn word(&self, key: &str) -> Option<&'static str> {
-        match self.value(key) {
-            Some(Value::Word(word)) => Some(word),
-            _ => None,
-        }
-    }
-
-    fn text(&self, key: &str) -> Option<&str> {
-        match self.value(key) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn names(&self, key: &str) -> Option<Vec<String>> {
-        match self.value(key) {
-            Some(Value::Names(names)) => Some(names.clone()),
-            _ => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Document, Fault, Name, Node, Spot, Tree};
 /// The most levels of a document; what can be written needs seven.
 const MOST_LEVELS: usize = 16;
 /// The most values of a document, those of anchors counted wherever they are referred to.
-const MOST_VALUES: usize = 50_000;
+const MOST_VALUES: usize = 20_000;
 
 /// A tree that grows.
 #[derive(Default)]

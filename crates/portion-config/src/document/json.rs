@@ -2,7 +2,7 @@
 
 use portion_core::scan::{Kind, Reader, ScanError, decoded};
 use portion_core::span::Span;
-use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use super::build::Build;
 use super::yaml::empty;
@@ -21,7 +21,7 @@ pub fn read(text: &str) -> Result<Document, Fault> {
     if text.trim().is_empty() {
         return Err(empty(start));
     }
-    serde_json::from_str::<IgnoredAny>(text).map_err(|error| {
+    serde_json::from_str::<Value>(text).map_err(|error| {
         let told = error.to_string();
         // The place stands before the message.
         let told = told.split(" at line ").next().unwrap_or_default();

@@ -1,14 +1,17 @@
 //! What may be written: every key, with all that is known of it.
 
+mod group;
 mod kind;
 mod listed;
+mod shorthand;
 
 use std::fmt;
 
 use portion_core::nearest::nearest;
 
+pub use group::Group;
 pub use kind::{Kind, Wrong};
-pub use listed::KEYS;
+pub use shorthand::{SHORTHANDS, Shorthand};
 
 use crate::document::Node;
 use crate::value::Value;
@@ -51,29 +54,6 @@ pub enum Flag {
     Never,
 }
 
-/// What a key belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
-    /// How tools are listed.
-    Tools,
-    /// How much a reply may be.
-    Limits,
-    /// How long, and how much, is kept for follow-ups.
-    Keeping,
-    /// What is known of payloads, and done to them.
-    Payloads,
-    /// How replies are written.
-    Replies,
-    /// For whom replies are shaped.
-    Rollout,
-    /// Where we listen.
-    Listeners,
-    /// What we tell our operator.
-    Log,
-    /// The servers that we stand in front of, and rules for what they offer.
-    Servers,
-}
-
 /// Where a key may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -100,36 +80,20 @@ pub enum Level {
     Endpoint,
 }
 
-/// An option that stands for a value of a key.
-#[derive(Debug)]
-pub struct Shorthand {
-    /// Its name, without dashes.
-    pub option: &'static str,
-    /// The key.
-    pub key: &'static str,
-    /// The value.
-    pub value: &'static str,
-    /// What it does.
-    pub doc: &'static str,
-}
-
-/// Options that stand for values of keys.
-pub const SHORTHANDS: &[Shorthand] = &[Shorthand {
-    option: "lean",
-    key: "profile",
-    value: "lean",
-    doc: "Aim at smaller replies: replyTarget 1200, hardCap 4000, rows auto, redact secrets",
-}];
-
 impl Key {
+    /// Every key, group by group.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        listed::all()
+    }
+
     /// The key of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.name == name)
+        Key::all().find(|key| key.name == name)
     }
 
     /// The key that a variable is for.
     pub fn of_variable(variable: &str) -> Option<&'static Self> {
-        KEYS.iter().find(|key| key.variable().as_deref() == Some(variable))
+        Key::all().find(|key| key.variable().as_deref() == Some(variable))
     }
 
     /// The name of its variable: `PORTION_HARD_CAP`. What is for upstreams or endpoints alone has none.
@@ -184,7 +148,7 @@ impl Key {
         match self.name {
             "pageSize" => "defaultPageSize",
             "split" => "experiment",
-            _ => KEYS.iter().find(|key| key.name == self.name).map_or("", |key| key.name),
+            name => name,
         }
     }
 
@@ -222,42 +186,12 @@ impl Key {
 
     /// The names of all keys that may stand there.
     pub(crate) fn names(level: Level) -> impl Iterator<Item = &'static str> {
-        KEYS.iter().filter(move |key| key.allowed(level)).map(|key| key.name)
+        Key::all().filter(move |key| key.allowed(level)).map(|key| key.name)
     }
 
     /// The key that was probably meant by a name that is none.
     pub(crate) fn nearest(name: &str, level: Level) -> Option<String> {
         nearest(name, Self::names(level))
-    }
-}
-
-impl Group {
-    /// Every group, in the order in which it is shown.
-    pub const ALL: [Self; 9] = [
-        Self::Limits,
-        Self::Keeping,
-        Self::Payloads,
-        Self::Replies,
-        Self::Rollout,
-        Self::Tools,
-        Self::Servers,
-        Self::Listeners,
-        Self::Log,
-    ];
-
-    /// Its heading.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Self::Tools => "Tools",
-            Self::Limits => "Limits",
-            Self::Keeping => "Keeping",
-            Self::Payloads => "Payloads",
-            Self::Replies => "Replies",
-            Self::Rollout => "Rollout",
-            Self::Listeners => "Listeners",
-            Self::Log => "Log",
-            Self::Servers => "Servers",
-        }
     }
 }
 

@@ -16,6 +16,12 @@ use crate::problem::Problem;
 use crate::settings::{Set, Settings};
 use crate::sources::Sources;
 
+/// By which a document names its schema, for editors.
+const SCHEMA: &str = "$schema";
+
+/// Unknown keys for which the one that was probably meant is looked for.
+const TIPS: usize = 100;
+
 /// What is read, and what was wrong with it so far.
 #[derive(Default)]
 pub(crate) struct Reading {
@@ -106,6 +112,9 @@ impl Reading {
     ) -> Settings {
         let mut settings = Settings::default();
         for (name, node) in entries {
+            if level == Level::Top && name.text == SCHEMA {
+                continue;
+            }
             let Some(key) = Key::named(&name.text).filter(|key| key.allowed(level)) else {
                 self.unknown(from, name, level);
                 self.hidden.push((name.spot.line, node.last_line));
@@ -148,7 +157,9 @@ impl Reading {
                 "give each its settings, or one pattern for all of them",
             );
         } else {
-            let fix = match Key::nearest(&name.text, level) {
+            // Whoever has so many keys wrong has another kind of file.
+            let nearest = (self.problems.len() < TIPS).then(|| Key::nearest(&name.text, level)).flatten();
+            let fix = match nearest {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => "see `portion config schema` for those that there are".into(),
             };

@@ -6,7 +6,7 @@ use portion_core::nearest::nearest;
 
 use super::{From, Layer, Reading};
 use crate::document::{Name, Spot};
-use crate::key::{KEYS, Key, SHORTHANDS};
+use crate::key::{Key, SHORTHANDS};
 use crate::origin::Origin;
 use crate::problem::Problem;
 
@@ -94,7 +94,7 @@ impl Reading {
 }
 
 fn unknown(at: Origin, name: &str) -> Problem {
-    let names: Vec<String> = KEYS.iter().filter_map(Key::variable).collect();
+    let names: Vec<String> = Key::all().filter_map(Key::variable).collect();
     let fix = match nearest(name, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "unset it, or see `portion config schema` for the keys that there are".into(),

@@ -13,11 +13,8 @@ use super::settle::Notice;
 /// Whether the system tells that a writer has closed a file: inotify does.
 const CLOSES_ARE_TOLD: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// How often a file is looked at that is watched: for what cannot be noticed.
-const WATCHED: Duration = Duration::from_secs(2);
-
-/// The same where there is no watch.
-const UNWATCHED: Duration = Duration::from_millis(500);
+/// How often a file is looked at that is not watched.
+pub(super) const UNWATCHED: Duration = Duration::from_millis(500);
 
 /// What wakes the thread.
 #[derive(Debug)]
@@ -67,9 +64,9 @@ impl Eyes {
         Self { watcher: None, route: Route::default(), watched: Vec::new(), sharp: true }
     }
 
-    /// How often to look at the file unasked.
-    pub(super) fn glance(&self) -> Duration {
-        if self.sharp { WATCHED } else { UNWATCHED }
+    /// Whether signs can be expected of every change, as far as is known.
+    pub(super) fn sharp(&self) -> bool {
+        self.sharp
     }
 
     /// Follows the path anew, for what it goes through may be other links and directories now, and watches these.
@@ -190,6 +187,9 @@ fn structural(kind: EventKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::mpsc::{self, Receiver};
+
     use notify::event::{CreateKind, DataChange, Flag, MetadataKind, RemoveKind, RenameMode};
 
     use super::*;
@@ -238,5 +238,47 @@ mod tests {
         check(&Event::new(EventKind::Other).set_flag(Flag::Rescan), Some(Notice::Replaced));
         let mut eyes = Eyes::shut();
         assert_eq!(eyes.notice(&Err(notify::Error::generic("trouble"))), Some(Notice::Replaced));
+    }
+
+    /// Replaces a directory on the way, with others below it or not, has that noticed, and expects the file in the new
+    /// one to be watched.
+    #[cfg(unix)]
+    fn check_replaced(folder: &str, notice: impl Fn(&mut Eyes, &Path, &Receiver<Sign>)) {
+        let (signs, root) = (mpsc::channel(), tempfile::tempdir().expect("a directory"));
+        let path = root.path().join("above/etc/p.yaml");
+        let make = || {
+            fs::create_dir_all(root.path().join("above/etc")).expect("a directory");
+            fs::write(&path, "a: 1\n").expect("a file");
+        };
+        make();
+        let mut eyes = Eyes::open(&path, signs.0);
+        fs::rename(root.path().join(folder), root.path().join("old")).expect("it can be moved");
+        make();
+        notice(&mut eyes, &path, &signs.1);
+        while signs.1.try_recv().is_ok() {}
+        fs::remove_file(&path).expect("it was there");
+        next(&mut eyes, &signs.1);
+    }
+
+    /// Waits for a sign that means something for the file.
+    #[cfg(unix)]
+    fn next(eyes: &mut Eyes, signs: &Receiver<Sign>) -> Notice {
+        loop {
+            let sign = signs.recv_timeout(Duration::from_mins(1)).expect("something stirs");
+            let Sign::Stirred(event, _) = sign else { panic!("nobody stops it") };
+            if let Some(notice) = eyes.notice(&event) {
+                return notice;
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn another_directory_of_the_same_name_is_watched() {
+        check_replaced("above/etc", |eyes, path, signs| {
+            assert_eq!(next(eyes, signs), Notice::Replaced);
+            eyes.follow(path);
+        });
+        check_replaced("above", |eyes, path, _| eyes.renew(path));
     }
 }

@@ -19,6 +19,8 @@ pub struct Settle {
     pub unclosed: Duration,
     /// How long a change has to last that nothing told of, found by looking: who makes it may be at it still.
     pub untold: Duration,
+    /// How often a file that is watched is looked at all the same, for changes that nothing tells of.
+    pub glance: Duration,
 }
 
 /// A sign that the file may be another one.
@@ -78,6 +80,7 @@ impl Default for Settle {
             doubtful: Duration::from_millis(50),
             unclosed: Duration::from_secs(2),
             untold: Duration::from_millis(250),
+            glance: Duration::from_secs(2),
         }
     }
 }

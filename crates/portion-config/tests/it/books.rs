@@ -1,10 +1,11 @@
 //! What is obeyed.
 
-use portion_config::{Advertise, Server, Sources};
+use portion_config::{Config, Server, Sources};
 use portion_core::policy::{Envelope, MetadataStyle, Policy, Profile, Room};
 use portion_core::tokens::Tokenizer;
-use portion_gateway::book::{Book, Experiment, Target};
+use portion_gateway::book::{Book, Experiment, Rollout, Target};
 use portion_gateway::call::EndpointKind;
+use portion_gateway::mcp::Advertise;
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
 
@@ -91,8 +92,8 @@ upstreams:
     assert!(matches!(&docs.server, Server::Url { url, .. } if url == "https://docs.example.com/mcp"));
     assert_eq!(config.listing(Some("git")).query_tool, None);
     assert_eq!(config.listing(Some("docs")).read_tool, "read_on");
-    assert_eq!(config.advertise(Some("docs")), Advertise::Named(vec!["find_*".into()]));
-    assert_eq!(config.advertise(None), Advertise::Lists);
+    assert_eq!(config.listing(Some("docs")).advertise, Advertise::Named(vec!["find_*".into()]));
+    assert_eq!(config.listing(None).advertise, Advertise::Lists);
 }
 
 #[test]
@@ -141,15 +142,17 @@ fn experiments_and_dry_runs() {
     let arm = |text: &str| loaded(&yaml(text)).written(tool("x")).experiment;
     assert_eq!(arm("{}"), Experiment::None);
     assert_eq!(arm("experiment: shadow"), Experiment::Shadow);
-    assert_eq!(arm("dryRun: true"), Experiment::Shadow);
+    assert!(loaded(&yaml("dryRun: true")).written(tool("x")).dry_run);
     assert_eq!(arm("{experiment: shadow, endpoints: {x: {experiment: none}}}"), Experiment::None);
     for text in ["split: 20", "experiment: {split: 20}"] {
         assert!(
-            matches!(arm(text), Experiment::Split(share) if share.percent == 20.0 && share.salt.is_empty())
+            matches!(arm(text), Experiment::Split(share) if share == Rollout { percent: 20.0, salt: "".into() })
         );
     }
     let split = arm("{split: 20, endpoints: {x*: {split: 30}}}");
-    assert!(matches!(split, Experiment::Split(share) if share.percent == 30.0 && &*share.salt == "x*"));
+    assert!(
+        matches!(split, Experiment::Split(share) if share == Rollout { percent: 30.0, salt: "x*".into() })
+    );
 }
 
 #[test]
@@ -175,4 +178,18 @@ fn limits_that_meet_by_chance_never_contradict_each_other() {
     let written = loaded(&yaml(text)).written(tool("list_all_of_them"));
     assert!(written.limits.policy(Room::UNKNOWN).validate().is_ok());
     assert_eq!(written.limits.token_budget_threshold, Some(20_000));
+}
+
+#[test]
+fn patterns_whose_limits_contradict_each_other_where_they_meet_are_told_of() {
+    let text = "endpoints:\n  list_*: {tokenBudgetThreshold: 20000}\n  '*_all': {hardCap: 5000}\n  get_*: {hardCap: 5000}\n";
+    let (_, warnings) = Config::load(&yaml(text), 1).expect("strange, not wrong");
+    let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "portion.yaml:3:13: hardCap is 5000 where *_all and list_* meet, below tokenBudgetThreshold, which is 20000 \
+          (portion.yaml:2:12); raise hardCap or lower tokenBudgetThreshold; until then limits of the latter are left aside there"
+        ]
+    );
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use portion_config::Config;
-use portion_config::key::{Flag, KEYS, Key, Level};
+use portion_config::key::{Flag, Key, Level};
 use portion_config::manual::manual;
 use portion_core::policy::{Given, Policy, Room};
 use portion_core::tokens::Tokenizer;
@@ -32,8 +32,7 @@ fn the_page_has_every_key() {
 
 #[test]
 fn defaults_are_those_that_are_obeyed() {
-    let options: Vec<(&str, &str)> = KEYS
-        .iter()
+    let options: Vec<(&str, &str)> = Key::all()
         .filter(|key| key.allowed(Level::Top) && !key.default.is_empty() && key.name != "replyTarget")
         .map(|key| (key.name, key.default))
         .collect();
@@ -52,8 +51,8 @@ fn names_follow_from_names() {
     assert_eq!(key.variable().as_deref(), Some("PORTION_HARD_BYTE_LIMIT"));
     assert_eq!(Key::named("allowHosts").and_then(Key::option).as_deref(), Some("allow-host"));
     assert_eq!(Key::named("url").and_then(Key::variable), None);
-    for (i, key) in KEYS.iter().enumerate() {
-        assert!(!KEYS[..i].iter().any(|other| other.name == key.name), "{} twice", key.name);
+    for (i, key) in Key::all().enumerate() {
+        assert!(!Key::all().take(i).any(|other| other.name == key.name), "{} twice", key.name);
         assert!(!key.doc.is_empty() && !key.doc.ends_with('.') && !key.value_name.is_empty(), "{}", key.name);
         if let Flag::Bare(value) = key.flag {
             key.parse(value).expect("a value");
@@ -102,7 +101,7 @@ fn other(key: &Key) -> &'static str {
 #[test]
 fn no_key_is_without_effect() {
     let base = format!("{:?}", loaded(&yaml("{}")).written(None));
-    for key in KEYS.iter().filter(|key| key.allowed(Level::Top) && key.reloads && key.name != "endpoints") {
+    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.reloads && key.name != "endpoints") {
         let value = if key.name == "chunkSize" { "101" } else { other(key) };
         let config: Config = loaded(&with_options(yaml("{}"), &[(key.name, value)]));
         assert_ne!(format!("{:?}", config.written(None)), base, "{}", key.name);

@@ -1,5 +1,7 @@
 //! What is said of a configuration that cannot be obeyed: everything at once, each with its place and the way on.
 
+use std::fmt::Write as _;
+
 use portion_config::{Config, Sources};
 
 use super::{file, load, refused, with_options, with_variables, yaml};
@@ -20,7 +22,7 @@ fn everything_that_is_wrong_is_told_at_once() {
         ),
         &[
             "portion.yaml:1:1: unknown key `hardcap`; did you mean `hardCap`?",
-            "portion.yaml:2:10: hardCap is `lots`, which is no whole number; write a whole number from 600 to 1000000000, such as 12000",
+            "portion.yaml:2:10: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
             "portion.yaml:3:10: rollout is `130`, which is no percentage; write per cent from 0 to 100, such as 100",
             "portion.yaml:6:5: unknown key `pagSize`; did you mean `pageSize`?",
             "portion.yaml:7:11: rows is `table`, which is not known; write objects or auto",
@@ -33,25 +35,27 @@ fn everything_that_is_wrong_is_told_at_once() {
 fn types_are_told_apart() {
     check(
         &yaml(
-            "hardCap: '4000'\nchunkLines: [1]\npagination: yes\nsnapshotTtl: 600\nhardByteLimit: 5\nquery:\nitems: {}\nwarnAt: 2\n\
-             fullBelow: -1\nupstreamMessageLimit: 4GiB\nredact: ['*']\nreadTool: a b\nlisten: here\nexperiment: maybe\nsections: {a: []}\n",
+            "hardCap: '4000'\nchunkLines: [1]\npagination: yes\nsnapshotTtl: 600\nhardByteLimit: 5\nquery:\nsort: {}\nwarnAt: 2\n\
+             fullBelow: -1\nupstreamMessageLimit: 4GiB\nredact: ['*']\nreadTool: a b\nlisten: here\nexperiment: maybe\nsections: {a: []}\n\
+             items: true\n",
         ),
         &[
             "portion.yaml:1:10: hardCap is `4000`, which is text; write 4000 without quotes",
-            "portion.yaml:2:13: chunkLines is a list; write a whole number from 1 to 1000000000",
+            "portion.yaml:2:13: chunkLines is a list; write a whole number from 1",
             "portion.yaml:3:13: pagination is `yes`, which is neither true nor false; write true or false",
             "portion.yaml:4:14: snapshotTtl is `600`, which is no time; write a number with a unit, such as 90s, 10m or 1h",
             "portion.yaml:5:16: hardByteLimit is `5`, which is too small; write a size from 4KiB, such as 64KiB or 5MiB",
-            "portion.yaml:6:7: query has no value; write one, or leave the key out",
-            "portion.yaml:7:8: items is a map; write text or auto",
+            "portion.yaml:6:6: query has no value; write one, or leave the key out",
+            "portion.yaml:7:7: sort is a map; write text or none",
             "portion.yaml:8:9: warnAt is `2`, which is no share of the budget; write a share above 0 and up to 1, such as 0.8",
-            "portion.yaml:9:12: fullBelow is `-1`, which is too small; write a whole number from 0 to 1000000000, such as 500",
+            "portion.yaml:9:12: fullBelow is `-1`, which is too small; write a whole number from 0, such as 500",
             "portion.yaml:10:23: upstreamMessageLimit is `4GiB`, which is too large; write a size from 64KiB to below 4GiB, such as 64KiB or 5MiB",
             "portion.yaml:11:9: redact cannot be obeyed: `*` would hide everything: name the members, such as password,guest.phone,*Code; name the members, such as [password, guest.phone, '*Code'], or write none",
             "portion.yaml:12:11: readTool is `a b`, which is no name of a tool; a tool's name is 1 to 64 letters, digits, `_` or `-`",
             "portion.yaml:13:9: listen is `here`, which is no address; write a number and a port, such as 127.0.0.1:8765",
             "portion.yaml:14:13: experiment is `maybe`, which is no experiment; write none, shadow or {split: 50}",
             "portion.yaml:15:15: sections has an empty section; name its fields",
+            "portion.yaml:16:8: items is `true`, which is no text; write text; in quotes, if this is what it is",
         ],
     );
 }
@@ -88,7 +92,7 @@ fn limits_that_contradict_each_other_are_told_with_both_places() {
 fn a_file_that_cannot_be_read_says_where() {
     let start = "portion.yaml:1:1: the file is empty; write {} for the defaults";
     check(&yaml(""), &[start]);
-    check(&yaml("# nothing\n"), &["portion.yaml:2:1: the file is empty; write {} for the defaults"]);
+    check(&yaml("# nothing\n"), &[start]);
     check(&file("portion.json", " "), &["portion.json:1:1: the file is empty; write {} for the defaults"]);
     check(
         &yaml("[a]"),
@@ -113,7 +117,7 @@ fn a_file_that_cannot_be_read_says_where() {
     );
     check(
         &yaml("hardCap: !x 5000"),
-        &["portion.yaml:1:13: tags have no meaning here; write the value without the tag"],
+        &["portion.yaml:1:10: tags have no meaning here; write the value without the tag"],
     );
     check(
         &yaml("endpoints: {a: {pageSize: 1, defaultPageSize: 2}}"),
@@ -127,7 +131,7 @@ fn a_file_that_cannot_be_read_says_where() {
 fn bombs_end() {
     let mut bomb = String::from("a: &a0 [x]\n");
     for i in 1..40 {
-        bomb.push_str(&format!("b{i}: &a{i} [*a{0}, *a{0}, *a{0}]\n", i - 1));
+        let _ = writeln!(bomb, "b{i}: &a{i} [*a{0}, *a{0}, *a{0}]", i - 1);
     }
     let told = refused(&yaml(&bomb)).to_string();
     assert!(told.contains("too many values"), "{told}");
@@ -147,8 +151,8 @@ fn variables_and_options_are_named() {
     check(
         &with_options(sources, &[("warnAt", "x"), ("sections", "{a")]),
         &[
-            "PORTION_ENDPOINTS: unknown key `b`; did you mean `fill`?",
-            "PORTION_HARD_CAP: hardCap is `lots`, which is no whole number; write a whole number from 600 to 1000000000, such as 12000",
+            "PORTION_ENDPOINTS: unknown key `b`; see `portion config schema` for those that there are",
+            "PORTION_HARD_CAP: hardCap is `lots`, which is no whole number; write a whole number from 600, such as 12000",
             "--sections: sections cannot be read: this is no YAML: while parsing a flow mapping, did not find expected ',' or '}'; write it as YAML",
             "--warn-at: warnAt is `x`, which is no number; write a share above 0 and up to 1, such as 0.8",
         ],

@@ -54,6 +54,7 @@ fn refused(sources: &Sources) -> Errors {
 }
 
 /// A tool of a server that has no name.
+#[expect(clippy::unnecessary_wraps, reason = "books are asked with an option")]
 fn tool(name: &str) -> Option<Target<'_>> {
     Some(Target { upstream: None, kind: EndpointKind::Tool, name })
 }

@@ -1,6 +1,6 @@
 //! The schema takes what we take, and refuses what we refuse.
 
-use portion_config::key::{KEYS, Level};
+use portion_config::key::{Key, Level};
 use portion_config::schema;
 use serde_json::{Value, json};
 
@@ -24,11 +24,25 @@ fn the_schema_is_one() {
 #[test]
 fn a_rich_example_is_taken() {
     let rich: Value = serde_json::from_str(RICH).expect("JSON");
-    for key in KEYS.iter().filter(|key| key.allowed(Level::Top) && key.name != "split") {
+    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.name != "split") {
         assert!(rich.get(key.name).is_some(), "{} is missing in the example", key.name);
     }
     check(&rich, true);
     check(&json!({}), true);
+}
+
+#[test]
+fn what_is_strange_is_taken() {
+    for strange in [
+        json!({ "sections": { "a": 5, "b": "c,d" } }),
+        json!({ "summaryFields": [5, "a b"], "items": 5 }),
+        json!({ "hardByteLimit": "1.5 MB", "fallbackByteLimit": "4096", "mediaByteLimit": "5M" }),
+        json!({ "snapshotTtl": "1h 30m", "$schema": "https://example.com/portion.json" }),
+        json!({ "upstreams": {}, "endpoints": { "a": {} } }),
+        json!({ "upstreams": { "a": { "command": ["x", 5], "env": { "PORT": 5, "ON": true } } } }),
+    ] {
+        check(&strange, true);
+    }
 }
 
 #[test]
@@ -50,7 +64,12 @@ fn what_is_wrong_is_refused() {
         json!({ "controls": "maybe" }),
         json!({ "experiment": { "split": 50, "x": 1 } }),
         json!({ "experiment": "split" }),
-        json!({ "sections": { "a": 5 } }),
+        json!({ "sections": { "a": {} } }),
+        json!({ "sections": { "a": [] } }),
+        json!({ "sections": ["a"] }),
+        json!({ "summaryFields": [["a"]] }),
+        json!({ "summaryFields": true }),
+        json!({ "redact": [""] }),
         json!({ "pageSize": 5 }),
         json!({ "readTool": "a b" }),
         json!({ "endpoints": { "": {} } }),

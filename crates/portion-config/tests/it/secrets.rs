@@ -14,15 +14,18 @@ fn outside(text: &str) -> Sources {
 fn references_are_followed() {
     let config = loaded(&outside(
         "upstreams: {a: {url: 'https://x.example/mcp?key=${TOKEN}', headers: {Authorization: 'Bearer ${TOKEN}', X-Price: $$5}}, \
-         b: {command: [x], env: {API_KEY: '${TOKEN}', MODE: fast, COUNT: 5}}}",
+         b: {command: [x], env: {API_KEY: '${TOKEN}', MODE: fast, COUNT: 5}}, \
+         c: {command: 'x --api-key ${TOKEN} --mode fast --key a.pem'}}",
     ));
-    let [a, b] = config.upstreams() else { panic!("two") };
+    let [a, b, c] = config.upstreams() else { panic!("three") };
     let Server::Url { url, headers, .. } = &a.server else { panic!("a URL") };
     assert_eq!(url, &format!("https://x.example/mcp?key={SECRET}"));
     assert_eq!(headers, &[format!("Authorization: Bearer {SECRET}"), "X-Price: $5".to_owned()]);
     let Server::Command { environment, .. } = &b.server else { panic!("a command") };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(environment, &[pair("API_KEY", SECRET), pair("MODE", "fast"), pair("COUNT", "5")]);
+    let Server::Command { words, .. } = &c.server else { panic!("a command") };
+    assert_eq!(words, &["x", "--api-key", SECRET, "--mode", "fast", "--key", "a.pem"]);
     let told = format!("{config:?}{}", show(&config, true, None));
     assert!(!told.contains(SECRET), "{told}");
     assert!(told.contains("Authorization: (set)"), "{told}");
@@ -45,6 +48,9 @@ fn what_is_written_itself_is_refused_and_not_told() {
     check("upstreams: {a: {url: 'http://x/', headers: {X-Api-Key: hunter2}}}", refer);
     check("upstreams: {a: {command: x, env: {GITHUB_TOKEN: hunter2}}}", refer);
     check("upstreams: {a: {command: x, env: {DB_PASSWORD: hunter2}}}", refer);
+    check("upstreams: {a: {command: 'x --api-key hunter2'}}", "holds a secret in `command`");
+    check("upstreams: {a: {command: [env, DB_PASSWORD=hunter2, x]}}", "holds a secret in `command`");
+    check("upstreams: {a: {command: [x, --password=hunter2]}}", "holds a secret in `command`");
     check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", refer);
     check("upstreams: {a: {url: 'http://x/?api_key=hunter2'}}", refer);
 }

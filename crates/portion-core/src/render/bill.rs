@@ -1,8 +1,8 @@
 //! What a reply costs: what is told of that, and what is held against it. What is left as it came is not.
 
 use super::NOTICES;
-use super::notice::Said;
 use super::portion::Piece;
+use super::said::Said;
 use super::walk::Walk;
 use crate::snapshot::STRUCTURED;
 use crate::tokens::approximate;
@@ -10,11 +10,13 @@ use crate::tokens::approximate;
 /// The pieces of a reply, added up.
 pub(super) struct Bill<'w, 'a> {
     walk: &'w Walk<'a>,
+    /// Which pieces are free.
+    are_free: Vec<bool>,
     /// Tokens of what is held against the reply, and of what is not, an envelope aside.
     counted: usize,
     free: usize,
-    /// The piece that is an envelope, and whether what is in it is free.
-    opened: Option<(usize, bool)>,
+    /// Set where a piece is an envelope: whether what is in it is free.
+    opened: Option<bool>,
     /// Whether `structuredContent` is free.
     free_structured: bool,
 }
@@ -25,13 +27,15 @@ impl<'w, 'a> Bill<'w, 'a> {
         let structured = walk.snapshot.parts().iter().position(|part| part.address == STRUCTURED);
         let mut bill = Self {
             walk,
+            are_free: walk.are_free(pieces),
             counted: 0,
             free: 0,
-            opened: opened.map(|at| (at, pieces.get(at).is_some_and(|piece| walk.is_free_piece(piece)))),
+            opened: None,
             free_structured: structured.is_some_and(|at| walk.is_free(at)),
         };
-        for (_, piece) in pieces.iter().enumerate().filter(|(at, _)| Some(*at) != opened) {
-            if walk.is_free_piece(piece) {
+        bill.opened = opened.map(|at| bill.are_free[at]);
+        for (at, piece) in pieces.iter().enumerate().filter(|(at, _)| Some(*at) != opened) {
+            if bill.are_free[at] {
                 bill.free += bill.cost(piece.body.as_str(), true);
             } else {
                 bill.counted += walk.cost(piece);
@@ -42,11 +46,8 @@ impl<'w, 'a> Bill<'w, 'a> {
 
     /// Tokens of the text form, with an envelope or else with a notice.
     pub(super) fn text(&self, enveloped: Option<&String>, notice: &Said) -> usize {
-        let told = enveloped.map_or_else(
-            || self.cost(&notice.text, false),
-            |json| self.cost(json, self.opened.is_some_and(|(_, free)| free)),
-        );
-        self.counted + self.free + told
+        let (told, free) = enveloped.map_or((&notice.text, false), |json| (json, self.opened == Some(true)));
+        self.counted + self.free + self.cost(told, free)
     }
 
     /// Tokens of the structured form.
@@ -62,7 +63,7 @@ impl<'w, 'a> Bill<'w, 'a> {
         structured: Option<&String>,
         notice: &Said,
     ) -> usize {
-        let free_envelope = self.opened.is_some_and(|(_, free)| free);
+        let free_envelope = self.opened == Some(true);
         if self.free == 0 && !free_envelope && !self.free_structured {
             return told;
         }
@@ -73,10 +74,10 @@ impl<'w, 'a> Bill<'w, 'a> {
 
     /// Wire bytes that are held against the reply.
     pub(super) fn bytes(&self, pieces: &[Piece], structured: Option<&String>, notice: &Said) -> usize {
-        let counted = pieces.iter().filter(|piece| !self.walk.is_free_piece(piece));
-        let shown: usize = counted.map(|piece| self.walk.wire_bytes(piece)).sum();
+        let counted = pieces.iter().zip(&self.are_free).filter(|(_, free)| !**free);
+        let shown: usize = counted.map(|(piece, _)| self.walk.wire_bytes(piece)).sum();
         // In an envelope it is not said again but in `_meta`.
-        let notices = if matches!(self.opened, Some((_, false))) { 1 } else { NOTICES };
+        let notices = if self.opened == Some(false) { 1 } else { NOTICES };
         let structured =
             structured.map_or(0, |json| if self.free_structured { notice.text.len() } else { json.len() });
         shown + notices * notice.text.len() + structured

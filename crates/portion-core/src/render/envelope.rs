@@ -7,11 +7,14 @@
 use serde_json::{Map, Value};
 
 use super::drawn::{Drawn, Listed};
-use crate::policy::MetadataStyle;
+use super::left::is_of;
+use super::portion::{Body, Piece};
+use super::walk::{Channel, Walk};
+use crate::policy::{Envelope, MetadataStyle};
 use crate::scan::quote;
 
 /// The MIME type of what is put in an envelope.
-pub(super) const MIME: &str = "application/json";
+const MIME: &str = "application/json";
 
 /// What was drawn and its notice in one object.
 pub(super) fn wrapped(drawn: &Drawn, notice: &Map<String, Value>, style: MetadataStyle) -> String {
@@ -56,4 +59,33 @@ pub(super) fn wrapped(drawn: &Drawn, notice: &Map<String, Value>, style: Metadat
 
 fn member(key: &str, json: &str) -> String {
     format!("\"{key}\":{json}")
+}
+
+impl<'a> Walk<'a> {
+    /// Whether portions are put in an envelope.
+    pub(super) fn wraps(&self) -> bool {
+        self.cx.policy.manner.envelope == Envelope::Wrap
+    }
+
+    /// Makes room for an envelope in the place of what is shown of the part that the notice is about, and says which
+    /// piece that is; `None` where nothing is shown of it that could stand in one.
+    pub(super) fn open(&self, channel: &mut Channel<'a>) -> Option<usize> {
+        let shaped = channel.shaped.as_ref().filter(|_| self.wraps())?;
+        let part = self.snapshot.parts().get(shaped.part)?;
+        let of_it = |piece: &Piece| is_of(piece, part);
+        let is_text = |piece: &Piece| matches!(piece.body, Body::Text(_));
+        if channel.pieces.iter().any(|piece| of_it(piece) && !is_text(piece)) {
+            return None;
+        }
+        let at = channel.pieces.iter().position(of_it).unwrap_or(channel.pieces.len());
+        let address = match channel.pieces.get(at) {
+            Some(piece) => piece.address.clone(),
+            None if part.item_blocks => format!("{}/0/text", part.address),
+            None => part.address.clone(),
+        };
+        channel.pieces.retain(|piece| !of_it(piece));
+        let mime = Some(MIME.to_owned());
+        channel.pieces.insert(at, Piece { address, body: Body::Text(String::new()), mime });
+        Some(at)
+    }
 }

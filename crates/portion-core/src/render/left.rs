@@ -1,5 +1,7 @@
 //! What is left as it came, however large: what would be done to it is switched off.
 
+use std::collections::HashMap;
+
 use super::portion::Piece;
 use super::walk::Walk;
 use crate::policy::{Policy, Techniques};
@@ -35,17 +37,24 @@ impl Walk<'_> {
         self.fresh && self.asked.plain && self.is_left(at)
     }
 
-    /// The same of what is shown of a part.
-    pub(super) fn is_free_piece(&self, piece: &Piece) -> bool {
-        self.index_of(piece).is_some_and(|at| self.is_free(at))
-    }
-
-    /// The part that a piece is of.
-    pub(super) fn index_of(&self, piece: &Piece) -> Option<usize> {
-        let of = |part: &Part| {
-            let inside = piece.address.strip_prefix(part.address.as_str());
-            inside.is_some_and(|rest| rest.is_empty() || part.item_blocks && rest.starts_with('/'))
+    /// The same of what is shown of parts, of which there may be very many.
+    pub(super) fn are_free(&self, pieces: &[Piece]) -> Vec<bool> {
+        let parts = self.snapshot.parts();
+        if !(0..parts.len()).any(|at| self.is_free(at)) {
+            return vec![false; pieces.len()];
+        }
+        let places: HashMap<&str, usize> =
+            parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
+        let place = |piece: &Piece| {
+            let own = places.get(piece.address.as_str()).copied();
+            own.or_else(|| parts.iter().position(|part| is_of(piece, part)))
         };
-        self.snapshot.parts().iter().position(of)
+        pieces.iter().map(|piece| place(piece).is_some_and(|at| self.is_free(at))).collect()
     }
+}
+
+/// Whether a piece shows a part, or an item of it.
+pub(super) fn is_of(piece: &Piece, part: &Part) -> bool {
+    let inside = piece.address.strip_prefix(part.address.as_str());
+    inside.is_some_and(|rest| rest.is_empty() || part.item_blocks && rest.starts_with('/'))
 }

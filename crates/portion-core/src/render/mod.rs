@@ -7,6 +7,7 @@
 mod bill;
 mod block;
 mod chunk;
+mod companions;
 mod cost;
 mod dense;
 mod drawn;
@@ -18,6 +19,7 @@ mod pieces;
 mod portion;
 mod raw;
 mod room;
+mod said;
 mod shell;
 mod structured;
 mod summary;
@@ -274,6 +276,7 @@ impl Draft {
                 stages,
                 dropped,
                 served,
+                beside: None,
             },
             tokens: counted,
             bytes,

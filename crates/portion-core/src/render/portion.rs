@@ -18,6 +18,7 @@ pub struct Portion {
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped: usize,
     pub(super) served: Option<usize>,
+    pub(super) beside: Option<String>,
 }
 
 /// One part of a portion, in the order of the payload.
@@ -102,6 +103,18 @@ impl Portion {
     /// ranked, and the rest is a matter of reading on.
     pub fn dropped(&self) -> usize {
         self.dropped
+    }
+
+    /// What stands beside the notice where that is repeated, members of a JSON object: what is no part of the reply, for
+    /// equal inputs give equal replies.
+    pub fn beside(&self) -> Option<&str> {
+        self.beside.as_deref()
+    }
+
+    /// The same with such members.
+    #[must_use]
+    pub fn with_beside(self, members: String) -> Self {
+        Self { beside: Some(members), ..self }
     }
 
     /// How many items of a list, rows, or matches are shown; `None` where none are counted.

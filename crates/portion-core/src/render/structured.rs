@@ -1,7 +1,7 @@
 //! The same view for programs, and for the clients that show a model nothing else: `structuredContent`.
 
 use super::envelope;
-use super::notice::Said;
+use super::said::Said;
 use super::walk::{Channel, Walk};
 use crate::policy::MetadataStyle;
 use crate::scan::{Kind, quote};

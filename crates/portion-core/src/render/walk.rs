@@ -1,6 +1,8 @@
 //! A walk through the parts of a payload: small ones whole, the rest filling the room in order, one
 //! cursor across them.
 
+use std::collections::HashMap;
+
 use super::block::{describe, inside, weigh};
 use super::chunk;
 use super::cost::PIECE;
@@ -11,10 +13,9 @@ use super::portion::{Body, Piece};
 use super::room::Room;
 use super::structured::{Form as StructuredForm, Shape};
 use super::telling::Telling;
-use super::{Context, envelope, page, raw, summary};
+use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
-use crate::policy::{Envelope, LEAST_BUDGET, Rows};
-use crate::scan::escaped_len;
+use crate::policy::{LEAST_BUDGET, Rows};
 use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
@@ -31,6 +32,8 @@ pub(super) struct Walk<'a> {
     pub telling: Option<&'a Telling>,
     /// Whether every part is shown as it came.
     pub whole: bool,
+    /// The part that is meant where none is named, for to find it all parts are looked at.
+    main: Option<usize>,
     /// Whether lists may be written as tables.
     dense: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
@@ -91,7 +94,8 @@ impl<'a> Walk<'a> {
         telling: Option<&'a Telling>,
     ) -> Self {
         let dense = cx.policy.rows == Rows::Auto;
-        Self { snapshot, asked, cx, fresh, telling, whole: false, dense, most: None }
+        let main = snapshot.main_part();
+        Self { snapshot, asked, cx, fresh, telling, whole: false, main, dense, most: None }
     }
 
     /// A walk in which all parts are shown as they came.
@@ -231,7 +235,7 @@ impl<'a> Walk<'a> {
 
     /// How pointers into a part begin: its address, but for the main part, which is meant without one.
     fn base(&self, part: usize) -> &'a str {
-        if self.snapshot.main_part() == Some(part) {
+        if self.main == Some(part) {
             return "";
         }
         self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
@@ -240,9 +244,9 @@ impl<'a> Walk<'a> {
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
         let parts = self.snapshot.parts();
         // As bytes, all parts stand in one row.
-        let apart = |i: usize| self.fresh && !self.asked.view.raw && self.snapshot.structured() == Some(i);
+        let apart = self.snapshot.structured().filter(|_| self.fresh && !self.asked.view.raw);
         let walked: Vec<usize> =
-            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && !apart(*i)).collect();
+            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && apart != Some(*i)).collect();
         let from = self.asked.from;
         if self.asked.view.raw {
             return self.raw(&walked, room);
@@ -274,11 +278,15 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let rest: Vec<usize> = walked.into_iter().filter(|at| !companions.contains(at)).collect();
+        let rest: Vec<usize> =
+            walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
         let mut channel = self.fill(&rest, from, room, !shown.is_empty());
-        let order = |piece: &Piece| parts.iter().position(|part| part.address == piece.address);
-        channel.pieces.extend(shown);
-        channel.pieces.sort_by_key(order);
+        if !shown.is_empty() {
+            let order: HashMap<&str, usize> =
+                parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
+            channel.pieces.extend(shown);
+            channel.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
+        }
         channel.unreached.extend(lost);
         channel
     }
@@ -400,83 +408,12 @@ impl<'a> Walk<'a> {
         channel
     }
 
-    /// The parts that stand in the first reply, whatever else there is: those that are left as they came, and those
-    /// that are small enough.
-    ///
-    /// Depends on nothing but the snapshot, the view and the policy, so that later replies know what the first showed.
-    fn companions(&self, walked: &[usize]) -> Vec<usize> {
-        let view = &self.asked.view;
-        let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
-        let left = |at: &usize| !named && self.is_left(*at);
-        let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
-        // Someone must be left to be accompanied.
-        if rest.is_empty() { self.small(walked) } else { [left, self.small(&rest)].concat() }
-    }
-
-    /// The parts so small, and together so small, that they pass whole beside the others.
-    fn small(&self, walked: &[usize]) -> Vec<usize> {
-        if walked.len() < 2 {
-            return Vec::new();
-        }
-        let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
-        // Beside them the least reply must still hold a notice, and a part of what they accompany.
-        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET);
-        let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
-        let mut companions = Vec::new();
-        for at in walked {
-            let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
-            let text = parts[*at].text();
-            if is_binary || text.len() > policy.hard_byte_limit / 8 {
-                continue;
-            }
-            let around = PIECE.max(parts[*at].label.frame);
-            if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
-                let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));
-                let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
-                (left, bytes) = (tokens_left, bytes_left);
-                companions.push(*at);
-            }
-        }
-        if companions.len() == walked.len() { Vec::new() } else { companions }
-    }
-
     /// A place further on, and how many portions of that part lead there.
     fn after(&self, part: usize, place: Place) -> Position {
         let from = self.asked.from;
         let same = part == usize::from(from.part);
         let ordinal = if same { from.ordinal.saturating_add(1) } else { u16::from(!place.is_start()) };
         Position { part: part as u16, ordinal, place }
-    }
-
-    /// Whether portions are put in an envelope.
-    pub(super) fn wraps(&self) -> bool {
-        self.cx.policy.manner.envelope == Envelope::Wrap
-    }
-
-    /// Makes room for an envelope in the place of what is shown of the part that the notice is about, and says which
-    /// piece that is; `None` where nothing is shown of it that could stand in one.
-    pub(super) fn open(&self, channel: &mut Channel<'a>) -> Option<usize> {
-        let shaped = channel.shaped.as_ref().filter(|_| self.wraps())?;
-        let part = self.snapshot.parts().get(shaped.part)?;
-        let of_it = |piece: &Piece| self.index_of(piece) == Some(shaped.part);
-        let at = channel.pieces.iter().position(of_it).unwrap_or(channel.pieces.len());
-        if !channel
-            .pieces
-            .iter()
-            .filter(|piece| of_it(piece))
-            .all(|piece| matches!(piece.body, Body::Text(_)))
-        {
-            return None;
-        }
-        let address = match channel.pieces.get(at) {
-            Some(piece) => piece.address.clone(),
-            None if part.item_blocks => format!("{}/0/text", part.address),
-            None => part.address.clone(),
-        };
-        channel.pieces.retain(|piece| !of_it(piece));
-        let mime = Some(envelope::MIME.to_owned());
-        channel.pieces.insert(at, Piece { address, body: Body::Text(String::new()), mime });
-        Some(at)
     }
 
     /// What is said of a reply.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle, Policy, Techniques};
-use portion_core::render::{Body, Piece, Portion};
-use portion_core::scan::{decoded, quote};
+use portion_core::render::{Body, Context, First, Piece, Portion, first};
+use portion_core::scan::decoded;
 use portion_core::snapshot::{Form, Layout, PartBody};
 use portion_core::tokens::Tokenizer;
-use portion_core::view::Request;
+use portion_core::view::{Request, resolve};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -169,17 +169,16 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
         return items.to_owned();
     }
     let mut at = &mut whole;
-    let steps: Vec<String> =
-        list.pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    for (i, step) in steps.iter().enumerate() {
+    for (i, level) in list.levels.iter().enumerate() {
+        // Keys are as they were written: not each can be spelled anew.
+        let key = level.members[level.inner].key.of(part);
         let Json::Object(members) = at else { panic!("no object around {items}") };
-        let found = members.iter().position(|(key, _)| decoded(key) == *step);
-        let found = found.unwrap_or_else(|| {
-            members.push((quote(step), Json::Object(Vec::new())));
+        let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
+            members.push((key.to_owned(), Json::Object(Vec::new())));
             members.len() - 1
         });
         at = &mut members[found].1;
-        if i + 1 == steps.len() {
+        if i + 1 == list.levels.len() {
             *at = value;
             break;
         }
@@ -285,4 +284,29 @@ fn a_large_list_is_left_alone_until_something_is_asked() {
     let again = beside.read(&replies[0].view, replies[0].start(), &Request::default()).expect("a handle");
     assert!(again.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", again.notice);
     assert!(matches!(beside.snapshot.parts()[1].body, PartBody::Readable(_)));
+}
+
+/// Beside tens of thousands of parts that are left, one is still served in portions, and soon.
+#[test]
+fn very_many_parts_are_left_alone() {
+    let mut policy = Policy::default();
+    policy.manner.techniques.chunking = false;
+    let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i}}}")).collect();
+    let block = |at: usize, text: String| Block::new(format!("/content/{at}/text"), Content::Text(text));
+    let mut blocks: Vec<Block> = (0..30_000).map(|at| block(at, format!("Word {at}."))).collect();
+    blocks.push(block(30_000, format!("[{}]", items.join(","))));
+    let payload = Payload { blocks, ..Payload::default() };
+    let session = Session::new(payload, policy, Tokenizer::Chars4.counter());
+    let asked = resolve(&session.snapshot, None, &Request::default(), &session.policy).expect("plain");
+    let cx = Context {
+        policy: &session.policy,
+        counter: session.counter,
+        mint: &|_| None,
+        read_tool: "portion_read",
+        query_tool: None,
+        read_uri: None,
+    };
+    let First::Portion(portion) = first(&session.snapshot, &asked, &cx) else { panic!("a large list") };
+    assert_eq!((portion.pieces().len(), portion.kind()), (30_001, "page"));
+    assert!(portion.pieces()[7].body.as_str() == "Word 7.");
 }

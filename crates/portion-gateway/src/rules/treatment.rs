@@ -28,6 +28,12 @@ pub struct Relayed {
 }
 
 impl Rule {
+    /// Whether replies are shaped in any session.
+    pub fn shapes_some(&self) -> bool {
+        let Written { rollout, experiment, dry_run, .. } = &self.written;
+        !dry_run && rollout.percent > 0.0 && *experiment != Experiment::Shadow
+    }
+
     /// What is done with the endpoint's replies in a session.
     pub fn treatment(&self, session: &Session) -> Treatment {
         let Written { rollout, experiment, unshaped_byte_limit: limit, dry_run, .. } = &self.written;

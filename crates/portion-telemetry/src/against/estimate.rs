@@ -58,7 +58,7 @@ pub struct Estimated {
 /// What a first call would have been served by those limits. `None` where it cannot be said: of a follow-up, for it
 /// depends on what was served before; of an error; of a payload whose size nobody knows.
 pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
-    let tokens = record.original_tokens?;
+    let tokens = record.payload_tokens()?;
     if record.follow_up || record.error.is_some() {
         return None;
     }
@@ -97,7 +97,7 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
 
 /// Tokens that fit in the byte limit, at this payload's bytes a token.
 fn within_bytes(tokens: u64, record: &Record, limits: &Limits) -> u64 {
-    let Some(original) = record.original_tokens.filter(|_| record.original_bytes > 0) else { return tokens };
+    let Some(original) = record.payload_tokens().filter(|_| record.original_bytes > 0) else { return tokens };
     let fit = u128::from(limits.hard_byte_limit) * u128::from(original) / u128::from(record.original_bytes);
     tokens.min(u64::try_from(fit).unwrap_or(u64::MAX))
 }
@@ -134,6 +134,8 @@ impl Payload {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const LIMITS: Limits = Limits {
@@ -206,7 +208,8 @@ mod tests {
         let list = || payload("list", 40_000, Some(500));
         check(&Record { follow_up: true, ..list() }, &LIMITS, None);
         check(&Record { error: Some("upstream".to_owned()), ..list() }, &LIMITS, None);
-        check(&Record { original_tokens: None, ..list() }, &LIMITS, None);
+        let page = Record { outcome: "paginated".to_owned(), ..list() };
+        check(&Record { original_tokens: None, ..page }, &LIMITS, None);
         let asked = Record {
             outcome: "projected".to_owned(),
             estimated_tokens: Some(700),
@@ -226,5 +229,28 @@ mod tests {
         check(Record { items: Some(3), ..became("untouched") }, Payload::List);
         let tried = crate::read::Tried { outcome: "summarized".to_owned(), ..Default::default() };
         check(Record { shadow: Some(tried), ..became("unshaped") }, Payload::Object);
+    }
+
+    proptest! {
+        #[test]
+        fn replies_fit_and_are_no_more_than_their_payload(
+            form in prop::sample::select(vec!["list", "object", "text", ""]),
+            tokens in 0..1_000_000_u64,
+            bytes in 0..10_000_000_u64,
+            items in prop::option::of(0..10_000_u64),
+            threshold in 300..10_000_u64,
+            share in 0.0..=1.0,
+            other in 0..10_000_u64,
+        ) {
+            let target = (threshold as f64 * share) as u64;
+            let (page_size, chunk_size, full_below) = (other, other, other.min(threshold));
+            let limits = Limits { threshold, target, full_below, page_size, chunk_size, ..LIMITS };
+            let record = Record { original_bytes: bytes, ..payload(form, tokens, items) };
+            let estimated = estimate(&record, &limits).expect("its size is known");
+            prop_assert!(estimated.tokens <= tokens);
+            prop_assert!(estimated.tokens <= threshold, "{estimated:?}");
+            let off = estimate(&record, &Limits { shaped: false, ..limits }).expect("its size is known");
+            prop_assert_eq!(off, Estimated { outcome: Outcome::Unshaped, tokens });
+        }
     }
 }

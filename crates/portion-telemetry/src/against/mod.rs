@@ -1,7 +1,8 @@
 //! What other limits would have served, estimated from records.
 //!
 //! **An estimate.** Records hold sizes, not payloads: what a page would cost is worked out of what items cost on the
-//! average, and callers are taken to ask what they asked. How often the same estimate, made with the limits that were
+//! average, a page that was asked to be of some size is taken for one that was not, and callers are taken to ask what
+//! they asked. How often the same estimate, made with the limits that were
 //! in force, agrees with what was served is told beside it ([`Forecast::agreed`]): trust it as far as that.
 
 mod estimate;

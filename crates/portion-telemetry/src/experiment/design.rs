@@ -24,6 +24,10 @@ impl Sessions {
         arm.entry(record.session).or_default().add(record);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.shaped.is_empty() && self.unshaped.is_empty()
+    }
+
     /// How many are in each arm, the shaped one first. A shadow has the same in both.
     pub(super) fn sizes(&self, design: Design) -> (Size, Size) {
         let size = |sessions: &BTreeMap<u64, Session>| Size {

@@ -4,6 +4,9 @@
 //! intervals narrower than what is known. A mean is one of the sessions' means; a share counts requests for as many as
 //! they are worth ([`Share::of`](crate::statistics::Share::of)).
 //!
+//! A session may be of one arm at one endpoint and of the other at another. In the comparison of all endpoints it is then
+//! in both, and the interval is a little too wide or too narrow; single endpoints have no such overlap.
+//!
 //! One verdict in twenty is wrong where there is no difference at all: whoever looks at many will see some.
 
 mod design;
@@ -64,28 +67,54 @@ impl Design {
     }
 }
 
-/// Compares what is compared in these records; their order is of no matter. All endpoints together come first.
-pub fn compare(records: &[Record]) -> Vec<Comparison> {
-    let mut found: BTreeMap<(Option<&Endpoint>, Design), Sessions> = BTreeMap::new();
-    for record in records {
-        let design = match (&record.shadow, &record.arm) {
-            (Some(_), _) => Design::Shadow,
-            (None, Some(_)) => Design::Split,
-            (None, None) => continue,
-        };
-        for endpoint in [None, Some(&record.endpoint)] {
-            found.entry((endpoint, design)).or_default().add(record);
+/// Requests by endpoint and arm: as many as there are pass through, sessions stay.
+#[derive(Debug, Default)]
+pub struct Arms {
+    all: Designs,
+    endpoints: BTreeMap<Endpoint, Designs>,
+}
+
+/// Sessions by how their arms are made.
+#[derive(Debug, Default)]
+struct Designs {
+    split: Sessions,
+    shadow: Sessions,
+}
+
+impl Arms {
+    /// Takes a record, in any order; one that is of no experiment is left out.
+    pub fn add(&mut self, record: &Record) {
+        if record.arm.is_none() && record.shadow.is_none() {
+            return;
+        }
+        self.all.add(record);
+        match self.endpoints.get_mut(&record.endpoint) {
+            Some(designs) => designs.add(record),
+            None => self.endpoints.entry(record.endpoint.clone()).or_default().add(record),
         }
     }
-    let compared = |((endpoint, design), sessions): ((Option<&Endpoint>, Design), Sessions)| {
-        let (shaped, unshaped) = sessions.sizes(design);
-        Comparison {
-            endpoint: endpoint.cloned(),
-            design,
-            shaped,
-            unshaped,
-            measures: sessions.measures(design),
-        }
-    };
-    found.into_iter().map(compared).collect()
+
+    /// Compares them: all endpoints together first, then each.
+    pub fn compare(&self) -> Vec<Comparison> {
+        let endpoints = self.endpoints.iter().map(|(endpoint, designs)| (Some(endpoint), designs));
+        std::iter::once((None, &self.all))
+            .chain(endpoints)
+            .flat_map(|(endpoint, designs)| designs.compare(endpoint))
+            .collect()
+    }
+}
+
+impl Designs {
+    fn add(&mut self, record: &Record) {
+        if record.shadow.is_some() { &mut self.shadow } else { &mut self.split }.add(record);
+    }
+
+    fn compare(&self, endpoint: Option<&Endpoint>) -> impl Iterator<Item = Comparison> {
+        let designs = [(Design::Split, &self.split), (Design::Shadow, &self.shadow)];
+        designs.into_iter().filter(|(_, sessions)| !sessions.is_empty()).map(move |(design, sessions)| {
+            let (shaped, unshaped) = sessions.sizes(design);
+            let measures = sessions.measures(design);
+            Comparison { endpoint: endpoint.cloned(), design, shaped, unshaped, measures }
+        })
+    }
 }

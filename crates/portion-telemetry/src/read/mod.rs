@@ -9,6 +9,7 @@ mod traffic;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ pub use quantiles::Quantiles;
 pub use record::{Endpoint, Record, Tried};
 pub use traffic::Traffic;
 
-use crate::experiment::{Comparison, compare};
+use crate::experiment::{Arms, Comparison};
 use crate::store::{self, NEWEST, Standing, standing};
 
 /// How long a question waits for a file that is being moved or checked.
@@ -95,7 +96,9 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn each(&self, filter: &Filter, take: impl FnMut(Record)) -> Result<(), ReadError> {
-        self.each_where(filter, "", take)
+        let (clause, values) = filter.clause("");
+        let limit = filter.sql_limit();
+        self.select(&format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}"), values, take)
     }
 
     /// What endpoints were asked and answered, the busiest first. [`Filter::limit`] is how many of them.
@@ -112,27 +115,17 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn experiment(&self, filter: &Filter) -> Result<Vec<Comparison>, ReadError> {
-        let mut records = Vec::new();
-        let filter = Filter { limit: None, ..filter.clone() };
-        self.each_where(&filter, "(arm IS NOT NULL OR shadow_outcome IS NOT NULL)", |record| {
-            records.push(record);
-        })?;
-        Ok(compare(&records))
+        let mut arms = Arms::default();
+        // As the index of such records has it.
+        let (clause, values) = filter.clause("(arm IS NOT NULL OR shadow_outcome IS NOT NULL)");
+        self.select(&clause, values, |record| arms.add(&record))?;
+        Ok(arms.compare())
     }
 
-    fn each_where(
-        &self,
-        filter: &Filter,
-        besides: &str,
-        mut take: impl FnMut(Record),
-    ) -> Result<(), ReadError> {
-        let (clause, values) = filter.clause(besides);
-        let limit = filter.sql_limit();
+    /// Takes the records that are selected so.
+    fn select(&self, which: &str, values: Vec<Value>, mut take: impl FnMut(Record)) -> Result<(), ReadError> {
         let columns = record::COLUMNS;
-        let sql = format!(
-            "SELECT {columns} FROM requests JOIN endpoints ON endpoints.id = endpoint
-             {clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}"
-        );
+        let sql = format!("SELECT {columns} FROM requests JOIN endpoints ON endpoints.id = endpoint {which}");
         let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query(params_from_iter(values))?;
         while let Some(row) = rows.next()? {

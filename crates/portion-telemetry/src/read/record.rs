@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use portion_core::event::Outcome;
 use rusqlite::Row;
 
 /// One request, as it was recorded. What has a name in the file has it here: a later version may know more of them.
@@ -82,6 +83,18 @@ pub struct Tried {
     pub overhead: Duration,
 }
 
+/// What a request costs in tokens, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cost {
+    /// Its reply.
+    pub(super) served: Option<u64>,
+    /// Its payload.
+    pub(super) payload: Option<u64>,
+}
+
+/// Bytes of a token where nobody counted.
+const BYTES_A_TOKEN: u64 = 4;
+
 /// What [`Record::of`] reads, in its order.
 pub(super) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
@@ -89,10 +102,19 @@ pub(super) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, er
     tokens_per_item";
 
 impl Record {
-    /// What the reply costs, in tokens: estimated, or what its payload costs where that is the reply.
+    /// What the reply costs, in tokens: estimated, or what its payload costs where that is the reply. A payload that
+    /// passed uncounted, for it is small, is taken for four bytes a token.
     pub fn served_tokens(&self) -> Option<u64> {
-        let is_payload = matches!(self.outcome.as_str(), "untouched" | "unshaped");
-        self.estimated_tokens.or(if is_payload { self.original_tokens } else { None })
+        self.cost().served
+    }
+
+    /// What the payload would have cost, in tokens: estimated, or what was served where that is the payload.
+    pub fn payload_tokens(&self) -> Option<u64> {
+        self.cost().payload
+    }
+
+    fn cost(&self) -> Cost {
+        Cost::of(&self.outcome, self.estimated_tokens, self.original_tokens, self.response_bytes)
     }
 
     /// Reads one from the [`COLUMNS`].
@@ -133,6 +155,18 @@ impl Record {
             config: count(row, 27)?,
             tokens_per_item: row.get(28)?,
         })
+    }
+}
+
+impl Cost {
+    /// Of what was recorded.
+    pub(super) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
+        let is_payload = matches!(Outcome::named(outcome), Some(Outcome::Untouched | Outcome::Unshaped));
+        if !is_payload {
+            return Self { served, payload };
+        }
+        let known = served.or(payload).unwrap_or(bytes / BYTES_A_TOKEN);
+        Self { served: served.or(Some(known)), payload: payload.or(Some(known)) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use portion_core::policy::Policy;
 use rusqlite::{Connection, Row, params_from_iter};
 
-use super::record::{count, maybe};
+use super::record::{Cost, count, maybe};
 use super::{Endpoint, Filter, Quantiles, ReadError};
 
 /// What an endpoint was asked, and answered.
@@ -78,19 +78,21 @@ struct Tally {
 pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
     let (clause, values) = filter.clause("");
     let sql = format!(
-        "SELECT endpoint, outcome, follow_up, error IS NOT NULL,
-             coalesce(estimated_tokens, iif(outcome IN ('untouched', 'unshaped'), original_tokens, NULL)),
-             original_tokens, budget, latency, overhead
+        "SELECT endpoint, outcome, follow_up, error IS NOT NULL, estimated_tokens, original_tokens, budget,
+             latency, overhead, response_bytes
          FROM requests {clause}"
     );
-    let mut statement = connection.prepare(&sql)?;
+    // Names are read as they were when requests were: meanwhile, some may be forgotten.
+    let moment = connection.unchecked_transaction()?;
+    let mut statement = moment.prepare(&sql)?;
     let mut rows = statement.query(params_from_iter(values))?;
     let mut tallies: HashMap<i64, Tally> = HashMap::new();
     while let Some(row) = rows.next()? {
-        tallies.entry(row.get(0)?).or_default().add(row.get_ref(1)?.as_str().unwrap_or(""), &Seen::of(row)?);
+        let outcome = row.get_ref(1)?.as_str().unwrap_or_default();
+        tallies.entry(row.get(0)?).or_default().add(outcome, &Seen::of(row, outcome)?);
     }
     let mut found = Vec::with_capacity(tallies.len());
-    let mut named = connection.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
+    let mut named = moment.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
     for (id, tally) in tallies {
         let endpoint = named.query_row([id], |row| Endpoint::of(row, 0))?;
         found.push(Traffic { endpoint, ..tally.into_traffic() });
@@ -103,12 +105,13 @@ pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traff
 }
 
 impl Seen {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+    fn of(row: &Row<'_>, outcome: &str) -> rusqlite::Result<Self> {
+        let cost = Cost::of(outcome, maybe(row, 4)?, maybe(row, 5)?, count(row, 9)?);
         Ok(Self {
             follow_up: row.get(2)?,
             error: row.get(3)?,
-            served: maybe(row, 4)?,
-            original: maybe(row, 5)?,
+            served: cost.served,
+            original: cost.payload,
             budget: maybe(row, 6)?,
             latency: count(row, 7)?,
             overhead: count(row, 8)?,

@@ -15,8 +15,8 @@ use crate::store::{self, Cure, Keep, Store, Trouble};
 
 /// Events of a transaction at most.
 pub(super) const BATCH: usize = 512;
-/// How long an event waits where few come.
-const PAUSE: Duration = Duration::from_millis(200);
+/// How long an event waits at most: where some come, and where none came for a while.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
 /// How long a file is left alone that could not be written: at first, and at most.
 const RESPITE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// How often old records are looked for.
@@ -71,14 +71,18 @@ impl Writer {
     /// Writes until nobody tells anything more.
     pub(super) fn run(mut self) {
         let _ended = Ended(Arc::clone(&self.desk));
+        let mut pause = PAUSE.0;
         loop {
             let closing = self.desk.is_closing();
+            let before = self.desk.figures().written;
             self.turn(Now::read());
+            let idle = self.desk.figures().written == before;
+            pause = if idle { (pause * 2).min(PAUSE.1) } else { PAUSE.0 };
             self.desk.turn(false);
             if closing {
                 break;
             }
-            thread::park_timeout(PAUSE);
+            thread::park_timeout(pause);
         }
         if !self.batch.is_empty() {
             tracing::warn!(

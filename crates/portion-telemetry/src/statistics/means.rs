@@ -53,6 +53,8 @@ fn moments(sample: &[f64]) -> Option<Moments> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const ONE: [f64; 15] =
@@ -92,5 +94,26 @@ mod tests {
         assert_eq!(mean_difference(&ONE, &[]), None);
         assert_eq!(mean(&[1.0, 2.0, 3.0, 4.0]), Some(Estimate { value: 2.5, range: None }));
         assert_eq!(mean_difference(&ONE, &[1.0]).map(|difference| difference.range), Some(None));
+    }
+
+    proptest! {
+        #[test]
+        fn differences_turn_around_and_move_along(
+            one in prop::collection::vec(-1e6..1e6_f64, 5..40),
+            other in prop::collection::vec(-1e6..1e6_f64, 5..40),
+            by in -1e6..1e6_f64,
+        ) {
+            let range = |one: &[f64], other: &[f64]| {
+                mean_difference(one, other).and_then(|found| found.range).expect("they are large enough")
+            };
+            let (low, high) = range(&one, &other);
+            let near = |one: f64, other: f64| (one - other).abs() < 1e-3;
+            prop_assert!(low <= high);
+            let back = range(&other, &one);
+            prop_assert!(near(low, -back.1) && near(high, -back.0));
+            let moved: Vec<f64> = one.iter().map(|value| value + by).collect();
+            let along = range(&moved, &other);
+            prop_assert!(near(along.0, low + by) && near(along.1, high + by));
+        }
     }
 }

@@ -70,6 +70,8 @@ pub fn share_difference(one: Share, other: Share) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// Each in a cluster of its own.
@@ -125,5 +127,59 @@ mod tests {
         assert!(effective(&alike).is_some_and(|found| (found - 9.0).abs() < 1e-9));
         let mixed: Vec<(u64, u64)> = (0..100).map(|at| (at % 3, 4)).collect();
         assert!(effective(&mixed).is_some_and(|found| found > 100.0 && found <= 400.0));
+    }
+
+    /// Sessions that differ: the interval is to hold the true share in 95 of 100 experiments, and one that takes
+    /// requests for independent does not.
+    #[test]
+    fn intervals_are_honest_where_sessions_differ() {
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = || {
+            // Marsaglia's xorshift: the same numbers each time.
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut honest, mut naive) = (0, 0);
+        let holds = |share: Option<Share>| {
+            let range = share.and_then(|share| share.estimate().range).expect("there are sessions");
+            u32::from((range.0..=range.1).contains(&0.15))
+        };
+        for _ in 0..1_000 {
+            let sessions: Vec<(u64, u64)> = (0..40)
+                .map(|_| {
+                    let likely = if random() < 0.25 { 0.54 } else { 0.02 };
+                    ((0..20).map(|_| u64::from(random() < likely)).sum(), 20)
+                })
+                .collect();
+            honest += holds(Share::of(sessions.iter().copied()));
+            let hits: u64 = sessions.iter().map(|(hits, _)| hits).sum();
+            naive += holds(Share::of((0..800).map(|at| (u64::from(at < hits), 1))));
+        }
+        assert!(honest >= 920, "{honest} of 1,000");
+        assert!(naive < 700, "{naive} of 1,000");
+    }
+
+    proptest! {
+        #[test]
+        fn intervals_hold_what_they_are_of(
+            one in prop::collection::vec((0..9_u64, 0..9_u64), 1..40),
+            other in prop::collection::vec((0..9_u64, 0..9_u64), 1..40),
+        ) {
+            let (one, other) = (Share::of(one), Share::of(other));
+            for share in one.iter().chain(&other) {
+                let Estimate { value, range } = share.estimate();
+                let (low, high) = range.expect("shares have one");
+                prop_assert!(0.0 <= low && low <= value && value <= high && high <= 1.0, "{share:?}");
+            }
+            if let (Some(one), Some(other)) = (one, other) {
+                let (forth, back) = (share_difference(one, other), share_difference(other, one));
+                let range = |found: Estimate| found.range.expect("shares have one");
+                let ((low, high), (back_low, back_high)) = (range(forth), range(back));
+                prop_assert!(-1.0 <= low && low <= forth.value && forth.value <= high && high <= 1.0);
+                prop_assert!((low + back_high).abs() < 1e-12 && (high + back_low).abs() < 1e-12);
+            }
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Events become rows, a batch at a time.
 
-use portion_core::event::{Configured, Event, Misconfigured, Served};
-use rusqlite::{OptionalExtension, Result, Transaction, TransactionBehavior, params};
+use std::collections::HashMap;
+use std::time::Duration;
+
+use portion_core::event::{Arm, Configured, Event, Misconfigured, Served};
+use rusqlite::{OptionalExtension, Result, Statement, Transaction, TransactionBehavior, params};
 
 use super::Store;
 
@@ -20,78 +23,92 @@ impl Store {
     /// Keeps what happened: all of it, or nothing.
     pub(crate) fn write(&mut self, events: &[Event]) -> Result<()> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut before: Option<(&Served, i64)> = None;
+        let mut requests = Requests::of(&transaction)?;
         for event in events {
             match event {
-                Event::Served(served) => {
-                    let endpoint = match before {
-                        Some((other, id)) if same_endpoint(other, served) => id,
-                        _ => endpoint(&transaction, served)?,
-                    };
-                    before = Some((served.as_ref(), endpoint));
-                    request(&transaction, served, endpoint)?;
-                }
+                Event::Served(served) => requests.add(served)?,
                 Event::Configured(configured) => configuration(&transaction, configured)?,
                 Event::Misconfigured(misconfigured) => misconfiguration(&transaction, misconfigured)?,
                 // What a later version of the events tells has no table yet.
                 _ => {}
             }
         }
+        drop(requests);
         transaction.commit()
     }
 }
 
-fn same_endpoint(one: &Served, other: &Served) -> bool {
-    (&one.upstream, one.kind, &one.endpoint) == (&other.upstream, other.kind, &other.endpoint)
+/// The requests of a transaction.
+struct Requests<'a> {
+    insert: Statement<'a>,
+    find: Statement<'a>,
+    make: Statement<'a>,
+    /// Rows of endpoints, for this transaction alone: after it, another process may forget them.
+    endpoints: HashMap<(&'a str, &'a str, &'a str), i64>,
 }
 
-/// The row of an endpoint. It is looked up in each transaction, for another process may have forgotten it.
-fn endpoint(transaction: &Transaction<'_>, served: &Served) -> Result<i64> {
-    let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), NAME);
-    let name = clipped(&served.endpoint, NAME);
-    let values = params![upstream, served.kind, name];
-    let known = "SELECT id FROM endpoints WHERE upstream = ? AND kind = ? AND name = ?";
-    let known = transaction.query_row(known, values, |row| row.get(0)).optional()?;
-    if let Some(id) = known {
-        return Ok(id);
+impl<'a> Requests<'a> {
+    fn of(transaction: &'a Transaction<'_>) -> Result<Self> {
+        Ok(Self {
+            insert: transaction.prepare(REQUEST)?,
+            find: transaction
+                .prepare("SELECT id FROM endpoints WHERE upstream = ? AND kind = ? AND name = ?")?,
+            make: transaction.prepare("INSERT INTO endpoints (upstream, kind, name) VALUES (?, ?, ?)")?,
+            endpoints: HashMap::new(),
+        })
     }
-    transaction.execute("INSERT INTO endpoints (upstream, kind, name) VALUES (?, ?, ?)", values)?;
-    Ok(transaction.last_insert_rowid())
-}
 
-fn request(transaction: &Transaction<'_>, served: &Served, endpoint: i64) -> Result<()> {
-    let arguments = served.arguments.iter().take(ARGUMENTS).map(|name| clipped(name, ARGUMENT));
-    let shadow = served.shadow.as_ref();
-    transaction.prepare(REQUEST)?.execute(params![
-        served.request.to_be_bytes(),
-        stored(served.at),
-        endpoint,
-        served.outcome.name(),
-        served.error,
-        served.follow_up,
-        list(arguments),
-        served.estimated_tokens.map(stored),
-        served.actual_tokens.map(stored),
-        served.original_tokens.map(stored),
-        served.budget.map(stored),
-        stored(served.response_bytes),
-        stored(served.original_bytes),
-        served.form,
-        served.items.map(stored),
-        served.total_items.map(stored),
-        micros(served.latency),
-        micros(served.overhead),
-        list(served.stages.iter().copied()),
-        served.arm.map(portion_core::event::Arm::name),
-        shadow.map(|shadow| shadow.outcome.name()),
-        shadow.map(|shadow| stored(shadow.tokens)),
-        shadow.map(|shadow| stored(shadow.bytes)),
-        shadow.map(|shadow| micros(shadow.overhead)),
-        // Its bits: a session is a hash, all 64 of them.
-        served.session as i64,
-        stored(served.config),
-    ])?;
-    Ok(())
+    fn add(&mut self, served: &'a Served) -> Result<()> {
+        let endpoint = self.endpoint(served)?;
+        let arguments = served.arguments.iter().take(ARGUMENTS).map(|name| clipped(name, ARGUMENT));
+        let shadow = served.shadow.as_ref();
+        self.insert.execute(params![
+            served.request.to_be_bytes(),
+            stored(served.at),
+            endpoint,
+            served.outcome.name(),
+            served.error,
+            served.follow_up,
+            list(arguments),
+            served.estimated_tokens.map(stored),
+            served.actual_tokens.map(stored),
+            served.original_tokens.map(stored),
+            served.budget.map(stored),
+            stored(served.response_bytes),
+            stored(served.original_bytes),
+            served.form,
+            served.items.map(stored),
+            served.total_items.map(stored),
+            micros(served.latency),
+            micros(served.overhead),
+            list(served.stages.iter().copied()),
+            served.arm.map(Arm::name),
+            shadow.map(|shadow| shadow.outcome.name()),
+            shadow.map(|shadow| stored(shadow.tokens)),
+            shadow.map(|shadow| stored(shadow.bytes)),
+            shadow.map(|shadow| micros(shadow.overhead)),
+            // Its bits: a session is a hash, all 64 of them.
+            served.session as i64,
+            stored(served.config),
+        ])?;
+        Ok(())
+    }
+
+    /// The row of an endpoint, made where there is none.
+    fn endpoint(&mut self, served: &'a Served) -> Result<i64> {
+        let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), NAME);
+        let key = (upstream, served.kind, clipped(&served.endpoint, NAME));
+        if let Some(id) = self.endpoints.get(&key) {
+            return Ok(*id);
+        }
+        let found = self.find.query_row(key, |row| row.get(0)).optional()?;
+        let id = match found {
+            Some(id) => id,
+            None => self.make.insert(key)?,
+        };
+        self.endpoints.insert(key, id);
+        Ok(id)
+    }
 }
 
 fn configuration(transaction: &Transaction<'_>, configured: &Configured) -> Result<()> {
@@ -119,7 +136,7 @@ pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-fn micros(time: std::time::Duration) -> i64 {
+fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::event::{Arm, Outcome, Served, Shadow};
-use portion_telemetry::experiment::{Comparison, Design, Measure, Measured, Verdict};
+use portion_telemetry::experiment::{Arms, Comparison, Design, Measure, Measured, Verdict};
 use portion_telemetry::read::Filter;
 
 use crate::sample::{Place, page};
@@ -68,6 +68,19 @@ fn arms_are_compared_by_session() {
     check(Measure::FollowUps, 1.0, 0.0, Verdict::Higher);
     check(Measure::Errors, 0.0, 0.0, Verdict::NoDifference);
     check(Measure::Finished, 1.0, 1.0, Verdict::NoDifference);
+}
+
+#[test]
+fn the_order_of_records_is_of_no_matter() {
+    let place = Place::new();
+    let arm = |number: u64| if number.is_multiple_of(2) { Arm::Shaped } else { Arm::Unshaped };
+    place.record((0..60).flat_map(|number| session(number, arm(number))));
+    let records = place.reader().requests(&Filter::default()).expect("it can be read");
+    let (mut there, mut back) = (Arms::default(), Arms::default());
+    records.iter().for_each(|record| there.add(record));
+    records.iter().rev().for_each(|record| back.add(record));
+    assert_eq!(there.compare(), back.compare());
+    assert_eq!(there.compare(), place.reader().experiment(&Filter::default()).expect("it can be read"));
 }
 
 #[test]

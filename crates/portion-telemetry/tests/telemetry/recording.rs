@@ -244,6 +244,25 @@ fn names_are_kept_up_to_a_length() {
 }
 
 #[test]
+fn what_was_not_counted_costs_four_bytes_a_token() {
+    let place = Place::new();
+    let uncounted = |number, outcome| Served {
+        outcome,
+        estimated_tokens: None,
+        original_tokens: None,
+        response_bytes: 1_200,
+        ..page(number)
+    };
+    place.record([uncounted(0, Outcome::Untouched), uncounted(1, Outcome::Paginated)]);
+    let found = place.reader().requests(&Filter::default()).expect("it can be read");
+    let costs: Vec<_> =
+        found.iter().map(|record| (record.served_tokens(), record.payload_tokens())).collect();
+    assert_eq!(costs, [(None, None), (Some(300), Some(300))]);
+    let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
+    assert_eq!((found[0].sized, found[0].original_tokens, found[0].served_tokens), (1, 300, 300));
+}
+
+#[test]
 fn endpoints_have_figures() {
     let place = Place::new();
     let follow_up = Served { follow_up: true, original_tokens: None, ..page(1) };

@@ -65,6 +65,29 @@ fn a_file_that_is_corrupt_further_in_is_set_aside() {
 }
 
 #[test]
+fn an_older_file_is_brought_up_to_date_by_whoever_comes_first() {
+    let old = |place: &Place| {
+        make_directory(&place.path);
+        let connection = Connection::open(&place.path).expect("it can be made");
+        connection
+            .execute_batch(include_str!("../../src/store/migrations/0001-requests.sql"))
+            .expect("it is SQL");
+        connection
+            .execute_batch("PRAGMA application_id = 0x5072746e; PRAGMA user_version = 1")
+            .expect("they can be set");
+    };
+    let place = Place::new();
+    old(&place);
+    assert_eq!(recorded(&place), 0);
+    let configurations = place.reader().configurations(&Filter::default()).expect("there is a table of them");
+    assert_eq!(configurations, []);
+    let place = Place::new();
+    old(&place);
+    place.record([page(0)]);
+    assert_eq!(recorded(&place), 1);
+}
+
+#[test]
 fn a_newer_file_is_not_touched() {
     let place = Place::new();
     place.record([page(0)]);

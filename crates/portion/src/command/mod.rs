@@ -1,8 +1,10 @@
 //! The commands: a file each, with its options and what it does.
+pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod serve;
 pub(crate) mod shape;
+pub(crate) mod stats;
 pub(crate) mod wrap;
 
 use std::error::Error;

@@ -3,8 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
+use portion_config::{Config, Warnings, find};
 use portion_core::cursor::{Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
@@ -13,12 +15,15 @@ use portion_core::scan::quote;
 use portion_core::snapshot::{Form, Layout, Snapshot, capture};
 use portion_core::tokens::{TokenCounter, approximate};
 use portion_core::view::{Request, ViewError, rank, resolve};
+use portion_gateway::book::Target;
 use portion_gateway::call::{Ask, Fault};
+use portion_gateway::rules::Rules;
 use portion_gateway::terms::Terms;
 use thiserror::Error;
 
 use super::Outcome;
-use crate::limits::Limits;
+use crate::options::{OfPayload, Options as Keys};
+use crate::surroundings::surroundings;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -44,7 +49,10 @@ pub(crate) struct Options {
     #[command(flatten)]
     controls: Controls,
     #[command(flatten)]
-    limits: Limits,
+    keys: Keys<OfPayload>,
+    /// Shape it as a reply of this endpoint is shaped: the name of a tool or prompt, or the URI of a resource
+    #[arg(long, value_name = "NAME", help_heading = "Configuration")]
+    endpoint: Option<String>,
 }
 
 /// What can be asked about it.
@@ -123,8 +131,17 @@ impl From<ViewError> for ShapeError {
 
 /// Prints what a model would see of the file.
 pub(crate) fn run(options: &Options) -> Outcome {
-    let rules = options.limits.rules()?;
-    let Terms { policy, counter, redact, .. } = &**rules.general().terms(rules.client(None));
+    let sources = find(options.keys.file(), options.keys.given())?;
+    let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
+    for warning in warnings {
+        anstream::eprintln!("portion: {warning}");
+    }
+    let rules = Rules::new(Arc::new(config), surroundings());
+    let rule = match &options.endpoint {
+        Some(name) => rules.rule(Target::named(name)),
+        None => Arc::clone(rules.general()),
+    };
+    let Terms { policy, counter, redact, .. } = &**rule.terms(rules.client(None));
     let bytes = read(options)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {

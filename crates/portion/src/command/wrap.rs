@@ -12,8 +12,11 @@ use portion_gateway::session::Session;
 use portion_gateway::upstream::stdio::Child;
 
 use super::Outcome;
-use crate::shaping::Shaping;
-use crate::{log, remote};
+use crate::admin;
+use crate::options::{OfServer, Options as Keys};
+use crate::remote::Way;
+use crate::server::{Configured, Server};
+use crate::setup::Loaded;
 
 /// The one principal of a stdio session: whoever started us.
 const LOCAL: &str = "stdio";
@@ -23,7 +26,9 @@ Examples:
   portion wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   portion wrap --lean -- uvx mcp-server-git
   portion wrap --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
+  portion wrap --config portion.yaml -- npx -y SERVER
 
+Without a command or a URL, the one server that the configuration names is wrapped.
 PORTION_LOG=info tells on stderr what was decided about each reply, never what was in it.
 The exit code is the command's; with --url it is 0 when the client has left, 1 when the server has.";
 
@@ -32,39 +37,64 @@ The exit code is the command's; with --url it is 0 when the client has left, 1 w
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// The command that starts the server, after `--`
-    #[arg(last = true, required_unless_present = "url", conflicts_with = "url", value_name = "CMD")]
+    #[arg(last = true, conflicts_with = "server_url", value_name = "CMD")]
     command: Vec<OsString>,
     /// The URL of a server over HTTP, in place of a command
-    #[arg(long, value_name = "URL")]
+    #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    way: remote::Way,
+    way: Way,
+    /// Serve health and metrics at this address while we run
+    #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::USUAL)]
+    admin: Option<std::net::SocketAddr>,
     #[command(flatten)]
-    shaping: Shaping,
+    keys: Keys<OfServer>,
 }
 
 /// Runs or reaches the server, and relays until one of both ends has left.
 pub(crate) fn run(options: &Options) -> Outcome {
-    log::to_stderr();
-    let message_limit = options.shaping.message_limit();
-    let lane = Arc::new(options.shaping.lanes()?.lane(Scope::of(LOCAL), Session::unique()));
-    let remote = options.url.as_deref().map(|url| options.way.remote(url, message_limit)).transpose()?;
+    let loaded = Loaded::of(&options.keys)?;
+    let named = loaded.config.upstreams();
+    let (name, server) = match Server::given(options.url.as_deref(), &options.way, &options.command)? {
+        Some(server) => (None, server),
+        None => match Configured::all(named).as_slice() {
+            [] => return Err(NO_SERVER.into()),
+            [Configured { name, server }] => (Some(name.clone()), server.clone()),
+            several => {
+                let names: Vec<&str> = several.iter().map(|one| &*one.name).collect();
+                let names = names.join(", ");
+                return Err(format!("the configuration names {names}: portion serve serves them all").into());
+            }
+        },
+    };
+    let setup = Arc::new(loaded.start()?);
+    let message_limit = setup.config.upstream_message_limit();
+    let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let at = options.admin.or_else(|| setup.config.admin_written());
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.
         let mut front = Front::open(message_limit)?;
-        if let Some(remote) = remote {
-            let (link, carried) = tokio::select! {
-                signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
-                started = remote.start() => started?,
-            };
-            return Ok(relay_link(lane, link, carried, front).await.into());
+        admin::serve(at, &setup).await;
+        match server {
+            Server::Remote(remote) => {
+                let remote = remote.reached(message_limit)?;
+                let (link, carried) = tokio::select! {
+                    signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
+                    started = remote.start() => started?,
+                };
+                Ok(relay_link(lane, link, carried, front).await.into())
+            }
+            Server::Command(program) => {
+                let child = Child::spawn(&program, message_limit)?;
+                Ok::<_, Box<dyn std::error::Error>>(relay(lane, child, front).await.into())
+            }
         }
-        let [program, arguments @ ..] = options.command.as_slice() else { return Ok(ExitCode::FAILURE) };
-        let child = Child::spawn(program, arguments, message_limit)?;
-        Ok::<_, Box<dyn std::error::Error>>(relay(lane, child, front).await.into())
     });
     // A thread may still sleep in a read of our stdin; it must not hold us up.
     runtime.shutdown_background();
     exit
 }
+
+const NO_SERVER: &str = "there is no server to wrap: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
+                         with --url, or name it in the configuration";

@@ -11,7 +11,8 @@ use super::{Catalogue, Listing, Offer, Style, Whose};
 fn page(style: Style, text: &str) -> (Catalogue, String) {
     let mut catalogue = Catalogue::new(&Listing { style, ..Listing::default() });
     let mut splice = Splice::new(text);
-    catalogue.page(&mut splice, text, walk::whole(text), &|_| Offer { controls: None, max_page_size: 200 });
+    catalogue
+        .page(&mut splice, text, walk::whole(text), &|_| Offer { max_page_size: 200, ..Offer::default() });
     (catalogue, splice.apply())
 }
 

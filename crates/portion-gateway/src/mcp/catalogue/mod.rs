@@ -17,6 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use portion_core::nearest::nearest;
+use portion_core::policy::Manner;
 use portion_core::scan::{Kind, minify};
 use portion_core::span::Span;
 
@@ -41,12 +42,14 @@ pub(super) struct Catalogue {
 }
 
 /// What of ours is added to a tool's listing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Offer {
     /// Whether our controls are; `None` where it is listed like others of its kind.
     pub controls: Option<bool>,
     /// The most items of a page.
     pub max_page_size: usize,
+    /// How its results are written.
+    pub manner: Manner,
 }
 
 /// A tool that was to be described, and is not there.
@@ -90,7 +93,7 @@ impl Catalogue {
         for span in &tools.items {
             let Some(mut tool) = Tool::read(text, *span) else { continue };
             let offer = offer(&tool.name);
-            let listed = self.listed(&mut tool, text, *span, offer);
+            let listed = self.listed(&mut tool, text, *span, &offer);
             if listed != span.of(text) {
                 splice.replace(*span, listed);
             }
@@ -154,7 +157,7 @@ impl Catalogue {
     }
 
     /// How a tool is listed. Teaches the tool which of our controls are.
-    fn listed(&self, tool: &mut Tool, text: &str, span: Span, offer: Offer) -> String {
+    fn listed(&self, tool: &mut Tool, text: &str, span: Span, offer: &Offer) -> String {
         let mut splice = Splice::new(text);
         // Whether a control is taken must not depend on whether somebody has asked for the description.
         let wanted = offer.controls.unwrap_or_else(|| self.advertise.wants(tool));
@@ -167,7 +170,7 @@ impl Catalogue {
             tool.full = Some(full.into());
             return lazy::tool(text, span, &tool.name);
         }
-        relax::relax_listed(&mut splice, text, span, &policy.manner);
+        relax::relax_listed(&mut splice, text, span, &offer.manner);
         let full = splice.apply_within(span);
         if self.style == Style::Trim { trim::tool(&full) } else { full }
     }
@@ -205,8 +208,10 @@ mod tests {
 
     fn page(catalogue: &mut Catalogue, text: &str) -> (String, Option<String>) {
         let mut splice = Splice::new(text);
-        let next = catalogue
-            .page(&mut splice, text, walk::whole(text), &|_| Offer { controls: None, max_page_size: 200 });
+        let next = catalogue.page(&mut splice, text, walk::whole(text), &|_| Offer {
+            max_page_size: 200,
+            ..Offer::default()
+        });
         (splice.apply(), next)
     }
 

@@ -164,7 +164,8 @@ impl McpLane {
         let rule = rules.rule(self.target(EndpointKind::Tool, name));
         let relayed = rule.treatment(&self.session).relayed.is_some();
         let controls = if relayed { Some(false) } else { rule.written().controls };
-        Offer { controls, max_page_size: rule.terms(None).policy.max_page_size }
+        let policy = &rule.terms(None).policy;
+        Offer { controls, max_page_size: policy.max_page_size, manner: policy.manner.clone() }
     }
 
     /// Whether the server's list of tools is relayed as it comes.

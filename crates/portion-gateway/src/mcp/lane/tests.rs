@@ -2,6 +2,7 @@
 
 mod clients;
 mod describe;
+mod manners;
 mod questions;
 
 use std::sync::Arc;
@@ -53,8 +54,12 @@ fn lane_of(style: Style) -> McpLane {
 }
 
 fn lane_listing(listing: &Listing) -> McpLane {
+    lane_under(Policy::default(), listing)
+}
+
+fn lane_under(policy: Policy, listing: &Listing) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let rules = Rules::fixed(Terms::new(Policy::default(), &Quarters, None));
+    let rules = Rules::fixed(Terms::new(policy, &Quarters, None));
     let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
     Lanes::new(Arc::new(gateway), listing.clone(), 1 << 20).lane(Scope::of("stdio"), Session::unique())
 }

@@ -4,20 +4,19 @@ use portion_core::render::{Body, Piece, Portion};
 use portion_core::scan::quote;
 
 use super::super::walk;
+use super::READ_URI;
 use super::local::completed;
 use super::serve::Shown;
-use super::{NOTICE, READ_URI};
 
 /// Entries that go on where a resource was cut. `modern` as in [`completed`].
 pub(crate) fn read_contents(portion: &Portion, modern: bool) -> String {
-    let notice = portion.notice();
     let here = portion.handle().map_or("portion://part".to_owned(), |cursor| format!("{READ_URI}{cursor}"));
     // No two entries of one URI.
     let uri = |i: usize| if i == 0 { quote(&here) } else { quote(&format!("{here}#{i}")) };
     let mut entries: Vec<String> =
         portion.pieces().iter().enumerate().map(|(i, piece)| entry(&uri(i), piece)).collect();
     entries.extend(portion.notice_beside().map(|_| notice_entry(portion.into())));
-    let meta = format!("\"_meta\":{{\"{NOTICE}\":{notice}}}");
+    let meta = format!("\"_meta\":{{{}}}", Shown::from(portion).marks());
     format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completed(modern, true))
 }
 

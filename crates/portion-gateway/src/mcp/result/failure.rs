@@ -105,8 +105,14 @@ mod tests {
     use super::{Failure, Shown, walk};
 
     const NOTICE: &str = r#"{"meta":{"cursor":"C"}}"#;
-    const SHOWN: Shown<'static> =
-        Shown { pieces: &[], structured: None, notice: NOTICE, enveloped: false, cursor: Some("C") };
+    const SHOWN: Shown<'static> = Shown {
+        pieces: &[],
+        structured: None,
+        notice: NOTICE,
+        enveloped: false,
+        cursor: Some("C"),
+        beside: None,
+    };
 
     fn check(error: &str, shown: Shown<'_>, expect: &str) {
         let failure = Failure::of(error, walk::whole(error)).expect("an object");

@@ -5,7 +5,6 @@ use portion_core::scan::quote;
 use portion_core::span::Span;
 
 use super::super::walk;
-use super::NOTICE;
 use super::serve::Shown;
 use crate::call::Fault;
 
@@ -19,7 +18,7 @@ pub(crate) fn read_tool(portion: &Portion, structured: bool, modern: bool) -> St
 fn tool(shown: Shown<'_>, structured: bool, modern: bool) -> String {
     let mut blocks: Vec<String> = shown.pieces.iter().map(|piece| block(&piece.body)).collect();
     blocks.extend((!shown.enveloped).then(|| text_block(shown.notice)));
-    let meta = format!("\"_meta\":{{\"{NOTICE}\":{}}}", shown.notice);
+    let meta = format!("\"_meta\":{{{}}}", shown.marks());
     let structured = shown.structured.filter(|_| structured);
     let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completed(modern, false))

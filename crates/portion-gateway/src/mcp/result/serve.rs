@@ -25,6 +25,8 @@ pub(super) struct Shown<'a> {
     pub enveloped: bool,
     /// The cursor to what is next, or else to what is here.
     pub cursor: Option<&'a str>,
+    /// What stands beside the notice in `_meta`.
+    pub beside: Option<&'a str>,
 }
 
 impl<'a> From<&'a Portion> for Shown<'a> {
@@ -35,7 +37,16 @@ impl<'a> From<&'a Portion> for Shown<'a> {
             notice: portion.notice(),
             enveloped: portion.notice_beside().is_none(),
             cursor: portion.next_cursor().or(portion.handle()).map(CursorToken::as_str),
+            beside: portion.beside(),
         }
+    }
+}
+
+impl Shown<'_> {
+    /// Our members of `_meta`: the notice once more, and what stands beside it.
+    pub(super) fn marks(&self) -> String {
+        let notice = format!("\"{NOTICE}\":{}", self.notice);
+        self.beside.map_or_else(|| notice.clone(), |beside| format!("{notice},{beside}"))
     }
 }
 
@@ -93,7 +104,7 @@ impl Outline<'_> {
             added.push(format!("\"{}\":[{}]", self.shape.list_name(), items.join(",")));
             self.lose_member(self.shape.list_name(), &mut gone);
         }
-        added.extend(self.mark(shown.notice, &mut gone, splice));
+        added.extend(self.mark(shown, &mut gone, splice));
         self.keep_private(splice);
         for (i, held) in self.sequences.iter().enumerate() {
             let added = match i {
@@ -152,8 +163,8 @@ impl Outline<'_> {
     }
 
     /// Repeats the notice in `_meta`. Returns the member to add where there is no such object to add it to.
-    fn mark(&self, notice: &str, gone: &mut [Vec<bool>], splice: &mut Splice<'_>) -> Option<String> {
-        let member = format!("\"{NOTICE}\":{notice}");
+    fn mark(&self, shown: Shown<'_>, gone: &mut [Vec<bool>], splice: &mut Splice<'_>) -> Option<String> {
+        let members = shown.marks();
         let stays = |gone: &[Vec<bool>]| {
             let items = &self.sequences[0].sequence.items;
             let meta = |span: &Span, whole: Span| span.end == whole.end && span.start < whole.start;
@@ -162,11 +173,11 @@ impl Outline<'_> {
             (!gone[0][at]).then_some(found)
         };
         if let Some((meta, taken)) = stays(gone) {
-            splice.edit(meta, |i| !taken.contains(&i), &[member]);
+            splice.edit(meta, |i| !taken.contains(&i), &[members]);
             return None;
         }
         self.lose_member("_meta", gone);
-        Some(format!("\"_meta\":{{{member}}}"))
+        Some(format!("\"_meta\":{{{members}}}"))
     }
 
     /// Cursors are one caller's: what has them in it must not be cached for others.

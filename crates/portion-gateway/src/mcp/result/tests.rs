@@ -46,7 +46,14 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
         .collect();
     let mut splice = Splice::new(result);
     outline.show(
-        Shown { pieces: &pieces, structured, notice: NOTICE, enveloped: false, cursor: Some("C") },
+        Shown {
+            pieces: &pieces,
+            structured,
+            notice: NOTICE,
+            enveloped: false,
+            cursor: Some("C"),
+            beside: None,
+        },
         &mut splice,
     );
     let served = splice.apply();
@@ -340,8 +347,14 @@ fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
     let (body, mime) = (Body::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));
     let pieces = [Piece { address: address.into(), body, mime }];
     let mut splice = Splice::new(result);
-    let shown =
-        Shown { pieces: &pieces, structured: None, notice: NOTICE, enveloped: true, cursor: Some("C") };
+    let shown = Shown {
+        pieces: &pieces,
+        structured: None,
+        notice: NOTICE,
+        enveloped: true,
+        cursor: Some("C"),
+        beside: None,
+    };
     outline.show(shown, &mut splice);
     assert_eq!(splice.apply(), expect, "{result}");
 }

@@ -41,4 +41,4 @@ CREATE TABLE requests (
 CREATE INDEX requests_at ON requests (at);
 CREATE INDEX requests_endpoint ON requests (endpoint, at);
 CREATE INDEX requests_outcome ON requests (outcome, at);
-CREATE INDEX requests_compared ON requests (endpoint, at) WHERE arm IS NOT NULL OR shadow_outcome IS NOT NULL;
+CREATE INDEX requests_compared ON requests (at) WHERE arm IS NOT NULL OR shadow_outcome IS NOT NULL;

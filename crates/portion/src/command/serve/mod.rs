@@ -1,10 +1,9 @@
 //! `portion serve`: MCP over HTTP in front of one server or several.
 
-mod upstream;
+mod named;
 
 use std::error::Error;
 use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,80 +13,74 @@ use portion_gateway::front::signals::Signals;
 use portion_gateway::latch::Latch;
 use tokio::net::TcpListener;
 
-use self::upstream::{Named, Upstream};
+use self::named::Named;
 use super::Outcome;
-use crate::log;
+use crate::admin;
+use crate::options::{OfListener, Options as Keys};
 use crate::remote::Way;
-use crate::shaping::Shaping;
+use crate::server::{Configured, Server};
+use crate::setup::Loaded;
 
 const AFTER_HELP: &str = "\
 Examples:
   portion serve -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   portion serve --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TOKEN}'
   portion serve --upstream git='uvx mcp-server-git' --upstream docs=https://docs.example.com/mcp
+  portion serve --config portion.yaml
 
-One server is served at /mcp, several at /NAME/mcp. PORTION_LOG=info tells on stderr what was decided about each reply.";
+One server is served at /mcp, several at /NAME/mcp; without any on the command line, those that the configuration names.
+PORTION_LOG=info tells on stderr what was decided about each reply.";
 
 /// Options of `portion serve`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
-#[command(group = clap::ArgGroup::new("server").required(true).args(["command", "url", "upstreams"]))]
+#[command(group = clap::ArgGroup::new("server").args(["command", "server_url", "upstream"]))]
 pub(crate) struct Options {
     /// The command that starts the server, after `--`
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
     /// The URL of a server over HTTP
-    #[arg(long, value_name = "URL")]
+    #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     way: Way,
     /// One of several servers, by its URL or its command line: served at /NAME/mcp
-    #[arg(long = "upstream", value_name = "NAME=URL|CMD")]
+    #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
     upstreams: Vec<Named>,
-    /// Where to listen; port 0 takes a free one
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        env = "PORTION_LISTEN",
-        default_value = "127.0.0.1:8765",
-        hide_env_values = true
-    )]
-    listen: SocketAddr,
-    /// A further Host by which we may be asked, on loopback
-    #[arg(long = "allow-host", value_name = "HOST")]
-    hosts: Vec<String>,
-    /// An Origin whose pages may ask, such as `https://app.example.com`
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
-    origins: Vec<String>,
     #[command(flatten)]
-    shaping: Shaping,
+    keys: Keys<OfListener>,
 }
+
+/// A path, the name of the server behind it where there are several, and the server.
+type Placed = (String, Option<String>, Server);
 
 /// Serves until a signal ends it.
 pub(crate) fn run(options: &Options) -> Outcome {
-    log::to_stderr();
+    let loaded = Loaded::of(&options.keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let served = runtime.block_on(serve(options));
+    let served = runtime.block_on(serve(options, loaded));
     runtime.shutdown_background();
     served
 }
 
-async fn serve(options: &Options) -> Outcome {
+async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     let mut signals = Signals::listen()?;
-    let lanes = options.shaping.lanes()?;
-    let backends = backends(options)?
-        .into_iter()
-        .map(|(path, upstream)| Ok((path, upstream.backend(&lanes)?)))
-        .collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
-    let listener = TcpListener::bind(options.listen).await.map_err(|error| {
-        format!("cannot listen at {}: {error}; choose another address with --listen", options.listen)
+    let servers = servers(options, &loaded)?;
+    let setup = Arc::new(loaded.start()?);
+    let backend = |(path, name, server): Placed| Ok((path, server.backend(setup.lanes(name.as_deref()))?));
+    let backends = servers.into_iter().map(backend);
+    let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
+    let listen = setup.config.listen();
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
     let address = listener.local_addr()?;
     for (path, _) in &backends {
         anstream::eprintln!("portion: listening on http://{address}{path}");
     }
-    let guard = Guard::new(address, options.hosts.clone(), options.origins.clone());
-    let limits = Limits { body: options.shaping.message_limit(), ..Limits::default() };
+    admin::serve(setup.config.admin(), &setup).await;
+    let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let limits = Limits { body: setup.config.upstream_message_limit(), ..Limits::default() };
     let door = Arc::new(Door::new(guard, limits, backends));
     let leave = Arc::new(Latch::default());
     let mut serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
@@ -108,20 +101,33 @@ async fn serve(options: &Options) -> Outcome {
 }
 
 /// The servers, by the paths at which they are served.
-fn backends(options: &Options) -> Result<Vec<(String, Upstream)>, String> {
-    let url = options.url.clone().map(|url| Upstream::Url(url, options.way.clone()));
-    let one =
-        url.or_else(|| (!options.command.is_empty()).then(|| Upstream::Command(options.command.clone())));
-    if let Some(upstream) = one {
-        return Ok(vec![("/mcp".to_owned(), upstream)]);
+fn servers(options: &Options, loaded: &Loaded) -> Result<Vec<Placed>, String> {
+    if let Some(server) = Server::given(options.url.as_deref(), &options.way, &options.command)? {
+        return Ok(vec![("/mcp".to_owned(), None, server)]);
     }
-    let named =
-        options.upstreams.iter().map(|Named { name, upstream }| (format!("/{name}/mcp"), upstream.clone()));
-    let named: Vec<_> = named.collect();
+    let named: Vec<Configured> = if options.upstreams.is_empty() {
+        Configured::all(loaded.config.upstreams())
+    } else {
+        options.upstreams.iter().map(|Named(configured)| configured.clone()).collect()
+    };
     let twice =
-        named.iter().enumerate().find(|(i, (path, _))| named[..*i].iter().any(|(other, _)| other == path));
-    match twice {
-        Some((_, (path, _))) => Err(format!("two servers are to be served at {path}; name them differently")),
-        None => Ok(named),
+        named.iter().enumerate().find(|(i, one)| named[..*i].iter().any(|other| other.name == one.name));
+    if let Some((_, Configured { name, .. })) = twice {
+        return Err(format!("two servers are to be served at /{name}/mcp; name them differently"));
+    }
+    let placed = |Configured { name, server }: &Configured| {
+        (format!("/{name}/mcp"), Some(name.clone()), server.clone())
+    };
+    match (named.as_slice(), options.upstreams.is_empty()) {
+        ([], _) => Err(NO_SERVER.into()),
+        // A second one may come: then the first is where it was.
+        ([one], true) => {
+            let plain = (String::from("/mcp"), Some(one.name.clone()), one.server.clone());
+            Ok(vec![plain, placed(one)])
+        }
+        (several, _) => Ok(several.iter().map(placed).collect()),
     }
 }
+
+const NO_SERVER: &str = "there is no server to serve: give its command after `--`, as in portion serve -- npx -y SERVER, its \
+                         URL with --url, several with --upstream, or name them in the configuration";

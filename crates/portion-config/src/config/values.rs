@@ -1,0 +1,59 @@
+//! Values in force, by key, as what they are.
+
+use super::Cascade;
+use crate::value::Value;
+
+impl Cascade<'_> {
+    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+        self.get(key).map(|(set, _)| &set.value)
+    }
+
+    pub(super) fn whole(&self, key: &str) -> Option<usize> {
+        match self.value(key) {
+            Some(Value::Whole(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn size(&self, key: &str) -> Option<usize> {
+        match self.value(key) {
+            Some(Value::Size(bytes)) => Some(usize::try_from(*bytes).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.value(key) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(super) fn truth(&self, key: &str) -> Option<bool> {
+        match self.value(key) {
+            Some(Value::Truth(truth)) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    pub(super) fn word(&self, key: &str) -> Option<&'static str> {
+        match self.value(key) {
+            Some(Value::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        match self.value(key) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn names(&self, key: &str) -> Option<Vec<String>> {
+        match self.value(key) {
+            Some(Value::Names(names)) => Some(names.clone()),
+            _ => None,
+        }
+    }
+}

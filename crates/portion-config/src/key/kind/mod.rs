@@ -1,0 +1,163 @@
+//! What the value of a key may be.
+
+mod scalar;
+mod structured;
+mod wrong;
+
+pub use wrong::Wrong;
+
+use crate::document::{Node, Tree};
+use crate::value::Value;
+use scalar::{address, command_line, size, time, tool_name, url, word};
+
+/// What is so large that it need not be told.
+const MUCH: u64 = 1_000_000_000;
+
+/// What the value of a key may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A whole number from the first to the second.
+    Whole(u64, u64),
+    /// A share, above 0 and up to 1.
+    Share,
+    /// Per cent, from 0 to 100.
+    Percent,
+    /// Bytes, from the first to the second.
+    Size(u64, u64),
+    /// A time, seconds from the first to the second.
+    Time(u64, u64),
+    /// `true` or `false`.
+    Truth,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Text.
+    Text,
+    /// A name that every client takes for a tool's: `[a-zA-Z0-9_-]{1,64}`.
+    ToolName,
+    /// Several texts: a list, or one text with commas.
+    Names,
+    /// Names of fields whose values are hidden.
+    Redact,
+    /// Names of fields, by the name of the section that they are.
+    Sections,
+    /// `{split: 50}`.
+    Experiment,
+    /// An address to listen at: `127.0.0.1:8765`.
+    Address,
+    /// A URL, in which secrets stand as references.
+    Url,
+    /// A command: a list of words, or a line of them.
+    Command,
+    /// Texts by name, secrets as references.
+    Secrets,
+    /// Settings by pattern.
+    Endpoints,
+    /// Servers by name.
+    Upstreams,
+}
+
+impl Kind {
+    /// Whether its values may be written as flow text: `{a: [b, c]}`.
+    pub(crate) fn is_structured(self) -> bool {
+        matches!(
+            self,
+            Self::Names
+                | Self::Redact
+                | Self::Sections
+                | Self::Experiment
+                | Self::Command
+                | Self::Secrets
+                | Self::Endpoints
+                | Self::Upstreams
+        )
+    }
+
+    /// What it is, in a few words.
+    pub fn what(self) -> String {
+        match self {
+            Self::Whole(least, most) if most >= MUCH => format!("a whole number from {least}"),
+            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Share => "a share above 0 and up to 1".into(),
+            Self::Percent => "per cent from 0 to 100".into(),
+            Self::Size(0, u64::MAX) => "a size".into(),
+            Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
+            Self::Size(least, most) => {
+                format!("a size from {} to below {}", Value::Size(least), Value::Size(most.saturating_add(1)))
+            }
+            Self::Time(..) => "a time from 1s".into(),
+            Self::Truth => "true or false".into(),
+            Self::Word(words) => words.join(", "),
+            Self::Text => "text".into(),
+            Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
+            Self::Names | Self::Redact => "a list of names".into(),
+            Self::Sections => "lists of fields by name".into(),
+            Self::Experiment => "{split: PERCENT}".into(),
+            Self::Address => "an address with a port".into(),
+            Self::Url => "a URL".into(),
+            Self::Command => "a command line or a list of its words".into(),
+            Self::Secrets => "texts by name".into(),
+            Self::Endpoints => "settings by pattern".into(),
+            Self::Upstreams => "servers by name".into(),
+        }
+    }
+
+    /// What the node stands for; one of the words `or` is always taken.
+    pub(crate) fn read(
+        self,
+        node: &Node,
+        or: &'static [&'static str],
+        default: &'static str,
+    ) -> Result<Value, Vec<Wrong>> {
+        let (text, plain) = match &node.tree {
+            Tree::Scalar { text, plain } => (text.as_str(), *plain),
+            Tree::Null => {
+                return Err(vec![Wrong::new(node, "has no value", "write one, or leave the key out")]);
+            }
+            _ => return self.structured(node, or),
+        };
+        if let Some(word) = or.iter().find(|word| **word == text) {
+            return Ok(Value::Word(word));
+        }
+        let one = |result: Result<Value, Wrong>| result.map_err(|wrong| vec![wrong]);
+        match self {
+            Self::Whole(..) | Self::Share | Self::Percent => one(self.number(node, text, plain, default)),
+            Self::Size(least, most) => one(size(node, text, least, most)),
+            Self::Time(least, most) => one(time(node, text, least, most)),
+            Self::Truth => one(match (text, plain) {
+                ("true", true) => Ok(Value::Truth(true)),
+                ("false", true) => Ok(Value::Truth(false)),
+                ("true" | "false", false) => {
+                    Err(Wrong::new(node, "is text", format!("write {text} without quotes")))
+                }
+                _ => Err(Wrong::new(
+                    node,
+                    "is neither true nor false",
+                    format!("write {}", words(&["true", "false"], or)),
+                )),
+            }),
+            Self::Word(known) => one(word(node, text, known)),
+            Self::Text => one(self.text(node, text)),
+            Self::ToolName => one(tool_name(node, text)),
+            Self::Names | Self::Redact => self.names(node, text.split(',').map(|name| (name.trim(), node))),
+            Self::Address => one(address(node, text)),
+            Self::Url => one(url(node, text)),
+            Self::Command => one(command_line(node, text)),
+            Self::Experiment => {
+                Err(vec![Wrong::new(node, "is no experiment", "write none, shadow or {split: 50}")])
+            }
+            Self::Sections | Self::Secrets | Self::Endpoints | Self::Upstreams => {
+                Err(vec![Wrong::new(node, "is text", format!("write {}", self.what()))])
+            }
+        }
+    }
+}
+
+/// Words to choose between: `a, b or c`.
+fn words(some: &[&str], more: &[&str]) -> String {
+    let all: Vec<&str> = some.iter().chain(more).copied().collect();
+    match all.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        Some((last, _)) => (*last).to_owned(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,73 @@
+//! What is of the program alone: where it listens, what it tells.
+
+use super::USUAL;
+use crate::key::{Flag, Group, Key, Kind, Standing};
+
+const LISTENERS: Key = Key { group: Group::Listeners, standing: Standing::Top, reloads: false, ..USUAL };
+const LOG: Key = Key { group: Group::Log, standing: Standing::Top, reloads: false, ..USUAL };
+
+pub(super) static KEYS: &[Key] = &[
+    Key {
+        name: "listen",
+        kind: Kind::Address,
+        default: "127.0.0.1:8765",
+        value_name: "ADDRESS",
+        doc: "Where to listen; port 0 takes a free one",
+        ..LISTENERS
+    },
+    Key {
+        name: "admin",
+        kind: Kind::Address,
+        or: &["off"],
+        default: "127.0.0.1:9465",
+        value_name: "ADDRESS",
+        doc: "Where health, metrics and records are served; off: nowhere",
+        ..LISTENERS
+    },
+    Key {
+        name: "allowHosts",
+        kind: Kind::Names,
+        or: &["none"],
+        default: "none",
+        value_name: "HOSTS",
+        doc: "Further Hosts by which we may be asked, on loopback",
+        flag: Flag::Called("allow-host"),
+        ..LISTENERS
+    },
+    Key {
+        name: "allowOrigins",
+        kind: Kind::Names,
+        or: &["none"],
+        default: "none",
+        value_name: "ORIGINS",
+        doc: "Origins whose pages may ask, such as https://app.example.com",
+        flag: Flag::Called("allow-origin"),
+        ..LISTENERS
+    },
+    Key {
+        name: "telemetry",
+        kind: Kind::Text,
+        or: &["off", "auto"],
+        default: "auto",
+        value_name: "FILE",
+        doc: "Where requests are recorded, in sizes and codes, never content: auto, the user's data directory; a file; or \
+              off",
+        ..LOG
+    },
+    Key {
+        name: "logLevel",
+        kind: Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]),
+        default: "warn",
+        value_name: "LEVEL",
+        doc: "What is told on stderr: off, error, warn, info, debug or trace",
+        ..LOG
+    },
+    Key {
+        name: "logFormat",
+        kind: Kind::Word(&["text", "json"]),
+        default: "text",
+        value_name: "FORMAT",
+        doc: "How it is told: text or json",
+        ..LOG
+    },
+];

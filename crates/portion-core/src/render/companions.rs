@@ -1,0 +1,54 @@
+//! The parts that a first reply shows whole beside whatever else there is.
+
+use super::cost::PIECE;
+use super::walk::Walk;
+use crate::policy::LEAST_BUDGET;
+use crate::scan::escaped_len;
+use crate::snapshot::PartBody;
+use crate::view::Wanted;
+
+impl Walk<'_> {
+    /// The parts that stand in the first reply, whatever else there is: those that are left as they came, and those
+    /// that are small enough. In order.
+    ///
+    /// Depends on nothing but the snapshot, the view and the policy, so that later replies know what the first showed.
+    pub(super) fn companions(&self, walked: &[usize]) -> Vec<usize> {
+        let view = &self.asked.view;
+        let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
+        // What programs were shown is read on as text by those who see no more than that.
+        let apart = self.snapshot.structured();
+        let left = |at: &usize| !named && self.is_left(*at) && apart != Some(*at);
+        let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
+        let mut all = if rest.is_empty() { self.small(walked) } else { [left, self.small(&rest)].concat() };
+        all.sort_unstable();
+        all
+    }
+
+    /// The parts so small, and together so small, that they pass whole beside the others.
+    fn small(&self, walked: &[usize]) -> Vec<usize> {
+        if walked.len() < 2 {
+            return Vec::new();
+        }
+        let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
+        // Beside them the least reply must still hold a notice, and a part of what they accompany.
+        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET);
+        let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
+        let mut companions = Vec::new();
+        for at in walked {
+            let is_binary = matches!(&parts[*at].body, PartBody::Atomic { binary: Some(_), .. });
+            let text = parts[*at].text();
+            if is_binary || text.len() > policy.hard_byte_limit / 8 {
+                continue;
+            }
+            let around = PIECE.max(parts[*at].label.frame);
+            if let Some(cost) = self.cx.counter.count_within(text, policy.full_below) {
+                let rest = (left.checked_sub(cost), bytes.checked_sub(around + escaped_len(text)));
+                let (Some(tokens_left), Some(bytes_left)) = rest else { return Vec::new() };
+                (left, bytes) = (tokens_left, bytes_left);
+                companions.push(*at);
+            }
+        }
+        // Someone must be left to be accompanied.
+        if companions.len() == walked.len() { Vec::new() } else { companions }
+    }
+}

@@ -1,0 +1,83 @@
+//! `portion config diff`: what another file would change, and for which endpoints.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use portion_config::{Config, diff, places};
+use portion_core::policy::Policy;
+use portion_gateway::book::Target;
+use portion_gateway::call::EndpointKind;
+use portion_gateway::rules::Rules;
+use portion_telemetry::against::{Limits, forecast};
+use portion_telemetry::read::{Endpoint, Filter, Reader};
+use portion_telemetry::show::{self, Format};
+
+use super::changes::told;
+use crate::command::Outcome;
+use crate::surroundings::surroundings;
+
+/// Requests that are looked at, the newest.
+const REQUESTS: usize = 100_000;
+
+/// Options of `portion config diff`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The other file
+    new: PathBuf,
+    /// Estimate what the requests that were recorded would have been served
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
+    against: Option<Against>,
+}
+
+/// What another file is held against.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Against {
+    /// What was recorded.
+    Telemetry,
+}
+
+pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
+    let (old, _) = Config::load(&super::sources(named)?, 0)?;
+    let (new, _) = Config::load(&super::sources(Some(&options.new))?, 0)?;
+    let changes = diff(&old, &new);
+    let mut out = if changes.is_empty() { "nothing is different\n".into() } else { told(&changes) };
+    if let Some(Against::Telemetry) = options.against {
+        let file = old.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?;
+        let records =
+            Reader::open(&file)?.requests(&Filter { limit: Some(REQUESTS), ..Filter::default() })?;
+        let by = |config: Config| {
+            let rules = Rules::new(std::sync::Arc::new(config), surroundings());
+            move |endpoint: &Endpoint| limits(&rules, endpoint)
+        };
+        let forecasts = forecast(&records, by(old), by(new));
+        out.push('\n');
+        out.push_str(&show::forecasts(&forecasts, Format::Table));
+    }
+    super::print(&out)
+}
+
+/// What replies of an endpoint obey, whoever asks.
+fn limits(rules: &Rules, endpoint: &Endpoint) -> Limits {
+    let kind = match endpoint.kind.as_str() {
+        "resource" => EndpointKind::Resource,
+        "prompt" => EndpointKind::Prompt,
+        _ => EndpointKind::Tool,
+    };
+    let rule = rules.rule(Target { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name });
+    let Policy { manner, .. } = &rule.terms(None).policy;
+    let (policy, techniques) = (&rule.terms(None).policy, manner.techniques);
+    Limits {
+        shaped: rule.shapes_some(),
+        pagination: techniques.pagination,
+        summarization: techniques.summarization,
+        chunking: techniques.chunking,
+        threshold: policy.token_budget_threshold as u64,
+        target: policy.reply_target as u64,
+        full_below: policy.full_below as u64,
+        page_size: policy.default_page_size as u64,
+        summarize_above: policy.summarize_above as u64,
+        chunk_above: policy.chunk_above as u64,
+        chunk_size: policy.chunk_size as u64,
+        hard_byte_limit: policy.hard_byte_limit as u64,
+    }
+}

@@ -1,0 +1,99 @@
+//! `portion config`: what is in force and why, what would change, and the way back.
+
+mod changes;
+mod diff;
+mod rollback;
+mod show;
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use portion_config::{Config, Sources, Warnings, find, schema};
+
+use super::Outcome;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion config check
+  portion config show --origin --endpoint list_bookings
+  portion config schema > portion.schema.json
+  portion config diff portion.new.yaml --against telemetry
+  portion config rollback";
+
+/// Options of `portion config`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the working directory or the
+    /// user's configuration directory)
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    question: Question,
+}
+
+/// What is to be known, or done.
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// Say everything that is wrong with the configuration, each with its place and the way on
+    Check {
+        /// The file to check, in place of --config
+        file: Option<PathBuf>,
+    },
+    /// Print what is in force
+    Show(show::Options),
+    /// Print the JSON Schema of the configuration, for editors
+    Schema,
+    /// Say what another file would change
+    Diff(diff::Options),
+    /// List the versions of the file that were in force, the newest first
+    History,
+    /// Make the file say what a version of it said; every running Portion obeys it at once
+    Rollback {
+        /// The version (default: the one before)
+        version: Option<u64>,
+    },
+}
+
+/// Answers it.
+pub(crate) fn run(options: &Options) -> Outcome {
+    let named = options.config.as_deref();
+    match &options.question {
+        Question::Check { file } => check(file.as_deref().or(named)),
+        Question::Show(show) => show::run(named, show),
+        Question::Schema => print(&format!("{:#}\n", schema())),
+        Question::Diff(diff) => diff::run(named, diff),
+        Question::History => rollback::list(named),
+        Question::Rollback { version } => rollback::run(named, *version),
+    }
+}
+
+fn check(named: Option<&Path>) -> Outcome {
+    let sources = sources(named)?;
+    let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
+    for warning in &warnings {
+        anstream::eprintln!("portion: {warning}");
+    }
+    let about = match config.file() {
+        Some(file) => file.display().to_string(),
+        None => "no file, and what variables say".into(),
+    };
+    print(&format!("{about}: valid, {} warnings\n", warnings.len()))
+}
+
+/// What configures a Portion that is started here, options aside.
+fn sources(named: Option<&Path>) -> Result<Sources, find::Unreadable> {
+    find(named, Vec::new())
+}
+
+/// The file that configures one, for what cannot be done without.
+fn file(named: Option<&Path>) -> Result<PathBuf, String> {
+    find::path(named).ok_or_else(|| "there is no configuration file; name one with --config".into())
+}
+
+fn print(text: &str) -> Outcome {
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,54 @@
+//! `portion config history` and `rollback`: the versions of a file that were in force, and the way back to one.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use portion_config::history::{History, Version};
+use portion_config::{Config, Sources, diff, places};
+
+use super::changes::told;
+use crate::command::Outcome;
+
+pub(super) fn list(named: Option<&Path>) -> Outcome {
+    let file = super::file(named)?;
+    let versions = history(&file)?.list()?;
+    if versions.is_empty() {
+        return Err(format!("no version of {} has been in force yet", file.display()).into());
+    }
+    let mut out = String::new();
+    for Version { number, at, sha256, bytes, .. } in versions.iter().rev() {
+        let at = humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_micros(*at));
+        let _ = writeln!(out, "{number:>5}  {at}  {bytes:>7} bytes  {}", &sha256[..sha256.len().min(12)]);
+    }
+    super::print(&out)
+}
+
+pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> Outcome {
+    let file = super::file(named)?;
+    let history = history(&file)?;
+    let present = std::fs::read_to_string(&file).unwrap_or_default();
+    let number = match version {
+        Some(number) => number,
+        None => match history.previous(&present)? {
+            Some(version) => version.number,
+            None => return Err(format!("{} has no version before this one", file.display()).into()),
+        },
+    };
+    let text = history.text(number)?;
+    // What could not be obeyed any more is not put in force.
+    let sources = Sources { file: Some((file.clone(), text)), ..super::sources(None).unwrap_or_default() };
+    let (next, _) = Config::load(&sources, number)?;
+    history.restore(&file, number)?;
+    let mut out = format!("{} says again what version {number} said\n", file.display());
+    let before = Sources { file: Some((file, present)), ..sources };
+    if let Ok((before, _)) = Config::load(&before, 0) {
+        out.push_str(&told(&diff(&before, &next)));
+    }
+    super::print(&out)
+}
+
+fn history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {
+    let folder = places::history(file).ok_or("this user has no directory for versions of a file")?;
+    Ok(History::open(&folder)?)
+}

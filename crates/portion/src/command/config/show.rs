@@ -1,0 +1,30 @@
+//! `portion config show`: what is in force.
+
+use std::path::Path;
+
+use clap::Args;
+use portion_config::{Config, show};
+use portion_gateway::book::Target;
+
+use crate::command::Outcome;
+
+/// Options of `portion config show`.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// Say of each value where it comes from
+    #[arg(long)]
+    origin: bool,
+    /// Show what an endpoint is served by: the name of a tool or prompt, or the URI of a resource
+    #[arg(long, value_name = "NAME")]
+    endpoint: Option<String>,
+    /// The server that has the endpoint, where several are named
+    #[arg(long, value_name = "NAME", requires = "endpoint")]
+    upstream: Option<String>,
+}
+
+pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
+    let (config, _) = Config::load(&super::sources(named)?, 0)?;
+    let upstream = options.upstream.as_deref();
+    let target = options.endpoint.as_deref().map(|name| Target { upstream, ..Target::named(name) });
+    super::print(&show(&config, options.origin, target))
+}

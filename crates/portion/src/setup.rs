@@ -1,0 +1,137 @@
+//! What every command in front of a server puts together: the configuration, what makes the replies, and who keeps
+//! account of them.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portion_config::history::History;
+use portion_config::live::{Live, State};
+use portion_config::{Config, Errors, Sources, Warnings, find, places};
+use portion_core::event::Observer;
+use portion_gateway::book::Book as _;
+use portion_gateway::gateway::Gateway;
+use portion_gateway::mcp::Lanes;
+use portion_gateway::rules::Rules;
+use portion_gateway::settings::{Settings, random_secret};
+use portion_gateway::store::{self, MemoryStore};
+use portion_telemetry::recorder::{self, Recorder};
+
+use crate::log;
+use crate::options::{Keys, Options};
+use crate::surroundings::surroundings;
+
+/// How long the end of the program waits for the last records.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// A configuration, before anything is started.
+pub(crate) struct Loaded {
+    pub(crate) config: Arc<Config>,
+    sources: Sources,
+    history: Option<History>,
+}
+
+/// What stands in front of servers.
+pub(crate) struct Setup {
+    pub(crate) config: Arc<Config>,
+    gateway: Arc<Gateway>,
+    live: Live,
+    recorder: Option<Arc<Recorder>>,
+}
+
+impl Loaded {
+    /// What file, environment and options say. Begins to log as they say.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub(crate) fn of<K: Keys>(options: &Options<K>) -> Result<Self, Box<dyn Error>> {
+        let sources = find(options.file(), options.given())?;
+        let mut history = sources.file.as_ref().and_then(|(path, _)| opened(path));
+        let (config, Warnings(warnings)) = Live::load(&sources, history.as_mut())?;
+        log::to_stderr(config.log_level(), config.logs_json());
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        Ok(Self { config: Arc::new(config), sources, history })
+    }
+
+    /// Starts what it is for.
+    ///
+    /// # Errors
+    /// Where the file cannot be watched, or the system has no randomness.
+    pub(crate) fn start(self) -> Result<Setup, Box<dyn Error>> {
+        let Self { config, sources, history } = self;
+        // The vocabulary takes longer to load than the server may take to answer.
+        let tokenizer = config.tokenizer();
+        std::thread::spawn(move || {
+            tokenizer.warm();
+            if let Some(auditor) = tokenizer.auditor() {
+                auditor.count("warm");
+            }
+        });
+        let room = surroundings();
+        let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
+        let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
+        let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
+        let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
+        let observer: Arc<dyn Observer> = match &recorder {
+            Some(recorder) => Arc::clone(recorder) as Arc<dyn Observer>,
+            None => Arc::new(()),
+        };
+        let rules = Rules::new(Arc::clone(&config) as _, room);
+        let settings =
+            Settings { observer: Arc::clone(&observer), ..Settings::new(rules, store, random_secret()?) };
+        let gateway = Arc::new(Gateway::new(settings));
+        let governed = Arc::clone(&gateway);
+        let govern = Box::new(move |config: &Arc<Config>| {
+            governed.govern(Rules::new(Arc::clone(config) as _, room));
+        });
+        let live = Live::keep(sources, Arc::clone(&config), history, observer, govern)?;
+        if let Some(file) = config.file() {
+            tracing::info!(file = %file.display(), version = config.version(), "configured");
+        }
+        Ok(Setup { config, gateway, live, recorder })
+    }
+}
+
+impl Setup {
+    /// The lanes to a server, which may have a name.
+    pub(crate) fn lanes(&self, upstream: Option<&str>) -> Lanes {
+        let listing = self.config.listing(upstream);
+        let lanes = Lanes::new(Arc::clone(&self.gateway), listing, self.config.upstream_message_limit());
+        match upstream {
+            Some(name) => lanes.to(name),
+            None => lanes,
+        }
+    }
+
+    /// What the store holds.
+    pub(crate) fn store(&self) -> store::Figures {
+        self.gateway.stored()
+    }
+
+    /// What is to be known of the configuration, and what was recorded.
+    pub(crate) fn health(&self) -> (State, Option<recorder::Figures>) {
+        (self.live.state(), self.recorder.as_ref().map(|recorder| recorder.figures()))
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.flush(FAREWELL);
+        }
+    }
+}
+
+/// The history of a file. Without one, there is no going back to its versions.
+pub(crate) fn opened(path: &Path) -> Option<History> {
+    let opened = places::history(path).map(|folder| History::open(&folder));
+    opened?.inspect_err(|error| tracing::warn!(%error, "versions of the configuration are not kept")).ok()
+}
+
+/// Whether an error is one of the configuration, which ends the program with the code of wrong usage.
+pub(crate) fn is_misconfigured(error: &(dyn Error + 'static)) -> bool {
+    error.is::<Errors>() || error.is::<find::Unreadable>()
+}
