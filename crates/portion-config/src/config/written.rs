@@ -114,11 +114,11 @@ impl Cascade<'_> {
 
     fn strip(&self) -> Strip {
         if self.word("mode") == Some("development") {
-            return Strip::default();
+            return Strip::nothing();
         }
         match self.value("stripFields") {
             Some(Value::Names(names)) => Strip::of(names.iter().cloned()),
-            Some(_) => Strip::default(),
+            Some(_) => Strip::nothing(),
             None => Strip::of(Key::named("stripFields").map_or("", |key| key.default).split(',')),
         }
     }
