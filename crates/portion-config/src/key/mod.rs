@@ -50,7 +50,7 @@ pub enum Flag {
     Called(&'static str),
     /// By its name; without a value it means this one.
     Bare(&'static str),
-    /// Not at all: its value is too large for that.
+    /// Not at all: its value is too large for that, or the name means something else there.
     Never,
 }
 

@@ -76,6 +76,8 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "ORDER",
         doc: "The order of a list that nobody asked to be in any, such as `created desc`; none: \
               as strategy says",
+        // As an option it is what a caller asks for: `portion shape --sort`.
+        flag: Flag::Never,
         ..PAYLOADS
     },
     Key {
