@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
+use portion_core::policy::{Manner, Policy, Techniques};
 use portion_core::render::Portion;
 use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
@@ -163,6 +164,21 @@ impl Caller {
             return self;
         }
         let terms = Arc::new(self.terms.with_policy(policy));
+        Self { terms, ..self }
+    }
+
+    /// The same for a payload of so many bytes: what is too large to be relayed as it comes is shaped, whatever technique is
+    /// off.
+    #[must_use]
+    pub(crate) fn bounding(self, bytes: usize) -> Self {
+        let (policy, written) = (&self.terms.policy, self.rule.written());
+        let Techniques { query, .. } = policy.manner.techniques;
+        let all = Techniques { query, ..Techniques::ALL };
+        if policy.manner.techniques == all || written.unshaped_byte_limit.is_none_or(|limit| bytes <= limit) {
+            return self;
+        }
+        let manner = Manner { techniques: all, ..policy.manner.clone() };
+        let terms = Arc::new(self.terms.with_policy(Policy { manner, ..policy.clone() }));
         Self { terms, ..self }
     }
 

@@ -27,6 +27,8 @@ use crate::settings::{Clock, Settings};
 use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
 use crate::terms::Terms;
 
+/// Bytes that stand for a token where nobody counts.
+const BYTES_A_TOKEN: usize = 4;
 /// Where `_meta` tells what is left to a session.
 const SESSION: &str = "io.portion/session";
 
@@ -173,7 +175,8 @@ impl Gateway {
     }
 
     async fn fresh(&self, turn: Turn, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {
-        let turn = Turn { caller: turn.caller.within_session(), ..turn };
+        let caller = turn.caller.within_session().bounding(payload_bytes(&payload));
+        let turn = Turn { caller, ..turn };
         let terms = Arc::clone(&turn.caller.terms);
         let captured = aside(payload_bytes(&payload), move || capture(payload, &terms)).await;
         let snapshot = match captured {
@@ -190,7 +193,7 @@ impl Gateway {
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
-            Rendered::Untouched => None,
+            Rendered::Untouched(_) => None,
             Rendered::Portion { view, .. } => Some(view.clone()),
             // The fault that is sent instead carries the handle of the whole.
             Rendered::Wrong(_) | Rendered::Failed => Some(View::root()),
@@ -320,8 +323,11 @@ impl Gateway {
         let handle = || kept.then(|| self.renderer.handle(&job));
         let (account, snapshot) = (turn.account(), &*job.snapshot);
         let fault = match rendered {
-            Rendered::Untouched => {
-                let passed = Told::passed(Outcome::Untouched, snapshot.payload_bytes(), None);
+            Rendered::Untouched(tokens) => {
+                // What nobody counted passes because a technique is off.
+                let outcome = if tokens.is_some() { Outcome::Untouched } else { Outcome::Unshaped };
+                let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_A_TOKEN));
+                let passed = Told::passed(outcome, snapshot.payload_bytes(), Some(tokens));
                 self.accounts.tell(account, Told { payload: Kind::of(snapshot), ..passed });
                 return Reply::Untouched;
             }

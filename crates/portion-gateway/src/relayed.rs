@@ -76,7 +76,7 @@ impl Relaying {
         let rendered = aside(bytes, move || rendered(&renderer, caller, payload)).await;
         match rendered {
             Some(Rendered::Portion { portion, .. }) => Reply::Portion(portion),
-            Some(Rendered::Untouched) => Reply::Untouched,
+            Some(Rendered::Untouched(_)) => Reply::Untouched,
             // What cannot be hidden from is not shown.
             Some(Rendered::Wrong(_) | Rendered::Failed) | None => {
                 Reply::Fault(Fault::not_captured(bytes, "", None))
@@ -91,7 +91,7 @@ fn shadow(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<Shado
     let bytes = payload_bytes(&payload);
     let tokens = estimated(&payload, &caller.terms);
     let (outcome, tokens, bytes) = match rendered(renderer, caller, payload)? {
-        Rendered::Untouched => (Outcome::Untouched, tokens, bytes),
+        Rendered::Untouched(counted) => (Outcome::Untouched, counted.unwrap_or(tokens), bytes),
         Rendered::Portion { portion, capped, .. } => {
             let outcome = account::outcome(portion.kind(), &Request::default());
             let outcome = if capped { Outcome::Capped } else { outcome };

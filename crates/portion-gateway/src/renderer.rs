@@ -71,13 +71,10 @@ pub(crate) enum Form {
 /// What became of a [`Job`].
 #[derive(Debug)]
 pub(crate) enum Rendered {
-    Untouched,
+    /// As it came, for so many tokens, where somebody counted them.
+    Untouched(Option<usize>),
     /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits.
-    Portion {
-        portion: Portion,
-        view: View,
-        capped: bool,
-    },
+    Portion { portion: Portion, view: View, capped: bool },
     /// The request does not fit the payload.
     Wrong(ViewError),
     /// It panicked, twice.
@@ -154,8 +151,8 @@ impl Renderer {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {
                 (First::Portion(portion), _) => portion,
-                (First::Untouched, Form::Fresh) => return Rendered::Untouched,
-                (First::Untouched, _) => render::follow(&job.snapshot, &asked, &cx),
+                (First::Untouched { tokens }, Form::Fresh) => return Rendered::Untouched(tokens),
+                (First::Untouched { .. }, _) => render::follow(&job.snapshot, &asked, &cx),
             },
         };
         Rendered::Portion { portion, view: asked.view, capped: false }
@@ -189,7 +186,7 @@ fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) ->
             texts.chain([portion.notice()]).collect()
         }
         // Media has a cost of its own.
-        Rendered::Untouched => {
+        Rendered::Untouched(_) => {
             let (snapshot, policy) = (&job.snapshot, &terms.policy);
             let parts = snapshot.parts().iter().enumerate();
             let read = parts

@@ -10,16 +10,17 @@ use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply};
 use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::MemoryStore;
-use portion_gateway::terms::{Rules, Terms};
+use portion_gateway::terms::Terms;
 use samples::{list_bookings, text};
 
 /// What is shown, and where it goes on.
 async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option<String>) {
-    let terms = Arc::clone(gateway.rules().terms(None));
-    let scope = Scope::of("ada");
-    let caller = Caller { scope, terms, read_tool: "portion_read".into(), query_tool: None, read_uri: None };
+    let (scope, rule) = (Scope::of("ada"), Arc::clone(gateway.rules().general()));
+    let caller = Caller { query_tool: None, ..Caller::new(scope, Session::unique(), rule) };
     let reply = gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await;
     let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
     let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");

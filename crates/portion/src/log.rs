@@ -13,7 +13,9 @@ const CONFIGURATION: &str = "portion_config";
 /// trace.
 pub(crate) fn to_stderr(written: Option<&str>, json: bool) {
     let named = std::env::var("PORTION_LOG").unwrap_or_default();
-    let by_variable: Option<LevelFilter> = named.parse().ok();
+    // An empty text would be read as `error`.
+    let by_variable: Option<LevelFilter> =
+        Some(&named).filter(|name| !name.is_empty()).and_then(|name| name.parse().ok());
     let level = by_variable.or_else(|| written.and_then(|level| level.parse().ok()));
     let filter = match level {
         Some(level) => Targets::new().with_default(level),

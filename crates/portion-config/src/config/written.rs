@@ -11,7 +11,6 @@ use portion_gateway::book::{Experiment, Rollout, Written};
 use portion_gateway::mcp::{Advertise, Listing};
 
 use super::Cascade;
-use crate::key::Key;
 use crate::value::Value;
 
 impl Cascade<'_> {
@@ -118,8 +117,8 @@ impl Cascade<'_> {
         }
         match self.value("stripFields") {
             Some(Value::Names(names)) => Strip::of(names.iter().cloned()),
-            Some(_) => Strip::nothing(),
-            None => Strip::of(Key::named("stripFields").map_or("", |key| key.default).split(',')),
+            Some(Value::Word("none")) => Strip::nothing(),
+            _ => Strip::noise(),
         }
     }
 

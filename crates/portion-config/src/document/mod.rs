@@ -16,6 +16,9 @@ pub struct Document {
     pub faults: Vec<Fault>,
 }
 
+/// What is said of a file in which nothing stands but comments.
+pub(crate) const EMPTY: &str = "the file says nothing: the defaults are in force";
+
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

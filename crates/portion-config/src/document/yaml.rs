@@ -3,7 +3,7 @@
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span};
 
 use super::build::Build;
-use super::{Document, Fault, MOST_BYTES, Node, Spot, Tree};
+use super::{Document, EMPTY, Fault, MOST_BYTES, Node, Spot, Tree};
 
 /// Reads a document.
 ///
@@ -28,7 +28,7 @@ pub fn read(text: &str) -> Result<Document, Fault> {
 
 /// A document without anything in it.
 pub(super) fn empty(spot: Spot) -> Fault {
-    Fault::new(spot, "the file is empty", "write {} for the defaults")
+    Fault::new(spot, EMPTY, "write {} to mean that")
 }
 
 fn take(build: &mut Build, event: Event<'_>, span: Span) -> Result<(), Fault> {

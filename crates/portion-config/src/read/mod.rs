@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(crate) use layer::{Layer, Rules, Served};
 pub(crate) use lines::Lines;
 
-use crate::document::{Document, Fault, Name, Node, Spot, Tree, json, yaml};
+use crate::document::{Document, EMPTY, Fault, Name, Node, Spot, Tree, json, yaml};
 use crate::key::{Key, Kind, Level, Wrong};
 use crate::origin::Origin;
 use crate::problem::Problem;
@@ -77,6 +77,10 @@ impl Reading {
                 }
                 self.whole(&from, &root)
             }
+            Err(fault) if fault.message == EMPTY => {
+                self.warnings.push(Problem::new(from.origin(fault.spot), EMPTY, fault.fix));
+                Layer::default()
+            }
             Err(fault) => {
                 self.is_whole = false;
                 self.fault(&from, fault);
@@ -89,7 +93,8 @@ impl Reading {
         match &root.tree {
             Tree::Map(entries) => self.layer(from, entries),
             Tree::Null => {
-                self.say(from.origin(root.spot), "the file is empty", "write {} for the defaults");
+                let fix = "write {} to mean that";
+                self.warnings.push(Problem::new(from.origin(root.spot), EMPTY, fix));
                 Layer::default()
             }
             _ => {

@@ -89,11 +89,23 @@ fn limits_that_contradict_each_other_are_told_with_both_places() {
 }
 
 #[test]
+fn a_file_that_says_nothing_means_the_defaults() {
+    for (sources, name) in [
+        (yaml(""), "portion.yaml"),
+        (yaml("# nothing\n"), "portion.yaml"),
+        (yaml("---\n"), "portion.yaml"),
+        (file("portion.json", " "), "portion.json"),
+    ] {
+        let (config, warnings) = Config::load(&sources, 1).expect("strange, not wrong");
+        let told: Vec<String> = warnings.0.iter().map(ToString::to_string).collect();
+        let expect = "the file says nothing: the defaults are in force; write {} to mean that";
+        assert!(told.len() == 1 && told[0].starts_with(name) && told[0].ends_with(expect), "{told:?}");
+        assert_eq!(config.top().iter().count(), 0);
+    }
+}
+
+#[test]
 fn a_file_that_cannot_be_read_says_where() {
-    let start = "portion.yaml:1:1: the file is empty; write {} for the defaults";
-    check(&yaml(""), &[start]);
-    check(&yaml("# nothing\n"), &[start]);
-    check(&file("portion.json", " "), &["portion.json:1:1: the file is empty; write {} for the defaults"]);
     check(
         &yaml("[a]"),
         &["portion.yaml:1:1: the file is a list, not a map; write keys and values, such as hardCap: 12000"],

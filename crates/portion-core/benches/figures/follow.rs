@@ -18,7 +18,7 @@ pub(crate) fn first_page(snapshot: &Snapshot) -> Option<Portion> {
     let policy = Policy::default();
     match with_context(&policy, |cx| first(snapshot, &Asked::plain(&policy), cx)) {
         First::Portion(portion) => Some(portion),
-        First::Untouched => None,
+        First::Untouched { .. } => None,
     }
 }
 

@@ -64,9 +64,13 @@ pub struct Context<'a> {
 
 /// The first reply to a call.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each call, and taken apart at once")]
 pub enum First {
     /// The payload is small and nothing was asked of us: pass it on as it came.
-    Untouched,
+    Untouched {
+        /// What it costs in the dearest of its forms; `None` where it is large, and what would be done to it is off.
+        tokens: Option<usize>,
+    },
     /// Show this instead.
     Portion(Portion),
 }
@@ -75,9 +79,11 @@ pub enum First {
 /// every form that the payload has.
 pub fn first(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> First {
     let always = cx.policy.manner.metadata == Metadata::Always;
-    if (always || whole::is_silent(snapshot)) && whole::passes(snapshot, asked, cx) {
+    if (always || whole::is_silent(snapshot))
+        && let Some(whole::Passing { tokens }) = whole::passes(snapshot, asked, cx)
+    {
         if !always {
-            return First::Untouched;
+            return First::Untouched { tokens };
         }
         if let Some(portion) = whole(snapshot, asked, cx) {
             return First::Portion(portion);

@@ -13,11 +13,17 @@ pub(super) fn is_silent(snapshot: &Snapshot) -> bool {
     snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty()
 }
 
-/// Whether a payload passes whole: nothing was asked, every part is below the thresholds of its kind, and all
+/// What a payload costs that passes whole.
+pub(super) struct Passing {
+    /// In the dearest of its forms; `None` where parts are left as they come, which nobody counts.
+    pub tokens: Option<usize>,
+}
+
+/// What a payload costs if it passes whole: nothing was asked, every part is below the thresholds of its kind, and all
 /// together below those of a reply. Parts that are left as they come do not count.
-pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bool {
+pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Option<Passing> {
     if !asked.plain {
-        return false;
+        return None;
     }
     let policy = cx.policy;
     let parts = snapshot.parts().iter().enumerate();
@@ -26,13 +32,15 @@ pub(super) fn passes(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> bo
     for part in counted.clone() {
         bytes += wire_bytes(part, policy.hard_byte_limit);
         if bytes > policy.hard_byte_limit {
-            return false;
+            return None;
         }
     }
     let (structured, content): (Vec<&Part>, Vec<&Part>) =
         counted.partition(|part| part.address == STRUCTURED);
     let most = most(snapshot, policy);
-    [content, structured].into_iter().all(|form| form_passes(&form, most, cx))
+    let all = content.len() + structured.len() == snapshot.parts().len();
+    let tokens = form_passes(&content, most, cx)?.max(form_passes(&structured, most, cx)?);
+    Some(Passing { tokens: all.then_some(tokens) })
 }
 
 /// Tokens up to which a payload passes, in each of its forms.
@@ -42,15 +50,16 @@ pub(super) fn most(snapshot: &Snapshot, policy: &Policy) -> usize {
     if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
 }
 
-fn form_passes(parts: &[&Part], most: usize, cx: &Context<'_>) -> bool {
+fn form_passes(parts: &[&Part], most: usize, cx: &Context<'_>) -> Option<usize> {
     let mut left = most;
     let mut below_all = true;
     for part in parts {
-        let Some(cost) = cost_within(part, left, cx) else { return false };
+        let cost = cost_within(part, left, cx)?;
         left -= cost;
         below_all &= below_its_threshold(part, cost, cx);
     }
-    below_all || most - left <= cx.policy.full_below
+    let cost = most - left;
+    (below_all || cost <= cx.policy.full_below).then_some(cost)
 }
 
 fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {

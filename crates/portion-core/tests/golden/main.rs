@@ -39,7 +39,7 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
     let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
     let asked = rank(&snapshot, asked, policy, Tokenizer::Chars4.counter());
     match render(&snapshot, &asked, policy, first) {
-        First::Untouched => told.push_str("untouched\n"),
+        First::Untouched { .. } => told.push_str("untouched\n"),
         First::Portion(portion) => {
             show(&portion, &mut told);
             if let Some(next) = next(&portion) {

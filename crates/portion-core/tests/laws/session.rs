@@ -92,13 +92,13 @@ impl Session {
         let first = self.render(&asked, render::first);
         let again = self.render(&asked, render::first);
         let same = match (&first, &again) {
-            (First::Untouched, First::Untouched) => true,
+            (First::Untouched { .. }, First::Untouched { .. }) => true,
             (First::Portion(first), First::Portion(again)) => is_same(first, again),
             _ => false,
         };
         assert!(same, "not repeatable: {first:?}, then {again:?}");
         Ok(match first {
-            First::Untouched => {
+            First::Untouched { .. } => {
                 assert!(self.policy.manner.metadata != Metadata::Always, "nothing is told");
                 None
             }

@@ -70,7 +70,7 @@ fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> O
     };
     let first = fresh.then(|| first(snapshot, asked, &cx));
     let portion = match first {
-        Some(First::Untouched) => return None,
+        Some(First::Untouched { .. }) => return None,
         Some(First::Portion(portion)) => portion,
         None => follow(snapshot, asked, &cx),
     };

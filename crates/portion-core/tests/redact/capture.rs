@@ -28,7 +28,7 @@ fn shown(payload: Payload) -> String {
         read_uri: None,
     };
     match render::first(&snapshot, &asked, &cx) {
-        First::Untouched => panic!("it is passed on as it came"),
+        First::Untouched { .. } => panic!("it is passed on as it came"),
         First::Portion(portion) => {
             let pieces: Vec<_> =
                 portion.pieces().iter().map(|piece| piece.body.as_str().to_owned()).collect();

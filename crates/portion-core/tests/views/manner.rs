@@ -45,7 +45,7 @@ fn shown(text: &str, manner: &Manner, controls: &[(&str, &str)]) -> (String, Val
         read_uri: None,
     };
     match first(&snapshot, &asked, &cx) {
-        First::Untouched => (text.to_owned(), Value::Null),
+        First::Untouched { .. } => (text.to_owned(), Value::Null),
         First::Portion(portion) => {
             let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
             (portion.pieces().iter().map(|piece| piece.body.as_str()).collect(), notice["meta"].clone())

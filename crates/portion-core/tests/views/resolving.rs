@@ -33,7 +33,7 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewErr
         read_uri: None,
     };
     let shown = match first(&snapshot, &asked, &cx) {
-        First::Untouched => text.to_owned(),
+        First::Untouched { .. } => text.to_owned(),
         First::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
     };
     Ok((asked, shown))

@@ -198,7 +198,7 @@ fn read(options: &Options) -> Result<Vec<u8>, ShapeError> {
 fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
     let mut out = std::io::stdout().lock();
     match reply {
-        First::Untouched => out.write_all(snapshot.parts()[0].text().as_bytes())?,
+        First::Untouched { .. } => out.write_all(snapshot.parts()[0].text().as_bytes())?,
         First::Portion(portion) => {
             for piece in portion.pieces() {
                 writeln!(out, "{}", piece.body.as_str())?;
@@ -217,7 +217,9 @@ fn explain(snapshot: &Snapshot, reply: &First, policy: &Policy, counter: &dyn To
     anstream::eprintln!("taken for   {}", taken_for(snapshot));
     anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
     match reply {
-        First::Untouched => anstream::eprintln!("shown       as it is: below every threshold of its kind"),
+        First::Untouched { .. } => {
+            anstream::eprintln!("shown       as it is: below every threshold of its kind")
+        }
         First::Portion(portion) => explain_portion(portion, policy, budget),
     }
 }

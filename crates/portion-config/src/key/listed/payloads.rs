@@ -111,11 +111,12 @@ pub(super) static KEYS: &[Key] = &[
     Key {
         name: "stripFields",
         kind: Kind::Names,
-        or: &["none"],
-        default: "_links,__typename,debug,trace",
+        or: &["usual", "none"],
+        default: "usual",
         value_name: "FIELDS",
-        doc: "Fields that are noise: names with * for any characters, dotted paths; fields=all \
-              and raw bring them back; none: no field is",
+        doc: "Fields that are noise: usual, a short list of what frameworks add, and fields that are \
+              null; or names with * for any characters, dotted paths, null-only; fields=all and raw \
+              bring them back; none: no field is",
         ..PAYLOADS
     },
     Key {
