@@ -332,10 +332,10 @@ impl Gateway {
                 return Reply::Untouched;
             }
             Rendered::Portion { portion, capped, .. } => {
+                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
                 if portion.dropped() > 0 {
                     decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
                 }
-                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
                 return Reply::Portion(match turn.caller.left() {
                     Some((left, budget)) => {
                         portion.with_beside(format!("\"{SESSION}\":{{\"budget\":{budget},\"left\":{left}}}"))
