@@ -9,12 +9,13 @@ use portion_config::sources::Process;
 use portion_gateway::upstream::http::{Client, Target};
 use portion_gateway::upstream::link::remote;
 
+const HEADER_HELP: &str = "A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from \
+                           the environment, ${file:/path} from a file, $$ is a dollar sign";
+
 /// What each request to the server carries, and how it is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct Way {
-    /// A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from the
-    /// environment, ${file:/path} from a file, $$ is a dollar sign
-    #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command")]
+    #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
     headers: Vec<String>,
     /// How the server speaks: auto finds out, http is streamable HTTP, sse that of 2024-11-05
     #[arg(

@@ -218,7 +218,7 @@ fn explain(snapshot: &Snapshot, reply: &First, policy: &Policy, counter: &dyn To
     anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
     match reply {
         First::Untouched { .. } => {
-            anstream::eprintln!("shown       as it is: below every threshold of its kind")
+            anstream::eprintln!("shown       as it is: below every threshold of its kind");
         }
         First::Portion(portion) => explain_portion(portion, policy, budget),
     }
