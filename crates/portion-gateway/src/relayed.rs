@@ -36,35 +36,32 @@ impl Relaying {
         Self { renderer, accounts, shadows: Arc::new(Semaphore::new(SHADOWS)) }
     }
 
-    /// The reply to a payload that is not shaped.
+    /// The reply to a payload that is not shaped. What it costs, and what it would have been, is found out beside: the time that
+    /// this takes is not the request's.
     pub(crate) async fn relay(&self, account: Account<'_>, relayed: Relayed, payload: Payload) -> Reply {
-        let bytes = payload_bytes(&payload);
-        let terms = &account.caller.terms;
-        let tokens = Some(estimated(&payload, terms));
-        let result = Told::passed(Outcome::Unshaped, bytes, tokens);
-        let hides = payload
-            .redact
-            .as_ref()
-            .or(terms.redact.as_ref())
-            .is_some_and(|redact| **redact != Redact::nothing());
-        let reply = if hides { self.hidden(account.caller, payload.clone()).await } else { Reply::Untouched };
+        let Account { caller, endpoint, follow_up, begun } = account;
+        let redact = payload.redact.as_ref().or(caller.terms.redact.as_ref());
+        let hides = redact.is_some_and(|redact| **redact != Redact::nothing());
+        let reply = if hides { self.hidden(caller, payload.clone()).await } else { Reply::Untouched };
+        let (latency, overhead) = (self.accounts.elapsed(caller.since), self.accounts.elapsed(begun));
         let room = Arc::clone(&self.shadows).try_acquire_owned().ok().filter(|_| relayed.shadow);
-        if let (Some(room), Ok(runtime)) = (room, Handle::try_current()) {
-            let Account { caller, endpoint, follow_up, begun } = account;
-            let (caller, endpoint) = (caller.clone(), endpoint.cloned());
-            let (renderer, accounts) = (Arc::clone(&self.renderer), Arc::clone(&self.accounts));
-            // The time that this takes is not the request's.
-            let latency = accounts.elapsed(caller.since);
-            let overhead = accounts.elapsed(begun);
-            runtime.spawn(async move {
-                let asked = caller.clone();
-                let shadow = aside(usize::MAX, move || shadow(&renderer, asked, payload)).await;
-                let account = Account { caller: &caller, endpoint: endpoint.as_ref(), follow_up, begun };
-                accounts.tell_then(account, Told { shadow, ..result }, latency, overhead);
-                drop(room);
+        let (caller, endpoint) = (caller.clone(), endpoint.cloned());
+        let (renderer, accounts) = (Arc::clone(&self.renderer), Arc::clone(&self.accounts));
+        let telling = async move {
+            let (asked, bytes, is_tried) = (caller.clone(), payload_bytes(&payload), room.is_some());
+            let found = aside(usize::MAX, move || {
+                let tokens = estimated(&payload, &asked.terms);
+                (tokens, is_tried.then(|| shadow(&renderer, asked, payload, tokens)).flatten())
             });
-        } else {
-            self.accounts.tell(account, result);
+            let (tokens, shadow) = found.await;
+            let result = Told { shadow, ..Told::passed(Outcome::Unshaped, bytes, Some(tokens)) };
+            let account = Account { caller: &caller, endpoint: endpoint.as_ref(), follow_up, begun };
+            accounts.tell_then(account, result, latency, overhead);
+            drop(room);
+        };
+        match Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(telling)),
+            Err(_) => telling.await,
         }
         reply
     }
@@ -84,11 +81,10 @@ impl Relaying {
     }
 }
 
-/// What shaping would have served.
-fn shadow(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<Shadow> {
+/// What shaping would have served of a payload of so many tokens.
+fn shadow(renderer: &Renderer, caller: Caller, payload: Payload, tokens: usize) -> Option<Shadow> {
     let begun = Instant::now();
     let bytes = payload_bytes(&payload);
-    let tokens = estimated(&payload, &caller.terms);
     let (outcome, tokens, bytes) = match rendered(renderer, caller, payload)? {
         Rendered::Untouched(counted) => (Outcome::Untouched, counted.unwrap_or(tokens), bytes),
         Rendered::Portion { portion, capped, .. } => {

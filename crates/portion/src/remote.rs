@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use clap::{Args, ValueEnum};
-use portion_config::Transport as Spoken;
 use portion_config::reference::expanded;
 use portion_config::sources::Process;
 use portion_gateway::upstream::http::{Client, Target};
@@ -44,7 +43,7 @@ pub(crate) struct Remote {
     pub(crate) url: String,
     /// What each request carries, references followed.
     pub(crate) headers: Vec<String>,
-    pub(crate) transport: Spoken,
+    pub(crate) transport: remote::Transport,
 }
 
 impl Way {
@@ -56,9 +55,9 @@ impl Way {
         let follow = |line: &String| expanded(line, &Process).map_err(|why| format!("a header {why}"));
         let headers = self.headers.iter().map(follow).collect::<Result<_, _>>()?;
         let transport = match self.transport {
-            Transport::Auto => Spoken::Auto,
-            Transport::Http => Spoken::Http,
-            Transport::Sse => Spoken::Sse,
+            Transport::Auto => remote::Transport::Auto,
+            Transport::Http => remote::Transport::Http,
+            Transport::Sse => remote::Transport::Sse,
         };
         Ok(Remote { url: url.to_owned(), headers, transport })
     }
@@ -75,11 +74,6 @@ impl Remote {
             target = target.with_header(line)?;
         }
         let client = Client::new(target.url().scheme_str() == Some("https"))?;
-        let transport = match self.transport {
-            Spoken::Auto => remote::Transport::Auto,
-            Spoken::Http => remote::Transport::Http,
-            Spoken::Sse => remote::Transport::Sse,
-        };
-        Ok(remote::Remote { target, client, message_limit, transport })
+        Ok(remote::Remote { target, client, message_limit, transport: self.transport })
     }
 }

@@ -17,7 +17,7 @@ use portion_gateway::book::{Book, Target, Written};
 use portion_gateway::mcp::Listing;
 
 pub(crate) use cascade::{Cascade, Rule};
-pub use upstream::{Server, Transport, Upstream};
+pub use upstream::{Server, Upstream};
 
 use crate::problem::{Errors, Warnings};
 use crate::read::{Lines, Reading};

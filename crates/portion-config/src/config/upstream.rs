@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use portion_gateway::upstream::http::Target;
+use portion_gateway::upstream::link::remote::Transport;
 
 use super::{Rule, cascade};
 use crate::origin::Origin;
@@ -46,18 +47,6 @@ pub enum Server {
         /// Variables that it gets beside ours, references followed.
         environment: Vec<(String, String)>,
     },
-}
-
-/// How a server over HTTP speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// That is found out.
-    #[default]
-    Auto,
-    /// Streamable HTTP.
-    Http,
-    /// HTTP and server-sent events, as of 2024-11-05.
-    Sse,
 }
 
 /// Values may be secret.
