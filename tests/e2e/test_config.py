@@ -122,8 +122,11 @@ def test_v3_2_paging_that_is_off_is_switched_on_for_one_endpoint(configured):
     assert not is_page(portion.peer.call("search_bookings")), "others unchanged"
 
 
-def test_v3_2_what_is_not_paged_fits_and_is_not_lost(configured):
+def test_v3_2_what_is_not_paged_is_as_it_came_up_to_a_limit(configured):
     portion = configured("pagination: false\n")
+    assert portion.peer.call("list_bookings")["content"][0]["text"] == PAYLOAD
+    portion.write("pagination: false\nunshapedByteLimit: 20KiB\n")
+    portion.until(lambda: is_page(portion.peer.call("list_bookings")), "a page")
     assert raw_joined(portion.peer, lawful(portion.peer.call("list_bookings"))) == PAYLOAD
 
 

@@ -15,7 +15,11 @@ const MOST_CHARACTERS: usize = 4_096;
 
 impl Kind {
     pub(super) fn number(self, node: &Node, text: &str, plain: bool, default: &str) -> Result<Value, Wrong> {
-        let example = if default.starts_with(|c: char| c.is_ascii_digit()) { default } else { "50" };
+        let example = match self {
+            _ if default.starts_with(|c: char| c.is_ascii_digit()) => default.to_owned(),
+            Self::Whole(least, _) => least.max(50).to_string(),
+            _ => "50".to_owned(),
+        };
         let is = if matches!(self, Self::Whole(..)) { "is no whole number" } else { "is no number" };
         let fix = || format!("write {}, such as {example}", self.what());
         if !plain && text.parse::<f64>().is_ok() {
