@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use portion_core::event::Change;
 
 use crate::config::Config;
+use crate::key::{Key, Level};
 use crate::settings::Settings;
 use crate::value::Value;
 
@@ -46,6 +47,8 @@ fn changes(old: &Config, new: &Config) -> Vec<(Change, bool)> {
     for (key, is) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
         changes.push((change(key, None, Some(is)), is.reloads));
     }
+    // A default that is written down changes nothing.
+    changes.retain(|(change, _)| change.old != change.new || change.old.as_deref() == Some(SECRET));
     changes.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
     changes
 }
@@ -55,7 +58,15 @@ fn change(key: &str, old: Option<&Written<'_>>, new: Option<&Written<'_>>) -> Ch
         Entry::Shown(value) => value.json().to_string(),
         Entry::Secret(..) => SECRET.to_owned(),
     };
-    Change { key: key.to_owned(), old: old.map(json), new: new.map(json) }
+    let usual = || default(key);
+    Change { key: key.to_owned(), old: old.map(json).or_else(usual), new: new.map(json).or_else(usual) }
+}
+
+/// What is in force where nobody wrote anything, for what stands at the top: elsewhere, that is what was written above.
+fn default(key: &str) -> Option<String> {
+    let key = Key::named(key).filter(|key| key.allowed(Level::Top) && !key.default.is_empty())?;
+    let json = key.parse(key.default).map_or_else(|_| key.default.into(), |value| value.json());
+    Some(json.to_string())
 }
 
 fn flattened(config: &Config) -> BTreeMap<String, Written<'_>> {

@@ -14,6 +14,7 @@ fn check(old: &str, new: &str, expect: &[(&str, Option<&str>, Option<&str>)]) {
 #[test]
 fn changes_are_told_key_by_key() {
     check("{hardCap: 5000, rows: auto}", "{rows: auto, hardCap: 5000}", &[]);
+    check("{}", "{hardCap: 12000, rows: objects}", &[]);
     check(
         "{hardCap: 5000, warnAt: 0.5, endpoints: {list_*: {pageSize: 20}, b: {sort: a desc}}}",
         "{hardCap: 6000, snapshotTtl: 90s, endpoints: {list_*: {pageSize: 25}, c: {sections: {x: [y]}}}}",
@@ -22,8 +23,8 @@ fn changes_are_told_key_by_key() {
             ("endpoints.c.sections", None, Some(r#"{"x":["y"]}"#)),
             ("endpoints.list_*.pageSize", Some("20"), Some("25")),
             ("hardCap", Some("5000"), Some("6000")),
-            ("snapshotTtl", None, Some(r#""1m30s""#)),
-            ("warnAt", Some("0.5"), None),
+            ("snapshotTtl", Some(r#""10m""#), Some(r#""1m30s""#)),
+            ("warnAt", Some("0.5"), Some("0.8")),
         ],
     );
     check(
