@@ -140,15 +140,16 @@ fn ask(address: SocketAddr, peer: u32, start: Instant, stop: &AtomicBool, tell: 
 
 fn changed(path: &Path, change: Change, replies: &Receiver<Reply>) -> io::Result<Figures> {
     let mut figures = Figures::default();
-    if await_all(replies, Obeys::One, Instant::now(), &mut figures).is_none() {
+    if await_all(replies, Obeys::One, [Instant::now(); 2], &mut figures).is_none() {
         return Err(io::Error::other("what it is started with is not obeyed"));
     }
     for number in 1..=CHANGES {
         // At any time of the requests, and of the watch.
         thread::sleep(Duration::from_micros(10_000 + number as u64 * 7_919 % 30_000));
         let target = if number % 2 == 1 { Obeys::Other } else { Obeys::One };
+        let began = Instant::now();
         change(path, &text(target))?;
-        match await_all(replies, target, Instant::now(), &mut figures) {
+        match await_all(replies, target, [began, Instant::now()], &mut figures) {
             Some(took) => figures.times.push(took.as_secs_f64() * 1e3),
             None => figures.missed += 1,
         }
@@ -156,11 +157,12 @@ fn changed(path: &Path, change: Change, replies: &Receiver<Reply>) -> io::Result
     Ok(figures)
 }
 
-/// How long after `done` requests were sent from which on all replies obey.
+/// How long after the end of a change requests were sent from which on all replies obey. What was sent before its
+/// beginning tells nothing: it may be late, and obey the configuration before the last.
 fn await_all(
     replies: &Receiver<Reply>,
     target: Obeys,
-    done: Instant,
+    [began, done]: [Instant; 2],
     figures: &mut Figures,
 ) -> Option<Duration> {
     let (mut seen, mut until) = (Vec::new(), done + MISSED);
@@ -174,6 +176,9 @@ fn await_all(
             continue;
         };
         figures.mixed += usize::from(obeys == Obeys::Mixed);
+        if sent < began {
+            continue;
+        }
         if obeys == target && !is_obeyed {
             (is_obeyed, until) = (true, Instant::now() + LASTING);
         }
@@ -195,8 +200,8 @@ fn obeyed(result: &str) -> Obeys {
 
 fn text(which: Obeys) -> String {
     let (size, style) = if which == Obeys::One { (10, "camel") } else { (20, "snake") };
-    let others: String =
-        (2_000..2_100).map(|n| format!("  other_{n}_*: {{ tokenBudgetThreshold: {n} }}\n")).collect();
+    let rule = |n: usize| format!("  other_{n}_*: {{ tokenBudgetThreshold: {n} }}\n");
+    let others = (2_000..2_100).map(rule).collect::<Vec<_>>().concat();
     format!("defaultPageSize: {size}\nendpoints:\n{others}metadataStyle: {style}\n")
 }
 
