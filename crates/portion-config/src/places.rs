@@ -12,10 +12,10 @@ const OURS: &str = "portion";
 pub fn history(file: &Path) -> Option<PathBuf> {
     let file = std::path::absolute(file).ok()?;
     let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
-    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let name = u64::from_be_bytes(std::array::from_fn(|i| digest[i]));
     let places = etcetera::choose_base_strategy().ok()?;
     let state = places.state_dir().unwrap_or_else(|| places.data_dir());
-    Some(state.join(OURS).join("config").join(name))
+    Some(state.join(OURS).join("config").join(format!("{name:016x}")))
 }
 
 /// The file that requests are recorded in.

@@ -1,6 +1,6 @@
 //! What was decided about a reply, for the log: sizes and codes, never content.
 
-use portion_core::event::{Outcome, Served};
+use portion_core::event::{Arm, Outcome, Served};
 
 /// A reply is sent.
 pub(crate) fn served(served: &Served) {
@@ -14,7 +14,7 @@ pub(crate) fn served(served: &Served) {
             tracing::info!(
                 endpoint,
                 original_bytes,
-                arm = arm.map(|arm| arm.name()),
+                arm = arm.map(Arm::name),
                 would_be = shadow.map(|shadow| shadow.outcome.name()),
                 would_be_bytes = shadow.map(|shadow| shadow.bytes),
                 would_be_tokens = shadow.map(|shadow| shadow.tokens),
@@ -30,7 +30,7 @@ pub(crate) fn served(served: &Served) {
             tokens = served.estimated_tokens,
             stages = ?served.stages,
             arguments = ?served.arguments,
-            arm = arm.map(|arm| arm.name()),
+            arm = arm.map(Arm::name),
             "served a portion"
         ),
     }

@@ -101,11 +101,11 @@ impl Gateway {
                     request.is_plain() && relayed.limit.is_none_or(|limit| payload_bytes(&payload) <= limit)
                 });
                 match relayed {
-                    Some(relayed) => self.relaying.relay(turn.account(), relayed, payload).await,
-                    None => self.fresh(turn, payload, request, reuse).await,
+                    Some(relayed) => Box::pin(self.relaying.relay(turn.account(), relayed, payload)).await,
+                    None => Box::pin(self.fresh(turn, payload, request, reuse)).await,
                 }
             }
-            Intent::Follow { request } => self.follow(turn, request).await,
+            Intent::Follow { request } => Box::pin(self.follow(turn, request)).await,
             Intent::Query { request, ask } => Box::pin(self.query(turn, request, ask)).await,
         }
     }
@@ -161,7 +161,7 @@ impl Gateway {
     }
 
     /// A fault that is served already, said otherwise.
-    pub(crate) fn reword(&self, fault: Fault, caller: &Caller, request: &Request) -> Reply {
+    pub(crate) fn reworded(fault: Fault, caller: &Caller, request: &Request) -> Reply {
         Reply::Fault(fitted(fault, &caller.terms, request))
     }
 
@@ -332,10 +332,10 @@ impl Gateway {
                 return Reply::Untouched;
             }
             Rendered::Portion { portion, capped, .. } => {
+                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
                 if portion.dropped() > 0 {
                     decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
                 }
-                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
                 return Reply::Portion(match turn.caller.left() {
                     Some((left, budget)) => {
                         portion.with_beside(format!("\"{SESSION}\":{{\"budget\":{budget},\"left\":{left}}}"))

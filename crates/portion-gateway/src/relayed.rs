@@ -73,8 +73,7 @@ impl Relaying {
     async fn hidden(&self, caller: &Caller, payload: Payload) -> Reply {
         let caller = Caller { terms: Arc::new(caller.terms.boundless()), ..caller.clone() };
         let (renderer, bytes) = (Arc::clone(&self.renderer), payload_bytes(&payload));
-        let rendered = aside(bytes, move || rendered(&renderer, caller, payload)).await;
-        match rendered {
+        match aside(bytes, move || rendered(&renderer, caller, payload)).await {
             Some(Rendered::Portion { portion, .. }) => Reply::Portion(portion),
             Some(Rendered::Untouched(_)) => Reply::Untouched,
             // What cannot be hidden from is not shown.

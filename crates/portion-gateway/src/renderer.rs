@@ -70,6 +70,7 @@ pub(crate) enum Form {
 
 /// What became of a [`Job`].
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each reply, and taken apart at once")]
 pub(crate) enum Rendered {
     /// As it came, for so many tokens, where somebody counted them.
     Untouched(Option<usize>),

@@ -78,6 +78,10 @@ impl<K> Options<K> {
     }
 }
 
+/// What is said of the option that names the file.
+pub(crate) const FILE_HELP: &str = "The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the \
+                                    working directory or the user's configuration directory)";
+
 /// The option that names the file, the same for every command.
 pub(crate) fn config() -> Arg {
     Arg::new("config")
@@ -85,10 +89,7 @@ pub(crate) fn config() -> Arg {
         .value_name("FILE")
         .value_parser(clap::value_parser!(PathBuf))
         .help_heading("Configuration")
-        .help(
-            "The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the working directory \
-             or the user's configuration directory)",
-        )
+        .help(FILE_HELP)
 }
 
 impl<K: Keys> Args for Options<K> {

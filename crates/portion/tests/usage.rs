@@ -26,7 +26,7 @@ fn check_with(line: &str, variables: &[(&str, &str)], expect: &str) -> Result<()
 
 #[test]
 fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
-    check("wrap", "tip: the command that starts your server stands after `--`")?;
+    check("wrap", "give its command after `--`")?;
     check("wrap npx -y server", "tip: the server's command stands after `--`: portion wrap -- npx …")?;
     check("wrap --lean npx server", "portion wrap -- npx …")?;
     check("wrap --hard-capp 1 -- cat", "tip: a similar argument exists: '--hard-cap'")?;
@@ -36,7 +36,7 @@ fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
-    check("wrap", "portion wrap --url URL")?;
+    check("wrap", "its URL with --url")?;
     check("wrap --url http://x/ -- cat", "cannot be used with")?;
     check("wrap --header A:b -- cat", "cannot be used with")?;
     check("wrap --url localhost:3000/mcp", "write it as http://HOST:PORT/PATH")?;
@@ -57,27 +57,28 @@ fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
 
 #[test]
 fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
-    check("wrap --hard-cap many -- cat", "it is a whole number")?;
+    check("wrap --hard-cap many -- cat", "write a whole number from 600, such as 12000")?;
     check("wrap --hard-cap -5 -- cat", "invalid value '-5'")?;
-    check("wrap --warn-at high -- cat", "it is a share")?;
+    check("wrap --warn-at high -- cat", "write a share above 0 and up to 1")?;
     check("wrap --snapshot-ttl soon -- cat", "such as 90s, 10m or 1h")?;
     check("wrap --snapshot-memory lots -- cat", "such as 64KiB or 5MiB")?;
-    check("wrap --upstream-message-limit 8GiB -- cat", "it is from 64KiB to below 4GiB")?;
-    check("wrap --tokenizer gpt -- cat", "use auto, o200k, cl100k, claude, chars4, len4")?;
+    check("wrap --upstream-message-limit 8GiB -- cat", "write a size from 64KiB to below 4GiB")?;
+    check("wrap --tokenizer gpt -- cat", "write auto, o200k, cl100k, claude, chars4 or len4")?;
     check(
         "wrap --preset emacs -- cat",
-        "unknown preset `emacs`: use none, auto, claude-code, claude-desktop, codex,",
+        "`emacs`, which is not known; write none, auto, claude-code, claude-desktop, codex,",
     )?;
     check("wrap --read-tool a.b -- cat", "1 to 64 letters, digits")?;
-    check("wrap --catalog short -- cat", "use full, trim, lazy")
+    check("wrap --catalog short -- cat", "write full, trim or lazy")
 }
 
 #[test]
 fn limits_are_named_as_they_are_given() -> Result<(), Box<dyn Error>> {
-    check("wrap --hard-cap 900 -- cat", "--token-budget-threshold is 4000, above --hard-cap, which is 900")?;
-    check("wrap --reply-target 10 -- cat", "--reply-target is 10, but at least 300 is needed")?;
-    check("wrap --warn-at 7 -- cat", "--warn-at is 7, but it is a share")?;
-    let from = [("PORTION_HARD_CAP", "many")];
-    let variable = "the value was read from the environment variable PORTION_HARD_CAP";
-    check_with("wrap -- cat --hard-cap 1", &from, variable)
+    let crossed = "--hard-cap: hardCap is 900, below tokenBudgetThreshold, which is 4000";
+    check("wrap --hard-cap 900 -- cat", crossed)?;
+    check("wrap --reply-target 10 -- cat", "which is too small; write a whole number from 300")?;
+    check("wrap --warn-at 7 -- cat", "which is no share of the budget")?;
+    let from = [("PORTION_HARD_CAP", "many"), ("PORTION_WARN_AT", "7")];
+    check_with("wrap -- cat --hard-cap 1", &from, "PORTION_HARD_CAP: hardCap is `many`")?;
+    check_with("wrap -- cat --hard-cap 1", &from, "PORTION_WARN_AT: warnAt is `7`")
 }

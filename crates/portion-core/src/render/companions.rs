@@ -14,7 +14,8 @@ impl Walk<'_> {
     /// Depends on nothing but the snapshot, the view and the policy, so that later replies know what the first showed.
     pub(super) fn companions(&self, walked: &[usize]) -> Vec<usize> {
         let view = &self.asked.view;
-        let named = view.limit.is_some() || view.wanted != Wanted::Best || view.order.is_some();
+        let ordered = view.order.as_ref().is_some_and(|order| order.asked);
+        let named = view.limit.is_some() || view.wanted != Wanted::Best || ordered;
         // What programs were shown is read on as text by those who see no more than that.
         let apart = self.snapshot.structured();
         let left = |at: &usize| !named && self.is_left(*at) && apart != Some(*at);

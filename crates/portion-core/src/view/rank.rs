@@ -24,6 +24,10 @@ const WEIGHED: usize = 1_000;
 /// name of the view tells what the choice depends on.
 #[must_use]
 pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn TokenCounter) -> Asked {
+    // What is left as it came has no order of ours.
+    if asked.plain && !policy.manner.techniques.pagination {
+        return asked;
+    }
     let usual = policy.manner.sort.as_ref().filter(|_| !asked.goes_on);
     if let Some(order) = usual.and_then(|spec| order::usual(snapshot, &asked.view, spec)) {
         return Asked { view: View { order: Some(order), ..asked.view }.named(), ..asked };
@@ -35,9 +39,6 @@ pub fn rank(snapshot: &Snapshot, asked: Asked, policy: &Policy, counter: &dyn To
 }
 
 fn order(snapshot: &Snapshot, asked: &Asked, policy: &Policy, counter: &dyn TokenCounter) -> Option<Order> {
-    if asked.plain && !policy.manner.techniques.pagination {
-        return None;
-    }
     // Beside other parts a list has its place among them.
     let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.twin.is_none());
     let ((at, part), None) = (own.next()?, own.next()) else { return None };

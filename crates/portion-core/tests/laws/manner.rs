@@ -158,16 +158,16 @@ pub(crate) fn out_of_envelope(
 fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> String {
     let form = session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.subject());
     let Some(Form::List(list)) = form.map(|subject| &subject.form) else { return items.to_owned() };
+    if list.pointer.is_empty() && list.layout != Layout::Lines {
+        assert!(beside.is_none());
+        return items.to_owned();
+    }
     let value = Json::parse(items).expect("JSON");
     if list.layout == Layout::Lines {
         let Json::Array(lines) = value else { return items.to_owned() };
         return lines.iter().map(Json::minified).collect::<Vec<_>>().join("\n");
     }
     let mut whole = beside.map_or(Json::Object(Vec::new()), |beside| Json::parse(beside).expect("JSON"));
-    if list.pointer.is_empty() {
-        assert!(beside.is_none());
-        return items.to_owned();
-    }
     let mut at = &mut whole;
     for (i, level) in list.levels.iter().enumerate() {
         // Keys are as they were written: not each can be spelled anew.

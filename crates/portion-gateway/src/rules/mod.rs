@@ -30,7 +30,7 @@ pub struct Rules {
     /// For whatever nothing else was written for.
     general: Arc<Rule>,
     /// By the endpoint's name; there may be several of one name.
-    rules: RwLock<HashMap<Box<str>, Vec<Ruled>>>,
+    kept: RwLock<HashMap<Box<str>, Vec<Ruled>>>,
 }
 
 /// What decides on which terms clients are served at one endpoint.
@@ -59,7 +59,7 @@ impl Rules {
         let general = book.written(None);
         let (tokenizer, preset) = (general.tokenizer, general.preset);
         let general = Rule::new(general, book.version(), (tokenizer, preset), room);
-        Self { book, room, general: Arc::new(general), rules: RwLock::default() }
+        Self { book, room, general: Arc::new(general), kept: RwLock::default() }
     }
 
     /// The same terms for everybody.
@@ -98,11 +98,11 @@ impl Rules {
             let found = rules.get(target.name)?.iter().find(|ruled| ruled.is_of(target))?;
             Some(Arc::clone(&found.rule))
         };
-        if let Some(rule) = find(&self.rules.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(rule) = find(&self.kept.read().unwrap_or_else(PoisonError::into_inner)) {
             return rule;
         }
         let rule = self.worked_out(target);
-        let mut rules = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rules = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if rules.len() >= KEPT {
             rules.clear();
         }

@@ -51,7 +51,7 @@ fn names_without_end_take_no_memory_without_end() {
     for n in 0..2 * super::KEPT {
         rules.rule(target(&format!("file:///{n:>9}")));
     }
-    assert!(rules.rules.read().expect("nobody panics with it").len() <= super::KEPT);
+    assert!(rules.kept.read().expect("nobody panics with it").len() <= super::KEPT);
 }
 
 /// How many of 1,000 sessions are dealt with so.

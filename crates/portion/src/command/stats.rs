@@ -12,6 +12,7 @@ use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::show::{self, Format};
 
 use super::Outcome;
+use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -51,8 +52,7 @@ pub(crate) struct Options {
     /// The file of records (default: what the configuration says)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
-    /// The configuration file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
     config: Option<PathBuf>,
 }
 
@@ -62,12 +62,11 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.clone(), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
-    let file = match &options.telemetry {
-        Some(file) => file.clone(),
-        None => {
-            let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
-            config.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?
-        }
+    let file = if let Some(file) = &options.telemetry {
+        file.clone()
+    } else {
+        let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
+        config.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?
     };
     let reader = Reader::open(&file)?;
     let text = if options.experiment {

@@ -54,16 +54,15 @@ pub(crate) struct Options {
 /// Runs or reaches the server, and relays until one of both ends has left.
 pub(crate) fn run(options: &Options) -> Outcome {
     let loaded = Loaded::of(&options.keys)?;
-    let named = loaded.config.upstreams();
     let (name, server) = match Server::given(options.url.as_deref(), &options.way, &options.command)? {
         Some(server) => (None, server),
-        None => match Configured::all(named).as_slice() {
+        None => match Configured::all(loaded.config.upstreams()).as_slice() {
             [] => return Err(NO_SERVER.into()),
             [Configured { name, server }] => (Some(name.clone()), server.clone()),
             several => {
-                let names: Vec<&str> = several.iter().map(|one| &*one.name).collect();
-                let names = names.join(", ");
-                return Err(format!("the configuration names {names}: portion serve serves them all").into());
+                let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
+                let known = known.join(", ");
+                return Err(format!("the configuration names {known}: portion serve serves them all").into());
             }
         },
     };

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
+use portion_config::key::{Key, SHORTHANDS};
 use portion_core::policy::Policy;
 
 use super::{Outcome, help, page, repository};
@@ -15,25 +16,25 @@ const PLACES: [&str; 3] = ["--url", "--header", "--transport"];
 const LOG: &str = "PORTION_LOG";
 
 #[test]
-fn readme_lists_every_limit() -> Outcome {
+fn readme_says_of_options_what_they_are() -> Outcome {
     let readme = page("README.md")?;
-    let rows: Vec<&str> = readme.lines().filter(|line| line.starts_with("| `--")).collect();
-    let mut options = options(&help(&["wrap"])?);
-    options.retain(|option, _| !PLACES.contains(&option.as_str()));
-    assert!(options.len() >= 20, "{options:?}");
-    for (option, Told { variable, default }) in &options {
-        let start = format!("| `{option}` |");
-        let row = rows.iter().find(|row| row.starts_with(&start));
-        let row = row.ok_or_else(|| format!("README has no row for {option}"))?;
-        let variable = variable.as_ref().map(|name| format!("`{name}`"));
-        assert!(variable.is_none_or(|name| row.contains(&name)), "{option}: {row}");
-        let default = default.as_ref().map(|default| format!("| {default} |"));
-        assert!(default.is_none_or(|default| row.contains(&default)), "{option}: {row}");
+    let (_, limits) = readme.split_once("## Limits").ok_or("no list of limits")?;
+    let rows: Vec<&str> = limits.lines().filter(|line| line.starts_with("| `--")).collect();
+    assert!(rows.len() >= 10, "{rows:?}");
+    for row in rows {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [_, option, default, variable, ..] = cells.as_slice() else { panic!("{row}") };
+        let name = option.trim_matches('`').trim_start_matches("--");
+        if SHORTHANDS.iter().any(|short| short.option == name) {
+            continue;
+        }
+        let key = Key::all().find(|key| key.option().as_deref() == Some(name));
+        let key = key.ok_or_else(|| format!("{option} is no option"))?;
+        assert_eq!(*default, key.default, "{row}");
+        assert_eq!(Some(variable.trim_matches('`')), key.variable().as_deref(), "{row}");
     }
-    assert_eq!(rows.len(), options.len(), "rows of options that there are not");
-    let known: BTreeSet<&str> = options.values().filter_map(|told| told.variable.as_deref()).collect();
     for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
-        assert!(known.contains(name) || name == LOG, "{name} is no variable");
+        assert!(name == LOG || Key::of_variable(name).is_some(), "{name} is no variable");
     }
     Ok(())
 }
@@ -52,8 +53,7 @@ fn help_tells_the_defaults() -> Outcome {
     let policy = Policy::default();
     let options = options(&help(&["wrap"])?);
     let check = |option: &str, value: String| {
-        let told = options.get(option).and_then(|told| told.default.clone());
-        assert_eq!(told, Some(value), "{option}");
+        assert_eq!(options.get(option), Some(&value), "{option}");
     };
     check("--token-budget-threshold", policy.token_budget_threshold.to_string());
     check("--hard-cap", policy.hard_cap.to_string());
@@ -71,15 +71,8 @@ fn help_tells_the_defaults() -> Outcome {
     Ok(())
 }
 
-/// What help tells of an option.
-#[derive(Debug, Default)]
-struct Told {
-    variable: Option<String>,
-    default: Option<String>,
-}
-
-/// The options of a help text, except `--help`.
-fn options(help: &str) -> BTreeMap<String, Told> {
+/// The options of a help text that have a default, and that.
+fn options(help: &str) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut current = None;
     for line in help.lines() {
@@ -99,12 +92,8 @@ fn options(help: &str) -> BTreeMap<String, Told> {
         let (_, rest) = text.split_once(from)?;
         Some(rest.split_once(to)?.0.to_owned())
     };
-    let told = |text: String| {
-        let variable = between(&text, "[env: ", "]");
-        let own = || between(&text, "(default: ", ")");
-        Told { variable, default: between(&text, "[default: ", "]").or_else(own) }
-    };
-    found.into_iter().map(|(option, text)| (option, told(text))).collect()
+    let default = |text: &str| between(text, "[default: ", "]").or_else(|| between(text, "(default: ", ")"));
+    found.into_iter().filter_map(|(option, text)| Some((option, default(&text)?))).collect()
 }
 
 #[test]

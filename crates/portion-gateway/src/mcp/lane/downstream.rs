@@ -17,6 +17,7 @@ use super::upstream::ask_for_tools;
 use super::{McpLane, answer};
 use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
 use crate::client::Client;
+use crate::gateway::Gateway;
 use crate::relay::Outgoing;
 
 /// Why a call does not go to the server as it stands.
@@ -345,7 +346,7 @@ impl McpLane {
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };
-                self.gateway.reword(Fault::cursor_expired(Some(&informed)), &asking, request)
+                Gateway::reworded(Fault::cursor_expired(Some(&informed)), &asking, request)
             }
             _ => reply,
         }

@@ -13,6 +13,7 @@ use clap::{Args, Subcommand};
 use portion_config::{Config, Sources, Warnings, find, schema};
 
 use super::Outcome;
+use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -26,9 +27,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
-    /// The configuration file (default: PORTION_CONFIG, or portion.yaml, .yml or .json in the working directory or the
-    /// user's configuration directory)
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help = FILE_HELP)]
     config: Option<PathBuf>,
     #[command(subcommand)]
     question: Question,
