@@ -3,32 +3,20 @@
 //! `cargo bench -p portion-config --bench reload`
 #![allow(clippy::print_stdout, reason = "a benchmark prints its table")]
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::Path;
+mod kinds;
+
+use std::fs;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kinds::{Change, KINDS};
 use portion_config::watch::{Seen, Settle, Watch};
 
 const CHANGES: usize = 200;
-
-/// Makes the file at a path say a text.
-type Change = fn(&Path, &str) -> io::Result<()>;
-
-const KINDS: &[(&str, Change)] = &[
-    ("written in place", |path, text| fs::write(path, text)),
-    ("in five writes, 10 ms apart", in_five),
-    ("renamed over", renamed),
-    ("link flipped", flipped),
-    ("deleted, made anew", |path, text| fs::remove_file(path).and_then(|()| fs::write(path, text))),
-    ("half, 30 ms, the rest", in_halves),
-    ("no end of line, in place", |path, text| fs::write(path, text.trim_end())),
-    ("no end of line, renamed over", |path, text| renamed(path, text.trim_end())),
-];
 
 fn main() -> io::Result<()> {
     let busy = Arc::new(AtomicBool::new(true));
@@ -117,49 +105,4 @@ fn text(number: usize) -> String {
     format!("limits:\n  hardCap: {number}000\n")
         + &"  # a line of a file of some length\n".repeat(100)
         + "end: true\n"
-}
-
-fn in_five(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    for piece in text.as_bytes().chunks(text.len() / 5 + 1) {
-        thread::sleep(Duration::from_millis(10));
-        file.write_all(piece)?;
-    }
-    Ok(())
-}
-
-fn in_halves(path: &Path, text: &str) -> io::Result<()> {
-    let (half, rest) = text.split_at(text.len() / 2);
-    fs::write(path, half)?;
-    thread::sleep(Duration::from_millis(30));
-    File::options().append(true).open(path)?.write_all(rest.as_bytes())
-}
-
-fn renamed(path: &Path, text: &str) -> io::Result<()> {
-    let beside = path.with_extension("tmp");
-    fs::write(&beside, text)?;
-    fs::rename(beside, path)
-}
-
-#[cfg(unix)]
-fn flipped(path: &Path, text: &str) -> io::Result<()> {
-    use std::os::unix::fs::symlink;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let before = fs::read_link(folder.join("..data")).ok();
-    let number = text.split_whitespace().nth(2).unwrap_or_default();
-    fs::create_dir(folder.join(number))?;
-    fs::write(folder.join(number).join("portion.yaml"), text)?;
-    symlink(number, folder.join("..data_tmp"))?;
-    fs::rename(folder.join("..data_tmp"), folder.join("..data"))?;
-    if let Some(before) = before {
-        // As Kubernetes does, the old one goes after the flip.
-        return fs::remove_dir_all(folder.join(before));
-    }
-    symlink("..data/portion.yaml", folder.join("link"))?;
-    fs::rename(folder.join("link"), path)
-}
-
-#[cfg(not(unix))]
-fn flipped(path: &Path, text: &str) -> io::Result<()> {
-    renamed(path, text)
 }

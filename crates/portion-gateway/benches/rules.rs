@@ -1,0 +1,160 @@
+//! What a request pays for the configuration: finding what was decided for its endpoint, and whether its session is in.
+//!
+//! `cargo bench -p portion-gateway --bench rules`
+
+#[path = "../../portion-core/benches/figures/table.rs"]
+mod table;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::cursor::Scope;
+use portion_core::policy::{Given, Room};
+use portion_gateway::book::{Book, Experiment, Rollout, Target, Written};
+use portion_gateway::call::EndpointKind;
+use portion_gateway::client::{CLIENTS, Client};
+use portion_gateway::gateway::Gateway;
+use portion_gateway::rules::Rules;
+use portion_gateway::session::Session;
+use portion_gateway::settings::Settings;
+use portion_gateway::store::{Limits, MemoryStore};
+use table::Table;
+
+/// Endpoints with rules of their own.
+const ENDPOINTS: usize = 100;
+/// Times that each is asked about, in a row.
+const ROUNDS: usize = 1_000;
+/// Runs, of which the median counts.
+const RUNS: usize = 21;
+
+/// Another page size for each endpoint, by the number that its name ends with.
+struct Hundred(Written);
+
+impl Book for Hundred {
+    fn version(&self) -> u64 {
+        1
+    }
+
+    fn written(&self, target: Option<Target<'_>>) -> Written {
+        let number = target.and_then(|target| target.name.rsplit('_').next()?.parse::<usize>().ok());
+        let limits = Given { default_page_size: number.map(|number| 1 + number), ..self.0.limits.clone() };
+        Written { limits, ..self.0.clone() }
+    }
+}
+
+fn main() {
+    let mut table = Table::default();
+    let rollout = |percent| Rollout { percent, salt: "list_*".into() };
+    let plain = Written::default();
+    let rolled_out = Written { rollout: rollout(25.0), ..Written::default() };
+    let split = Written { experiment: Experiment::Split(rollout(50.0)), ..Written::default() };
+    let both = Written { rollout: rollout(25.0), ..split.clone() };
+    parts(&mut table, &plain);
+    for (what, written) in [
+        ("a request's share, for everybody", plain),
+        ("a request's share, rollout 25", rolled_out),
+        ("a request's share, split 50", split),
+        ("a request's share, both", both),
+    ] {
+        let gateway = gateway(written);
+        let client = CLIENTS.first();
+        table.add(what, "1 µs", timed(|session, name| share(&gateway, client, session, name)));
+    }
+    table.print();
+}
+
+/// What is in the share.
+fn parts(table: &mut Table, written: &Written) {
+    let gateway = gateway(written.clone());
+    let rules = gateway.rules();
+    let rule = rules.rule(target("list_7"));
+    let general = rules.general();
+    table.add("the rules in force", "", timed(|_, _| drop(black_box(gateway.rules()))));
+    table.add(
+        "the rule of an endpoint, of 100",
+        "",
+        timed(|_, name| drop(black_box(rules.rule(target(name))))),
+    );
+    table.add(
+        "the terms of a client",
+        "",
+        timed(|_, _| drop(black_box(Arc::clone(rule.terms(CLIENTS.last()))))),
+    );
+    table.add(
+        "the treatment of a session, for everybody",
+        "",
+        timed(|session, _| {
+            black_box(general.treatment(session));
+        }),
+    );
+    let policy = &rule.terms(None).policy;
+    table.add(
+        "within a session's budget, where there is one",
+        "",
+        timed(|_, _| {
+            let narrowed = black_box(policy).narrowed(black_box(20_000));
+            if narrowed != *policy {
+                black_box(Arc::new(rule.terms(None).with_policy(narrowed)));
+            }
+        }),
+    );
+    // What is worked out once for each version, by the first request of the endpoint.
+    let names = names();
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let rules = rules_of(written.clone());
+            let start = Instant::now();
+            names.iter().for_each(|name| drop(black_box(rules.rule(target(name)))));
+            start.elapsed()
+        })
+        .collect();
+    table.add("a rule when it is first asked for", "", each(&mut times, ENDPOINTS));
+}
+
+/// All that is asked of the configuration before a reply is made.
+fn share(gateway: &Gateway, client: Option<&'static Client>, session: &Session, name: &str) {
+    let rules = gateway.rules();
+    let rule = rules.rule(target(name));
+    let terms = Arc::clone(rule.terms(client));
+    black_box((rule.treatment(session), terms));
+}
+
+/// How long it takes, for the endpoints in turn.
+fn timed(what: impl Fn(&Session, &str)) -> String {
+    let session = Session::of(Scope::of("somebody"), "1");
+    let names = names();
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..ROUNDS {
+                names.iter().for_each(|name| what(black_box(&session), black_box(name)));
+            }
+            start.elapsed()
+        })
+        .collect();
+    each(&mut times, ENDPOINTS * ROUNDS)
+}
+
+fn each(times: &mut [Duration], count: usize) -> String {
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    format!("{:.0} ns", median.as_secs_f64() * 1e9 / count as f64)
+}
+
+fn gateway(written: Written) -> Gateway {
+    let limits = Limits { memory: 1 << 20, ttl: Duration::from_mins(1) };
+    Gateway::new(Settings::new(rules_of(written), Arc::new(MemoryStore::new(limits)), [0; 32]))
+}
+
+fn rules_of(written: Written) -> Rules {
+    Rules::new(Arc::new(Hundred(written)), Room::UNKNOWN)
+}
+
+fn names() -> Vec<String> {
+    (0..ENDPOINTS).map(|number| format!("list_of_bookings_{number}")).collect()
+}
+
+fn target(name: &str) -> Target<'_> {
+    Target { upstream: None, kind: EndpointKind::Tool, name }
+}
