@@ -16,7 +16,7 @@ use portion_gateway::book::Book as _;
 
 use crate::config::Config;
 use crate::difference::{diff, waiting};
-use crate::history::History;
+use crate::history::{History, HistoryError};
 use crate::problem::{Errors, Warnings};
 use crate::sources::Sources;
 use crate::watch::{Seen, Settle, Watch, WatchError};
@@ -138,11 +138,13 @@ impl Kept {
         }
         let text = sources.file.map(|(_, text)| text).unwrap_or_default();
         let next = self.current.load().version() + 1;
-        let version = match &self.history {
-            Some(history) => recorded(Some(&mut locked(history)), path, &text, next),
-            None => next,
-        };
+        let mut history = self.history.as_ref().map(locked);
+        let entered = history.as_mut().map(|history| history.enter(path, &text, micros()));
+        let version = entered.map_or(next, |entered| known(entered, next));
         self.put(path, config.numbered(version));
+        // The disk may take longer than a change may.
+        let settled = history.as_mut().map_or(Ok(()), |history| history.settle());
+        known(settled, ());
     }
 
     fn put(&self, path: &Path, config: Config) {
@@ -201,7 +203,12 @@ fn path_of(kept: &Kept) -> PathBuf {
 /// The number of a version, by its history; `else_` where that does not work.
 fn recorded(history: Option<&mut History>, path: &Path, text: &str, else_: u64) -> u64 {
     let Some(history) = history else { return else_ };
-    history.record(path, text, micros()).unwrap_or_else(|error| {
+    known(history.record(path, text, micros()), else_)
+}
+
+/// What the history says; `else_` where it does not work.
+fn known<T>(said: Result<T, HistoryError>, else_: T) -> T {
+    said.unwrap_or_else(|error| {
         tracing::warn!(%error, "this version of the configuration cannot be gone back to");
         else_
     })

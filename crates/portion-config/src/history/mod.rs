@@ -33,6 +33,8 @@ pub struct History {
     folder: PathBuf,
     /// The version that this process is known to have: what it records next is that one or later.
     reached: u64,
+    /// What was written last, until it is on the disk.
+    unsettled: Option<(PathBuf, fs::File)>,
 }
 
 /// Why a version cannot be kept, found, or put back.
@@ -108,7 +110,7 @@ impl History {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder).map_err(HistoryError::io("make the directory", folder))?;
-        let mut history = Self { folder: folder.to_owned(), reached: 0 };
+        let mut history = Self { folder: folder.to_owned(), reached: 0, unsettled: None };
         history.reached = history.list()?.last().map_or(0, |version| version.number);
         Ok(history)
     }
@@ -120,6 +122,17 @@ impl History {
     /// # Errors
     /// [`HistoryError::Io`], as of a full disk, and [`HistoryError::Crowded`]. Nothing is left half-written.
     pub fn record(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
+        let number = self.enter(source, text, at)?;
+        self.settle()?;
+        Ok(number)
+    }
+
+    /// The same without waiting for the disk, which may take long: [`settle`](Self::settle) does. If the system fails before
+    /// that, the version may be cut off, and is passed over.
+    ///
+    /// # Errors
+    /// As of [`record`](Self::record).
+    pub fn enter(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
         let sha256 = digest(text);
         for _ in 0..TRIES {
             let numbers = self.numbers()?;
@@ -142,6 +155,20 @@ impl History {
             }
         }
         Err(HistoryError::Crowded(self.folder.clone()))
+    }
+
+    /// Waits until what was entered last is on the disk.
+    ///
+    /// # Errors
+    /// [`HistoryError::Io`] where it does not get there: then it is gone.
+    pub fn settle(&mut self) -> Result<(), HistoryError> {
+        let Some((path, file)) = self.unsettled.take() else { return Ok(()) };
+        if let Err(source) = file.sync_all() {
+            let _ = fs::remove_file(&path);
+            return Err(HistoryError::Io { what: "keep the configuration as", path, source });
+        }
+        restore::settle_names(&self.folder);
+        Ok(())
     }
 
     /// Every version that is whole, as far as can be told without reading all of it; the oldest first.
@@ -196,7 +223,7 @@ impl History {
     }
 
     /// Writes a version; `false` where its number has been taken meanwhile.
-    fn write(&self, version: &Version, text: &str) -> Result<bool, HistoryError> {
+    fn write(&mut self, version: &Version, text: &str) -> Result<bool, HistoryError> {
         let path = self.path(version.number);
         let failed =
             |source| HistoryError::Io { what: "keep the configuration as", path: path.clone(), source };
@@ -204,10 +231,9 @@ impl History {
         let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.folder).map_err(failed)?;
         file.write_all(kept::line(version).as_bytes()).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
         match file.persist_noclobber(&path) {
-            Ok(_) => {
-                restore::settle_names(&self.folder);
+            Ok(file) => {
+                self.unsettled = Some((path, file));
                 Ok(true)
             }
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
