@@ -3,9 +3,21 @@
 
 #[path = "../../crates/portion-core/tests/laws/dice.rs"]
 mod dice;
+#[allow(dead_code, unused_imports, unused_macros)]
+#[path = "../../crates/portion-core/tests/laws/endpoints.rs"]
+mod endpoints;
 #[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/laws/json.rs"]
 mod json;
+#[allow(dead_code, unused_imports)]
+#[path = "../../crates/portion-core/tests/laws/lossless.rs"]
+mod lossless;
+#[allow(dead_code, unused_imports)]
+#[path = "../../crates/portion-core/tests/laws/manner.rs"]
+mod manner;
+#[allow(dead_code)]
+#[path = "../../crates/portion-core/tests/laws/payloads.rs"]
+mod payloads;
 #[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/laws/requests.rs"]
 mod requests;
@@ -15,6 +27,12 @@ mod session;
 #[allow(dead_code)]
 #[path = "../../crates/portion-core/tests/laws/table.rs"]
 mod table;
+
+/// How many cases a suite has that draws its own: here it is given them.
+#[allow(dead_code)]
+fn cases(_: u32) -> proptest::prelude::ProptestConfig {
+    proptest::prelude::ProptestConfig::default()
+}
 
 use dice::Dice;
 use libfuzzer_sys::fuzz_target;

@@ -2,7 +2,7 @@
 //! [`Book`](portion_gateway::book::Book), or every error at once.
 //!
 //! Everything follows from one table, [`Key::all`](key::Key::all): what is read and how, the names of variables and
-//! options, tips for names that are none, the schema, the page of the documentation, and what is shown. Only [`find`] reads files and the
+//! options, tips for names that are none, the schema, the page of the documentation, and what is shown. Only [`mod@find`] reads files and the
 //! environment; all else is made of what it is given.
 
 pub mod config;
