@@ -27,7 +27,7 @@ pub type Govern = Box<dyn Fn(&Arc<Config>) + Send + Sync>;
 /// A configuration that is in force, watched for as long as this lives.
 pub struct Live {
     kept: Arc<Kept>,
-    watch: Option<Watch>,
+    _watch: Option<Watch>,
 }
 
 /// What is to be known of it.
@@ -94,22 +94,12 @@ impl Live {
             let kept = Arc::clone(&kept);
             Watch::start(&path, Some(&text), Settle::default(), move |seen| kept.heed(&path_of(&kept), seen))
         });
-        Ok(Self { kept, watch: watch.transpose()? })
-    }
-
-    /// What is in force.
-    pub fn config(&self) -> Arc<Config> {
-        self.kept.current.load_full()
+        Ok(Self { kept, _watch: watch.transpose()? })
     }
 
     /// What is to be known of it.
     pub fn state(&self) -> State {
         self.kept.state().clone()
-    }
-
-    /// Whether a file is watched.
-    pub fn is_watched(&self) -> bool {
-        self.watch.is_some()
     }
 }
 

@@ -155,11 +155,6 @@ impl Config {
         self.word("logFormat") == Some("json")
     }
 
-    /// Whether every reply is relayed as it comes.
-    pub fn is_dry_run(&self) -> bool {
-        matches!(self.value("dryRun"), Some(Value::Truth(true)))
-    }
-
     /// How the tools of a server are listed.
     pub fn listing(&self, upstream: Option<&str>) -> Listing {
         self.general(upstream).listing()

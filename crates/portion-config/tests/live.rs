@@ -1,0 +1,124 @@
+//! A configuration that is in force, and stays so until another one can be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portion_config::history::History;
+use portion_config::live::Live;
+use portion_config::{Config, Sources};
+use portion_core::event::{Event, Observer};
+use portion_core::policy::Room;
+use portion_gateway::book::Book as _;
+use portion_gateway::rules::Rules;
+
+/// Longer than any change takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Ear(Mutex<std::sync::mpsc::Sender<Event>>);
+
+impl Observer for Ear {
+    fn hear(&self, event: Event) {
+        let _ = self.0.lock().expect("nobody panics with it").send(event);
+    }
+}
+
+/// A file that is watched, what is heard of it, and what it has put in force.
+struct Scene {
+    folder: tempfile::TempDir,
+    heard: Receiver<Event>,
+    threshold: Arc<Mutex<usize>>,
+    live: Live,
+}
+
+fn threshold(config: &Arc<Config>) -> usize {
+    let rules = Rules::new(Arc::clone(config) as _, Room::UNKNOWN);
+    rules.general().terms(None).policy.token_budget_threshold
+}
+
+impl Scene {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a directory");
+        let file = file(folder.path());
+        fs::write(&file, text).expect("written");
+        let mut history = History::open(&folder.path().join("history")).expect("a history");
+        let sources = Sources { file: Some((file, text.to_owned())), ..Sources::default() };
+        let (config, _) = Live::load(&sources, Some(&mut history)).expect("valid");
+        let config = Arc::new(config);
+        let (tell, heard) = channel();
+        let kept = Arc::new(Mutex::new(threshold(&config)));
+        let governed = Arc::clone(&kept);
+        let govern = Box::new(move |config: &Arc<Config>| {
+            *governed.lock().expect("nobody panics with it") = threshold(config);
+        });
+        let ear = Arc::new(Ear(Mutex::new(tell)));
+        let live = Live::keep(sources, config, Some(history), ear, govern).expect("watched");
+        Self { folder, heard, threshold: kept, live }
+    }
+
+    /// What is heard once the file says something else.
+    fn says(&self, text: &str) -> Event {
+        let new = self.folder.path().join("new");
+        fs::write(&new, text).expect("written");
+        fs::rename(new, file(self.folder.path())).expect("renamed");
+        self.heard.recv_timeout(PATIENCE).expect("it is heard")
+    }
+
+    fn in_force(&self) -> usize {
+        *self.threshold.lock().expect("nobody panics with it")
+    }
+}
+
+fn file(folder: &Path) -> PathBuf {
+    folder.join("portion.yaml")
+}
+
+#[test]
+fn v3_1_a_change_is_in_force_and_on_record() {
+    let scene = Scene::new("tokenBudgetThreshold: 4000\n");
+    let Event::Configured(told) = scene.says("tokenBudgetThreshold: 8000\nlisten: '127.0.0.1:1'\n") else {
+        panic!("it is valid")
+    };
+    assert_eq!((scene.in_force(), told.version), (8_000, 2));
+    let changes: Vec<_> = told
+        .changes
+        .iter()
+        .map(|change| (&*change.key, change.old.as_deref(), change.new.as_deref()))
+        .collect();
+    let listen = ("listen", Some("\"127.0.0.1:8765\""), Some("\"127.0.0.1:1\""));
+    assert_eq!(changes, [listen, ("tokenBudgetThreshold", Some("4000"), Some("8000"))]);
+    let state = scene.live.state();
+    assert_eq!((state.version, state.reloads, state.waiting), (2, 1, vec!["listen".to_owned()]));
+}
+
+#[test]
+fn v3_4_what_is_invalid_changes_nothing_and_is_told_until_it_is_mended() {
+    let scene = Scene::new("tokenBudgetThreshold: 4000\n");
+    for broken in ["tokenBudgetThreshold: 8000\nhardCap: 10\nnonsense: 1\n", "[", "# nothing\n"] {
+        let Event::Misconfigured(told) = scene.says(broken) else { panic!("{broken} is invalid") };
+        assert_eq!(scene.in_force(), 4_000);
+        let state = scene.live.state();
+        assert_eq!((&state.errors, state.version), (&told.errors, 1));
+        assert!(told.errors.iter().all(|error| error.contains("portion.yaml")), "{told:?}");
+    }
+    let Event::Configured(told) = scene.says("tokenBudgetThreshold: 5000\n") else { panic!("it is valid") };
+    assert_eq!((scene.in_force(), told.version, scene.live.state().errors.len()), (5_000, 2, 0));
+    assert_eq!(scene.live.state().refusals, 3);
+}
+
+#[test]
+fn a_version_that_comes_back_is_a_version_of_its_own() {
+    let scene = Scene::new("tokenBudgetThreshold: 4000\n");
+    scene.says("tokenBudgetThreshold: 8000\n");
+    let history = History::open(&scene.folder.path().join("history")).expect("a history");
+    history.restore(&file(scene.folder.path()), 1).expect("it is there");
+    let Ok(Event::Configured(told)) = scene.heard.recv_timeout(PATIENCE) else { panic!("it is heard") };
+    assert_eq!((scene.in_force(), told.version), (4_000, 3));
+    let sources = Sources {
+        file: Some((file(scene.folder.path()), history.text(3).expect("kept"))),
+        ..Sources::default()
+    };
+    assert_eq!(Config::load(&sources, 7).expect("valid").0.version(), 7);
+}
