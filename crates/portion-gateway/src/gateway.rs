@@ -161,8 +161,8 @@ impl Gateway {
     }
 
     /// A fault that is served already, said otherwise.
-    pub(crate) fn reworded(fault: Fault, caller: &Caller, request: &Request) -> Reply {
-        Reply::Fault(fitted(fault, &caller.terms, request))
+    pub(crate) fn reworded(fault: Fault, terms: &Terms, request: &Request) -> Reply {
+        Reply::Fault(fitted(fault, terms, request))
     }
 
     fn refused(&self, fault: Fault, request: &Request, account: Account<'_>) -> Reply {

@@ -28,6 +28,12 @@ pub struct Relayed {
 }
 
 impl Rule {
+    /// Whether our controls are taken on calls of the endpoint itself; `None` where its schema decides. Where replies are
+    /// relayed, none are but those that were advertised before.
+    pub fn controls(&self, treatment: Treatment) -> Option<bool> {
+        if treatment.relayed.is_some() { Some(false) } else { self.written.controls }
+    }
+
     /// Whether replies are shaped in any session.
     pub fn shapes_some(&self) -> bool {
         let Written { rollout, experiment, dry_run, .. } = &self.written;

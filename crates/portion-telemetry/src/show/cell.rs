@@ -110,7 +110,7 @@ fn rounded(number: f64, share: bool) -> String {
 }
 
 /// A whole number with its thousands apart: `1,234,567`.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -11,6 +11,7 @@ use crate::against::Forecast;
 use crate::experiment::Comparison;
 use crate::read::{Record, Traffic};
 
+pub use cell::grouped;
 pub use format::Format;
 
 /// Records, one a row.

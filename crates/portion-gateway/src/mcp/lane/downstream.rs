@@ -1,5 +1,7 @@
 //! What the client says.
 
+use std::sync::Arc;
+
 use portion_core::span::Span;
 use portion_core::view::Request;
 
@@ -236,11 +238,10 @@ impl McpLane {
         let split = {
             let known = self.known();
             let tool = known.catalogue.tool(&endpoint.name);
-            let relayed = caller.treatment.relayed.is_some();
+            let controls = caller.rule.controls(caller.treatment);
             let ours = |control: &str| {
-                tool.is_some_and(|tool| match caller.rule.written().controls {
+                tool.is_some_and(|tool| match controls {
                     // What was advertised is ours, whatever has been decided since.
-                    _ if relayed => tool.advertises(control),
                     Some(false) => tool.advertises(control),
                     Some(true) => !tool.has(control),
                     None => tool.gives_us(control),
@@ -341,12 +342,12 @@ impl McpLane {
         request: &Request,
         intent: Intent,
     ) -> Reply {
-        let asking = caller.clone();
+        let terms = Arc::clone(&caller.terms);
         let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
         match &reply {
             Reply::Fault(Fault { lost: Some(lost), .. }) => {
                 let Some(informed) = self.informed(lost) else { return reply };
-                Gateway::reworded(Fault::cursor_expired(Some(&informed)), &asking, request)
+                Gateway::reworded(Fault::cursor_expired(Some(&informed)), &terms, request)
             }
             _ => reply,
         }

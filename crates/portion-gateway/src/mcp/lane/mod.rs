@@ -162,8 +162,7 @@ impl McpLane {
     /// How a tool is to be listed, by what is decided now.
     fn offer(&self, rules: &Rules, name: &str) -> Offer {
         let rule = rules.rule(self.target(EndpointKind::Tool, name));
-        let relayed = rule.treatment(&self.session).relayed.is_some();
-        let controls = if relayed { Some(false) } else { rule.written().controls };
+        let controls = rule.controls(rule.treatment(&self.session));
         let policy = &rule.terms(None).policy;
         Offer { controls, max_page_size: policy.max_page_size, manner: policy.manner.clone() }
     }

@@ -80,15 +80,7 @@ impl Table {
 
 /// A whole number with its thousands apart: `1,234,567`.
 pub(super) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    portion_telemetry::show::grouped(number as u64)
 }
 
 /// A time as one would say it: `0.42 ms`, `27 ms`, `1.3 s`.
