@@ -16,11 +16,13 @@ pub trait Observer: Send + Sync {
 #[non_exhaustive]
 pub enum Event {
     /// A content-bearing request was answered.
-    Served(Box<Served>),
+    Served(Arc<Served>),
     /// The configuration was replaced.
     Configured(Arc<Configured>),
     /// A configuration was refused; the last good one stays.
     Misconfigured(Arc<Misconfigured>),
+    /// An alert was raised, or is over.
+    Alerted(Arc<Alerted>),
 }
 
 /// One content-bearing request and its reply.
@@ -44,6 +46,13 @@ pub struct Served {
     pub follow_up: bool,
     /// The names of the arguments and controls that it came with.
     pub arguments: Vec<String>,
+    /// What all that goes back to one payload has in common, the reply that it first came with included: a random number.
+    /// `None` where nothing was kept.
+    pub origin: Option<u64>,
+    /// Where it belongs in a trace that the caller told of.
+    pub trace: Option<Trace>,
+    /// The name of the configured counter.
+    pub counter: &'static str,
     /// What the reply costs by the configured counter; `None` where nobody counted.
     pub estimated_tokens: Option<u64>,
     /// What it costs by an exact counter, where that was sampled.
@@ -115,6 +124,19 @@ pub enum Arm {
     Unshaped,
 }
 
+/// A place in a trace, as <https://www.w3.org/TR/trace-context/> has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The trace.
+    pub id: u128,
+    /// The caller's span in it.
+    pub parent: u64,
+    /// The span of the request here.
+    pub span: u64,
+    /// Whether the caller keeps it.
+    pub sampled: bool,
+}
+
 /// What shaping would have served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shadow {
@@ -163,6 +185,37 @@ pub struct Misconfigured {
     pub errors: Vec<String>,
 }
 
+/// A share that is above what it may be, or is below it again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alerted {
+    /// Microseconds since 1970.
+    pub at: u64,
+    /// Which alert: `oversized`.
+    pub alert: &'static str,
+    /// Whether it is raised, or over.
+    pub raised: bool,
+    /// How much of the traffic it is about, from 0 to 1.
+    pub share: f64,
+    /// What the share may be.
+    pub threshold: f64,
+    /// Requests that were looked at.
+    pub requests: u64,
+    /// Those of them that it is about.
+    pub counted: u64,
+    /// How far back was looked.
+    pub window: Duration,
+    /// Tells the processes of a user apart: the upper half of their requests' numbers.
+    pub process: u64,
+}
+
+impl Served {
+    /// Whether its payload was above what a reply could cost then; `None` where it is not known, or came before.
+    pub fn is_oversized(&self) -> Option<bool> {
+        let (original, budget) = (self.original_tokens?, self.budget?);
+        (!self.follow_up).then_some(original > budget)
+    }
+}
+
 impl Outcome {
     /// Every one.
     pub const ALL: [Self; 11] = [
@@ -182,6 +235,11 @@ impl Outcome {
     /// The one of that name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
+    }
+
+    /// Whether the reply is the payload.
+    pub fn is_payload(self) -> bool {
+        matches!(self, Self::Untouched | Self::Unshaped)
     }
 
     /// Its name in logs, records and metrics.
@@ -223,6 +281,13 @@ impl Arm {
 /// Hears nothing.
 impl Observer for () {
     fn hear(&self, _: Event) {}
+}
+
+/// Each hears it, in order.
+impl Observer for Vec<Arc<dyn Observer>> {
+    fn hear(&self, event: Event) {
+        self.iter().for_each(|observer| observer.hear(event.clone()));
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use portion_core::cursor::SnapshotId;
 use portion_core::event::{Event, Observer, Outcome, Served, Shadow};
 use portion_core::render::Portion;
 use portion_core::snapshot::{Form, Part, Snapshot};
@@ -29,6 +30,8 @@ pub(crate) struct Account<'a> {
     pub(crate) endpoint: Option<&'a Endpoint>,
     /// Whether the upstream is not asked.
     pub(crate) follow_up: bool,
+    /// The snapshot of the payload that it goes back to, where one was kept.
+    pub(crate) origin: Option<SnapshotId>,
     /// When what we do for it began.
     pub(crate) begun: Instant,
 }
@@ -120,7 +123,7 @@ impl Accounts {
         latency: Duration,
         overhead: Duration,
     ) {
-        let Account { caller, endpoint, follow_up, .. } = account;
+        let Account { caller, endpoint, follow_up, origin, .. } = account;
         let Result { outcome, error, tokens, bytes, original_bytes, items, payload, stages, shadow } = result;
         if let Some(tokens) = tokens {
             caller.session.serve(tokens);
@@ -136,12 +139,15 @@ impl Accounts {
             error,
             follow_up,
             arguments: caller.arguments.clone(),
+            origin: origin.map(u64::from_be_bytes),
+            trace: None,
+            counter: caller.terms.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),
             actual_tokens: None,
             original_tokens: tokens.and_then(|tokens| original_tokens(tokens, bytes, original_bytes)),
             response_bytes: bytes as u64,
             original_bytes: original_bytes as u64,
-            items: items.map(|items| items as u64),
+            items: items.or(payload.items.filter(|_| outcome.is_payload())).map(|items| items as u64),
             budget: Some(caller.terms.policy.token_budget_threshold as u64),
             form: payload.form,
             total_items: payload.items.map(|items| items as u64),
@@ -154,7 +160,7 @@ impl Accounts {
             config: caller.rule.version(),
         };
         decision::served(&served);
-        self.observer.hear(Event::Served(Box::new(served)));
+        self.observer.hear(Event::Served(Arc::new(served)));
     }
 }
 

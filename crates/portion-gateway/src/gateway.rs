@@ -48,13 +48,16 @@ struct Turn {
     endpoint: Option<Arc<Endpoint>>,
     /// Whether the upstream is not asked.
     follow_up: bool,
+    /// The snapshot of the payload that the reply goes back to, where that came before.
+    origin: Option<SnapshotId>,
     begun: Instant,
 }
 
 impl Turn {
     fn account(&self) -> Account<'_> {
-        let Self { caller, endpoint, follow_up, begun } = self;
-        Account { caller, endpoint: endpoint.as_deref(), follow_up: *follow_up, begun: *begun }
+        let Self { caller, endpoint, follow_up, origin, begun } = self;
+        let endpoint = endpoint.as_deref();
+        Account { caller, endpoint, follow_up: *follow_up, origin: *origin, begun: *begun }
     }
 }
 
@@ -94,7 +97,7 @@ impl Gateway {
         let Call { caller, endpoint, intent } = call;
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
         let follow_up = !matches!(intent, Intent::Fresh { .. });
-        let turn = Turn { caller, endpoint, follow_up, begun };
+        let turn = Turn { caller, endpoint, follow_up, origin: None, begun };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
                 let relayed = turn.caller.treatment.relayed.filter(|relayed| {
@@ -133,8 +136,9 @@ impl Gateway {
         let begun = self.now();
         let held = self.store.recall(&caller.scope, *reuse, begun).await?;
         let caller = Caller { read_uri: None, ..under(caller.clone(), &held) };
-        let Held { id, snapshot, .. } = held;
-        let turn = Turn { caller, endpoint: Some(Arc::new(endpoint.clone())), follow_up: true, begun };
+        let Held { id, snapshot, origin, .. } = held;
+        let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
+        let turn = Turn { caller, endpoint, follow_up: true, origin, begun };
         Some(self.serve(turn, (id, snapshot, None), request.clone(), Form::Again).await)
     }
 
@@ -157,7 +161,7 @@ impl Gateway {
         endpoint: Option<&Endpoint>,
     ) -> Reply {
         let follow_up = endpoint.is_none() || request.cursor.is_some();
-        self.refused(fault, request, Account { caller, endpoint, follow_up, begun: self.now() })
+        self.refused(fault, request, Account { caller, endpoint, follow_up, origin: None, begun: self.now() })
     }
 
     /// A fault that is served already, said otherwise.
@@ -201,8 +205,8 @@ impl Gateway {
         let kept = match view {
             Some(view) if id.is_some() => {
                 let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&turn.caller.rule)));
-                let endpoint = turn.endpoint.clone();
-                let deposit = Deposit { id: job.id, snapshot, view, endpoint, reuse, rule };
+                let (endpoint, origin) = (turn.endpoint.clone(), turn.origin.unwrap_or(job.id));
+                let deposit = Deposit { id: job.id, snapshot, view, endpoint, reuse, rule, origin };
                 is_kept(&self.store.put(&job.caller.scope, deposit, self.now()).await)
             }
             _ => false,
@@ -210,6 +214,7 @@ impl Gateway {
         if let Some(reuse) = reuse.filter(|_| !kept) {
             self.store.forget(&job.caller.scope, reuse).await;
         }
+        let turn = Turn { origin: turn.origin.or(kept.then_some(job.id)), ..turn };
         self.conclude(&turn, job, rendered, kept).await
     }
 
@@ -220,7 +225,7 @@ impl Gateway {
         };
         let form = if turn.endpoint.is_some() { Form::Again } else { Form::Text };
         let endpoint = held.endpoint.clone().or(turn.endpoint);
-        let turn = Turn { caller: under(turn.caller, &held), endpoint, ..turn };
+        let turn = Turn { caller: under(turn.caller, &held), endpoint, origin: Some(held.origin), ..turn };
         let Held { id, snapshot, view, .. } = held;
         self.serve(turn, (id, snapshot, Some((view, position))), request, form).await
     }
@@ -231,7 +236,8 @@ impl Gateway {
             Ok(found) => found,
             Err(fault) => return self.refused(fault, &request, turn.account()),
         };
-        let turn = Turn { caller: under(turn.caller, &held), endpoint: held.endpoint.clone(), ..turn };
+        let (caller, endpoint) = (under(turn.caller, &held), held.endpoint.clone());
+        let turn = Turn { caller, endpoint, origin: Some(held.origin), ..turn };
         if !turn.caller.terms.policy.manner.techniques.query {
             let fault = Fault::query_off(turn.endpoint.as_deref(), &turn.caller.read_tool);
             return self.refused(fault, &request, turn.account());

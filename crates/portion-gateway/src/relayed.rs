@@ -39,7 +39,7 @@ impl Relaying {
     /// The reply to a payload that is not shaped. What it costs, and what it would have been, is found out beside: the time that
     /// this takes is not the request's.
     pub(crate) async fn relay(&self, account: Account<'_>, relayed: Relayed, payload: Payload) -> Reply {
-        let Account { caller, endpoint, follow_up, begun } = account;
+        let Account { caller, endpoint, follow_up, origin, begun } = account;
         let redact = payload.redact.as_ref().or(caller.terms.redact.as_ref());
         let hides = redact.is_some_and(|redact| **redact != Redact::nothing());
         let reply = if hides { self.hidden(caller, payload.clone()).await } else { Reply::Untouched };
@@ -55,7 +55,7 @@ impl Relaying {
             });
             let (tokens, shadow) = found.await;
             let result = Told { shadow, ..Told::passed(Outcome::Unshaped, bytes, Some(tokens)) };
-            let account = Account { caller: &caller, endpoint: endpoint.as_ref(), follow_up, begun };
+            let account = Account { caller: &caller, endpoint: endpoint.as_ref(), follow_up, origin, begun };
             accounts.tell_then(account, result, latency, overhead);
             drop(room);
         };

@@ -26,7 +26,7 @@ struct Ear(Mutex<Vec<Served>>);
 impl Observer for Ear {
     fn hear(&self, event: Event) {
         if let Event::Served(served) = event {
-            self.0.lock().expect("nobody panics with it").push(*served);
+            self.0.lock().expect("nobody panics with it").push(Served::clone(&served));
         }
     }
 }

@@ -33,6 +33,7 @@ impl Trial<'_> {
             endpoint: Some(Arc::new(list_bookings())),
             reuse: Some(key("{}")),
             rule: None,
+            origin: named(id),
         };
         let now = self.now();
         self.store.put(scope, deposit, now).await.expect("there is room");
@@ -163,6 +164,7 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
         endpoint: Some(Arc::new(create_order())),
         reuse: None,
         rule: None,
+        origin: named(7),
     };
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     (trial.pass)(trial.ttl);

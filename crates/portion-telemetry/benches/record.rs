@@ -143,7 +143,7 @@ fn at(number: u64) -> u64 {
 }
 
 fn event(number: u64) -> Event {
-    Event::Served(Box::new(Served {
+    Event::Served(Arc::new(Served {
         request: u128::from(number),
         at: at(number),
         endpoint: Arc::from(format!("list_{}", number % 20)),

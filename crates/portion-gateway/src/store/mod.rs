@@ -82,6 +82,8 @@ pub struct Deposit {
     pub reuse: Option<ReuseKey>,
     /// The rule that it was captured under, which what follows is served under too.
     pub rule: Option<Arc<Rule>>,
+    /// The snapshot of the payload that it goes back to: itself, unless it is the answer to a question.
+    pub origin: SnapshotId,
 }
 
 /// A snapshot that is there.
@@ -97,6 +99,8 @@ pub struct Held {
     pub endpoint: Option<Arc<Endpoint>>,
     /// The rule that it was captured under; `None` where the store is shared and cannot know.
     pub rule: Option<Arc<Rule>>,
+    /// The snapshot of the payload that it goes back to.
+    pub origin: SnapshotId,
 }
 
 /// Why a snapshot was not kept.

@@ -18,6 +18,10 @@ pub struct Filter {
     pub arm: Option<Arm>,
     /// Whose they were.
     pub session: Option<u64>,
+    /// The one of that number.
+    pub request: Option<u128>,
+    /// What goes back to one payload.
+    pub origin: Option<u64>,
     /// How many at most.
     pub limit: Option<usize>,
 }
@@ -46,6 +50,12 @@ impl Filter {
         }
         if let Some(session) = self.session {
             add("session = ?", Value::Integer(session as i64));
+        }
+        if let Some(origin) = self.origin {
+            add("origin = ?", Value::Integer(origin as i64));
+        }
+        if let Some(request) = self.request {
+            add("request = ?", Value::Blob(request.to_be_bytes().to_vec()));
         }
         if let Some(glob) = &self.endpoint {
             let like =

@@ -1,9 +1,12 @@
 //! What was recorded, asked for: records, figures of endpoints, changes of the configuration.
 
+mod accuracy;
+mod figures;
 mod filter;
 mod history;
 mod quantiles;
 mod record;
+mod series;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -13,9 +16,13 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use thiserror::Error;
 
+pub use accuracy::Accuracy;
+pub use figures::Figures;
 pub use filter::Filter;
+pub use history::Alert;
 pub use quantiles::Quantiles;
-pub use record::{Endpoint, Record, Tried};
+pub use record::{Endpoint, Record, Traced, Tried};
+pub use series::{Series, Slot};
 pub use traffic::Traffic;
 
 use crate::experiment::{Arms, Comparison};
@@ -107,6 +114,14 @@ impl Reader {
     /// The file cannot be read.
     pub fn endpoints(&self, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
         traffic::read(&self.connection, filter)
+    }
+
+    /// The figures of the requests that pass, in slots of that length. [`Filter::limit`] does not count here.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn series(&self, filter: &Filter, step: Duration) -> Result<Series, ReadError> {
+        series::read(&self.connection, filter, step)
     }
 
     /// The arms of experiments, held against each other: each endpoint that has one, and all of them together first.

@@ -57,6 +57,23 @@ pub struct Record {
     pub config: u64,
     /// Tokens of the reply for each item served.
     pub tokens_per_item: Option<f64>,
+    /// What all that goes back to one payload has in common.
+    pub origin: Option<u64>,
+    /// The name of the configured counter; nothing where an earlier version recorded it.
+    pub counter: String,
+    /// Where it belongs in a trace.
+    pub trace: Option<Traced>,
+}
+
+/// A place in a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// The trace.
+    pub id: u128,
+    /// The caller's span in it.
+    pub parent: u64,
+    /// The span of the request.
+    pub span: u64,
 }
 
 /// One thing that can answer.
@@ -99,7 +116,7 @@ const BYTES_A_TOKEN: u64 = 4;
 pub(super) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
     latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config,
-    tokens_per_item";
+    tokens_per_item, origin, counter, trace";
 
 impl Record {
     /// What the reply costs, in tokens: estimated, or what its payload costs where that is the reply. A payload that
@@ -154,15 +171,25 @@ impl Record {
             session: row.get::<_, i64>(26)? as u64,
             config: count(row, 27)?,
             tokens_per_item: row.get(28)?,
+            origin: row.get::<_, Option<i64>>(29)?.map(|origin| origin as u64),
+            counter: row.get(30)?,
+            trace: row.get::<_, Option<[u8; 32]>>(31)?.map(Traced::of),
         })
+    }
+}
+
+impl Traced {
+    fn of(bytes: [u8; 32]) -> Self {
+        let [id, spans] = [&bytes[..16], &bytes[16..]]
+            .map(|half| half.iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte)));
+        Self { id, parent: (spans >> 64) as u64, span: spans as u64 }
     }
 }
 
 impl Cost {
     /// Of what was recorded.
     pub(super) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
-        let is_payload = matches!(Outcome::named(outcome), Some(Outcome::Untouched | Outcome::Unshaped));
-        if !is_payload {
+        if !Outcome::named(outcome).is_some_and(Outcome::is_payload) {
             return Self { served, payload };
         }
         let known = served.or(payload).unwrap_or(bytes / BYTES_A_TOKEN);

@@ -218,7 +218,7 @@ mod tests {
         for at in 0..events {
             writer.desk.comes();
             let served = Served { at, endpoint: "list_bookings".into(), kind: "tool", ..Served::default() };
-            sender.send(Event::Served(Box::new(served))).expect("there is room");
+            sender.send(Event::Served(Arc::new(served))).expect("there is room");
         }
     }
 

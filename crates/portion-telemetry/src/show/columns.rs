@@ -78,6 +78,12 @@ pub(super) const REQUESTS: &[Column<Record>] = &[
     programs("shadowBytes", |record| Cell::maybe(record.shadow.as_ref(), |shadow| Cell::Count(shadow.bytes))),
     both("session", "session", |record| Cell::text(format!("{:016x}", record.session))),
     programs("configVersion", |record| Cell::Count(record.config)),
+    programs("counter", |record| Cell::text(&record.counter)),
+    programs("origin", |record| Cell::maybe(record.origin, |origin| Cell::Text(format!("{origin:016x}")))),
+    programs("traceId", |record| Cell::maybe(record.trace, |trace| Cell::Text(format!("{:032x}", trace.id)))),
+    programs("spanId", |record| {
+        Cell::maybe(record.trace, |trace| Cell::Text(format!("{:016x}", trace.span)))
+    }),
 ];
 
 pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
@@ -85,26 +91,33 @@ pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
     programs("kind", |traffic| Cell::text(&traffic.endpoint.kind)),
     programs("endpoint", |traffic| Cell::text(&traffic.endpoint.name)),
     people("endpoint", |traffic| Cell::text(traffic.endpoint.to_string())),
-    both("requests", "requests", |traffic| Cell::Count(traffic.requests)),
-    programs("followUps", |traffic| Cell::Count(traffic.follow_ups)),
-    both("originalTokens", "came", |traffic| Cell::Count(traffic.original_tokens)),
-    both("servedTokens", "served", |traffic| Cell::Count(traffic.served_tokens)),
-    both("reduction", "kept out", |traffic| Cell::maybe(traffic.reduction(), Cell::Share)),
-    both("oversizedShare", "oversized", |traffic| Cell::maybe(traffic.oversized_share(), Cell::Share)),
-    both("followUpsPerCall", "follow-ups", |traffic| {
-        Cell::maybe(traffic.follow_ups_per_first(), Cell::Number)
+    both("requests", "requests", |traffic| Cell::Count(traffic.figures.requests)),
+    programs("followUps", |traffic| Cell::Count(traffic.figures.follow_ups)),
+    both("originalTokens", "came", |traffic| Cell::Count(traffic.figures.original_tokens)),
+    both("servedTokens", "served", |traffic| Cell::Count(traffic.figures.served_tokens)),
+    both("reduction", "kept out", |traffic| Cell::maybe(traffic.figures.reduction(), Cell::Share)),
+    both("oversizedShare", "oversized", |traffic| {
+        Cell::maybe(traffic.figures.oversized_share(), Cell::Share)
     }),
-    both("errors", "errors", |traffic| Cell::Count(traffic.errors)),
+    both("followUpsPerCall", "follow-ups", |traffic| {
+        Cell::maybe(traffic.figures.follow_ups_per_first(), Cell::Number)
+    }),
+    both("errors", "errors", |traffic| Cell::Count(traffic.figures.errors)),
     programs("paginated", |traffic| outcomes(traffic, Outcome::Paginated)),
     programs("summarized", |traffic| outcomes(traffic, Outcome::Summarized)),
+    programs("projected", |traffic| outcomes(traffic, Outcome::Projected)),
+    programs("capped", |traffic| outcomes(traffic, Outcome::Capped)),
     programs("chunked", |traffic| outcomes(traffic, Outcome::Chunked)),
     programs("queried", |traffic| outcomes(traffic, Outcome::Queried)),
-    both("latencyP50Ms", "p50", |traffic| Cell::Time(traffic.latency.p50)),
-    both("latencyP95Ms", "p95", |traffic| Cell::Time(traffic.latency.p95)),
-    both("latencyP99Ms", "p99", |traffic| Cell::Time(traffic.latency.p99)),
-    programs("overheadP50Ms", |traffic| Cell::Time(traffic.overhead.p50)),
-    programs("overheadP95Ms", |traffic| Cell::Time(traffic.overhead.p95)),
-    programs("overheadP99Ms", |traffic| Cell::Time(traffic.overhead.p99)),
+    both("latencyP50Ms", "p50", |traffic| Cell::Time(traffic.figures.latency.p50)),
+    both("latencyP95Ms", "p95", |traffic| Cell::Time(traffic.figures.latency.p95)),
+    both("latencyP99Ms", "p99", |traffic| Cell::Time(traffic.figures.latency.p99)),
+    programs("sampled", |traffic| Cell::Count(traffic.figures.accuracy.sampled)),
+    programs("estimatesNearShare", |traffic| Cell::maybe(traffic.figures.accuracy.near_share(), Cell::Share)),
+    programs("estimatesBias", |traffic| Cell::maybe(traffic.figures.accuracy.bias(), Cell::Number)),
+    programs("overheadP50Ms", |traffic| Cell::Time(traffic.figures.overhead.p50)),
+    programs("overheadP95Ms", |traffic| Cell::Time(traffic.figures.overhead.p95)),
+    programs("overheadP99Ms", |traffic| Cell::Time(traffic.figures.overhead.p99)),
 ];
 
 pub(super) const FORECASTS: &[Column<Forecast>] = &[
@@ -162,7 +175,7 @@ fn used(record: &Record, outcome: Outcome) -> Cell {
 }
 
 fn outcomes(traffic: &Traffic, outcome: Outcome) -> Cell {
-    Cell::Count(traffic.outcomes.get(outcome.name()).copied().unwrap_or_default())
+    Cell::Count(traffic.figures.of(outcome))
 }
 
 fn spoken(measured: &Measured, estimate: Option<Estimate>) -> Cell {

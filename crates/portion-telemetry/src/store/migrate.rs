@@ -3,8 +3,11 @@
 use rusqlite::{Connection, Result, TransactionBehavior};
 
 /// What makes version n + 1 of version n.
-const MIGRATIONS: [&str; 2] =
-    [include_str!("migrations/0001-requests.sql"), include_str!("migrations/0002-configurations.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("migrations/0001-requests.sql"),
+    include_str!("migrations/0002-configurations.sql"),
+    include_str!("migrations/0003-origins.sql"),
+];
 
 /// The version that this program reads and writes.
 pub(crate) const NEWEST: i64 = MIGRATIONS.len() as i64;

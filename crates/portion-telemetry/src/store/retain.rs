@@ -31,12 +31,14 @@ impl Store {
             |age: Duration| stored(now.saturating_sub(u64::try_from(age.as_micros()).unwrap_or(u64::MAX)));
         let old = before(keep.age);
         let mut deleted = self.forget("requests", old)? + self.forget("misconfigurations", old)?;
+        deleted += self.forget("alerts", old)?;
         deleted += self.forget("configurations", before(keep.age.saturating_mul(CONFIGURATIONS)))?;
         if used(&self.connection)? > keep.bytes {
             // What was configured is little, and goes last.
             deleted += self.forget("requests", i64::MAX)?;
             if deleted == 0 {
                 deleted += self.forget("misconfigurations", i64::MAX)?;
+                deleted += self.forget("alerts", i64::MAX)?;
                 deleted += self.forget("configurations", i64::MAX)?;
             }
         }
@@ -86,7 +88,7 @@ mod tests {
         let mut store = open(&directory.path().join("telemetry.db"), u64::MAX).expect("it can be made");
         let served = |at: u64| {
             let endpoint = Arc::from(format!("file:///{at}"));
-            Event::Served(Box::new(Served { at, endpoint, kind: "resource", ..Served::default() }))
+            Event::Served(Arc::new(Served { at, endpoint, kind: "resource", ..Served::default() }))
         };
         let mut events: Vec<Event> = moments.map(served).collect();
         let configured = Configured { at: 1, version: 1, source: String::new(), changes: vec![] };

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use portion_core::event::{Arm, Configured, Event, Misconfigured, Served};
+use portion_core::event::{Alerted, Arm, Configured, Event, Misconfigured, Served, Trace};
 use rusqlite::{OptionalExtension, Result, Statement, Transaction, TransactionBehavior, params};
 
 use super::Store;
@@ -16,8 +16,8 @@ const ARGUMENT: usize = 64;
 
 const REQUEST: &str = "INSERT INTO requests (request, at, endpoint, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
-    latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config, origin, counter, trace)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 impl Store {
     /// Keeps what happened: all of it, or nothing.
@@ -29,6 +29,7 @@ impl Store {
                 Event::Served(served) => requests.add(served)?,
                 Event::Configured(configured) => configuration(&transaction, configured)?,
                 Event::Misconfigured(misconfigured) => misconfiguration(&transaction, misconfigured)?,
+                Event::Alerted(alerted) => alert(&transaction, alerted)?,
                 // What a later version of the events tells has no table yet.
                 _ => {}
             }
@@ -90,6 +91,9 @@ impl<'a> Requests<'a> {
             // Its bits: a session is a hash, all 64 of them.
             served.session as i64,
             stored(served.config),
+            served.origin.map(|origin| origin as i64),
+            served.counter,
+            served.trace.map(traced),
         ])?;
         Ok(())
     }
@@ -129,6 +133,23 @@ fn misconfiguration(transaction: &Transaction<'_>, misconfigured: &Misconfigured
     let sql = "INSERT INTO misconfigurations (at, source, errors) VALUES (?, ?, ?)";
     transaction.execute(sql, params![stored(misconfigured.at), misconfigured.source, errors])?;
     Ok(())
+}
+
+fn alert(transaction: &Transaction<'_>, alerted: &Alerted) -> Result<()> {
+    let Alerted { at, alert, raised, share, threshold, requests, counted, window, process } = alerted;
+    let sql = "INSERT INTO alerts (at, process, alert, raised, share, threshold, requests, counted, span)
+               VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    // Its bits, as of a session.
+    let (at, process, window) = (stored(*at), *process as i64, micros(*window));
+    let (requests, counted) = (stored(*requests), stored(*counted));
+    transaction
+        .execute(sql, params![at, process, alert, raised, share, threshold, requests, counted, window])?;
+    Ok(())
+}
+
+/// A trace's id, the caller's span, ours.
+fn traced(trace: Trace) -> Vec<u8> {
+    [&trace.id.to_be_bytes()[..], &trace.parent.to_be_bytes(), &trace.span.to_be_bytes()].concat()
 }
 
 /// A number as the file holds it, which knows none above i64's.

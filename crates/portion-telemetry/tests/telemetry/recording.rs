@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use portion_core::event::{Arm, Change, Configured, Event, Misconfigured, Observer, Outcome, Served, Shadow};
-use portion_telemetry::read::{Endpoint, Filter, Record, Tried};
+use portion_core::event::{
+    Arm, Change, Configured, Event, Misconfigured, Observer, Outcome, Served, Shadow, Trace,
+};
+use portion_telemetry::read::{Endpoint, Filter, Record, Traced, Tried};
 use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, hear, page};
@@ -50,6 +52,9 @@ fn expected(served: &Served) -> Record {
             (Some(tokens), Some(items)) if items > 0 => Some(tokens as f64 / items as f64),
             _ => None,
         },
+        origin: served.origin,
+        counter: served.counter.to_owned(),
+        trace: served.trace.map(|trace| Traced { id: trace.id, parent: trace.parent, span: trace.span }),
     }
 }
 
@@ -101,6 +106,14 @@ fn any_served() -> impl Strategy<Value = Served> {
         error: rest.5,
         stages: vec!["elide"],
         form: Some("list"),
+        origin: figures.0,
+        counter: "o200k",
+        trace: figures.1.map(|half| Trace {
+            id: u128::from(half) << 80 | 5,
+            parent: half << 40,
+            span: !half,
+            sampled: true,
+        }),
         ..page(0)
     })
 }
@@ -259,7 +272,8 @@ fn what_was_not_counted_costs_four_bytes_a_token() {
         found.iter().map(|record| (record.served_tokens(), record.payload_tokens())).collect();
     assert_eq!(costs, [(None, None), (Some(300), Some(300))]);
     let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
-    assert_eq!((found[0].sized, found[0].original_tokens, found[0].served_tokens), (1, 300, 300));
+    let figures = &found[0].figures;
+    assert_eq!((figures.sized, figures.original_tokens, figures.served_tokens), (1, 300, 300));
 }
 
 #[test]
@@ -277,12 +291,15 @@ fn endpoints_have_figures() {
     place.record([page(0), follow_up, small]);
     let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
     let [bookings, room] = &found[..] else { panic!("two of them: {found:?}") };
-    assert_eq!((bookings.requests, bookings.follow_ups, bookings.errors), (2, 1, 0));
-    assert_eq!((bookings.original_tokens, bookings.served_tokens), (10_000, 2_000));
-    assert_eq!((bookings.reduction(), bookings.oversized_share()), (Some(0.8), Some(1.0)));
-    assert_eq!(bookings.latency.p50, Duration::from_millis(20));
-    assert_eq!(bookings.outcomes.get("paginated"), Some(&2));
-    assert_eq!((room.errors, room.reduction(), room.oversized_share()), (1, Some(0.0), Some(0.0)));
+    assert_eq!((bookings.figures.requests, bookings.figures.follow_ups, bookings.figures.errors), (2, 1, 0));
+    assert_eq!((bookings.figures.original_tokens, bookings.figures.served_tokens), (10_000, 2_000));
+    assert_eq!((bookings.figures.reduction(), bookings.figures.oversized_share()), (Some(0.8), Some(1.0)));
+    assert_eq!(bookings.figures.latency.p50, Duration::from_millis(20));
+    assert_eq!(bookings.figures.outcomes.get("paginated"), Some(&2));
+    assert_eq!(
+        (room.figures.errors, room.figures.reduction(), room.figures.oversized_share()),
+        (1, Some(0.0), Some(0.0))
+    );
     let one = Filter { limit: Some(1), ..Filter::default() };
     assert_eq!(place.reader().endpoints(&one).expect("it can be read"), found[..1]);
 }

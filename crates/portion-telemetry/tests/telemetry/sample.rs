@@ -43,7 +43,7 @@ impl Place {
 }
 
 pub(crate) fn hear(recorder: &Recorder, request: Served) {
-    recorder.hear(Event::Served(Box::new(request)));
+    recorder.hear(Event::Served(Arc::new(request)));
 }
 
 /// A page of a list, the `number`th request.

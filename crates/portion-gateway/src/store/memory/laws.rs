@@ -103,7 +103,7 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let deposit = Deposit { id, snapshot, view, endpoint: None, reuse, rule: None };
+                let deposit = Deposit { id, snapshot, view, endpoint: None, reuse, rule: None, origin: id };
                 let made = self.made_room(*principal, |shelf, scope| shelf.put(scope, deposit, now));
                 if made {
                     self.used(id, *principal);

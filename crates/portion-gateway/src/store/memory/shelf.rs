@@ -45,6 +45,7 @@ struct Slot {
     views: Views,
     endpoint: Option<Arc<Endpoint>>,
     rule: Option<Arc<Rule>>,
+    origin: SnapshotId,
     reuse: Option<ReuseKey>,
     bytes: usize,
     turn: Turn,
@@ -119,10 +120,10 @@ impl Shelf {
         self.recency.insert(turn, deposit.id);
         self.accounts.add(*scope, Entry { id: deposit.id, turn, bytes, reuse: deposit.reuse });
         self.bytes += bytes;
-        let Deposit { id, snapshot, endpoint, reuse, rule, .. } = deposit;
+        let Deposit { id, snapshot, endpoint, reuse, rule, origin, .. } = deposit;
         self.slots.insert(
             id,
-            Slot { id, scope: *scope, snapshot, views, endpoint, rule, reuse, bytes, turn, expires },
+            Slot { id, scope: *scope, snapshot, views, endpoint, rule, origin, reuse, bytes, turn, expires },
         );
         Ok(())
     }
@@ -298,7 +299,7 @@ impl Shelf {
 impl Slot {
     fn held(&self, view: View) -> Held {
         let (endpoint, rule) = (self.endpoint.clone(), self.rule.clone());
-        Held { id: self.id, snapshot: Arc::clone(&self.snapshot), view, endpoint, rule }
+        Held { id: self.id, snapshot: Arc::clone(&self.snapshot), view, endpoint, rule, origin: self.origin }
     }
 }
 

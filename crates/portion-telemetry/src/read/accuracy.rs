@@ -1,0 +1,68 @@
+//! How near estimates come to exact counts, where somebody counted exactly.
+
+use super::figures::share;
+
+/// How far off an estimate may be to count as near, of the exact count.
+const NEAR: f64 = 0.2;
+/// From where on it is badly wrong.
+const FAR: f64 = 0.3;
+
+/// How near estimates come to exact counts, where somebody counted exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Accuracy {
+    /// Replies that were counted exactly.
+    pub sampled: u64,
+    /// Those whose estimate was within 20 % of that.
+    pub near: u64,
+    /// Those whose estimate was more than 30 % off.
+    pub far: u64,
+    /// Sum of the errors, each as a share of the exact count: positive where estimates are too high.
+    pub errors: f64,
+}
+
+impl Accuracy {
+    /// Adds a reply.
+    pub fn add(&mut self, estimated: u64, actual: u64) {
+        let error = error(estimated, actual);
+        self.sampled += 1;
+        self.near += u64::from(error.abs() <= NEAR);
+        self.far += u64::from(error.abs() > FAR);
+        self.errors += error;
+    }
+
+    /// Share of the estimates that were within 20 %. `None` where nobody counted.
+    pub fn near_share(&self) -> Option<f64> {
+        share(self.near, self.sampled)
+    }
+
+    /// By how much estimates are too high, on average, as a share; negative: too low. `None` where nobody counted.
+    pub fn bias(&self) -> Option<f64> {
+        (self.sampled > 0).then(|| self.errors / self.sampled as f64)
+    }
+}
+
+/// By how much an estimate is too high, as a share of the exact count.
+fn error(estimated: u64, actual: u64) -> f64 {
+    // Of nothing, one token is as far off as all of it.
+    (estimated as f64 - actual as f64) / actual.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_of_the_exact_count() {
+        let check = |samples: &[(u64, u64)], near, far, bias| {
+            let mut accuracy = Accuracy::default();
+            samples.iter().for_each(|(estimated, actual)| accuracy.add(*estimated, *actual));
+            assert_eq!((accuracy.near, accuracy.far, accuracy.bias()), (near, far, bias), "{samples:?}");
+        };
+        check(&[], 0, 0, None);
+        check(&[(120, 100), (80, 100)], 2, 0, Some(0.0));
+        check(&[(125, 100)], 0, 0, Some(0.25));
+        check(&[(150, 100), (100, 100)], 1, 1, Some(0.25));
+        check(&[(0, 0)], 1, 0, Some(0.0));
+        check(&[(1, 0)], 0, 1, Some(1.0));
+    }
+}
