@@ -75,10 +75,9 @@ impl Loaded {
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
         let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
-        let observer: Arc<dyn Observer> = match &recorder {
-            Some(recorder) => Arc::clone(recorder) as Arc<dyn Observer>,
-            None => Arc::new(()),
-        };
+        let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+        observers.extend(recorder.clone().map(|recorder| recorder as Arc<dyn Observer>));
+        let observer: Arc<dyn Observer> = Arc::new(observers);
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
             Settings { observer: Arc::clone(&observer), ..Settings::new(rules, store, random_secret()?) };

@@ -1,0 +1,83 @@
+//! What an operator can ask a running Portion over HTTP: whether it is well, and figures to be collected.
+
+mod health;
+mod metrics;
+
+use std::future::ready;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use hyper::{Method, Response, StatusCode};
+use portion_gateway::front::http::{Answering, Asked, Backend, Door, Guard, Limits, WellKnown};
+use portion_gateway::http::body::{self, Body};
+use portion_gateway::latch::Latch;
+use tokio::net::TcpListener;
+
+use crate::setup::Setup;
+
+/// Where that is, unless somewhere else was written.
+pub(crate) const USUAL: &str = "127.0.0.1:9465";
+/// Bytes of a request: nothing is sent here.
+const REQUEST_BYTES: usize = 4 << 10;
+
+/// Serves the operator until the program ends. Where that cannot be, it is told, and everything else goes on: another
+/// process may serve there already.
+pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
+    let Some(at) = at else { return };
+    let listener = match TcpListener::bind(at).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::warn!(%at, %error, "no health and no metrics; name another address with --admin");
+            return;
+        }
+    };
+    let Ok(address) = listener.local_addr() else { return };
+    tracing::info!(%address, "health and metrics");
+    let page = |path: &str, kind, write| {
+        let page: Arc<dyn Backend> = Arc::new(Page { setup: Arc::clone(setup), kind, write });
+        (path.to_owned(), page)
+    };
+    let pages = vec![
+        page("/health", "application/json", health::health),
+        page("/metrics", "text/plain; version=0.0.4; charset=utf-8", metrics::metrics),
+    ];
+    let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let door = Door::new(guard, Limits { body: REQUEST_BYTES, ..Limits::default() }, pages);
+    tokio::spawn(Arc::new(door).serve(listener, Arc::new(Latch::default())));
+}
+
+/// Something to be looked at.
+struct Page {
+    setup: Arc<Setup>,
+    kind: &'static str,
+    write: fn(&Setup) -> String,
+}
+
+impl Backend for Page {
+    fn answer(&self, asked: Asked) -> Answering<'_> {
+        let mut response = Response::new(body::empty());
+        if asked.method == Method::GET || asked.method == Method::HEAD {
+            *response.body_mut() = body::full((self.write)(&self.setup));
+            set(&mut response, CONTENT_TYPE, self.kind);
+            set(&mut response, CACHE_CONTROL, "no-store");
+        } else {
+            *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+            set(&mut response, ALLOW, "GET, HEAD");
+        }
+        Box::pin(ready(response))
+    }
+
+    fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
+        None
+    }
+
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(ready(()))
+    }
+}
+
+fn set(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &'static str) {
+    response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
+}
