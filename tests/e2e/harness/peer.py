@@ -25,6 +25,7 @@ class Peer:
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
             self._stderr = stack.enter_context(tempfile.TemporaryFile("w+"))
+            stack.callback(self._hear_the_last)
             by_url = isinstance(self._server, str)
             server = self._server if by_url else stdio_client(self._server, errlog=self._stderr)
             client = Client(server, **self._options)
@@ -37,8 +38,13 @@ class Peer:
 
     def said(self):
         """What a process that was started has said on stderr. The place where it writes on stays where it is."""
+        if self._stderr.closed:
+            return self._last
         file = self._stderr.fileno()
         return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
+
+    def _hear_the_last(self):
+        self._last = self.said()
 
     def handshake(self):
         session = self._client.session

@@ -1,0 +1,239 @@
+"""V5: what was served is recorded, logged and added up, one record a request, and never its content."""
+
+import json
+import re
+import sqlite3
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fixture import corpus
+from harness import tokens
+from harness.command import FIXTURE, PORTION, wrapped
+from harness.listening import Listening, served
+from harness.peer import Peer
+from harness.recorded import Recorded
+from harness.reply import Reply, lawful, walk
+
+SECRETS = ["Ana Sousa", "example.org", "House 3", "+351 21", "BK-0001"]
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    return Recorded(tmp_path / "data" / "telemetry.db")
+
+
+@pytest.fixture(params=["wrap", "serve"])
+def served_by(request):
+    """A function that serves the fixture with these options, and gives a client and what was logged."""
+    running = []
+
+    def start(*options):
+        if request.param == "serve":
+            process = Listening(served(*options, "--admin", "off", "--", *FIXTURE)).__enter__()
+            running.append(process)
+            peer = Peer(process.url)
+            said = lambda: "".join(process.said)  # noqa: E731
+        else:
+            peer = Peer(wrapped(FIXTURE, *options))
+            said = peer.said
+        running.append(peer.__enter__())
+        return peer, said
+
+    def stop():
+        while running:
+            running.pop().__exit__(None, None, None)
+
+    start.stop = stop
+    yield start
+    stop()
+
+
+def cost(result):
+    """What the texts of a reply cost by an encoder that is not Portion's."""
+    return sum(map(tokens.count, Reply(result).all_texts))
+
+
+def near(one, other, share):
+    return abs(one - other) <= share * other
+
+
+def test_v5_1_each_of_a_hundred_requests_is_recorded_with_tokens_bytes_items_and_latency(served_by, recorded):
+    peer, _ = served_by("--telemetry", str(recorded.path), "--tokenizer", "o200k")
+    counts = [(number * 7) % 60 + 1 for number in range(100)]
+    results = [peer.call("list_bookings", count=count) for count in counts]
+    served_by.stop()
+    records = recorded.requests(100)
+    assert len(records) == 100, "one a request, those that came last included"
+    assert len({record["requestId"] for record in records}) == 100
+    assert [record["timestamp"] for record in records] == sorted(record["timestamp"] for record in records)
+    for count, result, record in zip(counts, results, records, strict=True):
+        reply = Reply(result)
+        assert (record["endpoint"], record["kind"], record["error"]) == ("list_bookings", "tool", None)
+        assert record["arguments"] == ["count"], "names of arguments, not their values"
+        assert near(record["estimatedTokens"], cost(result), 0.2), "a token is a token"
+        assert record["totalItems"] == count and 0 < record["itemCount"] <= count
+        assert record["originalBytes"] == len(corpus.bookings(count).encode())
+        shown = sum(len(text.encode()) for text in reply.all_texts)
+        assert near(record["responseBytes"], shown, 0.01), "bytes of what is shown"
+        assert 0 <= record["overheadMs"] <= record["latencyMs"] < 60_000
+        assert record["tokensPerItem"] == pytest.approx(record["estimatedTokens"] / record["itemCount"])
+        if reply.notice is None:
+            assert (record["outcome"], record["itemCount"]) == ("untouched", count)
+
+
+def test_v5_1_estimates_are_held_against_exact_counts_where_that_is_cheap(served_by, recorded):
+    peer, _ = served_by("--telemetry", str(recorded.path), "--tokenizer", "o200k")
+    for count in range(1, 6):
+        peer.call("list_bookings", count=count)
+    served_by.stop()
+    for record in recorded.requests(5):
+        exact = tokens.count(corpus.bookings(record["totalItems"]))
+        assert record["actualTokens"] == exact and near(record["estimatedTokens"], exact, 0.2), record
+
+
+def test_v5_1_every_reply_is_held_against_an_exact_count_where_that_is_asked_for(served_by, recorded):
+    options = ("--tokenizer", "o200k", "--accuracy-sample", "100")
+    peer, _ = served_by("--telemetry", str(recorded.path), *options)
+    results = [peer.call("list_bookings"), peer.call("read_text", name="manual"), peer.call("list_bookings", count=2)]
+    served_by.stop()
+    records = recorded.requests(3)
+    assert all(record["actualTokens"] for record in records)
+    for record, result in zip(records, results, strict=True):
+        assert near(record["estimatedTokens"], record["actualTokens"], 0.2), record
+        assert near(record["actualTokens"], cost(result), 0.1), record
+    [figures] = recorded.stats("--endpoint", "list_bookings")
+    assert (figures["sampled"], figures["estimatesNearShare"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_v5_2_a_reply_over_budget_is_logged_with_both_sizes_and_the_reduction(served_by, recorded, form):
+    options = ("--log-level", "info", "--log-format", form, "--tokenizer", "o200k")
+    peer, said = served_by("--telemetry", str(recorded.path), *options)
+    result = peer.call("list_bookings")
+    lawful(result)
+    served_by.stop()
+    record = recorded.one()
+    original, final = len(corpus.bookings().encode()), record["responseBytes"]
+    assert (record["outcome"], record["originalBytes"]) == ("paginated", original)
+    assert near(record["originalTokens"], tokens.count(corpus.bookings()), 0.2)
+    reduction = f"{100 - 100 * final / original:.1f} %"
+    [told] = [line for line in said().splitlines() if "list_bookings" in line and "paginated" in line]
+    if form == "json":
+        event = json.loads(told)
+        assert (event["level"], event["endpoint"], event["outcome"]) == ("INFO", "list_bookings", "paginated")
+        assert (event["original_bytes"], event["bytes"], event["reduction"]) == (original, final, reduction)
+    else:
+        assert "INFO" in told and all(f"{value}" in told for value in (original, final, reduction))
+    assert not [secret for secret in SECRETS if secret in said()], "no text of a payload is logged"
+
+
+def test_v5_2_every_decision_is_logged(served_by, recorded):
+    peer, said = served_by("--telemetry", str(recorded.path), "--log-level", "info", "--log-format", "json")
+    page = lawful(peer.call("list_bookings"))
+    peer.call("portion_read", cursor=page.meta["cursor"], fields="id,status")
+    peer.call("portion_query", cursor=page.meta["cursor"], find="Lisboa")
+    peer.call("portion_read", cursor="A" * 48)
+    peer.call("read_text", name="manual")
+    peer.call("list_bookings", count=1)
+    served_by.stop()
+    events = [json.loads(line) for line in said().splitlines() if line.startswith("{")]
+    outcomes = {event["outcome"] for event in events if "outcome" in event}
+    recorded_outcomes = {record["outcome"] for record in recorded.requests(6)}
+    assert {"paginated", "queried", "refused"} <= recorded_outcomes
+    assert outcomes >= recorded_outcomes - {"untouched"}
+    assert any(event.get("code") == "cursor_invalid" for event in events)
+    assert "Lisboa" not in said(), "arguments are named, their values are not told"
+
+
+def test_v5_3_pages_are_counted_apart(served_by, recorded):
+    peer, _ = served_by("--telemetry", str(recorded.path))
+    first = lawful(peer.call("list_bookings"))
+    pages = len(list(walk(peer, first)))
+    log = lawful(peer.call("read_text", name="traced_log"))
+    peer.call("portion_read", cursor=log.next)
+    for _ in range(3):
+        peer.call("list_bookings", count=1)
+    served_by.stop()
+    records = recorded.requests(pages + 5)
+    paged = [record for record in records if record["paginationUsed"]]
+    assert len(paged) == pages and {record["endpoint"] for record in paged} == {"list_bookings"}
+    assert [record["followUp"] for record in paged] == [False] + [True] * (pages - 1)
+    assert len({record["origin"] for record in paged}) == 1, "all of a walk go back to one payload"
+    assert any(record["chunkingUsed"] for record in records), "chunks are counted, too"
+    assert not any(record["paginationUsed"] and record["chunkingUsed"] for record in records)
+    by_endpoint = {figures["endpoint"]: figures for figures in recorded.stats()}
+    bookings = by_endpoint["list_bookings"]
+    assert (bookings["paginated"], bookings["requests"], bookings["followUps"]) == (pages, pages + 3, pages - 1)
+    assert by_endpoint["read_text"]["paginated"] == 0
+    assert len(recorded.requests(pages, "--outcome", "paginated")) == pages
+
+
+def test_v5_3_records_are_asked_for_by_endpoint_time_and_outcome(served_by, recorded):
+    peer, _ = served_by("--telemetry", str(recorded.path))
+    peer.call("list_bookings")
+    peer.call("read_text", name="prose")
+    served_by.stop()
+    assert len(recorded.requests(2)) == 2
+    assert recorded.one("--endpoint", "list_*")["endpoint"] == "list_bookings"
+    assert recorded.one("--outcome", "paginated")["endpoint"] == "list_bookings"
+    assert recorded.stats("--requests", "--until", "1h") == []
+    assert len(recorded.stats("--requests", "--since", "1h")) == 2
+    command = [PORTION, "stats", "--requests", "--telemetry", str(recorded.path), "--format", "csv"]
+    csv = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert csv.splitlines()[0].startswith("requestId,timestamp,") and len(csv.splitlines()) == 3
+
+
+def test_v5_no_content_is_in_the_file(served_by, recorded):
+    peer, _ = served_by("--telemetry", str(recorded.path))
+    first = lawful(peer.call("list_bookings"))
+    peer.call("portion_query", cursor=first.meta["cursor"], find="Lisboa")
+    served_by.stop()
+    recorded.requests(2)
+    with sqlite3.connect(recorded.path) as database:
+        everything = "\n".join(database.iterdump())
+    assert "list_bookings" in everything
+    assert not [secret for secret in [*SECRETS, "Lisboa", first.next] if secret in everything]
+
+
+def test_v5_processes_share_a_file_and_lose_nothing(recorded):
+    def session(_):
+        with Peer(wrapped(FIXTURE, "--telemetry", str(recorded.path))) as peer:
+            for count in range(1, 11):
+                peer.call("list_bookings", count=count)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(session, range(4)))
+    records = recorded.requests(40)
+    assert len(records) == 40 and len({record["session"] for record in records}) == 4
+
+
+@pytest.mark.parametrize("trouble", ["corrupt", "locked", "no place", "a directory"])
+def test_v5_trouble_with_the_file_fails_no_request(served_by, recorded, trouble):
+    path = recorded.path
+    path.parent.mkdir(parents=True)
+    holder = None
+    match trouble:
+        case "corrupt":
+            path.write_bytes(b"SQLite format 3\0" + b"garbage " * 4096)
+        case "locked":
+            holder = sqlite3.connect(path, isolation_level=None)
+            holder.execute("CREATE TABLE mine (x)")
+            holder.execute("BEGIN EXCLUSIVE")
+        case "no place":
+            path.parent.rmdir()
+            path.parent.write_text("in the way")
+        case "a directory":
+            path.mkdir()
+    try:
+        peer, said = served_by("--telemetry", str(path))
+        for count in range(1, 31):
+            result = peer.call("list_bookings", count=count)
+            assert not result.get("isError")
+        lawful(peer.call("list_bookings"))
+        served_by.stop()
+        assert re.search("telemetry", said()), "it is told"
+    finally:
+        if holder:
+            holder.close()
