@@ -10,6 +10,7 @@ pub mod against;
 pub mod experiment;
 pub mod read;
 pub mod recorder;
+mod rollup;
 pub mod show;
 pub mod statistics;
 mod store;

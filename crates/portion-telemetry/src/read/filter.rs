@@ -1,5 +1,7 @@
 //! Which records are meant.
 
+use std::ops::Range;
+
 use portion_core::event::{Arm, Outcome};
 use rusqlite::types::Value;
 
@@ -68,6 +70,18 @@ impl Filter {
         }
         let clause = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
         (clause, values)
+    }
+
+    /// Whether times and endpoints are all that it says.
+    pub(super) fn is_of_time_and_endpoint(&self) -> bool {
+        let Self { since: _, until: _, endpoint: _, outcome, arm, session, request, origin, limit: _ } = self;
+        outcome.is_none() && arm.is_none() && session.is_none() && request.is_none() && origin.is_none()
+    }
+
+    /// The moments that it says, as the file has them.
+    pub(super) fn times(&self) -> Range<i64> {
+        let moment = |at| i64::try_from(at).unwrap_or(i64::MAX);
+        self.since.map_or(0, moment)..self.until.map_or(i64::MAX, moment)
     }
 
     /// What `LIMIT` says: −1 is none.

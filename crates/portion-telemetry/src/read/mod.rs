@@ -4,8 +4,10 @@ mod accuracy;
 mod figures;
 mod filter;
 mod history;
+mod pieces;
 mod quantiles;
 mod record;
+mod rolled;
 mod series;
 mod traffic;
 
@@ -24,6 +26,8 @@ pub use quantiles::Quantiles;
 pub use record::{Endpoint, Record, Traced, Tried};
 pub use series::{Series, Slot};
 pub use traffic::Traffic;
+
+pub(crate) use record::{Cost, count, maybe};
 
 use crate::experiment::{Arms, Comparison};
 use crate::store::{self, NEWEST, Standing, standing};
@@ -110,13 +114,18 @@ impl Reader {
 
     /// What endpoints were asked and answered, the busiest first. [`Filter::limit`] is how many of them.
     ///
+    /// What is asked by time and endpoint is as fast for a year as for an hour: it was added up when it was written. It
+    /// goes on to be known as long as records are kept by age, where single ones had to go by size; then, as for what is
+    /// about to be forgotten by age, a time begins and ends with an hour.
+    ///
     /// # Errors
     /// The file cannot be read.
     pub fn endpoints(&self, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
         traffic::read(&self.connection, filter)
     }
 
-    /// The figures of the requests that pass, in slots of that length. [`Filter::limit`] does not count here.
+    /// The figures of the requests that pass, in slots of that length. [`Filter::limit`] does not count here. What is
+    /// fast for endpoints is fast here, in slots of minutes.
     ///
     /// # Errors
     /// The file cannot be read.

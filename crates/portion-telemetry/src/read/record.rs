@@ -102,11 +102,11 @@ pub struct Tried {
 
 /// What a request costs in tokens, as far as it is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Its reply.
-    pub(super) served: Option<u64>,
+    pub(crate) served: Option<u64>,
     /// Its payload.
-    pub(super) payload: Option<u64>,
+    pub(crate) payload: Option<u64>,
 }
 
 /// Bytes of a token where nobody counted.
@@ -188,7 +188,7 @@ impl Traced {
 
 impl Cost {
     /// Of what was recorded.
-    pub(super) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
+    pub(crate) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
         if !Outcome::named(outcome).is_some_and(Outcome::is_payload) {
             return Self { served, payload };
         }
@@ -219,11 +219,11 @@ impl fmt::Display for Endpoint {
     }
 }
 
-pub(super) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
     Ok(maybe(row, column)?.unwrap_or_default())
 }
 
-pub(super) fn maybe(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
+pub(crate) fn maybe(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<u64>> {
     let number: Option<i64> = row.get(column)?;
     Ok(number.map(|number| u64::try_from(number).unwrap_or_default()))
 }

@@ -1,12 +1,12 @@
 //! Figures along the axis of time.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::Connection;
 
-use super::figures::{Seen, Tally};
+use super::rolled::{self, By};
 use super::{Figures, Filter, ReadError};
+use crate::rollup::Tally;
 
 /// Lengths that a slot can have: those that a clock is divided into.
 const STEPS: [Duration; 10] = [
@@ -52,17 +52,10 @@ impl Series {
 
 /// The figures of the requests that pass, slot by slot.
 pub(super) fn read(connection: &Connection, filter: &Filter, step: Duration) -> Result<Series, ReadError> {
-    let (clause, values) = filter.clause("");
-    let sql = format!("SELECT at, {} FROM requests {clause}", Seen::COLUMNS);
-    let mut statement = connection.prepare(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut tallies: BTreeMap<u64, Tally> = BTreeMap::new();
-    let length = (step.as_micros() as u64).max(1);
-    while let Some(row) = rows.next()? {
-        let at: i64 = row.get(0)?;
-        tallies.entry(at as u64 / length * length).or_default().read(row, 1)?;
-    }
-    let slot = |(at, tally): (u64, Tally)| Slot { at, figures: tally.into_figures() };
+    // All of it is read as it is at one moment.
+    let moment = connection.unchecked_transaction()?;
+    let tallies = rolled::tallies(&moment, filter, By::Time(step))?;
+    let slot = |(at, tally): (i64, Tally)| Slot { at: at.unsigned_abs(), figures: tally.into_figures() };
     Ok(Series { step, slots: tallies.into_iter().map(slot).collect() })
 }
 

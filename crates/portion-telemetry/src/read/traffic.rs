@@ -1,10 +1,8 @@
 //! What each endpoint was asked, and answered.
 
-use std::collections::HashMap;
+use rusqlite::Connection;
 
-use rusqlite::{Connection, params_from_iter};
-
-use super::figures::{Seen, Tally};
+use super::rolled::{self, By};
 use super::{Endpoint, Figures, Filter, ReadError};
 
 /// What an endpoint was asked, and answered.
@@ -18,16 +16,9 @@ pub struct Traffic {
 
 /// What was asked, the busiest first.
 pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
-    let (clause, values) = filter.clause("");
-    let sql = format!("SELECT endpoint, {} FROM requests {clause}", Seen::COLUMNS);
     // Names are read as they were when requests were: meanwhile, some may be forgotten.
     let moment = connection.unchecked_transaction()?;
-    let mut statement = moment.prepare(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    let mut tallies: HashMap<i64, Tally> = HashMap::new();
-    while let Some(row) = rows.next()? {
-        tallies.entry(row.get(0)?).or_default().read(row, 1)?;
-    }
+    let tallies = rolled::tallies(&moment, filter, By::Endpoint)?;
     let mut found = Vec::with_capacity(tallies.len());
     let mut named = moment.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
     for (id, tally) in tallies {

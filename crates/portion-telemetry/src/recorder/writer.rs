@@ -19,6 +19,8 @@ pub(super) const BATCH: usize = 512;
 const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
 /// How long a file is left alone that could not be written: at first, and at most.
 const RESPITE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// Steps that are taken in a row where much is not added up yet: some tens of milliseconds.
+const STEPS: usize = 4;
 /// How often old records are looked for.
 const TENDING: Duration = Duration::from_mins(1);
 
@@ -128,11 +130,12 @@ impl Writer {
             let room = BATCH.saturating_sub(self.batch.len());
             self.batch.extend(self.events.try_iter().take(room));
             if self.batch.is_empty() {
-                return Ok(());
+                return catch_up(store);
             }
             store.write(&self.batch)?;
             self.desk.wrote(self.batch.len());
             self.batch.clear();
+            store.roll()?;
         }
     }
 
@@ -188,6 +191,16 @@ impl Writer {
             tell(told, why);
         }
     }
+}
+
+/// Adds up what an earlier version of this program wrote, some of it each time.
+fn catch_up(store: &mut Store) -> Result<(), Trouble> {
+    for _ in 0..STEPS {
+        if !store.roll()? {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Tells that the writer has ended, however it did.

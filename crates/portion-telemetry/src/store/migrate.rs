@@ -3,10 +3,11 @@
 use rusqlite::{Connection, Result, TransactionBehavior};
 
 /// What makes version n + 1 of version n.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001-requests.sql"),
     include_str!("migrations/0002-configurations.sql"),
     include_str!("migrations/0003-origins.sql"),
+    include_str!("migrations/0004-rollups.sql"),
 ];
 
 /// The version that this program reads and writes.

@@ -5,6 +5,7 @@ mod lock;
 mod migrate;
 mod open;
 mod retain;
+mod roll;
 mod trouble;
 mod write;
 

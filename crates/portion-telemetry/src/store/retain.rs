@@ -6,6 +6,7 @@ use rusqlite::{Connection, Result, TransactionBehavior, params};
 
 use super::Store;
 use super::write::stored;
+use crate::rollup::Grain;
 
 /// Rows that one step deletes.
 const ROWS: i64 = 2_000;
@@ -14,6 +15,13 @@ const PAGES: i64 = 1_000;
 
 /// How much longer than requests it is kept what was configured: a year, where records are kept for a month.
 const CONFIGURATIONS: u32 = 12;
+
+/// How long minutes of single endpoints are kept: what is asked about them later is told by their hours, and a minute
+/// of an endpoint that is seldom asked costs no less than its requests.
+const MINUTES: Duration = Duration::from_hours(48);
+
+/// An hour or minute of an endpoint costs as much as some of its requests: where there are fewer, it goes with them.
+const WORTH: i64 = 8;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,14 +37,27 @@ impl Store {
     pub(crate) fn retain(&mut self, now: u64, keep: &Keep) -> Result<bool> {
         let before =
             |age: Duration| stored(now.saturating_sub(u64::try_from(age.as_micros()).unwrap_or(u64::MAX)));
+        // What goes by size stays added up. Where there is no room even for that, it goes all the same.
+        let behind = self.roll().unwrap_or_else(|error| {
+            tracing::debug!(%error, "requests are forgotten that are not added up");
+            false
+        });
         let old = before(keep.age);
+        let hour = |age| Grain::Hour.floor(before(age));
         let mut deleted = self.forget("requests", old)? + self.forget("misconfigurations", old)?;
+        for grain in Grain::ALL {
+            let age = if grain == Grain::Minute { keep.age.min(MINUTES) } else { keep.age };
+            deleted += self.forget_rollups(grain, hour(age))?;
+        }
         deleted += self.forget("alerts", old)?;
         deleted += self.forget("configurations", before(keep.age.saturating_mul(CONFIGURATIONS)))?;
-        if used(&self.connection)? > keep.bytes {
+        if !behind && used(&self.connection)? > keep.bytes {
             // What was configured is little, and goes last.
             deleted += self.forget("requests", i64::MAX)?;
             if deleted == 0 {
+                for grain in Grain::ALL {
+                    deleted += self.forget_rollups(grain, hour(Duration::ZERO))?;
+                }
                 deleted += self.forget("misconfigurations", i64::MAX)?;
                 deleted += self.forget("alerts", i64::MAX)?;
                 deleted += self.forget("configurations", i64::MAX)?;
@@ -47,24 +68,71 @@ impl Store {
             // A row for each page: they are all to be stepped through.
             self.connection.pragma(None, "incremental_vacuum", PAGES, |_| Ok(()))?;
         }
-        Ok(deleted > 0 || free > PAGES)
+        Ok(behind || deleted > 0 || free > PAGES)
     }
 
     /// Deletes the oldest rows of a table, of those before a moment; how many.
     fn forget(&mut self, table: &str, before: i64) -> Result<usize> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let first = first(&transaction)?;
         let oldest = format!("SELECT id FROM {table} WHERE at < ?1 ORDER BY at LIMIT ?2");
         let sql = format!("DELETE FROM {table} WHERE id IN ({oldest})");
         let deleted = transaction.execute(&sql, params![before, ROWS])?;
         if deleted > 0 && table == "requests" {
+            forget_few(&transaction, first)?;
+            forget_names(&transaction)?;
+            // Where the newest ones went, as with a clock that was wrong, their ids are given again.
             transaction.execute(
-                "DELETE FROM endpoints WHERE NOT EXISTS (SELECT 1 FROM requests WHERE endpoint = endpoints.id)",
+                "UPDATE rolled SET request = min(request, (SELECT coalesce(max(id), 0) FROM requests))",
                 [],
             )?;
         }
         transaction.commit()?;
         Ok(deleted)
     }
+
+    /// Deletes the oldest roll-ups of a grain, of those before an hour; how many.
+    fn forget_rollups(&mut self, grain: Grain, before: i64) -> Result<usize> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let of_grain = "grain = ?1 AND at < ?2";
+        let oldest =
+            format!("SELECT at, endpoint FROM rollups WHERE {of_grain} ORDER BY at, endpoint LIMIT ?3");
+        let sql = format!("DELETE FROM rollups WHERE {of_grain} AND (at, endpoint) IN ({oldest})");
+        let deleted = transaction.execute(&sql, params![grain.code(), before, ROWS])?;
+        if grain == Grain::Minute {
+            transaction.execute("UPDATE rolled SET minutes = ?1 WHERE minutes < ?1", [before])?;
+        }
+        if deleted > 0 && grain == Grain::Hour {
+            forget_names(&transaction)?;
+        }
+        transaction.commit()?;
+        Ok(deleted)
+    }
+}
+
+/// When the oldest request came; that of none is still to come.
+fn first(connection: &Connection) -> Result<i64> {
+    connection.query_row("SELECT coalesce(min(at), ?) FROM requests", [i64::MAX], |row| row.get(0))
+}
+
+/// Deletes the roll-ups of endpoints that add too little up, of the hours whose requests went.
+fn forget_few(connection: &Connection, before: i64) -> Result<()> {
+    let sql = "DELETE FROM rollups WHERE grain = ? AND at >= ? AND at < ? AND requests < ?";
+    let (from, to) = (Grain::Hour.floor(before), Grain::Hour.floor(first(connection)?));
+    for grain in [Grain::Minute, Grain::Hour] {
+        connection.execute(sql, params![grain.code(), from, to, WORTH])?;
+    }
+    Ok(())
+}
+
+/// Deletes the endpoints that nothing is kept of.
+fn forget_names(connection: &Connection) -> Result<()> {
+    connection.execute(
+        "DELETE FROM endpoints WHERE NOT EXISTS (SELECT 1 FROM requests WHERE endpoint = endpoints.id)
+         AND NOT EXISTS (SELECT 1 FROM rollups WHERE grain = 1 AND endpoint = endpoints.id)",
+        [],
+    )?;
+    Ok(())
 }
 
 /// Bytes of the file that hold something.
@@ -83,14 +151,16 @@ mod tests {
     use super::*;
     use crate::store::open;
 
-    /// A request at each of these moments, each of an endpoint of its own.
-    fn store(directory: &tempfile::TempDir, moments: impl Iterator<Item = u64>) -> Store {
+    const MINUTE: u64 = 60_000_000;
+
+    /// A request at each of these minutes, each of an endpoint of its own.
+    fn store(directory: &tempfile::TempDir, minutes: impl Iterator<Item = u64>) -> Store {
         let mut store = open(&directory.path().join("telemetry.db"), u64::MAX).expect("it can be made");
         let served = |at: u64| {
             let endpoint = Arc::from(format!("file:///{at}"));
             Event::Served(Arc::new(Served { at, endpoint, kind: "resource", ..Served::default() }))
         };
-        let mut events: Vec<Event> = moments.map(served).collect();
+        let mut events: Vec<Event> = minutes.map(|minute| served(minute * MINUTE)).collect();
         let configured = Configured { at: 1, version: 1, source: String::new(), changes: vec![] };
         events.push(Event::Configured(Arc::new(configured)));
         store.write(&events).expect("it can be written");
@@ -115,11 +185,11 @@ mod tests {
     fn what_is_old_goes_in_steps_and_what_was_configured_later() {
         let directory = tempfile::tempdir().expect("directories can be made");
         let mut store = store(&directory, 0..5_000);
-        let keep = Keep { age: Duration::from_millis(1), bytes: u64::MAX };
-        assert!(settle(&mut store, 5_500, &keep) >= 2);
+        let keep = Keep { age: Duration::from_mins(1_000), bytes: u64::MAX };
+        assert!(settle(&mut store, 5_500 * MINUTE, &keep) >= 2);
         assert_eq!((count(&store, "requests"), count(&store, "endpoints")), (500, 500));
         assert_eq!(count(&store, "configurations"), 1);
-        settle(&mut store, 20_000, &keep);
+        settle(&mut store, 20_000 * MINUTE, &keep);
         assert_eq!((count(&store, "requests"), count(&store, "configurations")), (0, 0));
     }
 
@@ -128,8 +198,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("directories can be made");
         let mut store = store(&directory, 0..20_000);
         let before = used(&store.connection).expect("it is known");
-        let keep = Keep { age: Duration::from_hours(1), bytes: before / 2 };
-        settle(&mut store, 20_000, &keep);
+        let keep = Keep { age: Duration::from_hours(1_000), bytes: before / 2 };
+        settle(&mut store, 20_000 * MINUTE, &keep);
         let after = used(&store.connection).expect("it is known");
         assert!(after <= before / 2 && after > before / 4, "{after} of {before}");
         let pages: i64 =
@@ -139,7 +209,7 @@ mod tests {
             .connection
             .query_row("SELECT min(at) FROM requests", [], |row| row.get(0))
             .expect("some are left");
-        assert_eq!(count(&store, "requests"), 20_000 - oldest);
+        assert_eq!(count(&store, "requests"), 20_000 - oldest / MINUTE.cast_signed());
         assert_eq!(count(&store, "configurations"), 1);
     }
 }

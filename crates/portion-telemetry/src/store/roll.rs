@@ -1,0 +1,277 @@
+//! What was written is added up: by the minute, by the hour, a step at a time, after requests are safe.
+//!
+//! `rolled` says up to which request that is done, and is moved in the transaction that does it: several processes
+//! count no request twice, and one that ends in between loses none. Until then, readers add the rest up themselves.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Result, TransactionBehavior};
+
+use super::Store;
+use crate::rollup::{ALL, Grain, Seen, Tally};
+
+/// Requests that wait for a step, which is cheaper for many than for each, and that readers add up meanwhile.
+const LEAST: i64 = 1_000;
+/// Requests of a step.
+const ROWS: i64 = 2_000;
+
+/// Figures by grain, beginning and endpoint.
+type Tallies = HashMap<(Grain, i64, i64), Tally>;
+
+impl Store {
+    /// Adds up some of the requests that are not added up yet, if they are enough. Whether there are more.
+    pub(crate) fn roll(&mut self) -> Result<bool> {
+        // Seen first without the lock: mostly there is nothing to do.
+        if !is_due(&self.connection)? {
+            return Ok(false);
+        }
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have done it.
+        if !is_due(&transaction)? {
+            return Ok(false);
+        }
+        let (tallies, last) = step(&transaction)?;
+        put(&transaction, &tallies)?;
+        transaction.execute("UPDATE rolled SET request = ?", [last])?;
+        let more = is_due(&transaction)?;
+        transaction.commit()?;
+        Ok(more)
+    }
+}
+
+fn is_due(connection: &Connection) -> Result<bool> {
+    let sql = "SELECT (SELECT coalesce(max(id), 0) FROM requests) - request FROM rolled";
+    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? >= LEAST)
+}
+
+/// Adds up the requests of a step, and tells the last of them.
+fn step(connection: &Connection) -> Result<(Tallies, i64)> {
+    let kept: i64 = connection.query_row("SELECT minutes FROM rolled", [], |row| row.get(0))?;
+    let sql = format!(
+        "SELECT id, at, endpoint, {} FROM requests WHERE id > (SELECT request FROM rolled) ORDER BY id LIMIT {ROWS}",
+        Seen::COLUMNS
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let (mut tallies, mut last) = (Tallies::new(), 0);
+    while let Some(row) = rows.next()? {
+        let (at, endpoint): (i64, i64) = (row.get(1)?, row.get(2)?);
+        last = row.get(0)?;
+        let (outcome, seen) = (row.get_ref(3)?.as_str().unwrap_or_default(), Seen::of(row, 3)?);
+        let grains = Grain::ALL.into_iter().filter(|grain| *grain != Grain::Minute || at >= kept);
+        for grain in grains {
+            let whose = if grain.is_of_all() { ALL } else { endpoint };
+            tallies.entry((grain, grain.floor(at), whose)).or_default().add(outcome, &seen);
+        }
+    }
+    Ok((tallies, last))
+}
+
+/// Adds them to what the roll-ups have already.
+fn put(connection: &Connection, tallies: &Tallies) -> Result<()> {
+    let columns = Tally::COLUMNS;
+    let sql = format!("SELECT {columns} FROM rollups WHERE grain = ? AND at = ? AND endpoint = ?");
+    let (mut find, mut put) = (connection.prepare(&sql)?, connection.prepare(Tally::PUT)?);
+    for ((grain, at, endpoint), tally) in tallies {
+        let mut sum = tally.clone();
+        find.query_row((grain.code(), at, endpoint), |row| sum.take(row, 0)).optional()?;
+        sum.put(&mut put, *grain, *at, *endpoint)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use portion_core::event::{Event, Outcome, Served};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::read::{Figures, Filter, Reader};
+    use crate::store::{Keep, open};
+
+    const HOUR: u64 = 3_600_000_000;
+
+    fn store(directory: &tempfile::TempDir) -> Store {
+        open(&directory.path().join("telemetry.db"), u64::MAX).expect("it can be made")
+    }
+
+    fn reader(directory: &tempfile::TempDir) -> Reader {
+        Reader::open(&directory.path().join("telemetry.db")).expect("it can be read")
+    }
+
+    fn write(store: &mut Store, requests: &[Served]) {
+        let events: Vec<Event> =
+            requests.iter().map(|served| Event::Served(Arc::new(served.clone()))).collect();
+        store.write(&events).expect("it can be written");
+    }
+
+    fn roll(store: &mut Store) {
+        while store.roll().expect("it can be written") {}
+    }
+
+    fn rolled(store: &Store) -> (i64, i64) {
+        let sql = "SELECT request, (SELECT count(*) FROM rollups) FROM rolled";
+        store.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("it is one row")
+    }
+
+    /// One each second, of three endpoints.
+    fn requests(from: u64, count: u64) -> Vec<Served> {
+        let request = |number: u64| Served {
+            at: number * 1_000_000,
+            endpoint: Arc::from(format!("list_{}", number % 3)),
+            kind: "tool",
+            latency: Duration::from_micros(number % 997),
+            ..Served::default()
+        };
+        (from..from + count).map(request).collect()
+    }
+
+    /// Floating-point sums depend on their order, in the last places.
+    fn near(one: &Figures, other: &Figures) -> bool {
+        let (mut one, mut other) = (one.clone(), other.clone());
+        let apart = (one.accuracy.errors - other.accuracy.errors).abs();
+        let whole = 1.0 + one.accuracy.errors.abs();
+        (one.accuracy.errors, other.accuracy.errors) = (0.0, 0.0);
+        one == other && apart < 1e-9 * whole
+    }
+
+    /// Asserts that both files give the same answers.
+    fn agree(one: &Reader, other: &Reader, filter: &Filter) {
+        let [ours, theirs] = [one, other].map(|reader| reader.endpoints(filter).expect("it can be read"));
+        assert_eq!(ours.len(), theirs.len(), "{filter:?}");
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert_eq!(ours.endpoint, theirs.endpoint, "{filter:?}");
+            assert!(near(&ours.figures, &theirs.figures), "{filter:?}: {ours:?} {theirs:?}");
+        }
+        for seconds in [7, 60, 300, 3_600, 86_400] {
+            let [ours, theirs] = [one, other].map(|reader| {
+                reader.series(filter, Duration::from_secs(seconds)).expect("it can be read").slots
+            });
+            assert_eq!(ours.len(), theirs.len(), "{filter:?} by {seconds}");
+            for (ours, theirs) in ours.iter().zip(&theirs) {
+                assert_eq!(ours.at, theirs.at, "{filter:?} by {seconds}");
+                assert!(near(&ours.figures, &theirs.figures), "{filter:?} by {seconds}");
+            }
+        }
+    }
+
+    fn any_request() -> impl Strategy<Value = Served> {
+        let sizes = || prop::option::of(0..50_000_u64);
+        let what = (0..4_u8, prop::sample::select(Outcome::ALL.to_vec()), any::<bool>(), any::<bool>());
+        let when = (0..3 * HOUR, 0..5_000_000_u64, 0..3_000_u64);
+        (what, when, (sizes(), sizes(), sizes(), sizes())).prop_map(|(what, when, sizes)| Served {
+            at: 20 * HOUR + when.0,
+            endpoint: Arc::from(format!("list_{}", what.0)),
+            kind: "tool",
+            outcome: what.1,
+            follow_up: what.2,
+            error: what.3.then_some("upstream"),
+            latency: Duration::from_micros(when.1),
+            overhead: Duration::from_micros(when.2),
+            estimated_tokens: sizes.0,
+            actual_tokens: sizes.1,
+            original_tokens: sizes.2,
+            budget: sizes.3,
+            response_bytes: when.1,
+            ..Served::default()
+        })
+    }
+
+    fn any_filter() -> impl Strategy<Value = Filter> {
+        let moment = || prop::option::of(prop_oneof![19 * HOUR..24 * HOUR, Just(21 * HOUR), Just(22 * HOUR)]);
+        let endpoint = prop::option::of(prop::sample::select(vec!["list_1", "list_[02]", "*", "none"]));
+        let outcome = prop::option::weighted(0.1, Just(Outcome::Paginated));
+        (moment(), moment(), endpoint, outcome).prop_map(|(since, until, endpoint, outcome)| Filter {
+            since,
+            until,
+            endpoint: endpoint.map(str::to_owned),
+            outcome,
+            ..Filter::default()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_added_up_answers_as_requests_do(
+            requests in prop::collection::vec(any_request(), 1_000..2_600),
+            more in prop::collection::vec(any_request(), 0..30),
+            filters in prop::collection::vec(any_filter(), 20),
+            hours in 0..4_u64,
+        ) {
+            let (one, other) = (tempfile::tempdir().expect("made"), tempfile::tempdir().expect("made"));
+            let (mut added_up, mut raw) = (store(&one), store(&other));
+            for batch in requests.chunks(700) {
+                write(&mut added_up, batch);
+                roll(&mut added_up);
+            }
+            prop_assert!(rolled(&added_up).1 > 0);
+            // Minutes of endpoints are forgotten first.
+            let keep = Keep { age: Duration::MAX, bytes: u64::MAX };
+            while added_up.retain((48 + 20 + hours) * HOUR, &keep).expect("it can be written") {}
+            write(&mut added_up, &more);
+            write(&mut raw, &requests);
+            write(&mut raw, &more);
+            let (added_up, raw) = (reader(&one), reader(&other));
+            for filter in filters {
+                agree(&added_up, &raw, &filter);
+            }
+        }
+    }
+
+    #[test]
+    fn an_earlier_file_is_caught_up_with_by_whoever_writes() {
+        let directory = tempfile::tempdir().expect("directories can be made");
+        let (mut one, mut other) = (store(&directory), store(&directory));
+        write(&mut one, &requests(0, 6_500));
+        assert_eq!(rolled(&one), (0, 0));
+        assert!(one.roll().expect("it can be written"));
+        assert!(other.roll().expect("it can be written"));
+        assert!(!one.roll().expect("it can be written"), "the rest is too little for a step");
+        assert_eq!(rolled(&other).0, 6_000);
+        let found = reader(&directory).endpoints(&Filter::default()).expect("it can be read");
+        let counts: Vec<u64> = found.iter().map(|traffic| traffic.figures.requests).collect();
+        assert_eq!(counts, [2_167, 2_167, 2_166]);
+    }
+
+    #[test]
+    fn ids_that_are_given_again_are_added_up_again() {
+        let directory = tempfile::tempdir().expect("directories can be made");
+        let mut store = store(&directory);
+        write(&mut store, &requests(0, 3_000));
+        roll(&mut store);
+        // All of them are old, and forgotten; so are their hours.
+        let keep = Keep { age: Duration::from_hours(1), bytes: u64::MAX };
+        while store.retain(10 * HOUR, &keep).expect("it can be written") {}
+        assert_eq!(rolled(&store), (0, 0));
+        write(&mut store, &requests(36_000, 1_500));
+        roll(&mut store);
+        assert_eq!(rolled(&store).0, 1_500);
+        let found = reader(&directory).endpoints(&Filter::default()).expect("it can be read");
+        assert_eq!(found.iter().map(|traffic| traffic.figures.requests).sum::<u64>(), 1_500);
+    }
+
+    #[test]
+    fn what_goes_by_size_stays_added_up() {
+        let directory = tempfile::tempdir().expect("directories can be made");
+        let mut store = store(&directory);
+        write(&mut store, &requests(0, 9_000));
+        let keep = Keep { age: Duration::from_hours(24), bytes: 1 << 19 };
+        while store.retain(3 * HOUR, &keep).expect("it can be written") {}
+        let left: i64 = store
+            .connection
+            .query_row("SELECT count(*) FROM requests", [], |row| row.get(0))
+            .expect("they can be counted");
+        assert!(left < 6_000, "{left}");
+        let reader = reader(&directory);
+        let found = reader.endpoints(&Filter::default()).expect("it can be read");
+        assert_eq!(found.iter().map(|traffic| traffic.figures.requests).sum::<u64>(), 9_000);
+        let hour = Filter { until: Some(HOUR), ..Filter::default() };
+        let series = reader.series(&hour, Duration::from_mins(1)).expect("it can be read");
+        assert_eq!(series.slots.iter().map(|slot| slot.figures.requests).collect::<Vec<_>>(), [60; 60]);
+    }
+}
