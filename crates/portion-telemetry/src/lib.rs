@@ -8,6 +8,7 @@
 
 pub mod against;
 pub mod experiment;
+pub mod moment;
 pub mod read;
 pub mod recorder;
 mod rollup;

@@ -4,6 +4,7 @@
 mod admin;
 mod args;
 mod command;
+mod dashboard;
 mod log;
 mod options;
 mod remote;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => command::serve::run(&serve),
         Command::Shape(shape) => command::shape::run(&shape),
         Command::Config(config) => command::config::run(&config),
+        Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),
         Command::Stats(stats) => command::stats::run(&stats),
         Command::DemoServer => command::demo_server::run(),
     };

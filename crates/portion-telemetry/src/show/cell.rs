@@ -1,9 +1,10 @@
 //! What stands in a column of a row.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::moment::written as moment;
 use crate::statistics::Estimate;
 
 /// What stands in a column of a row.
@@ -85,13 +86,6 @@ impl Cell {
     pub(super) fn is_figure(&self) -> bool {
         !matches!(self, Self::Nothing | Self::Text(_) | Self::Texts(_) | Self::Moment(_) | Self::Yes(_))
     }
-}
-
-/// As RFC 3339 has it, in UTC.
-fn moment(micros: u64) -> String {
-    // What formats panics above the year 9999.
-    let micros = micros.min(253_402_300_799_999_999);
-    humantime::format_rfc3339_micros(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
 }
 
 /// With three figures or so, or as a percentage.

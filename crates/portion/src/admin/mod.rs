@@ -1,4 +1,4 @@
-//! What an operator can ask a running Portion over HTTP: whether it is well, and figures to be collected.
+//! What an operator can ask a running Portion over HTTP: whether it is well, figures to be collected, and the dashboard.
 
 mod health;
 mod metrics;
@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Method, Response, StatusCode};
+use portion_config::places;
 use portion_gateway::front::http::{Answering, Asked, Backend, Door, Guard, Limits, WellKnown};
 use portion_gateway::http::body::{self, Body};
 use portion_gateway::latch::Latch;
 use tokio::net::TcpListener;
 
+use crate::dashboard::Dashboard;
 use crate::setup::Setup;
 
 /// Where that is, unless somewhere else was written.
@@ -29,17 +31,21 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     let listener = match TcpListener::bind(at).await {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::warn!(%at, %error, "no health and no metrics; name another address with --admin");
+            tracing::warn!(%at, %error, "no health, no metrics, no dashboard; name another address with --admin");
             return;
         }
     };
     let Ok(address) = listener.local_addr() else { return };
-    tracing::info!(%address, "health and metrics");
+    tracing::info!(%address, "health, metrics and the dashboard");
     let page = |path: &str, kind, write| {
         let page: Arc<dyn Backend> = Arc::new(Page { setup: Arc::clone(setup), kind, write });
         (path.to_owned(), page)
     };
+    let recording = Arc::clone(setup);
+    let lost = Box::new(move || recording.health().1.map(|records| records.dropped));
+    let dashboard = Arc::new(Dashboard::of(setup.config.telemetry(places::telemetry), lost));
     let pages = vec![
+        ("/".to_owned(), dashboard as Arc<dyn Backend>),
         page("/health", "application/json", health::health),
         page("/metrics", "text/plain; version=0.0.4; charset=utf-8", metrics::metrics),
     ];

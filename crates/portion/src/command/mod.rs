@@ -1,5 +1,6 @@
 //! The commands: a file each, with its options and what it does.
 pub(crate) mod config;
+pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
 pub(crate) mod serve;

@@ -3,11 +3,12 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use clap::Args;
 use portion_config::{Config, find, places};
 use portion_core::event::Outcome as Served;
+use portion_telemetry::moment;
 use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::show::{self, Format};
 
@@ -82,17 +83,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
 
 /// Microseconds since 1970.
 fn moment(text: &str) -> Result<u64, String> {
-    let ago = |ago: Duration| SystemTime::now().checked_sub(ago);
-    let time = match humantime::parse_duration(text) {
-        Ok(duration) => ago(duration),
-        Err(_) => humantime::parse_rfc3339_weak(text)
-            .or_else(|_| humantime::parse_rfc3339_weak(&format!("{text} 00:00:00")))
-            .ok(),
-    };
-    let since = time.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    since
-        .map(|since| since.as_micros() as u64)
-        .ok_or_else(|| "it is how long ago, such as 90s, 2h or 7d, or a date such as 2026-11-22".into())
+    moment::moment(text, SystemTime::now())
 }
 
 fn outcome(name: &str) -> Result<Served, String> {

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     url: Option<String>,
     #[command(flatten)]
     way: Way,
-    /// Serve health and metrics at this address while we run
+    /// Serve health, metrics and the dashboard at this address while we run
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::USUAL)]
     admin: Option<std::net::SocketAddr>,
     #[command(flatten)]

@@ -61,12 +61,13 @@ impl Default for Limits {
 pub struct Door {
     guard: Guard,
     limits: Limits,
-    /// A path, and what stands behind it.
+    /// A path, and what stands behind it; one that ends in `/` is for all paths below it, too.
     backends: Vec<(String, Arc<dyn Backend>)>,
 }
 
 impl Door {
-    /// A door to these backends, by their paths (`/mcp`).
+    /// A door to these backends, by their paths: `/mcp` is that path alone, `/api/` all paths that begin so. A path's
+    /// own backend comes before those it is below, the nearest of which counts.
     pub fn new(guard: Guard, limits: Limits, backends: Vec<(String, Arc<dyn Backend>)>) -> Self {
         Self { guard, limits, backends }
     }
@@ -135,8 +136,7 @@ impl Door {
             tracing::warn!(%stranger, "turned a request away");
             return Refusal::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
         }
-        let path = request.uri().path();
-        if let Some((_, backend)) = self.backends.iter().find(|(at, _)| at == path) {
+        if let Some(backend) = self.behind(request.uri().path()) {
             return match self.asked(request).await {
                 Ok(asked) => backend.answer(asked).await,
                 Err(refusal) => refusal.into(),
@@ -156,6 +156,14 @@ impl Door {
         let paths: Vec<&str> = self.backends.iter().map(|(at, _)| at.as_str()).collect();
         let message = format!("nothing is served at this path; served: {}", paths.join(", "));
         Refusal::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
+    }
+
+    /// What stands behind a path.
+    fn behind(&self, path: &str) -> Option<&dyn Backend> {
+        let stands = |at: &str| at == path || (at.ends_with('/') && path.starts_with(at));
+        // The path itself is longer than all that it is below.
+        let behind = self.backends.iter().filter(|(at, _)| stands(at)).max_by_key(|(at, _)| at.len());
+        behind.map(|(_, backend)| &**backend)
     }
 
     async fn asked(&self, request: Request<Incoming>) -> Result<Asked, Refusal> {
@@ -186,7 +194,8 @@ impl Door {
         }
         let proof = head.headers.get(AUTHORIZATION).map(|value| String::from_utf8_lossy(value.as_bytes()));
         let scope = Scope::of(&format!("{}\n{}", head.uri.path(), proof.unwrap_or_default()));
-        Ok(Asked { method: head.method, headers: head.headers, body, scope })
+        let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
+        Ok(Asked { method: head.method, path, query, headers: head.headers, body, scope })
     }
 
     /// The backend that a path under `/.well-known/` is about: the one whose path it ends with, or the only one.
@@ -224,5 +233,71 @@ fn check_rpc(body: &[u8]) -> Result<(), Refusal> {
         Ok(_) => Ok(()),
         Err(NotRpc::Json(error)) => Err(bad(PARSE_ERROR, &error.to_string())),
         Err(error @ NotRpc::Rpc(_)) => Err(bad(INVALID_REQUEST, &error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::pin::Pin;
+
+    use super::*;
+    use crate::front::http::Answering;
+
+    /// Says which one it is.
+    struct Named(&'static str);
+
+    impl Backend for Named {
+        fn answer(&self, _: Asked) -> Answering<'_> {
+            let mut response = Response::new(body::empty());
+            response.headers_mut().insert("x-name", hyper::header::HeaderValue::from_static(self.0));
+            Box::pin(ready(response))
+        }
+
+        fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
+            None
+        }
+
+        fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            Box::pin(ready(()))
+        }
+    }
+
+    fn door(paths: &[&'static str]) -> Door {
+        let behind = |path: &&'static str| ((*path).to_owned(), Arc::new(Named(path)) as Arc<dyn Backend>);
+        let guard = Guard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
+        Door::new(guard, Limits::default(), paths.iter().map(behind).collect())
+    }
+
+    #[tokio::test]
+    async fn the_nearest_path_counts() {
+        let check = async |paths: &[&'static str], path: &str, expect: Option<&str>| {
+            let door = door(paths);
+            let found = match door.behind(path) {
+                Some(backend) => {
+                    let asked = Asked {
+                        method: Method::GET,
+                        path: path.to_owned(),
+                        query: None,
+                        headers: hyper::HeaderMap::new(),
+                        body: Vec::new(),
+                        scope: Scope::of(path),
+                    };
+                    Some(backend.answer(asked).await.headers()["x-name"].to_str().map(str::to_owned))
+                }
+                None => None,
+            };
+            let found = found.transpose().expect("names are plain");
+            assert_eq!(found.as_deref(), expect, "{path} of {paths:?}");
+        };
+        check(&["/mcp"], "/mcp", Some("/mcp")).await;
+        check(&["/mcp"], "/mcp/", None).await;
+        check(&["/mcp"], "/mcp/x", None).await;
+        let admin = ["/health", "/", "/api/"];
+        check(&admin, "/health", Some("/health")).await;
+        check(&admin, "/healthy", Some("/")).await;
+        check(&admin, "/", Some("/")).await;
+        check(&admin, "/api", Some("/")).await;
+        check(&admin, "/api/series", Some("/api/")).await;
     }
 }

@@ -30,6 +30,10 @@ pub use guard::{Guard, Stranger};
 pub struct Asked {
     /// What is to be done.
     pub method: Method,
+    /// The path, as it was written.
+    pub path: String,
+    /// After the question mark, as it was written.
+    pub query: Option<String>,
     /// As they came.
     pub headers: HeaderMap,
     /// All of it: JSON-RPC where it was posted.
@@ -52,7 +56,7 @@ pub struct WellKnown {
 /// A promised answer.
 pub type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
-/// What stands behind a path.
+/// What stands behind a path, or behind all paths below one.
 pub trait Backend: Send + Sync {
     /// Answers a request of MCP. Whoever asked may leave before: then the future is dropped, and so is the body.
     fn answer(&self, asked: Asked) -> Answering<'_>;

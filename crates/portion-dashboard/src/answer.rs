@@ -1,0 +1,55 @@
+//! What is sent.
+
+use std::borrow::Cow;
+
+use maud::Markup;
+use serde_json::Value;
+
+/// Nothing from elsewhere, nothing that stands in a page as code, and nobody may frame it.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// What is sent: the parts of an HTTP response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status.
+    pub status: u16,
+    /// The header fields, their names in lower case.
+    pub headers: Vec<(&'static str, &'static str)>,
+    /// The body.
+    pub body: Cow<'static, [u8]>,
+}
+
+impl Answer {
+    /// A page.
+    pub(crate) fn page(status: u16, page: Markup) -> Self {
+        Self::new(status, "text/html; charset=utf-8", "no-store", page.into_string().into_bytes())
+    }
+
+    /// JSON for programs.
+    pub(crate) fn json(status: u16, json: &Value) -> Self {
+        Self::new(status, "application/json", "no-store", format!("{json}\n").into_bytes())
+    }
+
+    /// What is the same as long as its name is.
+    pub(crate) fn lasting(kind: &'static str, body: &'static [u8]) -> Self {
+        Self::new(200, kind, "public, max-age=31536000, immutable", body)
+    }
+
+    fn new(
+        status: u16,
+        kind: &'static str,
+        caching: &'static str,
+        body: impl Into<Cow<'static, [u8]>>,
+    ) -> Self {
+        let headers = vec![
+            ("content-type", kind),
+            ("cache-control", caching),
+            ("content-security-policy", POLICY),
+            ("x-content-type-options", "nosniff"),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-resource-policy", "same-origin"),
+        ];
+        Self { status, headers, body: body.into() }
+    }
+}

@@ -1,0 +1,180 @@
+//! `/api/`: what was recorded, as JSON for programs. `openapi.json` is its one description, and served as well; a test
+//! holds it against what is answered.
+
+mod shape;
+
+use std::time::SystemTime;
+
+use portion_telemetry::read::{Filter, ReadError, Reader};
+use portion_telemetry::show;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::asked::Asked;
+use crate::query::{Query, Wrong};
+use crate::site::{Nothing, Site};
+use crate::{alert, page};
+use shape::{alert as alert_json, configuration, figures, moment, refused, rows};
+
+const DESCRIPTION: &str = include_str!("openapi.json");
+/// Parameters that say which time, and which requests of it.
+const TRAFFIC: &[&str] = &["since", "until", "endpoint", "outcome"];
+const LISTED: &[&str] = &["since", "until", "limit"];
+const REQUESTS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
+/// Requests that go back to one payload, at most.
+const FAMILY: usize = 1_000;
+
+/// Why a question has no answer.
+enum Failure {
+    Wrong(Wrong),
+    Unknown(&'static str),
+    Nothing(Nothing),
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<Nothing> for Failure {
+    fn from(nothing: Nothing) -> Self {
+        Self::Nothing(nothing)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Nothing(error.into())
+    }
+}
+
+/// Answers what stands after `/api/`.
+pub(crate) fn answer(site: &Site, question: &str, query: &Query, now: SystemTime) -> Answer {
+    match found(site, question, query, now) {
+        Ok(json) => Answer::json(200, &json),
+        Err(failure) => refuse(&failure),
+    }
+}
+
+fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
+    let ask = |known: &[&str]| {
+        query.check(known)?;
+        Asked::read(query, now)
+    };
+    let (kind, id) = question.split_once('/').unwrap_or((question, ""));
+    match (kind, id) {
+        ("overview", "") => overview(&ask(TRAFFIC)?, &site.reader()?, now),
+        ("series", "") => series(&ask(TRAFFIC)?, &site.reader()?),
+        ("endpoints", "") => endpoints(&ask(TRAFFIC)?, &site.reader()?),
+        ("requests", "") => requests(&ask(REQUESTS)?, &site.reader()?),
+        ("requests", id) => {
+            query.check(&[])?;
+            request(id, &site.reader()?)
+        }
+        ("experiments", "") => experiments(&ask(TRAFFIC)?, &site.reader()?),
+        ("configurations", "") => configurations(&ask(LISTED)?, &site.reader()?),
+        ("alerts", "") => alerts(&ask(LISTED)?, &site.reader()?, now),
+        ("openapi.json", "") => Ok(serde_json::from_str(DESCRIPTION).unwrap_or_default()),
+        _ => {
+            Err(Failure::Unknown("nothing is answered at this path; /api/openapi.json names those there are"))
+        }
+    }
+}
+
+fn overview(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
+    let total = page::total(reader, &asked.filter())?;
+    let alerts: Vec<Value> = alert::standing(reader, now)?.iter().map(alert_json).collect();
+    Ok(json!({ "range": range(asked), "figures": figures(&total), "alerts": alerts }))
+}
+
+fn series(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+    let series = reader.series(&asked.filter(), asked.range.step())?;
+    let slot = |slot: &portion_telemetry::read::Slot| {
+        let mut json = json!({ "timestamp": moment(slot.at) });
+        if let (Value::Object(slot), Value::Object(figures)) = (&mut json, figures(&slot.figures)) {
+            slot.extend(figures);
+        }
+        json
+    };
+    let slots: Vec<Value> = series.slots.iter().map(slot).collect();
+    Ok(json!({ "range": range(asked), "stepSeconds": series.step.as_secs(), "slots": slots }))
+}
+
+fn endpoints(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+    let endpoints = reader.endpoints(&asked.filter())?;
+    let rows = rows(&show::endpoints(&endpoints, show::Format::Json));
+    Ok(json!({ "range": range(asked), "endpoints": rows }))
+}
+
+fn requests(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+    let listed = asked.list(reader)?;
+    let rows = rows(&show::requests(&listed.records, show::Format::Json));
+    Ok(json!({ "range": range(asked), "requests": rows, "nextUntil": listed.rest.map(moment) }))
+}
+
+fn request(id: &str, reader: &Reader) -> Result<Value, Failure> {
+    let wrong = || Wrong::new("id", "it is a number of 32 hexadecimal digits");
+    let number = page::number(id, 32).ok_or_else(wrong)?;
+    let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
+    let Some(record) = found.first() else {
+        return Err(Failure::Unknown("no request of that number is recorded; old ones are forgotten"));
+    };
+    let family = match record.origin {
+        Some(origin) => {
+            let limit = Some(FAMILY);
+            reader.requests(&Filter { origin: Some(origin), limit, ..Filter::default() })?
+        }
+        None => Vec::new(),
+    };
+    let one = rows(&show::requests(&found[..1], show::Format::Json));
+    let family = rows(&show::requests(&family, show::Format::Json));
+    Ok(json!({ "request": one.get(0), "sameOrigin": family }))
+}
+
+fn experiments(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+    let comparisons = reader.experiment(&asked.filter())?;
+    let rows = rows(&show::comparisons(&comparisons, show::Format::Json));
+    Ok(json!({ "range": range(asked), "comparisons": rows }))
+}
+
+fn configurations(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+    let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
+    let configurations: Vec<Value> = reader.configurations(&filter)?.iter().map(configuration).collect();
+    let refused: Vec<Value> = reader.misconfigurations(&filter)?.iter().map(refused).collect();
+    Ok(json!({ "range": range(asked), "configurations": configurations, "refused": refused }))
+}
+
+fn alerts(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
+    let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
+    let events: Vec<Value> = reader.alerts(&filter)?.iter().map(alert_json).collect();
+    let standing: Vec<Value> = alert::standing(reader, now)?.iter().map(alert_json).collect();
+    Ok(json!({ "range": range(asked), "standing": standing, "events": events }))
+}
+
+fn range(asked: &Asked) -> Value {
+    json!({ "since": moment(asked.range.since), "until": moment(asked.range.until) })
+}
+
+fn refuse(failure: &Failure) -> Answer {
+    let (status, code, message) = match failure {
+        Failure::Wrong(wrong) => (400, "parameter_invalid", wrong.to_string()),
+        Failure::Unknown(why) => (404, "not_found", (*why).to_owned()),
+        Failure::Nothing(Nothing::Off) => (503, "telemetry_off", page::OFF.to_owned()),
+        Failure::Nothing(Nothing::Unread(error)) => (503, "records_unreadable", error.to_string()),
+    };
+    Answer::json(status, &json!({ "error": { "code": code, "message": message } }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_is_of_this_version() {
+        let description: Value = serde_json::from_str(DESCRIPTION).expect("it is JSON");
+        assert_eq!(description["info"]["version"], env!("CARGO_PKG_VERSION"));
+        let names = portion_core::event::Outcome::ALL.map(portion_core::event::Outcome::name);
+        assert_eq!(description["components"]["schemas"]["Outcome"]["enum"], json!(names));
+    }
+}

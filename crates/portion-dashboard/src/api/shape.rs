@@ -1,0 +1,65 @@
+//! What is recorded, as JSON.
+
+use portion_core::event::{Configured, Misconfigured};
+use portion_telemetry::read::{Alert, Figures, Traffic};
+use portion_telemetry::{moment, show};
+use serde_json::{Value, json};
+
+/// RFC 3339, in UTC.
+pub(super) fn moment(at: u64) -> Value {
+    Value::from(moment::written(at))
+}
+
+/// Rows as they are shown to programs.
+pub(super) fn rows(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// The figures of an endpoint's row, without the endpoint, and all outcomes.
+pub(super) fn figures(figures: &Figures) -> Value {
+    let traffic = Traffic { figures: figures.clone(), ..Traffic::default() };
+    let mut json = rows(&show::endpoints(&[traffic], show::Format::Json))[0].take();
+    if let Value::Object(members) = &mut json {
+        for name in ["upstream", "kind", "endpoint"] {
+            members.remove(name);
+        }
+        members.insert("outcomes".to_owned(), json!(figures.outcomes));
+    }
+    json
+}
+
+pub(super) fn configuration(configured: &Configured) -> Value {
+    let changes = configured.changes.iter().map(|change| {
+        // They are JSON where they are anything; a text that is none is a text.
+        let value = |value: &Option<String>| {
+            value
+                .as_ref()
+                .map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str())))
+        };
+        json!({ "key": change.key, "old": value(&change.old), "new": value(&change.new) })
+    });
+    json!({
+        "timestamp": moment(configured.at),
+        "configVersion": configured.version,
+        "source": configured.source,
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+pub(super) fn refused(refused: &Misconfigured) -> Value {
+    json!({ "timestamp": moment(refused.at), "source": refused.source, "errors": refused.errors })
+}
+
+pub(super) fn alert(alert: &Alert) -> Value {
+    json!({
+        "timestamp": moment(alert.at),
+        "alert": alert.alert,
+        "raised": alert.raised,
+        "share": alert.share,
+        "threshold": alert.threshold,
+        "requests": alert.requests,
+        "counted": alert.counted,
+        "windowSeconds": alert.window.as_secs(),
+        "process": format!("{:016x}", alert.process),
+    })
+}

@@ -1,0 +1,192 @@
+//! The endpoints, in the order that is asked for.
+
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
+use portion_telemetry::read::{Figures, Traffic};
+use portion_telemetry::show::grouped;
+
+use super::of_endpoint;
+use super::told::{part, short, took};
+use crate::query::{Query, Wrong, link};
+use crate::range::Range;
+
+/// A column that rows can be put in order by.
+struct Column {
+    key: &'static str,
+    title: &'static str,
+    cell: fn(&Figures) -> String,
+    /// What is compared; nothing comes last.
+    value: fn(&Figures) -> Option<f64>,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column {
+        key: "requests",
+        title: "Requests",
+        cell: |f| grouped(f.requests),
+        value: |f| Some(f.requests as f64),
+    },
+    Column {
+        key: "came",
+        title: "Upstream",
+        cell: |f| short(f.original_tokens),
+        value: |f| Some(f.original_tokens as f64),
+    },
+    Column {
+        key: "served",
+        title: "Model",
+        cell: |f| short(f.served_tokens),
+        value: |f| Some(f.served_tokens as f64),
+    },
+    Column { key: "kept", title: "Kept out", cell: |f| part(f.reduction()), value: Figures::reduction },
+    Column {
+        key: "oversized",
+        title: "Oversized",
+        cell: |f| part(f.oversized_share()),
+        value: Figures::oversized_share,
+    },
+    Column {
+        key: "followups",
+        title: "Follow-ups a call",
+        cell: |f| f.follow_ups_per_first().map_or_else(|| "–".to_owned(), |number| format!("{number:.2}")),
+        value: Figures::follow_ups_per_first,
+    },
+    Column { key: "errors", title: "Errors", cell: |f| grouped(f.errors), value: |f| Some(f.errors as f64) },
+    Column {
+        key: "latency",
+        title: "Latency p95",
+        cell: |f| took(f.latency.p95),
+        value: |f| Some(f.latency.p95.as_secs_f64()),
+    },
+    Column {
+        key: "added",
+        title: "Added p95",
+        cell: |f| took(f.overhead.p95),
+        value: |f| Some(f.overhead.p95.as_secs_f64()),
+    },
+];
+
+/// How rows are ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sort {
+    /// The column; `None`: by name.
+    column: Option<usize>,
+    rising: bool,
+}
+
+impl Sort {
+    pub(super) fn read(query: &Query) -> Result<Self, Wrong> {
+        let column = match query.get("sort") {
+            None => Some(0),
+            Some("name") => None,
+            Some(key) => {
+                let keys = || COLUMNS.map(|column| column.key).join(", ");
+                let found = COLUMNS.iter().position(|column| column.key == key);
+                Some(found.ok_or_else(|| Wrong::new("sort", format!("it is name or one of {}", keys())))?)
+            }
+        };
+        let rising = match query.get("order") {
+            None => column.is_none(),
+            Some("up") => true,
+            Some("down") => false,
+            Some(_) => return Err(Wrong::new("order", "it is up or down")),
+        };
+        Ok(Self { column, rising })
+    }
+
+    fn compare(self, one: &Traffic, other: &Traffic) -> Ordering {
+        let names = one.endpoint.cmp(&other.endpoint);
+        let turned = |order: Ordering| if self.rising { order } else { order.reverse() };
+        let Some(column) = self.column else { return turned(names) };
+        let value = COLUMNS[column].value;
+        match (value(&one.figures), value(&other.figures)) {
+            (Some(one), Some(other)) => turned(one.total_cmp(&other)).then(names),
+            (one, other) => other.is_some().cmp(&one.is_some()).then(names),
+        }
+    }
+
+    /// What `aria-sort` says of a column, and the order that it is put in next.
+    fn of(self, column: Option<usize>) -> (Option<&'static str>, &'static str) {
+        match (self.column == column, self.rising) {
+            (true, true) => (Some("ascending"), "down"),
+            (true, false) => (Some("descending"), "up"),
+            (false, _) => (None, if column.is_none() { "up" } else { "down" }),
+        }
+    }
+}
+
+/// The endpoints.
+pub(super) fn section(traffic: &[Traffic], sort: Sort, range: &Range) -> Markup {
+    let mut rows: Vec<&Traffic> = traffic.iter().collect();
+    rows.sort_by(|one, other| sort.compare(one, other));
+    html! {
+        section aria-labelledby="endpoints" {
+            h2 #endpoints { "Endpoints" }
+            div.scroll tabindex="0" role="region" aria-labelledby="endpoints" {
+                table.endpoints {
+                    thead { tr {
+                        (head(None, "name", "Endpoint", sort, range))
+                        @for (at, column) in COLUMNS.iter().enumerate() {
+                            (head(Some(at), column.key, column.title, sort, range))
+                        }
+                    } }
+                    tbody { @for traffic in rows { (row(traffic, range)) } }
+                }
+            }
+        }
+    }
+}
+
+fn head(column: Option<usize>, key: &str, title: &str, sort: Sort, range: &Range) -> Markup {
+    let (aria, next) = sort.of(column);
+    let [since, until] = range.parameters();
+    let href = link("", &[since, until, ("sort", Some(key)), ("order", Some(next))]) + "#endpoints";
+    html! {
+        th scope="col" class=[column.map(|_| "n")] aria-sort=[aria] { a href=(href) { (title) } }
+    }
+}
+
+fn row(traffic: &Traffic, range: &Range) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                a href=(of_endpoint(&traffic.endpoint, range)) { (traffic.endpoint) }
+                @if traffic.endpoint.kind != "tool" { " " span.quiet { (traffic.endpoint.kind) } }
+            }
+            @for column in &COLUMNS { td.n data-title=(column.title) { ((column.cell)(&traffic.figures)) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_telemetry::read::Endpoint;
+
+    use super::*;
+
+    #[test]
+    fn rows_come_in_the_order_asked_for() {
+        let traffic = |name: &str, requests, original_tokens| Traffic {
+            endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
+            figures: Figures { requests, original_tokens, served_tokens: 10, ..Figures::default() },
+        };
+        let rows = [traffic("b", 5, 100), traffic("a", 5, 0), traffic("c", 9, 20)];
+        let check = |query: &str, expect: &str| {
+            let sort = Sort::read(&Query::read(Some(query))).expect("it can be asked");
+            let mut rows: Vec<&Traffic> = rows.iter().collect();
+            rows.sort_by(|one, other| sort.compare(one, other));
+            let names: String = rows.iter().map(|row| row.endpoint.name.as_str()).collect();
+            assert_eq!(names, expect, "{query}");
+        };
+        check("", "cab");
+        check("order=up", "abc");
+        check("sort=name", "abc");
+        check("sort=name&order=down", "cba");
+        check("sort=kept", "bca");
+        check("sort=kept&order=up", "cba");
+        for wrong in ["sort=x", "order=x"] {
+            assert!(Sort::read(&Query::read(Some(wrong))).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The figures that one looks at first.
+
+use maud::{Markup, html};
+use portion_telemetry::read::Figures;
+use portion_telemetry::show::grouped;
+
+use super::told::{counted, part, percent, short, took};
+
+/// What the share of oversized payloads may be.
+pub(super) const OVERSIZED: f64 = 0.05;
+/// What the share of near estimates is to be, and below which it is told.
+const NEAR: f64 = 0.85;
+
+/// The figures that one looks at first. `lost`: records that are known not to have been written.
+pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
+    let Figures { requests, follow_ups, errors, original_tokens, served_tokens, accuracy, overhead, .. } =
+        figures;
+    let oversized = figures.oversized_share();
+    let near = accuracy.near_share();
+    let error_share = (*requests > 0).then(|| *errors as f64 / *requests as f64);
+    html! {
+        dl.figures {
+            (figure("Requests", &short(*requests), Some(&grouped(*requests)), &counted(*follow_ups, "follow-up", "follow-ups"), false))
+            (figure("Tokens to the model", &short(*served_tokens), Some(&grouped(*served_tokens)),
+                &format!("of {} upstream", short(*original_tokens)), false))
+            (figure("Kept out", &part(figures.reduction()), None, "follow-ups counted against it", false))
+            (figure("Oversized", &part(oversized), None,
+                &format!("{} of {} first calls", grouped(figures.oversized), grouped(figures.sized)),
+                oversized.is_some_and(|share| share > OVERSIZED)))
+            (figure("Errors", &grouped(*errors), None, &error_share.map_or_else(|| "none".to_owned(), |share| format!("{} of requests", percent(share))), false))
+            (figure("Estimates within 20 %", &part(near), None, &format!("of {} counted exactly", grouped(accuracy.sampled)),
+                near.is_some_and(|near| near < NEAR)))
+            (figure("Added latency, p95", &took(overhead.p95), None, &format!("{} at p99", took(overhead.p99)), false))
+            @if let Some(lost) = lost.filter(|lost| *lost > 0) {
+                (figure("Not recorded", &grouped(lost), None, "since this process began", true))
+            }
+        }
+    }
+}
+
+fn figure(name: &str, value: &str, exact: Option<&str>, beside: &str, alarming: bool) -> Markup {
+    html! {
+        div {
+            dt { (name) }
+            dd class=[alarming.then_some("alarm")] title=[exact] { (value) }
+            dd.beside { (beside) }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! All of it: the page that one begins at.
+
+use maud::html;
+
+use super::frame::{Frame, Place};
+use super::{Failure, Visit, changes, charts, endpoints, figures, notice, standing, total};
+use crate::alert;
+use crate::answer::Answer;
+
+pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
+    let Visit { reader, asked, query, lost, now } = visit;
+    let range = &asked.range;
+    let filter = asked.range.filter();
+    let total = total(reader, &filter)?;
+    let traffic = reader.endpoints(&filter)?;
+    let events = changes::Events::read(reader, range)?;
+    let alerts = alert::standing(reader, *now)?;
+    let sort = endpoints::Sort::read(query)?;
+    let plotted = charts::Plotted::read(reader, &filter, range)?;
+    let content = html! {
+        h1.unseen { "Overview" }
+        (standing::banner(&alerts, range))
+        (figures::strip(&total, *lost))
+        @if total.requests == 0 {
+            (notice::quiet())
+        } @else {
+            (standing::list(&traffic, range))
+            (charts::section(&plotted, &events))
+            (endpoints::section(&traffic, sort, range))
+        }
+        (changes::section(&events, range))
+    };
+    let kept = [("sort", query.get("sort")), ("order", query.get("order"))];
+    let frame =
+        Frame { title: "Overview", place: Place::Overview, path: "/", range: Some(range), kept: &kept };
+    Ok(Answer::page(200, frame.around(&content)))
+}

@@ -1,0 +1,165 @@
+//! One request: what came, what was served of it, what made it smaller, what was asked afterwards.
+
+use std::time::Duration;
+
+use maud::{Markup, html};
+use portion_telemetry::read::{Filter, Record};
+use portion_telemetry::show::grouped;
+
+use super::frame::{Frame, Place};
+use super::told::{bytes, counted, maybe, moment, percent, took};
+use super::{Failure, Visit, number, of_endpoint, requests, words};
+use crate::answer::Answer;
+use crate::query::link;
+use crate::range::Range;
+
+/// Requests that go back to one payload, at most.
+const FAMILY: usize = 200;
+/// How far around a request what belongs to it is looked for.
+const AROUND: Duration = Duration::from_hours(12);
+
+pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
+    let reader = &visit.reader;
+    let unknown = Failure::Unknown("No request of that number is recorded; old ones are forgotten.");
+    let Some(number) = number(id, 32) else { return Err(unknown) };
+    let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
+    let Some(record) = found.first() else { return Err(unknown) };
+    let mut family = match record.origin {
+        Some(_) => {
+            reader.requests(&Filter { origin: record.origin, limit: Some(FAMILY), ..Filter::default() })?
+        }
+        None => Vec::new(),
+    };
+    family.reverse();
+    let range = Range::around(record.at, AROUND);
+    let content = html! {
+        p.above { a href=(of_endpoint(&record.endpoint, &range)) { (record.endpoint) } }
+        h1 { "Request of " (moment(record.at)) }
+        (what_happened(record))
+        (sizes(record))
+        div.columns {
+            section aria-labelledby="steps" {
+                h2 #steps { "What made it smaller" }
+                (steps(record))
+            }
+            section aria-labelledby="facts" {
+                h2 #facts { "Facts" }
+                (facts(record, &range))
+            }
+        }
+        section aria-labelledby="followups" {
+            h2 #followups { "Requests of the same result" }
+            (follow_ups(record, &family, &range))
+        }
+    };
+    let frame = Frame { title: "Request", place: Place::Within, path: "/", range: None, kept: &[] };
+    Ok(Answer::page(200, frame.around(&content)))
+}
+
+fn what_happened(record: &Record) -> Markup {
+    html! {
+        p.lead { (requests::outcome(&record.outcome)) " " (words::outcome(&record.outcome)) }
+        @if let Some(error) = &record.error {
+            p.lead.error { code { (error) } " " (words::error(error)) }
+        }
+    }
+}
+
+/// What came and what was served, drawn to one scale with what a reply could cost.
+fn sizes(record: &Record) -> Markup {
+    let (payload, served) =
+        (record.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
+    let most = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
+    let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / most as f64 * 100.0);
+    let came = if record.follow_up { "The result that it is about" } else { "Came from the server" };
+    let items = |items: Option<u64>| {
+        items.map_or_else(String::new, |items| format!(", {}", counted(items, "item", "items")))
+    };
+    html! {
+        dl.sizes {
+            @for (name, class, tokens, size, items) in [
+                (came, "came", record.payload_tokens(), record.original_bytes, items(record.total_items)),
+                ("Served to the model", "served", record.served_tokens(), record.response_bytes, items(record.items)),
+            ] {
+                dt { (name) }
+                dd {
+                    svg.bar.(class) aria-hidden="true" { rect width=(wide(tokens.unwrap_or_default())) height="100%" {} }
+                    strong { (maybe(tokens)) } " tokens, " (bytes(size)) (items)
+                }
+            }
+            @if let Some(budget) = record.budget {
+                dt { "A reply could cost" }
+                dd {
+                    svg.bar.budget aria-hidden="true" { rect width=(wide(budget)) height="100%" {} }
+                    strong { (grouped(budget)) } " tokens"
+                    @if let Some(kept) = requests::kept_out(record).filter(|kept| *kept > 0.0) {
+                        " · " (percent(kept)) " kept out, " (counted(payload.saturating_sub(served), "token", "tokens"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn steps(record: &Record) -> Markup {
+    html! {
+        @if record.stages.is_empty() {
+            p.quiet { "No step was needed, or what was served is made in another way than a page." }
+        } @else {
+            ol.steps {
+                @for step in &record.stages { li { code { (step) } " " (words::step(step)) } }
+            }
+        }
+        @if let Some(tried) = &record.shadow {
+            p { "Beside it, shaping was tried: it would have been " (requests::outcome(&tried.outcome)) " with "
+                (counted(tried.tokens, "token", "tokens")) ", made in " (took(tried.overhead)) "." }
+        }
+    }
+}
+
+fn facts(record: &Record, range: &Range) -> Markup {
+    let share =
+        (!record.latency.is_zero()).then(|| record.overhead.as_secs_f64() / record.latency.as_secs_f64());
+    let session = link(&format!("/sessions/{:016x}", record.session), &range.parameters());
+    let changes = link("/changes", &range.parameters()) + &format!("#v{}", record.config);
+    html! {
+        dl.facts {
+            dt { "Latency" }
+            dd { (took(record.latency)) ", " (took(record.overhead)) " of it Portion’s" @if let Some(share) = share { " (" (percent(share)) ")" } }
+            dt { "Form" }
+            dd { (record.form.as_deref().unwrap_or("–")) }
+            dt { "Arguments" }
+            dd { @if record.arguments.is_empty() { "none" } @else { @for name in &record.arguments { code { (name) } " " } } }
+            dt { "Session" }
+            dd { a href=(session) { code { (format!("{:016x}", record.session)) } } }
+            dt { "Configuration" }
+            dd { a href=(changes) { "version " (record.config) } }
+            @if !record.counter.is_empty() {
+                dt { "Counted by" }
+                dd { (record.counter) @if let Some(actual) = record.actual_tokens { ", exactly: " (grouped(actual)) } }
+            }
+            @if let Some(arm) = &record.arm { dt { "Experiment" } dd { "arm " (arm) } }
+            @if let Some(trace) = record.trace { dt { "Trace" } dd { code { (format!("{:032x}", trace.id)) } } }
+            dt { "Number" }
+            dd { code { (format!("{:032x}", record.request)) } }
+        }
+    }
+}
+
+/// What goes back to the same payload, in the order in which it was asked.
+fn follow_ups(record: &Record, family: &[Record], range: &Range) -> Markup {
+    let failed = family.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
+    let made = family.iter().filter(|one| one.follow_up).count() as u64;
+    html! {
+        @if family.len() < 2 {
+            p.quiet {
+                @if record.follow_up { "What this follow-up goes back to is not recorded, or no longer." }
+                @else { "Nothing was asked of this result afterwards." }
+            }
+        } @else {
+            p { (counted(made, "follow-up was", "follow-ups were")) " made"
+                @if failed > 0 { ", " strong.alarm { (failed) " failed" } } "." }
+            (requests::table(family, range, Some(record.request)))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What stands out in some time: what went wrong, or is unlike what it should be, by endpoint.
+
+use maud::{Markup, html};
+use portion_core::event::Outcome;
+use portion_telemetry::read::{Alert, Noted, Traffic};
+
+use super::figures::OVERSIZED;
+use super::told::{counted, moment, percent, took};
+use super::{exactly, words};
+use crate::query::link;
+use crate::range::Range;
+
+/// Lines that are shown.
+const MOST: usize = 8;
+/// First calls from which a share of them tells something.
+const SIZED: u64 = 20;
+
+/// Something that stands out.
+struct Finding<'a> {
+    traffic: &'a Traffic,
+    /// What it is.
+    what: String,
+    why: &'static str,
+    /// The requests behind it.
+    which: (&'static str, &'static str),
+    /// How many: the more, the further up.
+    weight: u64,
+}
+
+/// An alert stands.
+pub(super) fn banner(alerts: &[Alert], range: &Range) -> Markup {
+    html! {
+        @for alert in alerts {
+            div.banner role="alert" {
+                strong { "Oversized attempts: " (percent(alert.share)) }
+                " of " (counted(alert.requests, "request", "requests")) " in " (took_minutes(alert))
+                " were above their budget; the line is " (percent(alert.threshold)) ". Raised " (moment(alert.at)) ". "
+                a href=(link("/requests", &with(range, &[("only", Some(Noted::Oversized.name()))]))) { "The requests" }
+            }
+        }
+    }
+}
+
+pub(super) fn took_minutes(alert: &Alert) -> String {
+    match alert.window.as_secs() {
+        seconds if seconds >= 60 => counted(seconds / 60, "minute", "minutes"),
+        _ => took(alert.window),
+    }
+}
+
+/// What stands out of this traffic, the most frequent first.
+pub(super) fn list(traffic: &[Traffic], range: &Range) -> Markup {
+    let mut findings: Vec<Finding<'_>> = traffic.iter().flat_map(of).collect();
+    findings.sort_by(|one, other| other.weight.cmp(&one.weight));
+    let more = findings.len().saturating_sub(MOST);
+    findings.truncate(MOST);
+    html! {
+        section.standing aria-labelledby="standing" {
+            h2 #standing { "What stands out" }
+            @if findings.is_empty() {
+                p.quiet { "Nothing: no errors, no cursors that led nowhere, nothing oversized that was not shaped." }
+            } @else {
+                ul {
+                    @for finding in &findings { (line(finding, range)) }
+                }
+                @if more > 0 { p.quiet { "And " (more) " more; the table of endpoints has them." } }
+            }
+        }
+    }
+}
+
+fn line(finding: &Finding<'_>, range: &Range) -> Markup {
+    let endpoint = exactly(&finding.traffic.endpoint);
+    let href = link(
+        "/requests",
+        &with(range, &[("endpoint", Some(&endpoint)), (finding.which.0, Some(finding.which.1))]),
+    );
+    html! {
+        li {
+            a href=(href) { (finding.traffic.endpoint) }
+            span.what { (finding.what) }
+            span.why { (finding.why) }
+        }
+    }
+}
+
+fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
+    let figures = &traffic.figures;
+    let finding = |what, why, which, weight| Finding { traffic, what, why, which, weight };
+    let mut found = Vec::new();
+    for (outcome, what) in [
+        (Outcome::Expired, "cursor that led nowhere|cursors that led nowhere"),
+        (Outcome::Refused, "request refused|requests refused"),
+        (Outcome::Capped, "reply cut by bytes alone|replies cut by bytes alone"),
+    ] {
+        let count = figures.of(outcome);
+        if count > 0 {
+            let (one, several) = what.split_once('|').unwrap_or_default();
+            found.push(finding(
+                counted(count, one, several),
+                brief(outcome),
+                ("outcome", outcome.name()),
+                count,
+            ));
+        }
+    }
+    let ours = figures.of(Outcome::Expired) + figures.of(Outcome::Refused);
+    let theirs = figures.errors.saturating_sub(ours);
+    if theirs > 0 {
+        let what = counted(theirs, "error of the server", "errors of the server");
+        found.push(finding(
+            what,
+            "It answered so itself; Portion passed it on.",
+            ("only", Noted::Errors.name()),
+            theirs,
+        ));
+    }
+    let unshaped = figures.of(Outcome::Unshaped);
+    let share = figures.oversized_share().filter(|share| *share > OVERSIZED && figures.sized >= SIZED);
+    if let Some(share) = share {
+        let what = format!("{} oversized", percent(share));
+        let why = if unshaped > 0 {
+            "Shaping is off for some of it: the model got them whole."
+        } else {
+            "Shaped before the model saw them; a smaller pageSize or narrower calls cost less upstream."
+        };
+        found.push(finding(what, why, ("only", Noted::Oversized.name()), figures.oversized));
+    }
+    found
+}
+
+/// The first sentence of what it means.
+fn brief(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Expired => "What they led to was no longer kept: the model could not read on.",
+        _ => words::outcome(outcome.name()),
+    }
+}
+
+fn with<'a>(
+    range: &'a Range,
+    more: &[(&'static str, Option<&'a str>)],
+) -> Vec<(&'static str, Option<&'a str>)> {
+    let mut parameters = range.parameters().to_vec();
+    parameters.extend(more);
+    parameters
+}

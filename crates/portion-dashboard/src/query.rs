@@ -1,0 +1,104 @@
+//! What stands in a URL after the question mark, and how links are written.
+
+use std::fmt::Write as _;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use thiserror::Error;
+
+/// What may stand in a URL as it is (RFC 3986, unreserved).
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Names and values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+/// A parameter that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{name}` cannot be that: {why}")]
+pub(crate) struct Wrong {
+    /// The parameter.
+    pub(crate) name: String,
+    /// What it may be.
+    pub(crate) why: String,
+}
+
+impl Wrong {
+    pub(crate) fn new(name: &str, why: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), why: why.into() }
+    }
+}
+
+impl Query {
+    /// Reads what a URL says; what is no UTF-8 becomes U+FFFD.
+    pub(crate) fn read(raw: Option<&str>) -> Self {
+        let pairs = raw.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+        let part = |text: &str| decoded(&text.replace('+', " "));
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(name, value)| (part(name), part(value)))
+                .collect(),
+        )
+    }
+
+    /// The value of that name; an empty one, as forms send it, is none.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(at, _)| at == name);
+        found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+    }
+
+    /// Refuses names that mean nothing here.
+    pub(crate) fn check(&self, known: &[&str]) -> Result<(), Wrong> {
+        match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            Some((name, _)) if known.is_empty() => Err(Wrong::new(name, "nothing is asked here")),
+            Some((name, _)) => Err(Wrong::new(name, format!("there are {}", known.join(", ")))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A path with a query after it; what has no value is left out.
+pub(crate) fn link(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
+    let mut link = path.to_owned();
+    let mut mark = '?';
+    for (name, value) in parameters {
+        if let Some(value) = value {
+            let _ = write!(link, "{mark}{name}={}", encoded(value));
+            mark = '&';
+        }
+    }
+    link
+}
+
+/// A text as it may stand in a part of a path, or in a query.
+pub(crate) fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, PLAIN).to_string()
+}
+
+/// What a part of a path says.
+pub(crate) fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_read_as_they_were_written() {
+        let name = "docs/list & find?=50 %+é";
+        let link = link("/requests", &[("endpoint", Some(name)), ("outcome", None), ("limit", Some("5"))]);
+        assert_eq!(link, "/requests?endpoint=docs%2Flist%20%26%20find%3F%3D50%20%25%2B%C3%A9&limit=5");
+        let query = Query::read(link.split_once('?').map(|(_, query)| query));
+        assert_eq!((query.get("endpoint"), query.get("limit")), (Some(name), Some("5")));
+        assert_eq!(query.get("outcome"), None);
+    }
+
+    #[test]
+    fn forms_send_blanks_and_nothing() {
+        let query = Query::read(Some("since=2026-11-22+10:00&until=&&x"));
+        assert_eq!((query.get("since"), query.get("until")), (Some("2026-11-22 10:00"), None));
+        let wrong = query.check(&["since", "until"]).expect_err("there is no x");
+        assert_eq!(wrong.to_string(), "`x` cannot be that: there are since, until");
+    }
+}

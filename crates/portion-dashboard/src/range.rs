@@ -1,0 +1,106 @@
+//! The time that a page is about.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use portion_telemetry::moment::moment;
+use portion_telemetry::read::{Filter, Series};
+
+use crate::query::{Query, Wrong};
+
+/// What is shown where nobody says.
+const USUAL: &str = "24h";
+/// Slots that the axis of time has at most.
+const SLOTS: usize = 120;
+
+/// The time that a page is about, from a moment up to another, in microseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Range {
+    pub(crate) since: u64,
+    pub(crate) until: u64,
+    /// As it was written: links keep it.
+    pub(crate) from: String,
+    pub(crate) to: Option<String>,
+}
+
+impl Range {
+    /// Ranges that are one step away.
+    pub(crate) const PRESETS: [&str; 6] = ["15m", "1h", "6h", "24h", "7d", "30d"];
+
+    pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, Wrong> {
+        let read = |name, text: &str| moment(text, now).map_err(|why| Wrong::new(name, why));
+        let from = query.get("since").unwrap_or(USUAL).to_owned();
+        let to = query.get("until").map(str::to_owned);
+        let since = read("since", &from)?;
+        let until = match &to {
+            Some(to) => read("until", to)?,
+            // What came this very moment is in it.
+            None => micros(now).saturating_add(1),
+        };
+        if since >= until {
+            return Err(Wrong::new("since", "it is before `until`, and not in the future"));
+        }
+        Ok(Self { since, until, from, to })
+    }
+
+    /// So much before and after a moment.
+    pub(crate) fn around(at: u64, reach: Duration) -> Self {
+        let reach = reach.as_micros() as u64;
+        let (since, until) = (at.saturating_sub(reach), at.saturating_add(reach));
+        let written = portion_telemetry::moment::written;
+        Self { since, until, from: written(since), to: Some(written(until)) }
+    }
+
+    /// Whether it ends now, whenever that is.
+    pub(crate) fn is_open(&self) -> bool {
+        self.to.is_none()
+    }
+
+    /// The parameters that say it again.
+    pub(crate) fn parameters(&self) -> [(&'static str, Option<&str>); 2] {
+        [("since", Some(&self.from)), ("until", self.to.as_deref())]
+    }
+
+    pub(crate) fn filter(&self) -> Filter {
+        Filter { since: Some(self.since), until: Some(self.until), ..Filter::default() }
+    }
+
+    /// How long a slot of its axis is.
+    pub(crate) fn step(&self) -> Duration {
+        Series::step(self.since, self.until, SLOTS)
+    }
+}
+
+pub(crate) fn micros(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: u64 = 3_600_000_000;
+
+    #[test]
+    fn ranges_are_read_and_kept_as_written() {
+        let now = UNIX_EPOCH + Duration::from_hours(1_000);
+        let check = |query: &str, expect: Result<(u64, u64), &str>| {
+            let range = Range::read(&Query::read(Some(query)), now);
+            let hours = |range: Range| (range.since / HOUR, range.until / HOUR);
+            assert_eq!(
+                range.map(hours).map_err(|wrong| wrong.name),
+                expect.map_err(str::to_owned),
+                "{query}"
+            );
+        };
+        check("", Ok((976, 1_000)));
+        check("since=6h", Ok((994, 1_000)));
+        check("since=6h&until=2h", Ok((994, 998)));
+        check("since=1970-02-01T00:00", Ok((744, 1_000)));
+        check("since=2h&until=6h", Err("since"));
+        check("since=soon", Err("since"));
+        check("until=later", Err("until"));
+        check("since=2999-01-01", Err("since"));
+        let range = Range::read(&Query::read(Some("since=6h&until=2h")), now).expect("it is one");
+        assert_eq!(range.parameters(), [("since", Some("6h")), ("until", Some("2h"))]);
+    }
+}

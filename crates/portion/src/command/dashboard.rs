@@ -1,0 +1,95 @@
+//! `portion dashboard`: what was recorded, as pages for a browser, whether Portion runs or not.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+
+use clap::Args;
+use portion_config::{Config, find, places};
+use portion_gateway::front::http::{Backend, Door, Guard, Limits};
+use portion_gateway::front::signals::Signals;
+use portion_gateway::latch::Latch;
+use tokio::net::TcpListener;
+
+use super::Outcome;
+use crate::dashboard::Dashboard;
+use crate::options::FILE_HELP;
+
+/// Where it is, unless somewhere else was written: one beside the admin listener.
+const USUAL: &str = "127.0.0.1:9466";
+/// Bytes of a request: nothing is sent here.
+const REQUEST_BYTES: usize = 4 << 10;
+
+const AFTER_HELP: &str = "\
+Examples:
+  portion dashboard --open
+  portion dashboard --telemetry /srv/portion/telemetry.db --listen 127.0.0.1:0
+
+While portion serve runs, the same is at its --admin address.";
+
+/// Options of `portion dashboard`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// Where to listen; port 0 takes one that is free
+    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
+    listen: SocketAddr,
+    /// Show it in the browser
+    #[arg(long)]
+    open: bool,
+    /// The file of records (default: what the configuration says)
+    #[arg(long, value_name = "FILE")]
+    telemetry: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
+    config: Option<PathBuf>,
+}
+
+/// Serves until a signal ends it.
+pub(crate) fn run(options: &Options) -> Outcome {
+    let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
+    let file = options.telemetry.clone().or_else(|| config.telemetry(places::telemetry));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(serve(options, &config, file));
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Outcome {
+    let mut signals = Signals::listen()?;
+    let listen = options.listen;
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        format!("cannot listen at {listen}: {error}; choose another address with --listen")
+    })?;
+    let address = listener.local_addr()?;
+    let dashboard: Arc<dyn Backend> = Arc::new(Dashboard::of(file, Box::new(|| None)));
+    let guard = Guard::new(address, config.allow_hosts(), config.allow_origins());
+    let limits = Limits { body: REQUEST_BYTES, ..Limits::default() };
+    let door = Arc::new(Door::new(guard, limits, vec![("/".to_owned(), dashboard)]));
+    let serving = tokio::spawn(door.serve(listener, Arc::new(Latch::default())));
+    anstream::eprintln!("portion: the dashboard is at http://{address}/");
+    if options.open {
+        open(&format!("http://{address}/"));
+    }
+    tokio::select! {
+        signal = signals.next() => Ok(ExitCode::from(128 + signal)),
+        ended = serving => {
+            ended??;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Has the browser show it. Where there is none, the address was told.
+fn open(url: &str) {
+    let program = match std::env::consts::OS {
+        "macos" => "open",
+        "windows" => "explorer",
+        _ => "xdg-open",
+    };
+    let mut command = Command::new(program);
+    let started = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if let Err(error) = started {
+        anstream::eprintln!("portion: no browser could be opened ({program}: {error})");
+    }
+}
