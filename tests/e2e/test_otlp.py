@@ -10,6 +10,7 @@ import pytest
 from harness.collector import Collector
 from harness.command import RAW_FIXTURE, wrapped
 from harness.listening import Listening, served
+from harness.reply import Reply
 from harness.talk import OverHttp, OverStdio
 from harness.wire import Wire
 
@@ -61,8 +62,9 @@ def call(number, tool, parent=None, **arguments):
     return f'{{ "jsonrpc":"2.0","id":{number},"params":{params},"method":"tools/call","x":[1.50] }}'
 
 
-def page(answer):
-    return json.loads(answer)["result"]["_meta"]["io.portion/page"]
+def following(answers):
+    """The cursor to what follows."""
+    return Reply(json.loads(answers[-1])["result"]).next
 
 
 def spans(collector, count):
@@ -89,9 +91,9 @@ def test_a_call_hangs_below_the_clients_span_and_the_server_below_the_calls(fron
 
 def test_follow_ups_are_spans_although_no_server_hears_of_them(front, start, collector):
     with start(front, "--otlp", collector.url, **SOON) as (session, _):
-        first = page(session.ask(call(1, "list_rows", PARENT, count=500))[-1])
+        cursor = following(session.ask(call(1, "list_rows", PARENT, count=500)))
         session.seen()
-        session.ask(call(2, "portion_read", PARENT, cursor=first["nextCursor"]))
+        session.ask(call(2, "portion_read", PARENT, cursor=cursor))
         session.ask(call(3, "portion_read", PARENT, cursor="spoiled"))
         assert session.seen() == []
         came, read, refused = spans(collector, 3)
@@ -120,8 +122,8 @@ def test_measurements_add_up(front, start, collector):
     with start(front, "--otlp", collector.url, **SOON) as (session, _):
         for number in range(5):
             session.ask(call(number, "list_rows", count=2))
-        first = page(session.ask(call(5, "list_rows", count=500))[-1])
-        session.ask(call(6, "portion_read", cursor=first["nextCursor"]))
+        cursor = following(session.ask(call(5, "list_rows", count=500)))
+        session.ask(call(6, "portion_read", cursor=cursor))
         all_of = spans(collector, 7)
 
         def by(name, attribute):

@@ -72,12 +72,10 @@ impl Desk {
         }
     }
 
-    pub(crate) fn is_failing(&self) -> bool {
-        self.failing.load(Relaxed)
-    }
-
-    pub(crate) fn close(&self) {
+    /// The program ends; whether it went well until now.
+    pub(crate) fn close(&self) -> bool {
         self.closing.store(true, Relaxed);
+        !self.failing.load(Relaxed)
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -103,13 +101,13 @@ mod tests {
         let desk = Desk::new("traces");
         let come = |things: usize| (0..things).filter(|_| desk.comes(3)).count();
         assert_eq!(come(5), 3);
-        assert_eq!((desk.lost.load(Relaxed), desk.is_failing()), (2, true));
+        assert_eq!((desk.lost.load(Relaxed), desk.failing.load(Relaxed)), (2, true));
         desk.leave(3);
         desk.settle(3, &Err(OTelSdkError::InternalFailure("status 500".into())));
-        assert_eq!((desk.lost.load(Relaxed), desk.is_failing()), (5, true));
+        assert_eq!((desk.lost.load(Relaxed), desk.failing.load(Relaxed)), (5, true));
         assert_eq!(come(1), 1);
         desk.leave(1);
         desk.settle(1, &Ok(()));
-        assert_eq!((desk.lost.load(Relaxed), desk.is_failing()), (0, false));
+        assert_eq!((desk.lost.load(Relaxed), desk.failing.load(Relaxed)), (0, false));
     }
 }

@@ -48,17 +48,9 @@ impl Providers {
     /// Begins to send. What cannot be sent at all is told, and left out.
     pub(crate) fn new(settings: &Settings) -> Self {
         let resource = resource::resource();
-        let told = |signal: &'static str| {
-            move |error: &Box<dyn Error>| {
-                tracing::warn!(signal, %error, "nothing of it is sent to the collector");
-            }
-        };
         let traces = settings.traces.as_ref().map(|signal| Traces::new(signal, resource.clone()));
         let metrics = settings.metrics.as_ref().map(|signal| Measured::new(signal, resource));
-        Self {
-            traces: traces.and_then(|traces| traces.inspect_err(told("traces")).ok()),
-            metrics: metrics.and_then(|metrics| metrics.inspect_err(told("metrics")).ok()),
-        }
+        Self { traces: told("traces", traces), metrics: told("metrics", metrics) }
     }
 
     /// Takes note of a request.
@@ -73,17 +65,16 @@ impl Providers {
 
     /// Sends what is left, where somebody takes it, and trying nothing twice.
     pub(crate) fn close(&self, within: Duration) {
-        if let Some(Traces { provider, desk, .. }) = &self.traces {
-            desk.close();
-            if !desk.is_failing() {
-                let _ = provider.shutdown_with_timeout(within);
-            }
+        // What goes wrong here has been told by then.
+        if let Some(Traces { provider, desk, .. }) = &self.traces
+            && desk.close()
+        {
+            let _ = provider.shutdown_with_timeout(within);
         }
-        if let Some(Measured { provider, desk, .. }) = &self.metrics {
-            desk.close();
-            if !desk.is_failing() {
-                let _ = provider.shutdown_with_timeout(within);
-            }
+        if let Some(Measured { provider, desk, .. }) = &self.metrics
+            && desk.close()
+        {
+            let _ = provider.shutdown_with_timeout(within);
         }
     }
 }
@@ -128,6 +119,16 @@ impl Measured {
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
         let meters = Meters::new(&provider.meter_with_scope(scope()));
         Ok(Self { provider, meters, desk })
+    }
+}
+
+fn told<T>(signal: &'static str, made: Option<Result<T, Box<dyn Error>>>) -> Option<T> {
+    match made? {
+        Ok(made) => Some(made),
+        Err(error) => {
+            tracing::warn!(signal, %error, "nothing of it is sent to the collector");
+            None
+        }
     }
 }
 

@@ -46,6 +46,12 @@ pub(crate) struct Setup {
     traces: bool,
 }
 
+/// Whoever leaves waits, for a moment, until what was told last is kept and sent.
+pub(crate) struct Parting {
+    recorder: Option<Arc<Recorder>>,
+    exporter: Option<Arc<Exporter>>,
+}
+
 impl Loaded {
     /// What file, environment and options say. Begins to log as they say.
     ///
@@ -116,6 +122,11 @@ impl Setup {
         }
     }
 
+    /// What waits, when it is dropped, for the end of what was told: others may still hold this setup then.
+    pub(crate) fn parting(&self) -> Parting {
+        Parting { recorder: self.recorder.clone(), exporter: self.exporter.clone() }
+    }
+
     /// What the store holds.
     pub(crate) fn store(&self) -> store::Figures {
         self.gateway.stored()
@@ -127,7 +138,7 @@ impl Setup {
     }
 }
 
-impl Drop for Setup {
+impl Drop for Parting {
     fn drop(&mut self) {
         if let Some(recorder) = &self.recorder {
             recorder.flush(FAREWELL);
