@@ -28,5 +28,6 @@ pub mod span;
 mod stage;
 pub mod tell;
 pub mod tokens;
+pub mod trace;
 pub mod view;
 mod words;

@@ -140,7 +140,7 @@ impl Accounts {
             follow_up,
             arguments: caller.arguments.clone(),
             origin: origin.map(u64::from_be_bytes),
-            trace: None,
+            trace: caller.trace,
             counter: caller.terms.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),
             actual_tokens: None,

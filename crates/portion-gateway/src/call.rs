@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use portion_core::cursor::Scope;
+use portion_core::event::Trace;
 use portion_core::payload::Payload;
 use portion_core::policy::{Manner, Policy, Techniques};
 use portion_core::render::Portion;
@@ -59,6 +60,8 @@ pub struct Caller {
     pub since: Instant,
     /// The names of what it gave with its request.
     pub arguments: Vec<String>,
+    /// Where its request belongs in a trace, where it said so.
+    pub trace: Option<Trace>,
 }
 
 /// What a call is about.
@@ -145,6 +148,7 @@ impl Caller {
             read_uri: None,
             since: Instant::now(),
             arguments: Vec::new(),
+            trace: None,
         }
     }
 

@@ -24,6 +24,7 @@ use crate::relayed::Relaying;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::rules::Rules;
 use crate::settings::{Clock, Settings};
+use crate::spans::Spans;
 use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
 use crate::terms::Terms;
 
@@ -39,6 +40,7 @@ pub struct Gateway {
     store: Arc<dyn SnapshotStore>,
     relaying: Relaying,
     accounts: Arc<Accounts>,
+    spans: Spans,
     clock: Clock,
 }
 
@@ -68,7 +70,8 @@ impl Gateway {
         let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
         let accounts = Arc::new(Accounts::new(observer, Arc::clone(&clock)));
         let relaying = Relaying::new(Arc::clone(&renderer), Arc::clone(&accounts));
-        Self { rules: ArcSwap::from_pointee(rules), renderer, store, relaying, accounts, clock }
+        let rules = ArcSwap::from_pointee(rules);
+        Self { rules, renderer, store, relaying, accounts, spans: Spans::new(), clock }
     }
 
     /// What decides on which terms clients are served, as it is now.
@@ -90,6 +93,11 @@ impl Gateway {
     /// What time it is.
     pub fn now(&self) -> Instant {
         (self.clock)()
+    }
+
+    /// An id for a span of ours.
+    pub(crate) fn span(&self) -> u64 {
+        self.spans.next()
     }
 
     /// The reply to a call.

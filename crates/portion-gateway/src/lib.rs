@@ -26,6 +26,7 @@ mod renderer;
 pub mod rules;
 pub mod session;
 pub mod settings;
+mod spans;
 pub mod store;
 pub mod terms;
 pub mod upstream;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portion_config::history::History;
 use portion_config::live::{Live, State};
-use portion_config::{Config, Errors, Sources, Warnings, find, places};
+use portion_config::{Config, Errors, Otlp, Sources, Warnings, find, places};
 use portion_core::event::Observer;
 use portion_gateway::book::Book as _;
 use portion_gateway::gateway::Gateway;
@@ -16,6 +16,7 @@ use portion_gateway::mcp::Lanes;
 use portion_gateway::rules::Rules;
 use portion_gateway::settings::{Settings, random_secret};
 use portion_gateway::store::{self, MemoryStore};
+use portion_otlp::Exporter;
 use portion_telemetry::recorder::{self, Recorder};
 
 use crate::log;
@@ -24,6 +25,8 @@ use crate::surroundings::surroundings;
 
 /// How long the end of the program waits for the last records.
 const FAREWELL: Duration = Duration::from_millis(500);
+/// How long it waits for a collector to take the last of what was served.
+const EXPORTED: Duration = Duration::from_secs(2);
 
 /// A configuration, before anything is started.
 pub(crate) struct Loaded {
@@ -38,6 +41,15 @@ pub(crate) struct Setup {
     gateway: Arc<Gateway>,
     live: Live,
     recorder: Option<Arc<Recorder>>,
+    exporter: Option<Arc<Exporter>>,
+    /// Whether spans are exported.
+    traces: bool,
+}
+
+/// Whoever leaves waits, for a moment, until what was told last is kept and sent.
+pub(crate) struct Parting {
+    recorder: Option<Arc<Recorder>>,
+    exporter: Option<Arc<Exporter>>,
 }
 
 impl Loaded {
@@ -75,8 +87,12 @@ impl Loaded {
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
         let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
+        let otlp = otlp(&config);
+        let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());
+        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(otlp)));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         observers.extend(recorder.clone().map(|recorder| recorder as Arc<dyn Observer>));
+        observers.extend(exporter.clone().map(|exporter| exporter as Arc<dyn Observer>));
         let observer: Arc<dyn Observer> = Arc::new(observers);
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
@@ -90,7 +106,7 @@ impl Loaded {
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
-        Ok(Setup { config, gateway, live, recorder })
+        Ok(Setup { config, gateway, live, recorder, exporter, traces })
     }
 }
 
@@ -99,10 +115,16 @@ impl Setup {
     pub(crate) fn lanes(&self, upstream: Option<&str>) -> Lanes {
         let listing = self.config.listing(upstream);
         let lanes = Lanes::new(Arc::clone(&self.gateway), listing, self.config.upstream_message_limit());
+        let lanes = lanes.tracing(self.traces);
         match upstream {
             Some(name) => lanes.to(name),
             None => lanes,
         }
+    }
+
+    /// What waits, when it is dropped, for the end of what was told: others may still hold this setup then.
+    pub(crate) fn parting(&self) -> Parting {
+        Parting { recorder: self.recorder.clone(), exporter: self.exporter.clone() }
     }
 
     /// What the store holds.
@@ -116,12 +138,25 @@ impl Setup {
     }
 }
 
-impl Drop for Setup {
+impl Drop for Parting {
     fn drop(&mut self) {
         if let Some(recorder) = &self.recorder {
             recorder.flush(FAREWELL);
         }
+        if let Some(exporter) = &self.exporter {
+            exporter.close(EXPORTED);
+        }
     }
+}
+
+/// Where metrics and traces are sent, if anywhere.
+fn otlp(config: &Config) -> Option<portion_otlp::Settings> {
+    let collector = match config.otlp() {
+        Otlp::Off => return None,
+        Otlp::Auto => None,
+        Otlp::At(url) => Some(url),
+    };
+    portion_otlp::Settings::of(collector, |name| std::env::var(name).ok())
 }
 
 /// The history of a file. Without one, there is no going back to its versions.

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use portion_core::policy::{Policy, PolicyError, Profile, Room};
+use portion_gateway::upstream::http::Target;
 
-use super::{Cascade, Config, Rule, cascade, force};
+use super::{Cascade, Config, Otlp, Rule, cascade, force};
 use crate::origin::Origin;
 use crate::problem::Problem;
 use crate::read::Reading;
@@ -23,6 +24,7 @@ impl Config {
         reading.problems.extend(crossed(&general, "", &mut told));
         reading.problems.extend(same_names(&general));
         self.check_rules(None, &self.rules, &mut told, reading);
+        reading.problems.extend(self.no_collector());
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             let general = self.general(name);
@@ -34,6 +36,14 @@ impl Config {
             reading.problems.extend(same_names(&general));
             self.check_rules(name, &upstream.rules, &mut told, reading);
         }
+    }
+
+    /// Where metrics would be sent to what is no URL. One with references that nobody followed cannot be told yet.
+    fn no_collector(&self) -> Option<Problem> {
+        let Otlp::At(url) = self.otlp() else { return None };
+        let set = self.top.get("otlp").filter(|_| !url.contains('$') && Target::new(url).is_err())?;
+        let fix = "write the whole URL of a collector, such as http://127.0.0.1:4318";
+        Some(Problem::new(set.origin.clone(), "otlp is no URL", fix))
     }
 
     fn check_rules(&self, upstream: Option<&str>, rules: &[Rule], told: &mut Told, reading: &mut Reading) {

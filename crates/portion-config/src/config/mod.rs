@@ -38,6 +38,17 @@ pub struct Config {
     upstreams: Vec<Upstream>,
 }
 
+/// Where metrics and traces are sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Otlp<'a> {
+    /// Nowhere.
+    Off,
+    /// Where the variables of OpenTelemetry say, if they do.
+    Auto,
+    /// To the collector of that URL, references followed.
+    At(&'a str),
+}
+
 impl Config {
     /// What the sources say, if it can be obeyed.
     ///
@@ -45,7 +56,10 @@ impl Config {
     /// Everything that is wrong.
     pub fn load(sources: &Sources, version: u64) -> Result<(Self, Warnings), Errors> {
         let mut reading = Reading::default();
-        let layer = reading.layers(sources);
+        let mut layer = reading.layers(sources);
+        if let Some(outside) = sources.outside.as_deref() {
+            reading.follow(&mut layer.top, outside);
+        }
         let upstreams = reading.served(layer.upstreams, &layer.rules, sources.outside.as_deref());
         let config = Self {
             version,
@@ -167,6 +181,15 @@ impl Config {
             Some(Value::Word("off")) => None,
             Some(Value::Text(path)) => Some(path.into()),
             _ => usual(),
+        }
+    }
+
+    /// Where metrics and traces are sent.
+    pub fn otlp(&self) -> Otlp<'_> {
+        match self.value("otlp") {
+            Some(Value::Word("off")) => Otlp::Off,
+            Some(Value::Reference(url)) => Otlp::At(url.reveal()),
+            _ => Otlp::Auto,
         }
     }
 

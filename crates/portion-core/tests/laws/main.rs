@@ -17,6 +17,7 @@ mod requests;
 mod rows;
 mod session;
 mod table;
+mod trace;
 
 use proptest::prelude::ProptestConfig;
 

@@ -19,17 +19,26 @@ pub struct Lanes {
     pub message_limit: usize,
     /// The name of the server, where there are several.
     pub upstream: Option<Arc<str>>,
+    /// Whether traces are exported: then the server is told of our spans in place of the client's, so that its own hang
+    /// below ours. Otherwise nothing of a request's trace is changed.
+    pub traces: bool,
 }
 
 impl Lanes {
     /// Lanes to a server that needs no name.
     pub fn new(gateway: Arc<Gateway>, listing: Listing, message_limit: usize) -> Self {
-        Self { gateway, listing, message_limit, upstream: None }
+        Self { gateway, listing, message_limit, upstream: None, traces: false }
     }
 
     /// A lane for one session of a principal, which knows nothing yet.
     pub fn lane(&self, scope: Scope, session: Arc<Session>) -> McpLane {
         McpLane::new(self, scope, session)
+    }
+
+    /// The same where traces are exported, or not.
+    #[must_use]
+    pub fn tracing(self, traces: bool) -> Self {
+        Self { traces, ..self }
     }
 
     /// The same for the server of that name.

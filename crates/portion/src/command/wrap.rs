@@ -67,6 +67,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         },
     };
     let setup = Arc::new(loaded.start()?);
+    let _parting = setup.parting();
     let message_limit = setup.config.upstream_message_limit();
     let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

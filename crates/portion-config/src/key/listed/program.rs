@@ -55,6 +55,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LOG
     },
     Key {
+        name: "otlp",
+        kind: Kind::Url,
+        or: &["off", "auto"],
+        default: "auto",
+        value_name: "URL",
+        doc: "Where metrics and traces are sent, by OTLP over HTTP: auto, where OTEL_EXPORTER_OTLP_ENDPOINT says, if \
+              anywhere; the URL of a collector; or off",
+        ..LOG
+    },
+    Key {
         name: "logLevel",
         kind: Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]),
         default: "warn",

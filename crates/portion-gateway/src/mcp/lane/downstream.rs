@@ -16,9 +16,9 @@ use super::line::{Onward, Step, messages, settle};
 use super::method::{Row, row};
 use super::pending::{Asked, What};
 use super::upstream::ask_for_tools;
+use super::who::Who;
 use super::{McpLane, answer};
 use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
-use crate::client::Client;
 use crate::gateway::Gateway;
 use crate::relay::Outgoing;
 
@@ -110,10 +110,10 @@ impl McpLane {
         let meta = meta(text, envelope);
         let modern = meta.is_some_and(|meta| is_modern(text, meta));
         let method = envelope.method(text);
-        let client = self.client(text, envelope, &method, meta);
+        let who = self.who(text, envelope, &method, meta);
         let row = row(&method);
         if row == Row::Advertise {
-            tracing::info!(client = client.map_or("unknown", |client| client.preset), "a client begins");
+            tracing::info!(client = who.client.map_or("unknown", |client| client.preset), "a client begins");
         }
         let what = match row {
             Row::Relay => What::Relay,
@@ -127,7 +127,7 @@ impl McpLane {
                 }
                 What::ListTools
             }
-            Row::CallTool => match self.call(text, envelope, splice, modern, client).await {
+            Row::CallTool => match self.call(text, envelope, splice, modern, who).await {
                 Ok(what) => what,
                 Err(Detour::Answer(answer)) => return Step::Answer(answer),
                 Err(Detour::Unknown) => {
@@ -138,56 +138,35 @@ impl McpLane {
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
                 if let Some(ours) = uri.strip_prefix(READ_URI) {
-                    let caller = self.reader(client, Some(&query::cursor(ours))).await;
+                    let caller = self.reader(who, Some(&query::cursor(ours))).await;
                     let reply = match query::read(ours, &caller.terms.policy) {
                         Ok(request) => self.follow(caller, None, Shape::Resource, request).await,
                         Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
                     };
                     return Step::Answer(answer::read(id, &reply, modern));
                 }
-                self.content(client, Shape::Resource, endpoint(uri, EndpointKind::Resource))
+                self.content(who, Shape::Resource, endpoint(uri, EndpointKind::Resource))
             }
             Row::Reshape(Shape::Prompt) => {
                 let name = envelope.param(text, "name").unwrap_or_default();
-                self.content(client, Shape::Prompt, endpoint(name, EndpointKind::Prompt))
+                self.content(who, Shape::Prompt, endpoint(name, EndpointKind::Prompt))
             }
             // What a task has brought can be asked for again.
             Row::Reshape(shape) => {
-                self.content(client, shape, endpoint("tasks/result".into(), EndpointKind::Tool))
+                self.content(who, shape, endpoint("tasks/result".into(), EndpointKind::Tool))
             }
             Row::ReshapeInside => {
                 let endpoint = endpoint("tasks/get".into(), EndpointKind::Tool);
-                let caller = self.caller(client, Some(&endpoint)).into();
+                let caller = self.caller(who, Some(&endpoint)).into();
                 let (endpoint, request) = (endpoint.into(), Box::default());
                 What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: None, inside: true }
             }
         };
+        if let (What::Content { .. }, Some(meta)) = (&what, meta) {
+            self.continue_trace(who, text, meta, splice);
+        }
         self.waiting().add(Asked { id: id.to_owned(), modern, what });
         Step::Pass
-    }
-
-    /// Who asks: a request of 2026-07-28 may say so in its `_meta`; of the others, `initialize` has said it.
-    fn client(
-        &self,
-        text: &str,
-        envelope: &Envelope,
-        method: &str,
-        meta: Option<Span>,
-    ) -> Option<&'static Client> {
-        let begins = method == "initialize";
-        let (holder, key) = if begins { (envelope.params, "clientInfo") } else { (meta, CLIENT_INFO) };
-        let info = holder.and_then(|holder| walk::member(text, holder, key));
-        let name = info.and_then(|info| walk::string(text, info, "name"));
-        if name.is_none()
-            && let Some(client) = self.client.get()
-        {
-            return Some(client);
-        }
-        let client = self.gateway.rules().client(name.as_deref());
-        if begins {
-            client.map(|client| self.client.get_or_init(|| client));
-        }
-        client
     }
 
     /// A call of a tool: what to wait for.
@@ -197,7 +176,7 @@ impl McpLane {
         envelope: &Envelope,
         splice: &mut Splice<'_>,
         modern: bool,
-        client: Option<&'static Client>,
+        who: Who,
     ) -> Result<What, Detour> {
         let name = envelope.param(text, "name").unwrap_or_default();
         let arguments = envelope.params.and_then(|params| walk::member(text, params, "arguments"));
@@ -209,7 +188,7 @@ impl McpLane {
             Whose::Theirs => {}
             Whose::Unclear => return Err(Detour::Unknown),
             Whose::Ours(Own::Read) => {
-                let caller = self.asking(client, text, arguments).await;
+                let caller = self.asking(who, text, arguments).await;
                 let reply = match controls::read(text, arguments, &caller.terms.policy) {
                     Ok(request) => self.follow(caller, None, Shape::Tool, request).await,
                     Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
@@ -217,7 +196,7 @@ impl McpLane {
                 return Err(answer(&reply, false));
             }
             Whose::Ours(Own::Query) => {
-                let caller = self.asking(client, text, arguments).await;
+                let caller = self.asking(who, text, arguments).await;
                 let reply = match controls::query(text, arguments, &caller.terms.policy) {
                     Ok((request, ask)) => {
                         let intent = Intent::Query { request: request.clone(), ask };
@@ -228,12 +207,12 @@ impl McpLane {
                 return Err(answer(&reply, false));
             }
             Whose::Ours(Own::Describe) => {
-                let (id, caller) = (envelope.raw_id(text), self.caller(client, None));
+                let (id, caller) = (envelope.raw_id(text), self.caller(who, None));
                 return Err(Detour::Answer(self.describe(id, name, caller, text, arguments, modern).await));
             }
         }
         let endpoint = self.endpoint_of(name, text, arguments)?;
-        let mut caller = self.caller(client, Some(&endpoint));
+        let mut caller = self.caller(who, Some(&endpoint));
         caller.arguments = controls::names(text, arguments);
         let split = {
             let known = self.known();
@@ -267,15 +246,15 @@ impl McpLane {
     }
 
     /// Whoever calls a tool of ours with these arguments.
-    async fn asking(&self, client: Option<&'static Client>, text: &str, arguments: Span) -> Caller {
+    async fn asking(&self, who: Who, text: &str, arguments: Span) -> Caller {
         let cursor = walk::string(text, arguments, "cursor");
-        let caller = self.reader(client, cursor.as_deref()).await;
+        let caller = self.reader(who, cursor.as_deref()).await;
         Caller { arguments: controls::names(text, arguments), ..caller }
     }
 
     /// Whoever reads on, as was decided when what he reads was captured.
-    async fn reader(&self, client: Option<&'static Client>, cursor: Option<&str>) -> Caller {
-        let caller = self.caller(client, None);
+    async fn reader(&self, who: Who, cursor: Option<&str>) -> Caller {
+        let caller = self.caller(who, None);
         match cursor {
             Some(cursor) => self.gateway.reader(caller, cursor).await,
             None => caller,
@@ -283,8 +262,8 @@ impl McpLane {
     }
 
     /// What to wait for where nothing is asked of us.
-    fn content(&self, client: Option<&'static Client>, shape: Shape, endpoint: Endpoint) -> What {
-        let caller = Box::new(self.caller(client, Some(&endpoint)));
+    fn content(&self, who: Who, shape: Shape, endpoint: Endpoint) -> What {
+        let caller = Box::new(self.caller(who, Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
         What::Content { shape, caller, endpoint, request, reuse: None, inside: false }
     }
@@ -370,9 +349,6 @@ fn endpoint(name: String, kind: EndpointKind) -> Endpoint {
 
 /// What begins the `_meta` keys that every request of 2026-07-28 carries.
 const PROTOCOL_META: &str = "io.modelcontextprotocol/";
-
-/// Where a request of 2026-07-28 says who asks.
-const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 
 fn meta(text: &str, envelope: &Envelope) -> Option<Span> {
     envelope.params.and_then(|params| walk::member(text, params, "_meta"))

@@ -2,7 +2,7 @@
 //!
 //! [`method`] is the table from a method to what is done with it. Requests that wait for their answers are in
 //! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says,
-//! [`describe`] with one of our own tools, [`answer`] writes what neither said.
+//! [`describe`] with one of our own tools, [`who`] tells who asks and in which trace, [`answer`] writes what neither said.
 //!
 //! A message that is not reshaped leaves as the bytes that came.
 
@@ -13,6 +13,7 @@ mod line;
 mod method;
 mod pending;
 mod upstream;
+mod who;
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,6 +33,7 @@ use crate::rules::Rules;
 use crate::session::Session;
 pub(super) use method::row as row_of;
 use pending::Pending;
+use who::Who;
 
 /// The MCP lane between one client and one server.
 pub struct McpLane {
@@ -42,6 +44,8 @@ pub struct McpLane {
     session: Arc<Session>,
     /// The name of the server, where there are several.
     upstream: Option<Arc<str>>,
+    /// Whether the server's spans are to hang below ours.
+    traces: bool,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
     /// Who said `initialize`, where that is known.
@@ -62,13 +66,14 @@ struct Known {
 impl McpLane {
     /// A lane for a session of one principal.
     pub(super) fn new(lanes: &Lanes, scope: Scope, session: Arc<Session>) -> Self {
-        let Lanes { gateway, listing, message_limit, upstream } = lanes;
+        let Lanes { gateway, listing, message_limit, upstream, traces } = lanes;
         let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(listing), toolless: false }));
         Self {
             gateway: Arc::clone(gateway),
             scope,
             session,
             upstream: upstream.clone(),
+            traces: *traces,
             message_limit: *message_limit,
             client: OnceLock::new(),
             waiting: Mutex::default(),
@@ -85,6 +90,7 @@ impl McpLane {
             scope: self.scope,
             session: Arc::clone(&self.session),
             upstream: self.upstream.clone(),
+            traces: self.traces,
             message_limit: self.message_limit,
             client: self.client.clone(),
             waiting: Mutex::default(),
@@ -126,7 +132,8 @@ impl McpLane {
     }
 
     /// Whom a reply of an endpoint is for, and how it is served: by what is decided now. `None`: one of our own.
-    fn caller(&self, client: Option<&'static Client>, endpoint: Option<&Endpoint>) -> Caller {
+    fn caller(&self, who: Who, endpoint: Option<&Endpoint>) -> Caller {
+        let Who { client, trace } = who;
         let rules = self.gateway.rules();
         let rule = match endpoint {
             Some(Endpoint { name, kind, .. }) => rules.rule(self.target(*kind, name)),
@@ -152,6 +159,7 @@ impl McpLane {
             read_uri: None,
             since: self.gateway.now(),
             arguments: Vec::new(),
+            trace,
         }
     }
 

@@ -4,6 +4,7 @@ mod clients;
 mod describe;
 mod manners;
 mod questions;
+mod traces;
 
 use std::sync::Arc;
 
