@@ -7,7 +7,11 @@
 //! Recording never waits and never fails a request: where the file cannot be written, records are counted as dropped.
 
 pub mod against;
+pub mod alert;
 pub mod experiment;
+pub mod meter;
+pub mod names;
+pub mod prometheus;
 pub mod read;
 pub mod recorder;
 pub mod show;
