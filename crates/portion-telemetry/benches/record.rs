@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::event::{Event, Observer, Outcome, Served};
+use portion_telemetry::alert::{Alarm, Rule};
+use portion_telemetry::meter::Meter;
 use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::recorder::{Recorder, Settings};
 use rustix::time::{ClockId, clock_gettime};
@@ -23,6 +25,7 @@ fn main() {
     let directory = tempfile::tempdir().expect("directories can be made");
     let mut table = Table::default();
     at_a_rate(&mut table, &directory.path().join("rate/telemetry.db"));
+    by_all(&mut table, &directory.path().join("by_all/telemetry.db"));
     in_all(&mut table, &directory.path().join("all/telemetry.db"));
     at_a_burst(&mut table, &directory.path().join("burst/telemetry.db"));
     without_a_file(&mut table, &directory);
@@ -45,6 +48,26 @@ fn at_a_rate(table: &mut Table, path: &Path) {
     table.add("hear, 2,000 a second: p50", "", nanos(&mut times, 50));
     table.add("hear, 2,000 a second: p99", "2 µs", nanos(&mut times, 99));
     table.add("dropped of 10,000", "0", recorder.figures().dropped.to_string());
+}
+
+/// The same by all who hear what the program serves: recorder, meter and alarm.
+fn by_all(table: &mut Table, path: &Path) {
+    let (recorder, meter) = (Arc::new(Recorder::start(settings(path))), Arc::new(Meter::default()));
+    let alarm = Arc::new(Alarm::start(Some(Rule::default()), |_| ()));
+    let all: Vec<Arc<dyn Observer>> = vec![recorder, meter, alarm];
+    let start = Instant::now();
+    let mut times = Vec::new();
+    for number in 0..5 * RATE {
+        let due = start + Duration::from_micros(number * 1_000_000 / RATE);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        times.push(timed(&all, number));
+    }
+    table.add("hear, by recorder, meter and alarm: p50", "", nanos(&mut times, 50));
+    table.add("hear, by recorder, meter and alarm: p99", "2 µs", nanos(&mut times, 99));
+    let mut times: Vec<Duration> = (0..50_000).map(|number| timed(&*all[1], number)).collect();
+    table.add("hear, by the meter, 50,000 in a row: p99", "1 µs", nanos(&mut times, 99));
+    let mut times: Vec<Duration> = (0..50_000).map(|number| timed(&*all[2], number)).collect();
+    table.add("hear, by the alarm, 50,000 in a row: p99", "1 µs", nanos(&mut times, 99));
 }
 
 /// What a record costs all in all, on whichever thread: at 2,000 a second, 25 µs are 5 % of a core.
@@ -131,10 +154,10 @@ fn settings(path: &Path) -> Settings {
     Settings { keep_for: Duration::MAX, ..Settings::new(path) }
 }
 
-fn timed(recorder: &Recorder, number: u64) -> Duration {
+fn timed(observer: &(impl Observer + ?Sized), number: u64) -> Duration {
     let event = event(number);
     let start = Instant::now();
-    recorder.hear(event);
+    observer.hear(event);
     start.elapsed()
 }
 

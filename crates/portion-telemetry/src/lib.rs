@@ -7,8 +7,12 @@
 //! Recording never waits and never fails a request: where the file cannot be written, records are counted as dropped.
 
 pub mod against;
+pub mod alert;
 pub mod experiment;
+pub mod meter;
 pub mod moment;
+pub mod names;
+pub mod prometheus;
 pub mod read;
 pub mod recorder;
 mod rollup;

@@ -1,6 +1,8 @@
 //! Records from being heard to being read.
 
+mod alerting;
 mod comparing;
+mod metering;
 mod recording;
 mod sample;
 mod showing;

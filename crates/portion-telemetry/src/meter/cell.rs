@@ -1,0 +1,56 @@
+//! What is added up for one endpoint.
+
+use portion_core::event::{Outcome, Served};
+
+use super::{Histogram, entry};
+use crate::names;
+
+/// What one endpoint was asked and answered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cell {
+    /// Requests by outcome, in the order of [`Outcome::ALL`].
+    pub(super) outcomes: [u64; Outcome::ALL.len()],
+    pub(super) follow_ups: u64,
+    /// Replies that are errors, ours or the upstream's.
+    pub(super) errors: u64,
+    /// Tokens of payloads whose cost is known, and what was served of them, follow-ups included.
+    pub(super) tokens: (u64, u64),
+    /// Bytes of payloads, and of replies.
+    pub(super) bytes: (u64, u64),
+    pub(super) sized: u64,
+    pub(super) oversized: u64,
+    /// How long requests took, by error and by whether they are follow-ups: few of the codes come for one endpoint.
+    pub(super) durations: Vec<(Ended, Histogram)>,
+}
+
+/// How a request ended: the code of its error, and whether it was a follow-up.
+pub(super) type Ended = (Option<&'static str>, bool);
+
+impl Cell {
+    pub(super) fn add(&mut self, served: &Served) {
+        let Served { outcome, error, follow_up, estimated_tokens, original_tokens, .. } = *served;
+        self.outcomes[outcome as usize] += 1;
+        self.follow_ups += u64::from(follow_up);
+        self.errors += u64::from(error.is_some());
+        self.bytes.1 += served.response_bytes;
+        match (original_tokens, estimated_tokens) {
+            // The payload was counted when it came.
+            (_, tokens) if follow_up => self.tokens.1 += tokens.unwrap_or_default(),
+            (Some(original), Some(tokens)) => {
+                self.tokens.0 += original;
+                self.tokens.1 += tokens;
+            }
+            _ => {}
+        }
+        if !follow_up {
+            self.bytes.0 += served.original_bytes;
+        }
+        if let Some(is_oversized) = served.is_oversized() {
+            self.sized += 1;
+            self.oversized += u64::from(is_oversized);
+        }
+        let durations = || Histogram::of(&names::OPERATION_DURATION);
+        let took = served.latency.as_secs_f64();
+        entry(&mut self.durations, (error, follow_up), durations).add(took);
+    }
+}

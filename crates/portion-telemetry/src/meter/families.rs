@@ -1,0 +1,174 @@
+//! What was added up, by name and attributes: as it is exported, in whatever form.
+
+use portion_core::event::Outcome;
+
+use super::cell::Cell;
+use super::{Histogram, Labels, Meter};
+use crate::names::{self, Metric};
+
+/// The values of one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// The name.
+    pub metric: &'static Metric,
+    /// The values, each with attributes of its own.
+    pub points: Vec<Point>,
+}
+
+/// A value, and what tells it from others of its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Names and values of attributes.
+    pub attributes: Vec<(&'static str, String)>,
+    /// The value.
+    pub value: Value,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// Any number.
+    Number(f64),
+    /// How often values were up to each bound.
+    Histogram(Histogram),
+}
+
+impl Family {
+    /// One value without attributes.
+    pub fn of(metric: &'static Metric, value: impl Into<Value>) -> Self {
+        Self { metric, points: vec![Point { attributes: Vec::new(), value: value.into() }] }
+    }
+
+    /// None yet.
+    pub fn new(metric: &'static Metric) -> Self {
+        Self { metric, points: Vec::new() }
+    }
+
+    /// Adds a value with these attributes.
+    pub fn push(&mut self, attributes: Vec<(&'static str, String)>, value: impl Into<Value>) {
+        self.points.push(Point { attributes, value: value.into() });
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(holds: bool) -> Self {
+        Self::Count(u64::from(holds))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Histogram> for Value {
+    fn from(histogram: Histogram) -> Self {
+        Self::Histogram(histogram)
+    }
+}
+
+impl Meter {
+    /// All that was added up, by name.
+    pub fn families(&self) -> Vec<Family> {
+        let (mut cells, overhead, estimates, raised) = {
+            let sums = self.sums();
+            let cells: Vec<_> =
+                sums.cells.iter().map(|(labels, cell)| (labels.clone(), cell.clone())).collect();
+            (cells, sums.overhead.clone(), sums.estimates.clone(), sums.raised.clone())
+        };
+        cells.sort_by(|one, other| one.0.cmp(&other.0));
+        let [mut durations, mut requests, mut follow_ups, mut tokens, mut content, mut sized, mut oversized] =
+            [
+                &names::OPERATION_DURATION,
+                &names::REQUESTS,
+                &names::FOLLOW_UPS,
+                &names::TOKENS,
+                &names::CONTENT,
+                &names::SIZED,
+                &names::OVERSIZED,
+            ]
+            .map(Family::new);
+        let mut kept_out = 0.0;
+        for (labels, cell) in cells {
+            let with = |more: &[(&'static str, &str)]| labels.with(more);
+            for (outcome, count) in
+                Outcome::ALL.into_iter().zip(cell.outcomes).filter(|(_, count)| *count > 0)
+            {
+                requests.push(with(&[(names::OUTCOME, outcome.name())]), count);
+            }
+            follow_ups.push(with(&[]), cell.follow_ups);
+            for (family, (upstream, served)) in [(&mut tokens, cell.tokens), (&mut content, cell.bytes)] {
+                family.push(with(&[(names::DIRECTION, "upstream")]), upstream);
+                family.push(with(&[(names::DIRECTION, "served")]), served);
+            }
+            sized.push(with(&[]), cell.sized);
+            oversized.push(with(&[]), cell.oversized);
+            kept_out += cell.tokens.0 as f64 - cell.tokens.1 as f64;
+            labels.operations(cell, &mut durations);
+        }
+        let mut families =
+            vec![durations, requests, follow_ups, tokens, Family::of(&names::TOKENS_KEPT_OUT, kept_out)];
+        families.extend([content, sized, oversized, Family::of(&names::OVERHEAD, overhead)]);
+        let [mut errors, mut bias, mut alerts] =
+            [&names::ESTIMATE_ERROR, &names::ESTIMATE_BIAS, &names::ALERTS_RAISED].map(Family::new);
+        for (counter, estimates) in estimates {
+            let attributes = vec![(names::COUNTER, counter.to_owned())];
+            bias.push(attributes.clone(), estimates.accuracy.bias().unwrap_or_default());
+            errors.push(attributes, estimates.errors);
+        }
+        for (alert, count) in raised {
+            alerts.push(vec![(names::ALERT, alert.to_owned())], count);
+        }
+        families.extend([errors, bias, alerts]);
+        families
+    }
+}
+
+impl Labels {
+    /// As attributes, with more of them.
+    fn with(&self, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+        let mut attributes = self.upstream();
+        attributes.push((names::KIND, self.kind.to_owned()));
+        attributes.push((names::ENDPOINT, self.endpoint.to_string()));
+        attributes.extend(more.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        attributes
+    }
+
+    /// Adds how long requests took, by the attributes of the conventions.
+    fn operations(&self, cell: Cell, durations: &mut Family) {
+        for ((error, follow_up), histogram) in cell.durations {
+            let (method, name) = match self.kind {
+                "tool" => (Some("tools/call"), Some(names::TOOL)),
+                "prompt" => (Some("prompts/get"), Some(names::PROMPT)),
+                "resource" => (Some("resources/read"), None),
+                _ => (None, None),
+            };
+            let mut attributes = Vec::new();
+            attributes.extend(method.map(|method| (names::METHOD, method.to_owned())));
+            attributes.extend(name.map(|name| (name, self.endpoint.to_string())));
+            attributes.extend(self.upstream());
+            attributes.push((names::FOLLOW_UP, follow_up.to_string()));
+            attributes.extend(error.map(|error| (names::ERROR, error_type(error).to_owned())));
+            durations.push(attributes, histogram);
+        }
+    }
+
+    fn upstream(&self) -> Vec<(&'static str, String)> {
+        self.upstream.iter().map(|upstream| (names::UPSTREAM, upstream.to_string())).collect()
+    }
+}
+
+/// The code of an error as the conventions have it.
+fn error_type(code: &'static str) -> &'static str {
+    // A tool's own: `isError`.
+    if code == "upstream" { "tool_error" } else { code }
+}

@@ -1,0 +1,136 @@
+//! What this process served since it started, added up in memory: for metrics and health, with or without a file.
+//!
+//! Labels are bounded, whatever is asked: the first [`NAMED`] endpoints have one of their own each, all later ones share
+//! `other`; resources, whose URIs can be without end, share `*`.
+
+mod cell;
+mod families;
+mod histogram;
+mod totals;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use portion_core::event::{Event, Observer, Served};
+
+pub use families::{Family, Point, Value};
+pub use histogram::Histogram;
+pub use totals::Totals;
+
+use crate::names;
+use crate::read::Accuracy;
+use cell::Cell;
+
+/// Endpoints that have labels of their own.
+pub const NAMED: usize = 200;
+
+/// Adds up what is served. A request pays for one short lock and, unless its endpoint is a new one, for no memory.
+#[derive(Debug)]
+pub struct Meter {
+    sums: Mutex<Sums>,
+}
+
+/// What an endpoint is called in labels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Labels {
+    upstream: Option<Arc<str>>,
+    kind: &'static str,
+    endpoint: Arc<str>,
+}
+
+#[derive(Debug)]
+struct Sums {
+    cells: HashMap<Labels, Cell>,
+    /// How many of them are of a named endpoint.
+    named: usize,
+    overhead: Histogram,
+    /// How near estimates are, by what counts: few.
+    estimates: Vec<(&'static str, Estimates)>,
+    /// Alerts that were raised, by name: few.
+    raised: Vec<(&'static str, u64)>,
+    /// What many endpoints share.
+    any: Arc<str>,
+    other: Arc<str>,
+    none: Arc<str>,
+}
+
+#[derive(Clone, Debug)]
+struct Estimates {
+    accuracy: Accuracy,
+    errors: Histogram,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        let sums = Sums {
+            cells: HashMap::new(),
+            named: 0,
+            overhead: Histogram::of(&names::OVERHEAD),
+            estimates: Vec::new(),
+            raised: Vec::new(),
+            any: Arc::from("*"),
+            other: Arc::from("other"),
+            none: Arc::from("none"),
+        };
+        Self { sums: Mutex::new(sums) }
+    }
+}
+
+impl Meter {
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Meter {
+    fn hear(&self, event: Event) {
+        match event {
+            Event::Served(served) => self.sums().add(&served),
+            Event::Alerted(alerted) if alerted.raised => {
+                *entry(&mut self.sums().raised, alerted.alert, || 0) += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Sums {
+    fn add(&mut self, served: &Served) {
+        self.cell(served).add(served);
+        self.overhead.add(served.overhead.as_secs_f64());
+        if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
+            let start =
+                || Estimates { accuracy: Accuracy::default(), errors: Histogram::of(&names::ESTIMATE_ERROR) };
+            let estimates = entry(&mut self.estimates, served.counter, start);
+            estimates.accuracy.add(estimated, actual);
+            estimates.errors.add(estimated.abs_diff(actual) as f64 / actual.max(1) as f64);
+        }
+    }
+
+    fn cell(&mut self, served: &Served) -> &mut Cell {
+        let endpoint = match (served.kind, &*served.endpoint) {
+            ("resource", _) => &self.any,
+            (_, "") => &self.none,
+            _ => &served.endpoint,
+        };
+        let (upstream, is_named) = (served.upstream.clone(), Arc::ptr_eq(endpoint, &served.endpoint));
+        let mut labels = Labels { upstream, kind: served.kind, endpoint: Arc::clone(endpoint) };
+        if is_named && !self.cells.contains_key(&labels) {
+            if self.named < NAMED {
+                self.named += 1;
+            } else {
+                labels.endpoint = Arc::clone(&self.other);
+            }
+        }
+        self.cells.entry(labels).or_default()
+    }
+}
+
+/// The one of that key, which may be a new one: for keys that are few.
+fn entry<K: PartialEq, T>(all: &mut Vec<(K, T)>, key: K, start: impl FnOnce() -> T) -> &mut T {
+    let at = all.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
+        all.push((key, start()));
+        all.len() - 1
+    });
+    &mut all[at].1
+}

@@ -1,0 +1,94 @@
+//! What was served altogether.
+
+use portion_core::event::Outcome;
+
+use super::Meter;
+use crate::read::Accuracy;
+
+/// What was served altogether since the start.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Requests by outcome, in the order of [`Outcome::ALL`].
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// Requests that were answered from a snapshot.
+    pub follow_ups: u64,
+    /// Replies that are errors, ours or the upstream's.
+    pub errors: u64,
+    /// Tokens of the payloads whose cost is known, and what was served of them, follow-ups included.
+    pub tokens: (u64, u64),
+    /// Bytes of payloads, and of replies.
+    pub bytes: (u64, u64),
+    /// First calls whose payload has a known cost.
+    pub sized: u64,
+    /// Those of them whose payload was above the budget.
+    pub oversized: u64,
+    /// How near estimates are.
+    pub accuracy: Accuracy,
+}
+
+impl Meter {
+    /// What was served altogether since the start.
+    pub fn totals(&self) -> Totals {
+        let sums = self.sums();
+        let mut totals = Totals::default();
+        for cell in sums.cells.values() {
+            for (total, count) in totals.outcomes.iter_mut().zip(cell.outcomes) {
+                *total += count;
+            }
+            totals.follow_ups += cell.follow_ups;
+            totals.errors += cell.errors;
+            totals.tokens = (totals.tokens.0 + cell.tokens.0, totals.tokens.1 + cell.tokens.1);
+            totals.bytes = (totals.bytes.0 + cell.bytes.0, totals.bytes.1 + cell.bytes.1);
+            totals.sized += cell.sized;
+            totals.oversized += cell.oversized;
+        }
+        for (_, estimates) in &sums.estimates {
+            let Accuracy { sampled, near, far, errors } = estimates.accuracy;
+            totals.accuracy.sampled += sampled;
+            totals.accuracy.near += near;
+            totals.accuracy.far += far;
+            totals.accuracy.errors += errors;
+        }
+        totals
+    }
+}
+
+impl Totals {
+    /// Requests, follow-ups among them.
+    pub fn requests(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    /// Requests of that outcome.
+    pub fn of(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+
+    /// Share of the payloads that were served in portions. `None` where none came.
+    pub fn adoption(&self) -> Option<f64> {
+        let whole = self.of(Outcome::Untouched) + self.of(Outcome::Unshaped);
+        let refused = self.of(Outcome::Expired) + self.of(Outcome::Refused);
+        let answered = self.requests() - refused;
+        share(answered - whole, answered)
+    }
+
+    /// Share of the first calls whose payload was above the budget. `None` where no cost is known.
+    pub fn oversized_share(&self) -> Option<f64> {
+        share(self.oversized, self.sized)
+    }
+
+    /// Share of the tokens that were kept out, follow-ups counted against it. `None` where no cost is known.
+    pub fn reduction(&self) -> Option<f64> {
+        share(self.tokens.1, self.tokens.0).map(|served| 1.0 - served)
+    }
+
+    /// Bytes of a reply, on average. `None` where there was none.
+    pub fn mean_bytes(&self) -> Option<f64> {
+        share(self.bytes.1, self.requests())
+    }
+}
+
+/// `None` of nothing.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,171 @@
+//! Alerts: raised by the call that makes it so, never before, and over only well below that.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use portion_core::event::{Event, Observer, Served};
+use portion_telemetry::alert::{Alarm, LEAST, Rule, Standing, Watch};
+use proptest::prelude::*;
+
+use crate::sample::{LONG, page};
+
+const SLOT: Duration = Duration::from_secs(10);
+
+/// A call, so long after the one before, and whether it is oversized.
+type Come = (Duration, bool);
+
+fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Calls in phases, each with a share of a thousand of its own that is oversized.
+fn any_calls() -> impl Strategy<Value = Vec<Come>> {
+    let pause = prop_oneof![9 => 0..3_000_u64, 1 => 0..200_000_u64].prop_map(Duration::from_millis);
+    let phase = (0..300_u32, prop::collection::vec((pause, 0..1_000_u32), 1..200));
+    let phases = prop::collection::vec(phase, 1..4);
+    phases.prop_map(|phases| {
+        let calls = phases
+            .into_iter()
+            .flat_map(|(share, calls)| calls.into_iter().map(move |(pause, dice)| (pause, dice < share)));
+        calls.collect()
+    })
+}
+
+/// The calls of the last thirty slots, counted anew.
+fn recount(calls: &[Come], now: Duration) -> (u64, u64) {
+    let slot = |time: Duration| (time.as_nanos() / SLOT.as_nanos()) as u64;
+    let recent = calls.iter().filter(|(time, _)| slot(*time) + 30 > slot(now));
+    let count = |all: (u64, u64), call: &Come| (all.0 + 1, all.1 + u64::from(call.1));
+    recent.fold((0, 0), count)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_is_what_a_recount_says(calls in any_calls()) {
+        let mut watch = Watch::new(Rule::default());
+        let (mut now, mut come, mut raised) = (Duration::ZERO, Vec::new(), false);
+        let endpoint = Arc::from("list_bookings");
+        for (pause, oversized) in calls {
+            now += pause;
+            // First time goes by, then a call comes: each may turn it, and only where a recount says so.
+            for call in [None, Some((now, oversized))] {
+                let turned = match call {
+                    None => watch.tick(now),
+                    Some(_) => watch.count(now, oversized.then_some(&endpoint)),
+                };
+                come.extend(call);
+                let (requests, counted) = recount(&come, now);
+                let next = expect(raised, requests, counted);
+                prop_assert_eq!(turned.is_some(), next != raised);
+                raised = next;
+                let standing = watch.standing();
+                prop_assert_eq!(
+                    (standing.raised, standing.requests, standing.oversized),
+                    (raised, requests, counted)
+                );
+                let blamed: u64 = standing.endpoints.iter().map(|(_, count)| count).sum();
+                prop_assert_eq!(blamed, counted);
+            }
+        }
+    }
+}
+
+/// Whether it is raised next, in whole numbers: above 5 % of 20 or more, until it is at 4 % or below.
+fn expect(raised: bool, requests: u64, oversized: u64) -> bool {
+    if raised { 100 * oversized > 4 * requests } else { requests >= LEAST && 100 * oversized > 5 * requests }
+}
+
+/// So many calls within a moment, the oversized ones last.
+fn after(small: u64, oversized: u64) -> Standing {
+    let mut watch = Watch::new(Rule::default());
+    let endpoint = Arc::from("list_bookings");
+    (0..small).for_each(|_| drop(watch.count(at(1), None)));
+    (0..oversized).for_each(|_| drop(watch.count(at(2), Some(&endpoint))));
+    watch.standing()
+}
+
+#[test]
+fn five_per_cent_is_not_above_five_per_cent() {
+    let check = |small, oversized, raised| {
+        assert_eq!(after(small, oversized).raised, raised, "{oversized} beside {small}");
+    };
+    check(94, 6, true);
+    check(95, 5, false);
+    check(0, 19, false);
+    check(0, 20, true);
+    check(19, 1, false);
+    check(18, 2, true);
+    check(950, 50, false);
+    check(949, 51, true);
+}
+
+#[test]
+fn it_is_over_at_four_fifths_or_when_nothing_comes() {
+    let mut watch = Watch::new(Rule::default());
+    let endpoint = Arc::from("list_bookings");
+    (0..94).for_each(|_| assert_eq!(watch.count(at(0), None), None));
+    let turned: Vec<u64> = (1..=6).filter(|_| watch.count(at(0), Some(&endpoint)).is_some()).collect();
+    assert_eq!(turned, [5], "by the very call: 5 of 99");
+    (0..49).for_each(|_| assert_eq!(watch.count(at(100), None), None, "6 of 149 are more than 4 %"));
+    let over = watch.count(at(100), None).expect("6 of 150 are 4 %");
+    assert!(!over.raised);
+    assert_eq!(watch.count(at(200), Some(&endpoint)), None, "7 of 151 are between 4 and 5 %");
+    assert_eq!(watch.count(at(200), Some(&endpoint)).map(|again| again.raised), Some(true), "8 of 152");
+}
+
+#[test]
+fn it_is_over_when_its_cause_is_too_old() {
+    let mut watch = Watch::new(Rule::default());
+    let endpoint = Arc::from("list_bookings");
+    (0..20).for_each(|_| drop(watch.count(at(3), Some(&endpoint))));
+    assert!(watch.standing().raised);
+    assert_eq!(watch.tick(at(299)), None);
+    let over = watch.tick(at(300)).expect("nothing came for five minutes");
+    assert_eq!((over.raised, over.requests, over.share()), (false, 0, None));
+    assert_eq!(watch.tick(at(100_000)), None);
+}
+
+#[test]
+fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
+    let (told, changes) = channel();
+    let alarm = Alarm::start(Some(Rule::default()), move |change| drop(told.send(change.clone())));
+    let small = Served { original_tokens: Some(10), ..page(0) };
+    let calls = (0..94).map(|_| small.clone()).chain((0..8).map(page));
+    let process = 7;
+    for call in calls {
+        alarm.hear(Event::Served(Arc::new(Served { request: process << 64, ..call })));
+    }
+    let change = changes.recv_timeout(LONG).expect("5 of 99");
+    assert_eq!((change.alerted.requests, change.alerted.counted, change.alerted.raised), (99, 5, true));
+    assert_eq!((change.alerted.threshold, change.alerted.process), (0.05, 7));
+    assert_eq!(change.since, change.alerted.at);
+    let sentence = change.standing.sentence();
+    for part in ["5.1 % of 99 calls in 5m", "list_bookings (5)", "portion stats --since 5m"] {
+        assert!(sentence.contains(part), "{part} in {sentence}");
+    }
+    let (standing, since) = alarm.standing().expect("somebody wants to know");
+    assert_eq!((standing.requests, standing.oversized, since), (102, 8, Some(change.since)));
+    alarm.obey(None);
+    let over = changes.recv_timeout(LONG).expect("nobody watches any more");
+    assert_eq!((over.alerted.raised, over.since), (false, change.since));
+    assert_eq!(alarm.standing(), None);
+    drop(alarm);
+    assert!(changes.recv_timeout(LONG).is_err(), "nothing else");
+}
+
+#[test]
+fn an_alert_is_over_where_nothing_more_comes() {
+    let (told, changes) = channel();
+    let rule = Rule { window: Duration::from_millis(300), ..Rule::default() };
+    let alarm = Alarm::start(Some(rule), move |change| {
+        let _ = told.send(change.alerted.raised);
+    });
+    // As many as it takes, however slow this machine is.
+    while !alarm.standing().is_some_and(|(standing, _)| standing.raised) && changes.try_recv() != Ok(true) {
+        (0..40).for_each(|_| alarm.hear(Event::Served(Arc::new(page(0)))));
+    }
+    while changes.recv_timeout(LONG).expect("it is over") {}
+}
