@@ -49,6 +49,20 @@ impl FromStr for Format {
     }
 }
 
+impl<T> Column<T> {
+    pub(super) const fn both(name: &'static str, title: &'static str, cell: fn(&T) -> Cell) -> Self {
+        Self { name: Some(name), title: Some(title), cell }
+    }
+
+    pub(super) const fn programs(name: &'static str, cell: fn(&T) -> Cell) -> Self {
+        Self { name: Some(name), title: None, cell }
+    }
+
+    pub(super) const fn people(title: &'static str, cell: fn(&T) -> Cell) -> Self {
+        Self { name: None, title: Some(title), cell }
+    }
+}
+
 /// Writes rows down.
 pub(super) fn write<T>(rows: &[T], columns: &[Column<T>], format: Format) -> String {
     match format {

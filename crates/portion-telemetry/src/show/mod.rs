@@ -1,5 +1,6 @@
 //! What was read, written down: a table for people, JSON and CSV for programs.
 
+mod advice;
 mod cell;
 mod columns;
 mod format;
@@ -7,12 +8,14 @@ mod table;
 
 use std::fmt::Write as _;
 
+use crate::advise::Advice;
 use crate::against::Forecast;
 use crate::experiment::Comparison;
 use crate::read::{Record, Traffic};
 
 pub use cell::grouped;
 pub use format::Format;
+pub use table::shown;
 
 /// Records, one a row.
 pub fn requests(records: &[Record], format: Format) -> String {
@@ -33,6 +36,16 @@ pub fn forecasts(forecasts: &[Forecast], format: Format) -> String {
         );
     }
     text
+}
+
+/// What page sizes are advised, one endpoint a row; for people with the reasons, and with what is to be configured.
+pub fn advice(advice: &[Advice], format: Format) -> String {
+    let text = format::write(advice, advice::ADVICE, format);
+    match format {
+        Format::Table if advice.is_empty() => advice::told(advice),
+        Format::Table => text + &advice::told(advice),
+        _ => text,
+    }
 }
 
 /// Comparisons of arms, one measure a row.

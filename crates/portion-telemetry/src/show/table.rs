@@ -50,7 +50,7 @@ impl fmt::Display for Table {
 }
 
 /// What is shown of a text. Names come from elsewhere: what a terminal would obey is not shown.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     let printed = |character: char| if character.is_control() { '\u{fffd}' } else { character };
     let mut shown: String = text.chars().take(WIDEST).map(printed).collect();
     if text.chars().nth(WIDEST).is_some() {

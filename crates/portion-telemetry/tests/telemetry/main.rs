@@ -1,5 +1,6 @@
 //! Records from being heard to being read.
 
+mod advising;
 mod alerting;
 mod comparing;
 mod metering;

@@ -3,6 +3,7 @@ pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
+mod obeyed;
 pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;

@@ -1,36 +1,46 @@
 //! `portion stats`: what was served, by endpoint, request by request, or arm by arm.
 
+use std::error::Error;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::Args;
 use portion_config::{Config, find, places};
 use portion_core::event::Outcome as Served;
+use portion_telemetry::advise::{Advice, Limits, Walks};
 use portion_telemetry::moment;
-use portion_telemetry::read::{Filter, Reader};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader};
 use portion_telemetry::show::{self, Format};
 
 use super::Outcome;
+use super::obeyed::Obeyed;
 use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
 Examples:
   portion stats --since 1h
   portion stats --requests --endpoint 'list_*' --outcome paginated --format csv
-  portion stats --experiment --since 7d";
+  portion stats --experiment --since 7d
+  portion stats --advise --since 7d";
+
+/// Requests that advice is made of, the newest.
+const REQUESTS: usize = 200_000;
 
 /// Options of `portion stats`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// Show requests one by one, the newest first
-    #[arg(long, conflicts_with = "experiment")]
+    #[arg(long, conflicts_with_all = ["experiment", "advise"])]
     requests: bool,
     /// Hold the arms of experiments against each other
-    #[arg(long)]
+    #[arg(long, conflicts_with = "advise")]
     experiment: bool,
+    /// Name endpoints whose lists are read on by many follow-ups, and a better pageSize
+    #[arg(long, conflicts_with = "outcome")]
+    advise: bool,
     /// From that time on: how long ago (90s, 2h, 7d), or a date (2026-11-22, 2026-11-22T08:00:00Z)
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<u64>,
@@ -63,14 +73,11 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.clone(), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
-    let file = if let Some(file) = &options.telemetry {
-        file.clone()
-    } else {
+    let reader = Reader::open(&file(options.telemetry.as_deref(), options.config.as_deref())?)?;
+    let text = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
-        config.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?
-    };
-    let reader = Reader::open(&file)?;
-    let text = if options.experiment {
+        show::advice(&advice(&reader, &filter, config)?, *format)
+    } else if options.experiment {
         show::comparisons(&reader.experiment(&filter)?, *format)
     } else if options.requests {
         show::requests(&reader.requests(&filter)?, *format)
@@ -81,8 +88,37 @@ pub(crate) fn run(options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The file of records: the one that is named, or what the configuration says.
+pub(crate) fn file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
+    if let Some(file) = named {
+        return Ok(file.to_owned());
+    }
+    let (config, _) = Config::load(&find(config, Vec::new())?, 0)?;
+    Ok(config.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?)
+}
+
+fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {
+    let (mut walks, obeyed) = (Walks::default(), Obeyed::new(config));
+    reader.each(&Filter { limit: Some(REQUESTS), ..filter.clone() }, |record| walks.add(&record))?;
+    let mut advice = walks.advise(|endpoint| limits(&obeyed, endpoint));
+    advice.truncate(filter.limit.unwrap_or(usize::MAX));
+    Ok(advice)
+}
+
+/// What bounds the pages of an endpoint, whoever asks.
+fn limits(obeyed: &Obeyed, endpoint: &Endpoint) -> Limits {
+    let rule = obeyed.of(endpoint);
+    let policy = &rule.terms(None).policy;
+    Limits {
+        page_size: policy.default_page_size as u64,
+        max_page_size: policy.max_page_size as u64,
+        target: policy.reply_target.min(policy.token_budget_threshold) as u64,
+        hard_cap: policy.hard_cap as u64,
+    }
+}
+
 /// Microseconds since 1970.
-fn moment(text: &str) -> Result<u64, String> {
+pub(crate) fn moment(text: &str) -> Result<u64, String> {
     moment::moment(text, SystemTime::now())
 }
 

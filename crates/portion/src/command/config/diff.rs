@@ -5,16 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use portion_config::{Config, diff, places};
 use portion_core::policy::Policy;
-use portion_gateway::book::Target;
-use portion_gateway::call::EndpointKind;
-use portion_gateway::rules::Rules;
+use portion_gateway::rules::Rule;
 use portion_telemetry::against::{Limits, forecast};
 use portion_telemetry::read::{Endpoint, Filter, Reader};
 use portion_telemetry::show::{self, Format};
 
 use super::changes::told;
 use crate::command::Outcome;
-use crate::surroundings::surroundings;
+use crate::command::obeyed::Obeyed;
 
 /// Requests that are looked at, the newest.
 const REQUESTS: usize = 100_000;
@@ -46,8 +44,8 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
         let records =
             Reader::open(&file)?.requests(&Filter { limit: Some(REQUESTS), ..Filter::default() })?;
         let by = |config: Config| {
-            let rules = Rules::new(std::sync::Arc::new(config), surroundings());
-            move |endpoint: &Endpoint| limits(&rules, endpoint)
+            let obeyed = Obeyed::new(config);
+            move |endpoint: &Endpoint| limits(&obeyed.of(endpoint))
         };
         let forecasts = forecast(&records, by(old), by(new));
         out.push('\n');
@@ -57,13 +55,7 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
 }
 
 /// What replies of an endpoint obey, whoever asks.
-fn limits(rules: &Rules, endpoint: &Endpoint) -> Limits {
-    let kind = match endpoint.kind.as_str() {
-        "resource" => EndpointKind::Resource,
-        "prompt" => EndpointKind::Prompt,
-        _ => EndpointKind::Tool,
-    };
-    let rule = rules.rule(Target { upstream: endpoint.upstream.as_deref(), kind, name: &endpoint.name });
+fn limits(rule: &Rule) -> Limits {
     let Policy { manner, .. } = &rule.terms(None).policy;
     let (policy, techniques) = (&rule.terms(None).policy, manner.techniques);
     Limits {

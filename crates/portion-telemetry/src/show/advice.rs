@@ -1,0 +1,196 @@
+//! Advice, written down: what is said of each endpoint, and what is to be written into the configuration.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::cell::{Cell, grouped};
+use super::format::Column;
+use super::shown;
+use crate::advise::{Advice, LEAST_CALLS, Verdict};
+
+pub(super) const ADVICE: &[Column<Advice>] = &[
+    Column::programs("upstream", |advice| Cell::maybe(advice.endpoint.upstream.clone(), Cell::Text)),
+    Column::programs("kind", |advice| Cell::text(&advice.endpoint.kind)),
+    Column::programs("endpoint", |advice| Cell::text(&advice.endpoint.name)),
+    Column::people("endpoint", |advice| Cell::text(advice.endpoint.to_string())),
+    Column::both("calls", "calls", |advice| Cell::Count(advice.calls)),
+    Column::both("followUps", "follow-ups", |advice| Cell::Count(advice.follow_ups)),
+    Column::both("readOnShare", "read on", |advice| Cell::Share(advice.read_on)),
+    Column::both("itemsNeeded", "needed", |advice| Cell::Count(advice.needed)),
+    Column::both("tokensPerItem", "tokens/item", |advice| Cell::Number(advice.tokens_per_item)),
+    Column::both("pageSize", "page size", |advice| Cell::Count(advice.page_size)),
+    Column::programs("verdict", |advice| Cell::text(advice.verdict.name())),
+    Column::both("betterPageSize", "better", |advice| Cell::maybe(advice.verdict.page_size(), Cell::Count)),
+    Column::programs("budgetNeeded", |advice| match advice.verdict {
+        Verdict::Bounded { budget, .. } => Cell::maybe(budget, Cell::Count),
+        _ => Cell::Nothing,
+    }),
+    Column::both("savedFollowUps", "saves pages", |advice| {
+        Cell::maybe(advice.verdict.page_size(), |_| Cell::Count(advice.saved_follow_ups))
+    }),
+    Column::both("savedTokens", "tokens", |advice| {
+        Cell::maybe(advice.verdict.page_size(), |_| Cell::Number(advice.saved_tokens as f64))
+    }),
+];
+
+/// What the figures mean, in words, and as configuration.
+pub(super) fn told(advice: &[Advice]) -> String {
+    let mut text = String::new();
+    if advice.is_empty() {
+        return "no list was paged in that time: there is nothing to advise\n".to_owned();
+    }
+    for one in advice {
+        if let Some(words) = words(one) {
+            let _ = writeln!(text, "\n{}: {words}", shown(&one.endpoint.to_string()));
+        }
+    }
+    text.push_str(&configuration(advice));
+    text.push_str(
+        "\nEstimates: \"needed\" is how many items four calls in five did not read beyond; a follow-up is taken to cost\n\
+         160 tokens besides its items, and items that nobody read on to count against what is saved.\n",
+    );
+    text
+}
+
+fn words(advice: &Advice) -> Option<String> {
+    let needed = advice.needed;
+    Some(match advice.verdict {
+        Verdict::Fits => return None,
+        Verdict::TooFew => {
+            format!("{} of the {LEAST_CALLS} calls from which something can be said", advice.calls)
+        }
+        Verdict::Larger { page_size, bounded: false } => {
+            format!("with a page size of {page_size}, most calls need one reply")
+        }
+        Verdict::Larger { page_size, bounded: true } => {
+            format!("{page_size} is the largest page that maxPageSize allows; {needed} items are read")
+        }
+        Verdict::Bounded { budget, .. } => {
+            let items = format!("the budget keeps pages smaller than the {needed} items that are read");
+            match budget {
+                Some(budget) => format!(
+                    "{items}; to hold them, raise tokenBudgetThreshold and replyTarget to {}, or make items \
+                     smaller: summaryFields, stripFields, profile: lean",
+                    grouped(budget)
+                ),
+                None => format!(
+                    "{items}, and what holds them were above the hardCap: make items smaller: summaryFields, \
+                     stripFields, profile: lean"
+                ),
+            }
+        }
+    })
+}
+
+/// The keys to write, as YAML.
+fn configuration(advice: &[Advice]) -> String {
+    let mut upstreams: BTreeMap<Option<&str>, String> = BTreeMap::new();
+    for one in advice {
+        let Some(size) = one.verdict.page_size() else { continue };
+        let upstream = one.endpoint.upstream.as_deref();
+        let indent = if upstream.is_some() { "      " } else { "  " };
+        let rules = upstreams.entry(upstream).or_default();
+        let _ = writeln!(rules, "{indent}{}:\n{indent}  pageSize: {size}", quoted(&one.endpoint.name));
+    }
+    let mut text = String::new();
+    for (at, (upstream, rules)) in upstreams.iter().enumerate() {
+        let _ = match (upstream, at) {
+            (None, _) => write!(text, "\nendpoints:\n{rules}"),
+            (Some(name), 0 | 1) if !text.contains("\nupstreams:\n") => {
+                write!(text, "\nupstreams:\n  {}:\n    endpoints:\n{rules}", quoted(name))
+            }
+            (Some(name), _) => write!(text, "  {}:\n    endpoints:\n{rules}", quoted(name)),
+        };
+    }
+    text
+}
+
+/// A text as YAML: quoted as in JSON where it is not plain in any reading.
+fn quoted(text: &str) -> String {
+    let letter = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
+    let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    // A word of YAML's own is a name only in quotes.
+    let word = matches!(
+        text.to_ascii_lowercase().as_str(),
+        "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
+    );
+    if starts && !word && text.chars().all(letter) {
+        return text.to_owned();
+    }
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control.is_control() => drop(write!(quoted, "\\u{:04x}", control as u32)),
+            other => quoted.push(other),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Endpoint;
+
+    fn advice(upstream: Option<&str>, name: &str, verdict: Verdict) -> Advice {
+        let endpoint =
+            Endpoint { upstream: upstream.map(str::to_owned), name: name.to_owned(), ..Endpoint::default() };
+        Advice {
+            endpoint,
+            calls: 40,
+            follow_ups: 80,
+            read_on: 1.0,
+            needed: 150,
+            tokens_per_item: 20.0,
+            page_size: 50,
+            verdict,
+            saved_follow_ups: 80,
+            saved_tokens: 12_800,
+        }
+    }
+
+    #[test]
+    fn keys_stand_where_the_configuration_has_them() {
+        let larger = Verdict::Larger { page_size: 150, bounded: false };
+        let found = configuration(&[
+            advice(Some("hotel"), "list_rooms", larger),
+            advice(None, "file:///a \"b\"\n", larger),
+            advice(None, "list_bookings", larger),
+            advice(Some("docs"), "search", Verdict::Bounded { page_size: Some(90), budget: None }),
+            advice(None, "list_guests", Verdict::Fits),
+        ]);
+        let expect = r#"
+endpoints:
+  "file:///a \"b\"\u000a":
+    pageSize: 150
+  list_bookings:
+    pageSize: 150
+
+upstreams:
+  docs:
+    endpoints:
+      search:
+        pageSize: 90
+  hotel:
+    endpoints:
+      list_rooms:
+        pageSize: 150
+"#;
+        assert_eq!(found, expect);
+        assert_eq!(configuration(&[]), "");
+    }
+
+    #[test]
+    fn what_bounds_is_named() {
+        let check = |verdict, expect: &str| {
+            let told = told(&[advice(None, "list_bookings", verdict)]);
+            assert!(told.contains(expect), "{told}");
+        };
+        check(Verdict::TooFew, "list_bookings: 40 of the 20 calls");
+        check(Verdict::Larger { page_size: 200, bounded: true }, "that maxPageSize allows");
+        check(Verdict::Bounded { page_size: None, budget: Some(7_200) }, "replyTarget to 7,200");
+        check(Verdict::Bounded { page_size: None, budget: None }, "above the hardCap");
+        assert!(told(&[]).contains("nothing to advise"));
+    }
+}
