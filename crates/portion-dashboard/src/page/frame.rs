@@ -22,9 +22,9 @@ pub(super) struct Frame<'a> {
     /// What it is called.
     pub(super) title: &'a str,
     pub(super) place: Place,
-    /// Its path: another time is shown there.
+    /// Its path, where it can be about another time; empty where it cannot.
     pub(super) path: &'a str,
-    /// The time that it is about, where it is about one.
+    /// The time that it is about; links keep it.
     pub(super) range: Option<&'a Range>,
     /// Further parameters, which another time keeps.
     pub(super) kept: &'a [(&'a str, Option<&'a str>)],
@@ -52,7 +52,7 @@ impl Frame<'_> {
                     header {
                         a.brand href=(link("/", &self.time())) { "Portion" }
                         nav aria-label="Pages" { (self.pages()) }
-                        @if let Some(range) = self.range { (self.ranges(range)) }
+                        @if let Some(range) = self.range.filter(|_| !self.path.is_empty()) { (self.ranges(range)) }
                     }
                     main #content tabindex="-1" { (content) }
                     footer {
