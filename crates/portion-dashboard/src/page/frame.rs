@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::told::moment;
 use crate::assets::Asset;
 use crate::query::link;
 use crate::range::Range;
@@ -113,7 +114,9 @@ impl Frame<'_> {
         html! {
             details.custom {
                 summary class=[(!is_preset).then_some("here")] {
-                    @if is_preset { "Custom" } @else { (range.from) @if let Some(to) = &range.to { " – " (to) } }
+                    @if is_preset { "Custom" } @else {
+                        (moment(range.since)) " – " @if range.is_open() { "now" } @else { (moment(range.until)) }
+                    }
                 }
                 form action=(self.path) {
                     @for (name, value) in self.kept {

@@ -12,7 +12,7 @@ use crate::query::link;
 use crate::range::Range;
 
 /// Lines that are shown.
-const MOST: usize = 8;
+const MOST: usize = 5;
 
 /// Something that stands out.
 struct Finding<'a> {
