@@ -125,14 +125,14 @@ function spoken(figure, plotted, at) {
     return `${told(new Date(plotted.at[at] * 1e3))}: ${figures.join(', ')}`;
 }
 
-function chart(figure, plotted, plots) {
+function chart(figure, plotted, first) {
     const kind = figure.dataset.chart;
     const place = figure.querySelector('.plot');
     if (!rows(kind, plotted).length) return null;
     const plot = new uPlot({
         width: place.clientWidth,
         height: place.clientHeight,
-        padding: [10, 4, 0, 0],
+        padding: [10, 18, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: 'time' }, y: false, points: { show: CHARTS[kind].draw === 'lines', size: 6 }, drag: { x: true, y: false, setScale: false } },
         scales: { x: { range: () => [plotted.at[0] - plotted.step / 2, plotted.at.at(-1) + plotted.step / 2] }, y: { range: span(kind) } },
@@ -141,7 +141,9 @@ function chart(figure, plotted, plots) {
         hooks: {
             drawAxes: [background(kind, plotted)],
             setCursor: [plot => read(figure, plotted, plot.cursor.idx)],
-            setSelect: [plot => zoom(plot)],
+            setSelect: [zoom],
+            // Where moments are is known once it is drawn.
+            ready: [plot => marks(plot, plotted, first)],
         },
     }, drawn(kind, plotted), place);
     // Where a screen reader is, what is drawn has a name and its slots can be walked.
@@ -166,7 +168,6 @@ function chart(figure, plotted, plots) {
         go(at);
     };
     place.onblur = () => plot.setCursor({ left: -10, top: -10 });
-    plots.push(plot);
     return plot;
 }
 
@@ -182,10 +183,12 @@ function zoom(plot) {
 }
 
 // A mark can be pointed at on every chart, and reached by keys on the first.
-function marks(plot, plotted, tip, reachable) {
-    plot.root.querySelectorAll('.mark').forEach(mark => mark.remove());
+function marks(plot, plotted, reachable) {
+    // Beside what is drawn, not in it: what can be walked by arrow keys has nothing in it to be reached.
+    const drawing = plot.root.closest('.drawing');
+    drawing.querySelectorAll('.mark').forEach(mark => mark.remove());
     const { left, width } = plot.over.getBoundingClientRect();
-    const offset = left - plot.root.getBoundingClientRect().left;
+    const offset = left - drawing.getBoundingClientRect().left;
     for (const mark of plotted.marks) {
         const x = plot.valToPos(mark.at, 'x');
         if (x < 0 || x > width) continue;
@@ -198,7 +201,7 @@ function marks(plot, plotted, tip, reachable) {
         else [button.tabIndex, button.ariaHidden] = [-1, 'true'];
         button.onpointerenter = button.onfocus = () => tip.show(button, `${when} · ${mark.title}`, mark.lines);
         button.onpointerleave = button.onblur = () => tip.hide();
-        plot.root.append(button);
+        drawing.append(button);
     }
 }
 
@@ -228,10 +231,7 @@ function draw() {
     plots = [];
     if (!source || !window.uPlot) return;
     const plotted = JSON.parse(source.textContent);
-    $$('.chart').forEach((figure, at) => {
-        const plot = chart(figure, plotted, plots);
-        if (plot) marks(plot, plotted, tip, at === 0);
-    });
+    plots = $$('.chart').map((figure, at) => chart(figure, plotted, at === 0)).filter(Boolean);
     window.portion = { plots, plotted };
     document.documentElement.dataset.drawn = plots.length;
 }

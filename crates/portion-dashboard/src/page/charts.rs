@@ -43,7 +43,7 @@ pub(super) fn section(plotted: &Plotted, events: &Events) -> Markup {
                 Drawn { key: "p95", title: "p95", cell: &|figures| took(figures.overhead.p95) },
                 Drawn { key: "p99", title: "p99", cell: &|figures| took(figures.overhead.p99) },
             ]))
-            (chart("accuracy", "Estimates", "where tokens were counted exactly, too; the line is 90 %", plotted, &[
+            (chart("accuracy", "Estimates", "where counted exactly; the line is 90 %", plotted, &[
                 Drawn { key: "near", title: "within 20 %", cell: &|figures| part(figures.accuracy.near_share()) },
                 Drawn { key: "bias", title: "bias", cell: &|figures| part(figures.accuracy.bias()) },
             ]))
@@ -65,7 +65,7 @@ fn chart(key: &str, title: &str, what: &str, plotted: &Plotted, drawn: &[Drawn<'
                     li data-series=(one.key) { span.key {} (one.title) " " span.value {} }
                 }
             }
-            div.plot {}
+            div.drawing { div.plot {} }
             details {
                 summary { "As a table" }
                 div.scroll tabindex="0" role="region" aria-label={ (title) ", as a table" } {

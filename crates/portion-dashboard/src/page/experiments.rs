@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use portion_telemetry::experiment::{Comparison, Design, LEAST_SESSIONS, Measured, Verdict};
+use portion_telemetry::show::grouped;
 use portion_telemetry::statistics::Estimate;
 
 use super::frame::{Frame, Place};
@@ -91,6 +92,10 @@ fn estimate(estimate: Option<Estimate>, share: bool) -> Markup {
 }
 
 fn rounded(value: f64) -> String {
+    if value.abs() >= 999.5 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        return format!("{sign}{}", grouped(value.abs().round() as u64));
+    }
     let digits = if value.abs() < 9.995 { 2 } else { usize::from(value.abs() < 99.95) };
     format!("{value:.digits$}")
 }

@@ -23,7 +23,7 @@ pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
             (figure("Requests", &short(*requests), Some(&grouped(*requests)), &counted(*follow_ups, "follow-up", "follow-ups"), false))
             (figure("Tokens to the model", &short(*served_tokens), Some(&grouped(*served_tokens)),
                 &format!("of {} upstream", short(*original_tokens)), false))
-            (figure("Kept out", &part(figures.reduction()), None, "follow-ups counted against it", false))
+            (figure("Kept out", &part(figures.reduction()), None, "follow-ups included", false))
             (figure("Oversized", &part(oversized), None,
                 &format!("{} of {} first calls", grouped(figures.oversized), grouped(figures.sized)),
                 oversized.is_some_and(|share| share > OVERSIZED)))

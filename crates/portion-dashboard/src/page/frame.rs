@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, html};
 
+use super::told::moment;
 use crate::assets::Asset;
 use crate::query::link;
 use crate::range::Range;
@@ -22,9 +23,9 @@ pub(super) struct Frame<'a> {
     /// What it is called.
     pub(super) title: &'a str,
     pub(super) place: Place,
-    /// Its path: another time is shown there.
+    /// Its path, where it can be about another time; empty where it cannot.
     pub(super) path: &'a str,
-    /// The time that it is about, where it is about one.
+    /// The time that it is about; links keep it.
     pub(super) range: Option<&'a Range>,
     /// Further parameters, which another time keeps.
     pub(super) kept: &'a [(&'a str, Option<&'a str>)],
@@ -52,7 +53,7 @@ impl Frame<'_> {
                     header {
                         a.brand href=(link("/", &self.time())) { "Portion" }
                         nav aria-label="Pages" { (self.pages()) }
-                        @if let Some(range) = self.range { (self.ranges(range)) }
+                        @if let Some(range) = self.range.filter(|_| !self.path.is_empty()) { (self.ranges(range)) }
                     }
                     main #content tabindex="-1" { (content) }
                     footer {
@@ -113,7 +114,9 @@ impl Frame<'_> {
         html! {
             details.custom {
                 summary class=[(!is_preset).then_some("here")] {
-                    @if is_preset { "Custom" } @else { (range.from) @if let Some(to) = &range.to { " – " (to) } }
+                    @if is_preset { "Custom" } @else {
+                        (moment(range.since)) " – " @if range.is_open() { "now" } @else { (moment(range.until)) }
+                    }
                 }
                 form action=(self.path) {
                     @for (name, value) in self.kept {

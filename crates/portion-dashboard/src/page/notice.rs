@@ -62,7 +62,7 @@ pub(super) fn unknown(what: &str) -> Answer {
 }
 
 fn page(status: u16, title: &str, content: &Markup) -> Answer {
-    let frame = Frame { title, place: Place::Within, path: "/", range: None, kept: &[] };
+    let frame = Frame { title, place: Place::Within, path: "", range: None, kept: &[] };
     let content = html! { section.notice { h1 { (title) } (content) } };
     Answer::page(status, frame.around(&content))
 }

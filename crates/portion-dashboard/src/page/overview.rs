@@ -16,6 +16,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let events = changes::Events::read(reader, range)?;
     let alerts = alert::standing(reader, *now)?;
     let sort = endpoints::Sort::read(query)?;
+    let standing = standing::list(reader, &traffic, asked)?;
     let plotted = charts::Plotted::read(reader, &filter, range)?;
     let content = html! {
         h1.unseen { "Overview" }
@@ -24,7 +25,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
         @if total.requests == 0 {
             (notice::quiet())
         } @else {
-            (standing::list(&traffic, range))
+            (standing)
             (charts::section(&plotted, &events))
             (endpoints::section(&traffic, sort, range))
         }

@@ -31,9 +31,9 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     family.reverse();
-    let range = Range::around(record.at, AROUND);
+    let (range, around) = (&visit.asked.range, Range::around(record.at, AROUND));
     let content = html! {
-        p.above { a href=(of_endpoint(&record.endpoint, &range)) { (record.endpoint) } }
+        p.above { a href=(of_endpoint(&record.endpoint, range)) { (record.endpoint) } }
         h1 { "Request of " (moment(record.at)) }
         (what_happened(record))
         (sizes(record))
@@ -44,22 +44,22 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
             }
             section aria-labelledby="facts" {
                 h2 #facts { "Facts" }
-                (facts(record, &range))
+                (facts(record, &around))
             }
         }
         section aria-labelledby="followups" {
             h2 #followups { "Requests of the same result" }
-            (follow_ups(record, &family, &range))
+            (follow_ups(record, &family, range))
         }
     };
-    let frame = Frame { title: "Request", place: Place::Within, path: "/", range: None, kept: &[] };
+    let frame = Frame { title: "Request", place: Place::Within, path: "", range: Some(range), kept: &[] };
     Ok(Answer::page(200, frame.around(&content)))
 }
 
 fn what_happened(record: &Record) -> Markup {
     html! {
         p.lead { (requests::outcome(&record.outcome)) " " (words::outcome(&record.outcome)) }
-        @if let Some(error) = &record.error {
+        @if let Some(error) = record.error.as_deref().filter(|error| *error != "cursor_expired") {
             p.lead.error { code { (error) } " " (words::error(error)) }
         }
     }
@@ -104,7 +104,10 @@ fn sizes(record: &Record) -> Markup {
 fn steps(record: &Record) -> Markup {
     html! {
         @if record.stages.is_empty() {
-            p.quiet { "No step was needed, or what was served is made in another way than a page." }
+            p.quiet {
+                @if record.error.is_some() { "Nothing: what was served is an error." }
+                @else { "No step was needed: steps make the pages of lists smaller." }
+            }
         } @else {
             ol.steps {
                 @for step in &record.stages { li { code { (step) } " " (words::step(step)) } }
@@ -150,6 +153,8 @@ fn facts(record: &Record, range: &Range) -> Markup {
 fn follow_ups(record: &Record, family: &[Record], range: &Range) -> Markup {
     let failed = family.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
     let made = family.iter().filter(|one| one.follow_up).count() as u64;
+    let before = family.iter().take_while(|one| one.request != record.request).last();
+    let expired = record.error.as_deref() == Some("cursor_expired");
     html! {
         @if family.len() < 2 {
             p.quiet {
@@ -158,8 +163,21 @@ fn follow_ups(record: &Record, family: &[Record], range: &Range) -> Markup {
             }
         } @else {
             p { (counted(made, "follow-up was", "follow-ups were")) " made"
-                @if failed > 0 { ", " strong.alarm { (failed) " failed" } } "." }
+                @if failed > 0 { ", " strong.alarm { (failed) " failed" } } "."
+                @if let Some(before) = before.filter(|_| expired) {
+                    " This one came " (waited(record.at.saturating_sub(before.at))) " after the one before it: the result was kept
+                    for less (snapshotTtl), or had to make room for others (snapshotMemory)."
+                }
+            }
             (requests::table(family, range, Some(record.request)))
         }
+    }
+}
+
+/// How long was waited, in microseconds: seconds do.
+fn waited(micros: u64) -> String {
+    match micros / 1_000_000 {
+        seconds @ 0..120 => counted(seconds, "second", "seconds"),
+        seconds => counted(seconds / 60, "minute", "minutes"),
     }
 }

@@ -116,7 +116,7 @@ fn row(record: &Record, range: &Range, is_this: bool) -> Markup {
     html! {
         tr class=[is_this.then_some("this")] {
             th scope="row" {
-                a href=(href(record)) aria-current=[is_this.then_some("true")] { (moment(record.at)) }
+                a href=(href(record, range)) aria-current=[is_this.then_some("true")] { (moment(record.at)) }
             }
             td data-title="Endpoint" {
                 a href=(of_endpoint(&record.endpoint, range)) { (record.endpoint) }
@@ -135,8 +135,8 @@ fn row(record: &Record, range: &Range, is_this: bool) -> Markup {
 }
 
 /// Where a request has its page.
-pub(super) fn href(record: &Record) -> String {
-    format!("/requests/{:032x}", record.request)
+fn href(record: &Record, range: &Range) -> String {
+    link(&format!("/requests/{:032x}", record.request), &range.parameters())
 }
 
 /// Share of the payload's tokens that its reply does not have, of a first call.

@@ -2,18 +2,17 @@
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Alert, Noted, Traffic};
+use portion_telemetry::read::{Alert, Noted, ReadError, Reader, Traffic};
 
 use super::figures::OVERSIZED;
 use super::told::{counted, moment, percent, took};
 use super::{exactly, words};
+use crate::asked::Asked;
 use crate::query::link;
 use crate::range::Range;
 
 /// Lines that are shown.
-const MOST: usize = 8;
-/// First calls from which a share of them tells something.
-const SIZED: u64 = 20;
+const MOST: usize = 5;
 
 /// Something that stands out.
 struct Finding<'a> {
@@ -48,28 +47,44 @@ pub(super) fn took_minutes(alert: &Alert) -> String {
     }
 }
 
-/// What stands out of this traffic, the most frequent first.
-pub(super) fn list(traffic: &[Traffic], range: &Range) -> Markup {
+/// What stands out of this traffic, the most frequent first, each with when it was so last.
+pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Result<Markup, ReadError> {
+    let range = &asked.range;
     let mut findings: Vec<Finding<'_>> = traffic.iter().flat_map(of).collect();
     findings.sort_by(|one, other| other.weight.cmp(&one.weight));
     let more = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
-    html! {
+    let lines = findings.iter().map(|finding| Ok(line(finding, last(reader, finding, asked)?, range)));
+    let lines = lines.collect::<Result<Vec<_>, ReadError>>()?;
+    Ok(html! {
         section.standing aria-labelledby="standing" {
             h2 #standing { "What stands out" }
-            @if findings.is_empty() {
+            @if lines.is_empty() {
                 p.quiet { "Nothing: no errors, no cursors that led nowhere, nothing oversized that was not shaped." }
             } @else {
                 ul {
-                    @for finding in &findings { (line(finding, range)) }
+                    @for line in &lines { (line) }
                 }
                 @if more > 0 { p.quiet { "And " (more) " more; the table of endpoints has them." } }
             }
         }
-    }
+    })
 }
 
-fn line(finding: &Finding<'_>, range: &Range) -> Markup {
+/// When it was so last, in microseconds since 1970.
+fn last(reader: &Reader, finding: &Finding<'_>, asked: &Asked) -> Result<Option<u64>, ReadError> {
+    let (name, value) = finding.which;
+    let asked = Asked {
+        endpoint: Some(exactly(&finding.traffic.endpoint)),
+        outcome: Outcome::named(value).filter(|_| name == "outcome"),
+        noted: Noted::named(value).filter(|_| name == "only"),
+        limit: 1,
+        ..asked.clone()
+    };
+    Ok(asked.list(reader)?.records.first().map(|record| record.at))
+}
+
+fn line(finding: &Finding<'_>, last: Option<u64>, range: &Range) -> Markup {
     let endpoint = exactly(&finding.traffic.endpoint);
     let href = link(
         "/requests",
@@ -79,6 +94,7 @@ fn line(finding: &Finding<'_>, range: &Range) -> Markup {
         li {
             a href=(href) { (finding.traffic.endpoint) }
             span.what { (finding.what) }
+            span.quiet { @if let Some(last) = last { "last " (moment(last)) } }
             span.why { (finding.why) }
         }
     }
@@ -115,15 +131,11 @@ fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
             theirs,
         ));
     }
-    let unshaped = figures.of(Outcome::Unshaped);
-    let share = figures.oversized_share().filter(|share| *share > OVERSIZED && figures.sized >= SIZED);
-    if let Some(share) = share {
-        let what = format!("{} oversized", percent(share));
-        let why = if unshaped > 0 {
-            "Shaping is off for some of it: the model got them whole."
-        } else {
-            "Shaped before the model saw them; a smaller pageSize or narrower calls cost less upstream."
-        };
+    let oversized =
+        figures.oversized_share().filter(|share| *share > OVERSIZED && figures.of(Outcome::Unshaped) > 0);
+    if let Some(share) = oversized {
+        let what = format!("{} oversized, not shaped", percent(share));
+        let why = "Shaping is off for some of it: the model got that whole.";
         found.push(finding(what, why, ("only", Noted::Oversized.name()), figures.oversized));
     }
     found

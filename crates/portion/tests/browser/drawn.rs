@@ -1,0 +1,142 @@
+//! What is drawn is what was recorded.
+
+use serde_json::{Value, json};
+
+use super::sample::{MINUTE, alerted, experiment, few, now, record};
+use super::{Chromium, Outcome, Portion};
+
+/// What the elements that are selected say, one an entry, blanks as one.
+async fn said(chromium: &Chromium, selector: &str) -> Outcome<Vec<String>> {
+    let script = format!(
+        "return [...document.querySelectorAll('{selector}')].map(it => it.innerText.replace(/\\s+/g, ' ').trim())"
+    );
+    Ok(serde_json::from_value(chromium.run(&script).await?)?)
+}
+
+/// What a chart holds: the sum of each of its rows, nothing left aside.
+async fn sums(chromium: &Chromium, chart: usize) -> Outcome<Value> {
+    let script = format!(
+        "return portion.plots[{chart}].data.slice(1).map(row => row.reduce((sum, value) => sum + (value ?? 0), 0))"
+    );
+    chromium.run(&script).await
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
+async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
+    let portion = Portion::show(|file| record(file, few(now())))?;
+    let chromium = Chromium::start().await?;
+    chromium.size(1280, 900).await?;
+    chromium.visit(&format!("{}/", portion.url)).await?;
+    let figures = said(&chromium, ".figures > div").await?;
+    assert_eq!(
+        figures[..6],
+        [
+            "Requests 6 2 follow-ups",
+            "Tokens to the model 9,000 of 40.0k upstream",
+            "Kept out 77.5 % follow-ups included",
+            "Oversized 50.0 % 2 of 4 first calls",
+            "Errors 1 16.7 % of requests",
+            "Estimates within 20 % 75.0 % of 4 counted exactly",
+        ]
+    );
+    // In the order in which they stand: tokens, outcomes, oversized, latency, accuracy.
+    assert_eq!(sums(&chromium, 0).await?, json!([40_000, 9_000]));
+    let outcomes =
+        chromium.run("return portion.plots[1].series.slice(1).map(series => series.label)").await?;
+    assert_eq!(outcomes, json!(["expired", "paginated"]));
+    assert_eq!(sums(&chromium, 1).await?, json!([6, 5]), "bars stand behind each other");
+    assert_eq!(sums(&chromium, 2).await?, json!([0.5]));
+    assert_eq!(sums(&chromium, 4).await?, json!([0.75, 0.25]));
+    let script = "const [, ...rows] = portion.plots[3].data; return rows.map(row => row.filter(value => value !== null))";
+    let answer = "return fetch('/api/overview').then(answer => answer.json())";
+    let (latency, overview) = (chromium.run(script).await?, chromium.run(answer).await?);
+    for (at, name) in ["overheadP50Ms", "overheadP95Ms", "overheadP99Ms"].into_iter().enumerate() {
+        assert_eq!(latency[at], json!([overview["figures"][name]]), "{name}");
+    }
+    // A configuration came into force: each chart marks it.
+    assert_eq!(said(&chromium, ".chart .mark").await?.len(), 5);
+    let named = chromium.run("return document.querySelector('.mark').ariaLabel").await?;
+    assert!(
+        named.as_str().is_some_and(|named| named.ends_with("Configuration 3. hardCap: 12000 → 8000")),
+        "{named}"
+    );
+    assert_eq!(said(&chromium, ".endpoints tbody th").await?, ["list_bookings", "get_booking"]);
+    let row = said(&chromium, ".endpoints tbody tr:first-child td").await?;
+    assert_eq!(row[..7], ["4", "20.0k", "5,000", "75.0 %", "100.0 %", "1.00", "1"]);
+    let standing = said(&chromium, ".standing li .what").await?;
+    assert_eq!(standing, ["1 cursor that led nowhere"]);
+    chromium.leave().await
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
+async fn a_request_tells_what_became_of_it() -> Outcome<()> {
+    let portion = Portion::show(|file| record(file, few(now())))?;
+    let chromium = Chromium::start().await?;
+    // From what stands out to the request that failed, to the one that it goes back to.
+    chromium.visit(&format!("{}/", portion.url)).await?;
+    let click = async |selector: &str| -> Outcome<()> {
+        chromium.run(&format!("document.querySelector('{selector}').click()")).await?;
+        let ready = "return document.readyState === 'complete'";
+        while chromium.run(ready).await? != json!(true) {}
+        Ok(())
+    };
+    click(".standing li a").await?;
+    chromium.client.wait().for_element(fantoccini::Locator::Css(".requests tbody th a")).await?;
+    assert_eq!(said(&chromium, ".requests tbody .outcome").await?, ["expired"]);
+    click(".requests tbody th a").await?;
+    chromium.client.wait().for_element(fantoccini::Locator::Css(".sizes")).await?;
+    let told = said(&chromium, "#followups ~ p").await?.join(" ");
+    assert!(told.starts_with("2 follow-ups were made, 1 failed. This one came 0 seconds after"), "{told}");
+    let family = said(&chromium, ".requests tbody .outcome").await?;
+    assert_eq!(family, ["paginated", "paginated", "expired", "paginated"]);
+    chromium.visit(&format!("{}/requests/{:032x}", portion.url, 1)).await?;
+    let sizes = said(&chromium, ".sizes dd").await?;
+    assert_eq!(
+        sizes,
+        [
+            "10,000 tokens, 40.0 kB, 100 items",
+            "2,000 tokens, 8,000 B, 20 items",
+            "4,000 tokens · 80.0 % kept out, 8,000 tokens",
+        ]
+    );
+    let steps = said(&chromium, ".steps li code").await?;
+    assert_eq!(steps, ["minify", "condense"]);
+    let facts = said(&chromium, ".facts dd").await?.join("\n");
+    for fact in
+        ["40 ms, 1.00 ms of it", "status", "version 3", "exactly: 2,000", "00000000000000000000000000000abc"]
+    {
+        assert!(facts.contains(fact), "{fact} is not in {facts}");
+    }
+    chromium.leave().await
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
+async fn arms_alerts_and_times_are_told() -> Outcome<()> {
+    let end = now();
+    let portion = Portion::show(|file| {
+        record(file, experiment(end).into_iter().chain([alerted(end - 2 * MINUTE, true, 0.124)]));
+    })?;
+    let chromium = Chromium::start().await?;
+    chromium.zone("Asia/Tokyo").await?;
+    chromium.visit(&format!("{}/experiments", portion.url)).await?;
+    let row = said(&chromium, ".experiment tbody tr:first-child :is(th, td)").await?;
+    assert_eq!(row[0], "tokens a reply");
+    assert!(row[1].starts_with("2,029 ") && row[2].starts_with("10,030 "), "{row:?}");
+    assert_eq!(row[4], "lower");
+    chromium.visit(&format!("{}/", portion.url)).await?;
+    let banner = said(&chromium, ".banner").await?.join(" ");
+    assert!(banner.starts_with("Oversized attempts: 12.4 % of 210 requests in 5 minutes"), "{banner}");
+    // The viewer is nine hours ahead of UTC, which stands beside.
+    let script =
+        "const it = document.querySelector('.banner time'); return [it.dateTime, it.textContent, it.title]";
+    let time = chromium.run(script).await?;
+    let of = |text: &Value, at: usize| text[at].as_str().unwrap_or_default().to_owned();
+    let (utc, local) = (of(&time, 0)[11..13].parse::<u32>()?, of(&time, 1));
+    let hour: u32 = local[local.len() - 8..local.len() - 6].parse()?;
+    assert_eq!(hour, (utc + 9) % 24, "{time}");
+    assert!(of(&time, 2).ends_with(" UTC"), "{time}");
+    chromium.leave().await
+}
