@@ -119,6 +119,14 @@ def test_ids_keep_their_spelling(open_talk, number):
         check(open_talk, saying(number, method, told), told)
 
 
+@pytest.mark.parametrize("method", ["tools/call", "resources/read", "prompts/get", "x-vendor/unknown"])
+def test_a_place_in_a_trace_is_the_clients_as_long_as_no_trace_is_exported(open_talk, method):
+    told = answer("9", SMALL)
+    place = '"traceparent" : "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=1"'
+    says = f'"name":"say","uri":"x:y","say":{json.dumps([told])}'
+    check(open_talk, request("9", method, f'{{"_meta":{{{place}}},{says},"arguments":{{}}}}'), told)
+
+
 @pytest.mark.parametrize("method", RESULTS)
 def test_results_of_every_method(open_talk, method):
     told = answer("5", RESULTS[method])

@@ -100,3 +100,6 @@ fn attributes(served: &Served) -> Vec<KeyValue> {
 fn whole(number: u64) -> Value {
     Value::I64(i64::try_from(number).unwrap_or(i64::MAX))
 }
+
+#[cfg(test)]
+mod tests;

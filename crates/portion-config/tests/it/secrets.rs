@@ -1,6 +1,6 @@
 //! Secrets are referred to, never written, never told.
 
-use portion_config::{Config, Server, Sources, diff, show};
+use portion_config::{Config, Otlp, Server, Sources, diff, show};
 
 use super::{load, loaded, refused, with_variables, yaml};
 
@@ -29,6 +29,24 @@ fn references_are_followed() {
     let told = format!("{config:?}{}", show(&config, true, None));
     assert!(!told.contains(SECRET), "{told}");
     assert!(told.contains("Authorization: (set)"), "{told}");
+}
+
+#[test]
+fn a_collector_may_be_referred_to() {
+    let otlp = |text: &str, expect: Otlp<'_>| {
+        let config = loaded(&outside(text));
+        assert!(config.otlp() == expect, "{text}");
+        let told = format!("{config:?}{}", show(&config, true, None));
+        assert!(!told.contains(SECRET), "{told}");
+    };
+    otlp("otlp: 'https://x.example/${TOKEN}'", Otlp::At(&format!("https://x.example/{SECRET}")));
+    otlp("otlp: off", Otlp::Off);
+    otlp("otlp: auto", Otlp::Auto);
+    otlp("hardCap: 12000", Otlp::Auto);
+    check("otlp: 'https://x.example/${NONE}'", "variable NONE, which is not set, for `otlp`");
+    check("otlp: 'https://me:hunter2@x.example'", "holds a secret");
+    check("otlp: '${TOKEN}'", "otlp is no URL; write the whole URL of a collector");
+    check("otlp: localhost:4317", "otlp is no URL; write the whole URL of a collector");
 }
 
 #[track_caller]

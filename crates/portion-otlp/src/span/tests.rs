@@ -1,0 +1,141 @@
+//! Requests, and the spans that the SDK makes of them.
+
+use std::sync::Mutex;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider, Span, SpanData, SpanProcessor};
+use portion_core::event::Outcome;
+
+use super::*;
+
+/// Keeps what ends.
+#[derive(Clone, Debug, Default)]
+struct Kept(Arc<Mutex<Vec<SpanData>>>);
+
+impl SpanProcessor for Kept {
+    fn on_start(&self, _: &mut Span, _: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        self.0.lock().expect("nobody panics").push(span);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+}
+
+/// The span of each request that is kept.
+fn spans(served: &[Served]) -> Vec<SpanData> {
+    let (kept, ids) = (Kept::default(), Ids::default());
+    let sampler = Sampler::ParentBased(Box::new(Sampler::AlwaysOn));
+    let provider = SdkTracerProvider::builder()
+        .with_sampler(sampler)
+        .with_id_generator(ids.clone())
+        .with_span_processor(kept.clone())
+        .build();
+    let tracer = provider.tracer("test");
+    served.iter().for_each(|served| tell(&tracer, &ids, served));
+    let spans = kept.0.lock().expect("nobody panics").clone();
+    assert!(spans.iter().all(|span| span.span_context.is_valid() && span.span_kind == SpanKind::Server));
+    spans
+}
+
+fn served(kind: &'static str, endpoint: &str) -> Served {
+    let latency = Duration::from_micros(250);
+    Served { kind, endpoint: endpoint.into(), at: 1_000_000, latency, ..Served::default() }
+}
+
+/// `expect`: the span's name, and attributes among its own, as they are shown.
+fn check(served: Served, expect: &str, attributes: &[(&str, Option<&str>)]) {
+    let error = error(&served).is_some();
+    let [span] = &spans(&[served])[..] else { panic!("one span") };
+    assert_eq!(span.name, expect);
+    assert_eq!(matches!(span.status, Status::Error { .. }), error);
+    for (name, expect) in attributes {
+        let found = span.attributes.iter().find(|pair| pair.key.as_str() == *name);
+        let found = found.map(|pair| pair.value.to_string());
+        assert_eq!(found.as_deref(), *expect, "{name}");
+    }
+}
+
+#[test]
+fn names_are_few_and_attributes_say_the_rest() {
+    let tool = [("gen_ai.tool.name", Some("list")), ("gen_ai.operation.name", Some("execute_tool"))];
+    check(served("tool", "list"), "tools/call list", &tool);
+    let uri = "file:///a/b?c";
+    let resource = [("mcp.resource.uri", Some(uri)), ("gen_ai.operation.name", None), ("error.type", None)];
+    check(served("resource", uri), "resources/read", &resource);
+    check(served("prompt", "greet"), "prompts/get greet", &[("gen_ai.prompt.name", Some("greet"))]);
+    // A cursor that leads nowhere is about no endpoint.
+    check(served("tool", ""), "tools/call", &[("gen_ai.tool.name", None)]);
+}
+
+#[test]
+fn errors_are_told_by_their_codes() {
+    let failed = |kind, error| Served { error: Some(error), ..served(kind, "a") };
+    let check = |kind, error, expect| {
+        check(failed(kind, error), &name(&served(kind, "a")), &[("error.type", Some(expect))]);
+    };
+    check("tool", "upstream", "tool_error");
+    check("resource", "upstream", "upstream");
+    check("tool", "cursor_expired", "cursor_expired");
+}
+
+#[test]
+fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
+    let counted = Served {
+        outcome: Outcome::Paginated,
+        original_tokens: Some(9_000),
+        estimated_tokens: Some(800),
+        original_bytes: u64::MAX,
+        response_bytes: 3_000,
+        items: Some(50),
+        stages: vec!["minify", "elide"],
+        follow_up: true,
+        request: 0xab,
+        ..served("tool", "list")
+    };
+    check(
+        counted,
+        "tools/call list",
+        &[
+            ("portion.outcome", Some("paginated")),
+            ("portion.tokens.original", Some("9000")),
+            ("portion.tokens.served", Some("800")),
+            ("portion.bytes.original", Some("9223372036854775807")),
+            ("portion.items", Some("50")),
+            ("portion.items.total", None),
+            ("portion.stages", Some("[\"minify\",\"elide\"]")),
+            ("portion.follow_up", Some("true")),
+            ("portion.request", Some("000000000000000000000000000000ab")),
+        ],
+    );
+    check(
+        served("tool", "list"),
+        "tools/call list",
+        &[("portion.tokens.served", None), ("portion.stages", None)],
+    );
+}
+
+#[test]
+fn a_span_hangs_below_its_caller_under_the_id_that_was_handed_on() {
+    let trace = Trace { id: 7, parent: 8, span: 9, sampled: true };
+    let unkept = Trace { sampled: false, span: 10, ..trace };
+    let within = |trace| Served { trace, ..served("tool", "list") };
+    let all = spans(&[within(Some(trace)), within(Some(unkept)), within(None)]);
+    let [below, alone] = &all[..] else { panic!("what the caller does not keep is not kept: {all:?}") };
+    let context = &below.span_context;
+    assert_eq!((context.trace_id(), context.span_id()), (TraceId::from(7), SpanId::from(9)));
+    assert_eq!((below.parent_span_id, below.parent_span_is_remote), (SpanId::from(8), true));
+    assert_eq!(below.start_time, UNIX_EPOCH + Duration::from_secs(1));
+    assert_eq!(below.end_time, UNIX_EPOCH + Duration::from_micros(1_000_250));
+    // The id that was given to the one before it is spent.
+    assert_ne!(alone.span_context.span_id(), SpanId::from(10));
+    assert_ne!(alone.span_context.trace_id(), TraceId::from(7));
+    assert_eq!(alone.parent_span_id, SpanId::INVALID);
+}
