@@ -2,6 +2,7 @@
 //!
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
 mod admin;
+mod alerts;
 mod args;
 mod command;
 mod log;
@@ -11,6 +12,7 @@ mod server;
 mod setup;
 mod surroundings;
 mod tips;
+mod webhook;
 
 use std::error::Error;
 use std::io;

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{Live, State};
@@ -16,8 +16,11 @@ use portion_gateway::mcp::Lanes;
 use portion_gateway::rules::Rules;
 use portion_gateway::settings::{Settings, random_secret};
 use portion_gateway::store::{self, MemoryStore};
+use portion_telemetry::alert::Alarm;
+use portion_telemetry::meter::Meter;
 use portion_telemetry::recorder::{self, Recorder};
 
+use crate::alerts::{self, Alerts};
 use crate::log;
 use crate::options::{Keys, Options};
 use crate::surroundings::surroundings;
@@ -38,6 +41,9 @@ pub(crate) struct Setup {
     gateway: Arc<Gateway>,
     live: Live,
     recorder: Option<Arc<Recorder>>,
+    meter: Arc<Meter>,
+    alerts: Alerts,
+    started: SystemTime,
 }
 
 impl Loaded {
@@ -75,22 +81,26 @@ impl Loaded {
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
         let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
-        let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+        let meter = Arc::new(Meter::default());
+        let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&meter) as _];
         observers.extend(recorder.clone().map(|recorder| recorder as Arc<dyn Observer>));
+        let alerts = Alerts::start(&config.alerts(), observers.clone());
+        observers.push(Arc::clone(&alerts.alarm) as _);
         let observer: Arc<dyn Observer> = Arc::new(observers);
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
             Settings { observer: Arc::clone(&observer), ..Settings::new(rules, store, random_secret()?) };
         let gateway = Arc::new(Gateway::new(settings));
-        let governed = Arc::clone(&gateway);
+        let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&alerts.alarm));
         let govern = Box::new(move |config: &Arc<Config>| {
+            alarm.obey(alerts::rule(&config.alerts()));
             governed.govern(Rules::new(Arc::clone(config) as _, room));
         });
         let live = Live::keep(sources, Arc::clone(&config), history, observer, govern)?;
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
-        Ok(Setup { config, gateway, live, recorder })
+        Ok(Setup { config, gateway, live, recorder, meter, alerts, started: SystemTime::now() })
     }
 }
 
@@ -114,13 +124,39 @@ impl Setup {
     pub(crate) fn health(&self) -> (State, Option<recorder::Figures>) {
         (self.live.state(), self.recorder.as_ref().map(|recorder| recorder.figures()))
     }
+
+    /// What was served since the start.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// What watches over it.
+    pub(crate) fn alarm(&self) -> &Alarm {
+        &self.alerts.alarm
+    }
+
+    /// Messages of alerts that could not be delivered.
+    pub(crate) fn webhooks_failed(&self) -> u64 {
+        self.alerts.webhook.as_ref().map_or(0, |webhook| webhook.failed())
+    }
+
+    /// When it was started.
+    pub(crate) fn started(&self) -> SystemTime {
+        self.started
+    }
+
+    /// Nothing is served any more: what is still to be told and written is, within moments.
+    pub(crate) fn end(&self) {
+        self.alerts.end();
+        if let Some(recorder) = &self.recorder {
+            recorder.flush(FAREWELL);
+        }
+    }
 }
 
 impl Drop for Setup {
     fn drop(&mut self) {
-        if let Some(recorder) = &self.recorder {
-            recorder.flush(FAREWELL);
-        }
+        self.end();
     }
 }
 

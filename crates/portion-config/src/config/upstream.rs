@@ -87,10 +87,11 @@ impl Reading {
         upstreams
     }
 
-    fn follow(&mut self, settings: &mut Settings, outside: &dyn Outside) {
+    /// Follows the references of settings.
+    pub(super) fn follow(&mut self, settings: &mut Settings, outside: &dyn Outside) {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {
-                Value::Reference(secret) => vec![("url", secret)],
+                Value::Reference(secret) => vec![(set.key.name, secret)],
                 Value::Command(words) => words.iter_mut().map(|word| ("command", word)).collect(),
                 Value::Secrets(secrets) => {
                     secrets.iter_mut().map(|(name, secret)| (name.as_str(), secret)).collect()

@@ -97,6 +97,8 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
         ended = serving => ended??,
         _ = signals.next() => {}
     }
+    // Others hold it too, and the program may end before they have gone.
+    setup.end();
     Ok(ExitCode::from(code))
 }
 
