@@ -26,7 +26,7 @@ pub mod sources;
 pub mod value;
 pub mod watch;
 
-pub use config::{Config, Otlp, Server, Upstream};
+pub use config::{Alerts, Config, Otlp, Server, Upstream};
 pub use difference::diff;
 pub use find::find;
 pub use problem::{Errors, Problem, Warnings};

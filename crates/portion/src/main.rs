@@ -2,16 +2,19 @@
 //!
 //! Parses the command line, runs the command, sets the exit code; everything else is in `command`.
 mod admin;
+mod alerts;
 mod args;
 mod command;
 mod dashboard;
 mod log;
+mod observers;
 mod options;
 mod remote;
 mod server;
 mod setup;
 mod surroundings;
 mod tips;
+mod webhook;
 
 use std::error::Error;
 use std::io;

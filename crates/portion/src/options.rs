@@ -11,7 +11,7 @@ use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use portion_config::key::{Group, Key, SHORTHANDS, Shorthand};
+use portion_config::key::{Group, Key, Kind, SHORTHANDS, Shorthand};
 
 /// Which keys a command has options for.
 pub(crate) trait Keys: Clone + Debug + Send + Sync + 'static {
@@ -39,8 +39,16 @@ impl Keys for OfPayload {
 }
 
 impl Keys for OfServer {
-    const GROUPS: &'static [Group] =
-        &[SHAPES[0], Group::Keeping, SHAPES[1], SHAPES[2], Group::Rollout, Group::Tools, SHAPES[3]];
+    const GROUPS: &'static [Group] = &[
+        SHAPES[0],
+        Group::Keeping,
+        SHAPES[1],
+        SHAPES[2],
+        Group::Rollout,
+        Group::Tools,
+        SHAPES[3],
+        Group::Alerts,
+    ];
 }
 
 impl Keys for OfListener {
@@ -53,6 +61,7 @@ impl Keys for OfListener {
         Group::Tools,
         Group::Listeners,
         SHAPES[3],
+        Group::Alerts,
     ];
 }
 
@@ -162,7 +171,9 @@ impl TypedValueParser for Parser {
         let mut error = Error::new(ErrorKind::ValueValidation).with_cmd(command);
         let option = arg.map(ToString::to_string).unwrap_or_default();
         error.insert(ContextKind::InvalidArg, ContextValue::String(option));
-        error.insert(ContextKind::InvalidValue, ContextValue::String(text.into_owned()));
+        // A URL may be secret.
+        let shown = if self.0.kind == Kind::Url { "…".to_owned() } else { text.into_owned() };
+        error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(why)]));
         Err(error)
     }

@@ -4,29 +4,26 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::SystemTime;
 
 use portion_config::history::History;
 use portion_config::live::{Live, State};
-use portion_config::{Config, Errors, Otlp, Sources, Warnings, find, places};
-use portion_core::event::Observer;
+use portion_config::{Config, Errors, Sources, Warnings, find, places};
 use portion_gateway::book::Book as _;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::mcp::Lanes;
 use portion_gateway::rules::Rules;
 use portion_gateway::settings::{Settings, random_secret};
 use portion_gateway::store::{self, MemoryStore};
-use portion_otlp::Exporter;
-use portion_telemetry::recorder::{self, Recorder};
+use portion_telemetry::alert::Alarm;
+use portion_telemetry::meter::Meter;
+use portion_telemetry::recorder;
 
+use crate::alerts;
 use crate::log;
+use crate::observers::Observers;
 use crate::options::{Keys, Options};
 use crate::surroundings::surroundings;
-
-/// How long the end of the program waits for the last records.
-const FAREWELL: Duration = Duration::from_millis(500);
-/// How long it waits for a collector to take the last of what was served.
-const EXPORTED: Duration = Duration::from_secs(2);
 
 /// A configuration, before anything is started.
 pub(crate) struct Loaded {
@@ -40,17 +37,13 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<Config>,
     gateway: Arc<Gateway>,
     live: Live,
-    recorder: Option<Arc<Recorder>>,
-    exporter: Option<Arc<Exporter>>,
-    /// Whether spans are exported.
-    traces: bool,
+    observers: Arc<Observers>,
+    started: SystemTime,
 }
 
-/// Whoever leaves waits, for a moment, until what was told last is kept and sent.
-pub(crate) struct Parting {
-    recorder: Option<Arc<Recorder>>,
-    exporter: Option<Arc<Exporter>>,
-}
+/// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
+/// hold the setup then.
+pub(crate) struct Parting(Arc<Observers>);
 
 impl Loaded {
     /// What file, environment and options say. Begins to log as they say.
@@ -85,28 +78,22 @@ impl Loaded {
         let room = surroundings();
         let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
-        let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
-        let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
-        let otlp = otlp(&config);
-        let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());
-        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(otlp)));
-        let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
-        observers.extend(recorder.clone().map(|recorder| recorder as Arc<dyn Observer>));
-        observers.extend(exporter.clone().map(|exporter| exporter as Arc<dyn Observer>));
-        let observer: Arc<dyn Observer> = Arc::new(observers);
+        let observers = Arc::new(Observers::start(&config));
+        let observer = observers.all();
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
             Settings { observer: Arc::clone(&observer), ..Settings::new(rules, store, random_secret()?) };
         let gateway = Arc::new(Gateway::new(settings));
-        let governed = Arc::clone(&gateway);
+        let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
         let govern = Box::new(move |config: &Arc<Config>| {
+            alarm.obey(alerts::rule(&config.alerts()));
             governed.govern(Rules::new(Arc::clone(config) as _, room));
         });
         let live = Live::keep(sources, Arc::clone(&config), history, observer, govern)?;
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
-        Ok(Setup { config, gateway, live, recorder, exporter, traces })
+        Ok(Setup { config, gateway, live, observers, started: SystemTime::now() })
     }
 }
 
@@ -115,16 +102,16 @@ impl Setup {
     pub(crate) fn lanes(&self, upstream: Option<&str>) -> Lanes {
         let listing = self.config.listing(upstream);
         let lanes = Lanes::new(Arc::clone(&self.gateway), listing, self.config.upstream_message_limit());
-        let lanes = lanes.tracing(self.traces);
+        let lanes = lanes.tracing(self.observers.traces);
         match upstream {
             Some(name) => lanes.to(name),
             None => lanes,
         }
     }
 
-    /// What waits, when it is dropped, for the end of what was told: others may still hold this setup then.
+    /// What waits, when it is dropped, for the end of what was told.
     pub(crate) fn parting(&self) -> Parting {
-        Parting { recorder: self.recorder.clone(), exporter: self.exporter.clone() }
+        Parting(Arc::clone(&self.observers))
     }
 
     /// What the store holds.
@@ -134,29 +121,34 @@ impl Setup {
 
     /// What is to be known of the configuration, and what was recorded.
     pub(crate) fn health(&self) -> (State, Option<recorder::Figures>) {
-        (self.live.state(), self.recorder.as_ref().map(|recorder| recorder.figures()))
+        (self.live.state(), self.observers.recorder.as_ref().map(|recorder| recorder.figures()))
+    }
+
+    /// What was served since the start.
+    pub(crate) fn meter(&self) -> &Meter {
+        &self.observers.meter
+    }
+
+    /// What watches over it.
+    pub(crate) fn alarm(&self) -> &Alarm {
+        &self.observers.alerts.alarm
+    }
+
+    /// Messages of alerts that could not be delivered.
+    pub(crate) fn webhooks_failed(&self) -> u64 {
+        self.observers.alerts.webhook.as_ref().map_or(0, |webhook| webhook.failed())
+    }
+
+    /// When it was started.
+    pub(crate) fn started(&self) -> SystemTime {
+        self.started
     }
 }
 
 impl Drop for Parting {
     fn drop(&mut self) {
-        if let Some(recorder) = &self.recorder {
-            recorder.flush(FAREWELL);
-        }
-        if let Some(exporter) = &self.exporter {
-            exporter.close(EXPORTED);
-        }
+        self.0.end();
     }
-}
-
-/// Where metrics and traces are sent, if anywhere.
-fn otlp(config: &Config) -> Option<portion_otlp::Settings> {
-    let collector = match config.otlp() {
-        Otlp::Off => return None,
-        Otlp::Auto => None,
-        Otlp::At(url) => Some(url),
-    };
-    portion_otlp::Settings::of(collector, |name| std::env::var(name).ok())
 }
 
 /// The history of a file. Without one, there is no going back to its versions.

@@ -1,5 +1,6 @@
 //! One version of what an operator wrote: checked as a whole, never changed.
 
+mod alerts;
 mod cascade;
 mod check;
 mod force;
@@ -16,6 +17,7 @@ use portion_core::tokens::Tokenizer;
 use portion_gateway::book::{Book, Target, Written};
 use portion_gateway::mcp::Listing;
 
+pub use alerts::Alerts;
 pub(crate) use cascade::{Cascade, Rule};
 pub use upstream::{Server, Upstream};
 
@@ -70,6 +72,7 @@ impl Config {
             upstreams,
         };
         config.check(&mut reading);
+        config.check_alerts(&mut reading);
         let Reading { mut problems, mut warnings, hidden, is_whole } = reading;
         if let Some((_, text)) = sources.file.as_ref().filter(|_| is_whole) {
             let lines = Lines::new(text, &hidden);

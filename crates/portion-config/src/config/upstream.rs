@@ -87,7 +87,7 @@ impl Reading {
         upstreams
     }
 
-    /// Follows the references in settings.
+    /// Follows the references of settings.
     pub(super) fn follow(&mut self, settings: &mut Settings, outside: &dyn Outside) {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {

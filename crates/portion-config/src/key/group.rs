@@ -19,13 +19,15 @@ pub enum Group {
     Listeners,
     /// What we tell our operator.
     Log,
+    /// When our operator is to be told, and where.
+    Alerts,
     /// The servers that we stand in front of, and rules for what they offer.
     Servers,
 }
 
 impl Group {
     /// Every group, in the order in which it is shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Limits,
         Self::Keeping,
         Self::Payloads,
@@ -35,6 +37,7 @@ impl Group {
         Self::Servers,
         Self::Listeners,
         Self::Log,
+        Self::Alerts,
     ];
 
     /// Its heading.
@@ -48,6 +51,7 @@ impl Group {
             Self::Rollout => "Rollout",
             Self::Listeners => "Listeners",
             Self::Log => "Log",
+            Self::Alerts => "Alerts",
             Self::Servers => "Servers",
         }
     }

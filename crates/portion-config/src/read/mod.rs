@@ -129,6 +129,9 @@ impl Reading {
                 other(self, key, node);
                 continue;
             }
+            if key.kind == Kind::Url {
+                self.hidden.push((name.spot.line, node.last_line));
+            }
             let value = match key.read(node) {
                 Ok(value) => value,
                 Err(wrong) => {

@@ -1,5 +1,7 @@
 //! Secrets are referred to, never written, never told.
 
+use std::time::Duration;
+
 use portion_config::{Config, Otlp, Server, Sources, diff, show};
 
 use super::{load, loaded, refused, with_variables, yaml};
@@ -71,6 +73,21 @@ fn what_is_written_itself_is_refused_and_not_told() {
     check("upstreams: {a: {command: [x, --password=hunter2]}}", "holds a secret in `command`");
     check("upstreams: {a: {url: 'http://me:hunter2@x/'}}", refer);
     check("upstreams: {a: {url: 'http://x/?api_key=hunter2'}}", refer);
+    check("alertWebhook: 'http://me:hunter2@x/'", refer);
+    check("alertWebhook: 'http://x/?token=hunter2'", refer);
+    check("alertWebhook: 'http://${NONE}/hunter2'", "variable NONE, which is not set, for `alertWebhook`");
+    check("alertWebhook: 'hunter2'", "alertWebhook is no URL");
+}
+
+#[test]
+fn alerts_go_where_a_secret_leads() {
+    let config = loaded(&outside("alertWebhook: 'https://x/${TOKEN}'"));
+    assert_eq!(config.alerts().webhook, Some(format!("https://x/{SECRET}")));
+    assert!(!format!("{:?} {}", config.alerts(), show(&config, true, None)).contains(SECRET));
+    let off = loaded(&yaml("{alertOversized: off, alertWebhook: none}")).alerts();
+    assert_eq!((off.oversized, off.webhook), (None, None));
+    let more = loaded(&yaml("{alertOversized: 7.5, alertWindow: 1h}")).alerts();
+    assert_eq!((more.oversized, more.window), (Some(7.5), Duration::from_hours(1)));
 }
 
 #[test]

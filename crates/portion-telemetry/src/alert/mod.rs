@@ -37,8 +37,8 @@ pub struct Change {
 #[derive(Debug)]
 pub struct Alarm {
     shared: Arc<Shared>,
-    /// Whoever tells; gone where it could not be started.
-    teller: Option<JoinHandle<()>>,
+    /// Whoever tells; gone where it has ended, or could not be started.
+    teller: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Alarm {
         let teller = thread::Builder::new().name("alerts".to_owned());
         let teller = teller.spawn(move || watching.tell(&receiver, tell));
         let teller = teller.inspect_err(|error| tracing::warn!(%error, "no thread for alerts: none is told"));
-        Self { shared, teller: teller.ok() }
+        Self { shared, teller: Mutex::new(teller.ok()) }
     }
 
     /// Watches by another rule from now on. An alert that is raised is over by that.
@@ -91,6 +91,15 @@ impl Alarm {
         state.tick(now);
         Some((state.watch.as_ref()?.standing(), state.since))
     }
+
+    /// Tells what was found by now, and nothing after that.
+    pub fn end(&self) {
+        self.shared.state().changes = None;
+        let teller = self.teller.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(teller) = teller {
+            drop(teller.join());
+        }
+    }
 }
 
 impl Observer for Alarm {
@@ -107,10 +116,7 @@ impl Observer for Alarm {
 /// What was found by then is told first.
 impl Drop for Alarm {
     fn drop(&mut self) {
-        self.shared.state().changes = None;
-        if let Some(teller) = self.teller.take() {
-            drop(teller.join());
-        }
+        self.end();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What was counted of late: a ring of slots, each as long as a thirtieth of the window.
 
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ pub(super) struct Window {
     /// The number of the newest slot, since the beginning of time.
     newest: u64,
     sum: Counted,
+    hashed: foldhash::fast::RandomState,
 }
 
 /// Calls whose size is known, and those of them that were oversized.
@@ -29,14 +31,28 @@ pub(super) struct Counted {
 struct Slot {
     counted: Counted,
     /// Oversized calls by endpoint.
-    endpoints: Vec<(Arc<str>, u64)>,
+    endpoints: Vec<Blamed>,
+}
+
+#[derive(Clone, Debug)]
+struct Blamed {
+    /// Of the name: what is told apart on the way of a request is told apart by numbers.
+    hash: u64,
+    calls: u64,
+    endpoint: Arc<str>,
 }
 
 impl Window {
     /// One that is empty.
     pub(super) fn new(length: Duration) -> Self {
         let slot = (length / SLOTS as u32).max(Duration::from_millis(1));
-        Self { slot, slots: Default::default(), newest: 0, sum: Counted::default() }
+        Self {
+            slot,
+            slots: Default::default(),
+            newest: 0,
+            sum: Counted::default(),
+            hashed: foldhash::fast::RandomState::default(),
+        }
     }
 
     /// Forgets what is too old by now.
@@ -63,9 +79,12 @@ impl Window {
         }
         let Some(endpoint) = oversized else { return };
         let has_room = slot.endpoints.len() < REMEMBERED;
-        match slot.endpoints.iter_mut().find(|(known, _)| known == endpoint) {
-            Some((_, count)) => *count += 1,
-            None if has_room => slot.endpoints.push((Arc::clone(endpoint), 1)),
+        let hash = self.hashed.hash_one(endpoint);
+        match slot.endpoints.iter_mut().find(|blamed| blamed.hash == hash) {
+            Some(blamed) => blamed.calls += 1,
+            None if has_room => {
+                slot.endpoints.push(Blamed { hash, calls: 1, endpoint: Arc::clone(endpoint) });
+            }
             None => {}
         }
     }
@@ -77,10 +96,10 @@ impl Window {
     /// The endpoints with most oversized calls, so many at most.
     pub(super) fn endpoints(&self, most: usize) -> Vec<(Arc<str>, u64)> {
         let mut all: Vec<(Arc<str>, u64)> = Vec::new();
-        for (endpoint, count) in self.slots.iter().flat_map(|slot| &slot.endpoints) {
+        for Blamed { calls, endpoint, .. } in self.slots.iter().flat_map(|slot| &slot.endpoints) {
             match all.iter_mut().find(|(known, _)| known == endpoint) {
-                Some((_, sum)) => *sum += count,
-                None => all.push((Arc::clone(endpoint), *count)),
+                Some((_, sum)) => *sum += calls,
+                None => all.push((Arc::clone(endpoint), *calls)),
             }
         }
         all.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));

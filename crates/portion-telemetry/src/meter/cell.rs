@@ -13,6 +13,8 @@ pub(super) struct Cell {
     pub(super) follow_ups: u64,
     /// Replies that are errors, ours or the upstream's.
     pub(super) errors: u64,
+    /// Replies whose cost is known, and what they cost.
+    pub(super) counted: (u64, u64),
     /// Tokens of payloads whose cost is known, and what was served of them, follow-ups included.
     pub(super) tokens: (u64, u64),
     /// Bytes of payloads, and of replies.
@@ -33,6 +35,9 @@ impl Cell {
         self.follow_ups += u64::from(follow_up);
         self.errors += u64::from(error.is_some());
         self.bytes.1 += served.response_bytes;
+        if let Some(tokens) = estimated_tokens {
+            self.counted = (self.counted.0 + 1, self.counted.1 + tokens);
+        }
         match (original_tokens, estimated_tokens) {
             // The payload was counted when it came.
             (_, tokens) if follow_up => self.tokens.1 += tokens.unwrap_or_default(),

@@ -81,8 +81,8 @@ impl Meter {
     pub fn families(&self) -> Vec<Family> {
         let (mut cells, overhead, estimates, raised) = {
             let sums = self.sums();
-            let cells: Vec<_> =
-                sums.cells.iter().map(|(labels, cell)| (labels.clone(), cell.clone())).collect();
+            let cells = sums.places.iter().map(|(labels, at)| (labels.clone(), sums.cells[*at].clone()));
+            let cells: Vec<(Labels, Cell)> = cells.collect();
             (cells, sums.overhead.clone(), sums.estimates.clone(), sums.raised.clone())
         };
         cells.sort_by(|one, other| one.0.cmp(&other.0));

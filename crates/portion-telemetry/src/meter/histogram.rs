@@ -2,19 +2,23 @@
 
 use crate::names::{Kind, Metric};
 
+/// Bounds at most: what is counted lies in one place, for it is on the way of requests.
+const MOST: usize = 15;
+
 /// How often values were up to each bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     bounds: &'static [f64],
     /// One for each bound, and one for what is above them all.
-    counts: Box<[u64]>,
+    counts: [u64; MOST + 1],
     sum: f64,
 }
 
 impl Histogram {
-    /// An empty one.
+    /// An empty one. Of more than fifteen bounds the first are taken.
     pub fn new(bounds: &'static [f64]) -> Self {
-        Self { bounds, counts: vec![0; bounds.len() + 1].into(), sum: 0.0 }
+        let bounds = &bounds[..bounds.len().min(MOST)];
+        Self { bounds, counts: [0; MOST + 1], sum: 0.0 }
     }
 
     /// An empty one with the bounds of that name.
@@ -34,7 +38,7 @@ impl Histogram {
 
     /// The bounds, and how many values lie between each and the one before; the last count is of those above them all.
     pub fn buckets(&self) -> (&'static [f64], &[u64]) {
-        (self.bounds, &self.counts)
+        (self.bounds, &self.counts[..=self.bounds.len()])
     }
 
     /// How many values there are.

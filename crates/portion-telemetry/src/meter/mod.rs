@@ -40,7 +40,9 @@ struct Labels {
 
 #[derive(Debug)]
 struct Sums {
-    cells: HashMap<Labels, Cell>,
+    /// Where the cell of what is called so is.
+    places: HashMap<Labels, usize, foldhash::fast::RandomState>,
+    cells: Vec<Cell>,
     /// How many of them are of a named endpoint.
     named: usize,
     overhead: Histogram,
@@ -63,7 +65,8 @@ struct Estimates {
 impl Default for Meter {
     fn default() -> Self {
         let sums = Sums {
-            cells: HashMap::new(),
+            places: HashMap::default(),
+            cells: Vec::new(),
             named: 0,
             overhead: Histogram::of(&names::OVERHEAD),
             estimates: Vec::new(),
@@ -114,15 +117,25 @@ impl Sums {
             _ => &served.endpoint,
         };
         let (upstream, is_named) = (served.upstream.clone(), Arc::ptr_eq(endpoint, &served.endpoint));
-        let mut labels = Labels { upstream, kind: served.kind, endpoint: Arc::clone(endpoint) };
-        if is_named && !self.cells.contains_key(&labels) {
-            if self.named < NAMED {
-                self.named += 1;
-            } else {
-                labels.endpoint = Arc::clone(&self.other);
-            }
+        let labels = Labels { upstream, kind: served.kind, endpoint: Arc::clone(endpoint) };
+        let at = match self.places.get(&labels) {
+            Some(at) => *at,
+            None => self.place(labels, is_named),
+        };
+        &mut self.cells[at]
+    }
+
+    /// The cell of what was not asked before: another one, or what it shares.
+    fn place(&mut self, mut labels: Labels, is_named: bool) -> usize {
+        if is_named && self.named == NAMED {
+            labels.endpoint = Arc::clone(&self.other);
+        } else if is_named {
+            self.named += 1;
         }
-        self.cells.entry(labels).or_default()
+        *self.places.entry(labels).or_insert_with(|| {
+            self.cells.push(Cell::default());
+            self.cells.len() - 1
+        })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Totals {
     pub follow_ups: u64,
     /// Replies that are errors, ours or the upstream's.
     pub errors: u64,
+    /// Replies whose cost is known, and what they cost.
+    pub counted: (u64, u64),
     /// Tokens of the payloads whose cost is known, and what was served of them, follow-ups included.
     pub tokens: (u64, u64),
     /// Bytes of payloads, and of replies.
@@ -31,12 +33,13 @@ impl Meter {
     pub fn totals(&self) -> Totals {
         let sums = self.sums();
         let mut totals = Totals::default();
-        for cell in sums.cells.values() {
+        for cell in &sums.cells {
             for (total, count) in totals.outcomes.iter_mut().zip(cell.outcomes) {
                 *total += count;
             }
             totals.follow_ups += cell.follow_ups;
             totals.errors += cell.errors;
+            totals.counted = (totals.counted.0 + cell.counted.0, totals.counted.1 + cell.counted.1);
             totals.tokens = (totals.tokens.0 + cell.tokens.0, totals.tokens.1 + cell.tokens.1);
             totals.bytes = (totals.bytes.0 + cell.bytes.0, totals.bytes.1 + cell.bytes.1);
             totals.sized += cell.sized;
@@ -64,7 +67,8 @@ impl Totals {
         self.outcomes[outcome as usize]
     }
 
-    /// Share of the payloads that were served in portions. `None` where none came.
+    /// Share of the replies that are a portion of a payload, follow-ups among them: neither the whole nor an error of ours.
+    /// `None` where there was none.
     pub fn adoption(&self) -> Option<f64> {
         let whole = self.of(Outcome::Untouched) + self.of(Outcome::Unshaped);
         let refused = self.of(Outcome::Expired) + self.of(Outcome::Refused);
@@ -80,6 +84,16 @@ impl Totals {
     /// Share of the tokens that were kept out, follow-ups counted against it. `None` where no cost is known.
     pub fn reduction(&self) -> Option<f64> {
         share(self.tokens.1, self.tokens.0).map(|served| 1.0 - served)
+    }
+
+    /// Follow-ups for each first call. `None` where there was none.
+    pub fn follow_ups_per_first(&self) -> Option<f64> {
+        share(self.follow_ups, self.requests() - self.follow_ups)
+    }
+
+    /// Tokens of a reply, on average. `None` where none was counted.
+    pub fn mean_tokens(&self) -> Option<f64> {
+        share(self.counted.1, self.counted.0)
     }
 
     /// Bytes of a reply, on average. `None` where there was none.

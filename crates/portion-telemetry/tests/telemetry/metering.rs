@@ -132,6 +132,7 @@ fn what_is_kept_out_is_less_what_follow_ups_bring_back() {
     assert_eq!(totals.tokens, (11_000, 6_000));
     assert_eq!((totals.sized, totals.oversized), (2, 1));
     assert_eq!(totals.adoption(), Some(2.0 / 3.0), "of what was answered, one passed whole");
+    assert_eq!((totals.mean_tokens(), totals.follow_ups_per_first()), (Some(1_750.0), Some(1.0 / 3.0)));
     assert_eq!(totals.mean_bytes(), Some(4_000.0));
     assert_eq!(heard([]).totals().reduction(), None);
 }

@@ -1,17 +1,55 @@
-//! Whether a running Portion is well.
+//! Whether a running Portion is well: of this process, since it started.
+//!
+//! The answer is 200 for as long as there is one, `degraded` or not: whoever restarts what does not answer must not restart
+//! what serves. What is wrong stands in `reasons`.
 
-use serde_json::json;
+use std::time::SystemTime;
 
+use portion_config::live::State;
+use portion_core::event::Outcome;
+use portion_telemetry::alert::{OVERSIZED, Standing};
+use portion_telemetry::meter::Totals;
+use portion_telemetry::read::Accuracy;
+use portion_telemetry::recorder::Figures as Records;
+use serde_json::{Map, Value, json};
+
+use crate::alerts::blamed;
 use crate::setup::Setup;
 
-/// `degraded` where the configuration file says what cannot be obeyed, or records are lost.
+/// Share of the estimates that are to be near, where [enough](SAMPLED) were sampled.
+const NEAR: f64 = 0.85;
+/// Samples below which no share means anything.
+const SAMPLED: u64 = 20;
+
+/// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records are lost, an alert
+/// is raised, estimates are off.
 pub(super) fn health(setup: &Setup) -> String {
     let (state, records) = setup.health();
-    let store = setup.store();
-    let is_well = state.errors.is_empty() && records.is_none_or(|records| records.dropped == 0);
+    let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().standing());
+    let reasons = reasons(&state, records, watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
     let health = json!({
-        "status": if is_well { "ok" } else { "degraded" },
+        "status": if reasons.is_empty() { "ok" } else { "degraded" },
+        "reasons": reasons,
         "version": env!("CARGO_PKG_VERSION"),
+        "uptimeSeconds": SystemTime::now().duration_since(setup.started()).unwrap_or_default().as_secs(),
+        "traffic": traffic(&totals),
+        "oversized": {
+            "recent": watched.as_ref().map(|(standing, _)| recent(standing)),
+            "sinceStart": share(totals.oversized_share(), totals.sized, totals.oversized),
+        },
+        "estimates": {
+            "sampled": totals.accuracy.sampled,
+            "nearShare": totals.accuracy.near_share(),
+            "farShare": (totals.accuracy.sampled > 0)
+                .then(|| totals.accuracy.far as f64 / totals.accuracy.sampled as f64),
+            "bias": totals.accuracy.bias(),
+        },
+        "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
+            "alert": OVERSIZED,
+            "raised": standing.raised,
+            "since": since,
+            "endpoints": blamed(standing),
+        }])),
         "config": {
             "version": state.version,
             "file": state.file,
@@ -38,4 +76,63 @@ pub(super) fn health(setup: &Setup) -> String {
         })),
     });
     format!("{health}\n")
+}
+
+fn reasons(
+    state: &State,
+    records: Option<Records>,
+    standing: Option<&Standing>,
+    accuracy: Accuracy,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if !state.errors.is_empty() {
+        reasons.push("the configuration file cannot be obeyed: the version before is in force".to_owned());
+    }
+    let dropped = records.map_or(0, |records| records.dropped);
+    if dropped > 0 {
+        reasons.push(format!("{dropped} records are lost: telemetry cannot be written, or is behind"));
+    }
+    reasons.extend(
+        standing
+            .filter(|standing| standing.raised)
+            .map(|standing| format!("alert {OVERSIZED}: {}", standing.sentence())),
+    );
+    if let Some(near) = accuracy.near_share().filter(|near| accuracy.sampled >= SAMPLED && *near < NEAR) {
+        reasons.push(format!(
+            "{:.0} % of {} sampled estimates are within 20 % of the exact count, and {:.0} % should be: \
+             see portion calibrate",
+            near * 100.0,
+            accuracy.sampled,
+            NEAR * 100.0
+        ));
+    }
+    reasons
+}
+
+fn traffic(totals: &Totals) -> Value {
+    let outcomes = Outcome::ALL.into_iter().map(|outcome| (outcome.name().into(), totals.of(outcome).into()));
+    json!({
+        "requests": totals.requests(),
+        "followUps": totals.follow_ups,
+        "errors": totals.errors,
+        "outcomes": outcomes.collect::<Map<String, Value>>(),
+        "paginationAdoption": totals.adoption(),
+        "followUpsPerFirst": totals.follow_ups_per_first(),
+        "averageTokens": totals.mean_tokens(),
+        "averageBytes": totals.mean_bytes(),
+        "upstreamTokens": totals.tokens.0,
+        "servedTokens": totals.tokens.1,
+        "reduction": totals.reduction(),
+    })
+}
+
+fn recent(standing: &Standing) -> Value {
+    let mut recent = share(standing.share(), standing.requests, standing.oversized);
+    recent["threshold"] = json!(standing.rule.percent / 100.0);
+    recent["windowSeconds"] = json!(standing.rule.window.as_secs_f64());
+    recent
+}
+
+fn share(share: Option<f64>, requests: u64, oversized: u64) -> Value {
+    json!({ "share": share, "requests": requests, "oversized": oversized })
 }

@@ -1,31 +1,62 @@
-//! Figures to be collected.
+//! Figures to be collected, under the names that OTLP has for them too.
 
-use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use portion_telemetry::alert::OVERSIZED;
+use portion_telemetry::meter::Family;
+use portion_telemetry::{names, prometheus};
 
 use crate::setup::Setup;
 
-/// In the text format of Prometheus: <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+/// In the text format of Prometheus.
 pub(super) fn metrics(setup: &Setup) -> String {
+    prometheus::text(&families(setup))
+}
+
+/// All figures that there are.
+pub(crate) fn families(setup: &Setup) -> Vec<Family> {
     let (state, records) = setup.health();
-    let (store, mut out) = (setup.store(), String::new());
-    let mut say = |name: &str, kind: &str, help: &str, value: u64| {
-        let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
-    };
-    say("portion_config_version", "gauge", "The version of the configuration in force.", state.version);
-    let valid = u64::from(state.errors.is_empty());
-    say("portion_config_valid", "gauge", "Whether what the configuration file says is in force.", valid);
-    let since = state.since / 1_000_000;
-    say("portion_config_last_reload_timestamp_seconds", "gauge", "Since when it is in force.", since);
-    say("portion_config_reloads_total", "counter", "Configurations that came into force.", state.reloads);
-    say("portion_config_refusals_total", "counter", "Configurations that were refused.", state.refusals);
-    say("portion_snapshots", "gauge", "Snapshots that are kept.", store.snapshots as u64);
-    say("portion_snapshot_bytes", "gauge", "Bytes of the snapshots that are kept.", store.bytes as u64);
-    say("portion_snapshots_evicted_total", "counter", "Snapshots that made room for others.", store.evicted);
-    say("portion_snapshots_expired_total", "counter", "Snapshots whose time was over.", store.expired);
-    say("portion_snapshots_refused_total", "counter", "Snapshots that found no room.", store.refused);
+    let (store, mut families) = (setup.store(), setup.meter().families());
+    families.extend(alerts(setup));
     if let Some(records) = records {
-        say("portion_records_written_total", "counter", "Records that were written.", records.written);
-        say("portion_records_dropped_total", "counter", "Records that were lost.", records.dropped);
+        families.extend([
+            Family::of(&names::RECORDS_WRITTEN, records.written),
+            Family::of(&names::RECORDS_DROPPED, records.dropped),
+            Family::of(&names::RECORD_WRITES_FAILED, records.failed),
+            Family::of(&names::RECORDS_QUEUED, records.queue as u64),
+        ]);
     }
-    out
+    let mut build = Family::new(&names::BUILD);
+    build.push(vec![(names::VERSION, env!("CARGO_PKG_VERSION").to_owned())], true);
+    families.extend([
+        Family::of(&names::CONFIG_VERSION, state.version),
+        Family::of(&names::CONFIG_VALID, state.errors.is_empty()),
+        Family::of(&names::CONFIG_SINCE, state.since as f64 / 1e6),
+        Family::of(&names::CONFIG_RELOADS, state.reloads),
+        Family::of(&names::CONFIG_REFUSALS, state.refusals),
+        Family::of(&names::SNAPSHOTS, store.snapshots as u64),
+        Family::of(&names::SNAPSHOT_BYTES, store.bytes as u64),
+        Family::of(&names::SNAPSHOTS_EVICTED, store.evicted),
+        Family::of(&names::SNAPSHOTS_EXPIRED, store.expired),
+        Family::of(&names::SNAPSHOTS_REFUSED, store.refused),
+        build,
+        Family::of(&names::START_TIME, seconds(setup.started())),
+    ]);
+    families
+}
+
+fn alerts(setup: &Setup) -> Vec<Family> {
+    let [mut active, mut share] = [&names::ALERT_ACTIVE, &names::WINDOW_SHARE].map(Family::new);
+    let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
+    if let Some((standing, _)) = setup.alarm().standing() {
+        active.push(alert(), standing.raised);
+        if let Some(is) = standing.share() {
+            share.push(alert(), is);
+        }
+    }
+    vec![active, share, Family::of(&names::WEBHOOKS_FAILED, setup.webhooks_failed())]
+}
+
+fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }

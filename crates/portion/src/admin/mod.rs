@@ -14,6 +14,7 @@ use portion_config::places;
 use portion_gateway::front::http::{Answering, Asked, Backend, Door, Guard, Limits, WellKnown};
 use portion_gateway::http::body::{self, Body};
 use portion_gateway::latch::Latch;
+use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
 use crate::dashboard::Dashboard;
@@ -47,7 +48,7 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     let pages = vec![
         ("/".to_owned(), dashboard as Arc<dyn Backend>),
         page("/health", "application/json", health::health),
-        page("/metrics", "text/plain; version=0.0.4; charset=utf-8", metrics::metrics),
+        page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics),
     ];
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let door = Door::new(guard, Limits { body: REQUEST_BYTES, ..Limits::default() }, pages);

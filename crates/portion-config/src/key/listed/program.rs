@@ -6,6 +6,8 @@ use crate::key::{Flag, Group, Key, Kind, Standing};
 const LISTENERS: Key = Key { group: Group::Listeners, standing: Standing::Top, reloads: false, ..USUAL };
 const LOG: Key = Key { group: Group::Log, standing: Standing::Top, reloads: false, ..USUAL };
 
+const ALERTS: Key = Key { group: Group::Alerts, standing: Standing::Top, ..USUAL };
+
 pub(super) static KEYS: &[Key] = &[
     Key {
         name: "listen",
@@ -79,5 +81,32 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "FORMAT",
         doc: "How it is told: text or json",
         ..LOG
+    },
+    Key {
+        name: "alertOversized",
+        kind: Kind::Percent,
+        or: &["off"],
+        default: "5",
+        value_name: "PERCENT",
+        doc: "Per cent of the calls, of twenty or more, whose results may be above the budget before there is an alert; off: any",
+        ..ALERTS
+    },
+    Key {
+        name: "alertWindow",
+        kind: Kind::Time(1, 86_400),
+        default: "5m",
+        value_name: "TIME",
+        doc: "How far back is looked for that",
+        ..ALERTS
+    },
+    Key {
+        name: "alertWebhook",
+        kind: Kind::Url,
+        or: &["none"],
+        default: "none",
+        value_name: "URL",
+        doc: "Where alerts are posted as JSON, with a text that chats show; secrets by ${NAME} or ${file:/path}",
+        reloads: false,
+        ..ALERTS
     },
 ];

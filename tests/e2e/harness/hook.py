@@ -1,0 +1,57 @@
+"""Where alerts are posted, and what an operator asks of a running Portion."""
+
+import json
+import queue
+import socket
+import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SECONDS = 20
+
+
+class Hook:
+    """A server that takes messages: `received` in their order, refusing the first `refuse` of them."""
+
+    def __init__(self, *, refuse=0):
+        self.received = queue.Queue()
+        self._refuse = refuse
+
+    def __enter__(self):
+        hook = self
+
+        class Taking(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                hook._refuse -= 1
+                self.send_response(503 if hook._refuse >= 0 else 204)
+                self.end_headers()
+                if hook._refuse < 0:
+                    hook.received.put((self.path, self.headers["Content-Type"], json.loads(body)))
+
+            def log_message(self, *_):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Taking)
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        return self
+
+    def __exit__(self, *_):
+        self._server.shutdown()
+        self._server.server_close()
+
+    def next(self):
+        return self.received.get(timeout=SECONDS)
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+def asked(port, path):
+    """What Portion answers its operator."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=SECONDS) as answer:
+        return answer.read().decode()
