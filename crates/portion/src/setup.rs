@@ -23,7 +23,9 @@ use crate::log;
 use crate::options::{Keys, Options};
 use crate::surroundings::surroundings;
 
-/// How long the end of the program waits for the last records.
+/// How long the end of the program waits for what is still to be found out of replies.
+const SETTLING: Duration = Duration::from_millis(500);
+/// How long it then waits for the last records.
 const FAREWELL: Duration = Duration::from_millis(500);
 /// How long it waits for a collector to take the last of what was served.
 const EXPORTED: Duration = Duration::from_secs(2);
@@ -48,6 +50,7 @@ pub(crate) struct Setup {
 
 /// Whoever leaves waits, for a moment, until what was told last is kept and sent.
 pub(crate) struct Parting {
+    gateway: Arc<Gateway>,
     recorder: Option<Arc<Recorder>>,
     exporter: Option<Arc<Exporter>>,
 }
@@ -76,12 +79,7 @@ impl Loaded {
         let Self { config, sources, history } = self;
         // The vocabulary takes longer to load than the server may take to answer.
         let tokenizer = config.tokenizer();
-        std::thread::spawn(move || {
-            tokenizer.warm();
-            if let Some(auditor) = tokenizer.auditor() {
-                auditor.count("warm");
-            }
-        });
+        std::thread::spawn(move || tokenizer.warm());
         let room = surroundings();
         let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
@@ -124,7 +122,9 @@ impl Setup {
 
     /// What waits, when it is dropped, for the end of what was told: others may still hold this setup then.
     pub(crate) fn parting(&self) -> Parting {
-        Parting { recorder: self.recorder.clone(), exporter: self.exporter.clone() }
+        let (gateway, recorder, exporter) =
+            (Arc::clone(&self.gateway), self.recorder.clone(), self.exporter.clone());
+        Parting { gateway, recorder, exporter }
     }
 
     /// What the store holds.
@@ -140,6 +140,9 @@ impl Setup {
 
 impl Drop for Parting {
     fn drop(&mut self) {
+        if !self.gateway.settle(SETTLING) {
+            tracing::warn!("what was to be found out of the last replies is not recorded");
+        }
         if let Some(recorder) = &self.recorder {
             recorder.flush(FAREWELL);
         }
