@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use portion_core::tokens::Factor;
+
 use crate::key::{Key, Kind, Level};
 
 /// A number of bytes with a unit.
@@ -66,6 +68,7 @@ fn value(kind: Kind) -> Json {
         Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
         Kind::Share => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
         Kind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
+        Kind::Factor => json!({ "type": "number", "minimum": Factor::LEAST, "maximum": Factor::MOST }),
         Kind::Size(least, most) => json!({ "anyOf": [
             { "type": "integer", "minimum": least, "maximum": most },
             { "type": "string", "pattern": SIZE }

@@ -1,4 +1,6 @@
 //! What is told of each reply, to the log and to whoever records: one [`Served`] a request, whatever became of it.
+//!
+//! Of some it is told when they are on their way, for something is to be found out first: the times are those of the request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +12,26 @@ use portion_core::render::Portion;
 use portion_core::snapshot::{Form, Part, Snapshot};
 use portion_core::view::Request;
 
+use crate::accuracy::Figures;
+use crate::accuracy::ledger::{Ledger, Subject};
+use crate::accuracy::recount::{By, Recount, Shown};
+use crate::beside::{Beside, Purpose};
 use crate::call::{Caller, Endpoint, EndpointKind, Fault};
 use crate::decision;
 use crate::settings::Clock;
 
+/// Bytes of a reply's texts up to which it is always counted once more: some 40 µs.
+const CHEAP: usize = 2 << 10;
+/// Bytes up to which it is, if it is drawn.
+const DEAR: usize = 256 << 10;
+/// How many replies in a hundred are drawn, where nobody says.
+const DRAWN: f64 = 1.0;
+
 /// Keeps account of what is served.
 pub(crate) struct Accounts {
     observer: Arc<dyn Observer>,
+    pub(crate) beside: Beside,
+    pub(crate) ledger: Arc<Ledger>,
     clock: Clock,
     /// What tells the requests of this process from others.
     process: u64,
@@ -101,7 +116,18 @@ impl Accounts {
         let mut process = [0; 8];
         // Without randomness, requests of several processes may be taken for one another in what is recorded.
         let _ = getrandom::fill(&mut process);
-        Self { observer, clock, process: u64::from_ne_bytes(process), requests: AtomicU64::new(0) }
+        let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
+        Self { observer, beside: Beside::default(), ledger: Arc::default(), clock, process, requests }
+    }
+
+    /// Waits for what is still to be told, at most so long; whether all of it was.
+    pub(crate) fn settle(&self, limit: Duration) -> bool {
+        self.beside.settle(limit)
+    }
+
+    /// How near counts have come of late.
+    pub(crate) fn accuracy(&self) -> Figures {
+        self.ledger.figures()
     }
 
     /// How long ago that was.
@@ -109,32 +135,89 @@ impl Accounts {
         (self.clock)().saturating_duration_since(since)
     }
 
-    /// Tells what became of a request.
-    pub(crate) fn tell(&self, account: Account<'_>, result: Result) {
-        let (latency, overhead) = (self.elapsed(account.caller.since), self.elapsed(account.begun));
-        self.tell_then(account, result, latency, overhead);
+    /// Whoever asks for an endpoint, within the byte limit where its counts are too low for now.
+    pub(crate) fn bounded(&self, caller: Caller, endpoint: Option<&Endpoint>) -> Caller {
+        let subject = || {
+            let (kind, name) = named(endpoint);
+            Subject::new(caller.upstream.clone(), kind, name.into(), caller.terms.counter)
+        };
+        if self.ledger.is_too_low(subject) { caller.capped() } else { caller }
     }
 
-    /// Tells what became of a request that took so long.
-    pub(crate) fn tell_then(
-        &self,
-        account: Account<'_>,
-        result: Result,
-        latency: Duration,
-        overhead: Duration,
-    ) {
-        let Account { caller, endpoint, follow_up, origin, .. } = account;
-        let Result { outcome, error, tokens, bytes, original_bytes, items, payload, stages, shadow } = result;
-        if let Some(tokens) = tokens {
-            caller.session.serve(tokens);
+    /// Tells what became of a request.
+    pub(crate) fn tell(&self, account: Account<'_>, result: Result) {
+        let served = self.recorded(account, result);
+        self.hear(served);
+    }
+
+    /// Tells what became of a request that was answered with what is shown: of some, what it really costs.
+    pub(crate) fn tell_of(&self, account: Account<'_>, result: Result, shown: Shown<'_>) {
+        let mut served = self.recorded(account, result);
+        let Shown { texts, snapshot, audit, by } = shown;
+        let terms = &account.caller.terms;
+        if let Some(sample) = audit {
+            self.ledger.note(&Subject::of(&served, terms.counter), sample, terms.policy.full_below);
+            let others = served.estimated_tokens.filter(|_| by == By::Counter);
+            let others = others.map(|estimated| estimated.saturating_sub(sample.estimated as u64));
+            served.actual_tokens = others.map(|others| others + sample.actual as u64);
         }
+        let counted = served.actual_tokens.is_none() && self.is_drawn(account, &served, texts.bytes());
+        let sized = by == By::Nobody || !(served.follow_up || served.outcome.is_payload());
+        if !counted && !sized {
+            return self.hear(served);
+        }
+        let bytes = if counted { texts.bytes() } else { 0 };
+        let texts = counted.then(|| texts.into_owned());
+        let (terms, snapshot) = (Arc::clone(terms), sized.then(|| Arc::clone(snapshot)));
+        let recount = Recount { served, terms, by, texts, snapshot };
+        let (observer, ledger) = (Arc::clone(&self.observer), Arc::clone(&self.ledger));
+        self.beside.work(Purpose::Counting, bytes, move |is_thorough| {
+            observer.hear(Event::Served(Arc::new(recount.done(&ledger, is_thorough))));
+        });
+    }
+
+    /// Tells what became of a request, when that is known.
+    pub(crate) fn hear(&self, served: Served) {
+        self.observer.hear(Event::Served(Arc::new(served)));
+    }
+
+    /// Whether a reply, which shows so many bytes of text, is to be counted once more: where that is cheap, where counts of
+    /// its endpoint are too low, and a sample of the others.
+    pub(crate) fn is_drawn(&self, account: Account<'_>, served: &Served, bytes: usize) -> bool {
+        let Caller { terms, rule, .. } = account.caller;
+        if terms.reference.is_none() || bytes == 0 || bytes > DEAR {
+            return false;
+        }
+        let percent = rule.written().accuracy_sample.unwrap_or(DRAWN);
+        let number = served.request as u64;
+        let by_lot =
+            percent > 0.0 && (bytes <= CHEAP || lot(self.process.wrapping_add(number)) * 100.0 < percent);
+        by_lot || self.ledger.is_too_low(|| Subject::of(served, terms.counter))
+    }
+
+    /// The record of a request that has just been answered, told to its session and to the log.
+    fn recorded(&self, account: Account<'_>, result: Result) -> Served {
+        if let Some(tokens) = result.tokens {
+            account.caller.session.serve(tokens);
+        }
+        let served = self.record(account, result);
+        decision::served(&served);
+        served
+    }
+
+    /// The record of a request that has just been answered.
+    pub(crate) fn record(&self, account: Account<'_>, result: Result) -> Served {
+        let Account { caller, endpoint, follow_up, origin, begun } = account;
+        let (latency, overhead) = (self.elapsed(caller.since), self.elapsed(begun));
+        let Result { outcome, error, tokens, bytes, original_bytes, items, payload, stages, shadow } = result;
         let request = self.requests.fetch_add(1, Ordering::Relaxed);
-        let served = Served {
+        let (kind, name) = named(endpoint);
+        Served {
             request: u128::from(self.process) << 64 | u128::from(request),
             at: micros(SystemTime::now()).saturating_sub(latency.as_micros() as u64),
             upstream: caller.upstream.clone(),
-            endpoint: endpoint.map_or("", |endpoint| &endpoint.name).into(),
-            kind: endpoint.map_or("tool", |endpoint| endpoint.kind.name()),
+            endpoint: name.into(),
+            kind,
             outcome,
             error,
             follow_up,
@@ -158,10 +241,21 @@ impl Accounts {
             shadow,
             session: caller.session.key(),
             config: caller.rule.version(),
-        };
-        decision::served(&served);
-        self.observer.hear(Event::Served(Arc::new(served)));
+        }
     }
+}
+
+/// What an endpoint is and is called in records.
+fn named(endpoint: Option<&Endpoint>) -> (&'static str, &str) {
+    endpoint.map_or(("tool", ""), |endpoint| (endpoint.kind.name(), &endpoint.name))
+}
+
+/// A number from 0 to below 1 for each request: of any that follow each other, about the same share is below a bound.
+///
+/// Multiplicative hashing by the golden ratio: Knuth, The Art of Computer Programming 3, 6.4.
+fn lot(number: u64) -> f64 {
+    // The upper 53 bits are those that a float holds.
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// What a reply is called in records.
@@ -183,7 +277,7 @@ pub(crate) fn bytes(portion: &Portion) -> usize {
     pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len()
 }
 
-/// What the payload would have cost, if it is like what was served of it.
+/// What the payload would have cost, if it is like what was served of it: where there is no time to find out.
 fn original_tokens(tokens: usize, bytes: usize, original_bytes: usize) -> Option<u64> {
     (bytes > 0).then(|| (tokens as f64 * original_bytes as f64 / bytes as f64).round() as u64)
 }
@@ -199,6 +293,23 @@ impl EndpointKind {
             Self::Tool => "tool",
             Self::Resource => "resource",
             Self::Prompt => "prompt",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lot;
+
+    #[test]
+    fn a_sample_is_spread_evenly_wherever_it_begins() {
+        for begin in [0, 1, 1_000_003, u64::MAX - 5_000] {
+            let drawn = |percent: f64, of: u64| {
+                (0..of).filter(|n| lot(begin.wrapping_add(*n)) * 100.0 < percent).count() as f64
+            };
+            assert!((drawn(1.0, 10_000) - 100.0).abs() <= 3.0, "{}", drawn(1.0, 10_000));
+            assert!((drawn(30.0, 100) - 30.0).abs() <= 3.0, "{}", drawn(30.0, 100));
+            assert_eq!((drawn(0.0, 10_000), drawn(100.0, 10_000)), (0.0, 10_000.0));
         }
     }
 }

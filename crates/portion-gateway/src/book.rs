@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use portion_core::policy::Given;
 use portion_core::redact::Redact;
-use portion_core::tokens::Tokenizer;
+use portion_core::tokens::{Factor, Tokenizer};
 
 use crate::call::EndpointKind;
 use crate::client::Preset;
@@ -47,6 +47,8 @@ pub struct Written {
     pub limits: Given,
     /// What counts tokens. What counts is what was written for everything.
     pub tokenizer: Tokenizer,
+    /// What its counts are multiplied by. What counts is what was written for everything.
+    pub tokenizer_factor: Factor,
     /// Whose limits to stay below. What counts is what was written for everything.
     pub preset: Preset,
     /// What is hidden of payloads.
@@ -66,6 +68,8 @@ pub struct Written {
     pub session_budget: Option<usize>,
     /// Whether nothing is shaped, and only told what would have been.
     pub dry_run: bool,
+    /// How many replies in a hundred are counted once more, exactly; `None`: one.
+    pub accuracy_sample: Option<f64>,
 }
 
 /// For which sessions replies are shaped.

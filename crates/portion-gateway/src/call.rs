@@ -186,6 +186,13 @@ impl Caller {
         Self { terms, ..self }
     }
 
+    /// The same where the byte limit decides, for the counter is badly wrong.
+    #[must_use]
+    pub(crate) fn capped(self) -> Self {
+        let terms = Arc::new(Terms { capped: true, ..Terms::clone(&self.terms) });
+        Self { terms, ..self }
+    }
+
     /// Tokens that the session may still be served, and that it may be in all, where that is bounded.
     pub(crate) fn left(&self) -> Option<(usize, usize)> {
         let budget = self.rule.written().session_budget?;

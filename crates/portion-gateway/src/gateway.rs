@@ -6,7 +6,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use portion_core::cursor::{Keyring, Position, SnapshotId};
@@ -17,6 +17,9 @@ use portion_core::tokens::BYTES;
 use portion_core::view::{Request, View};
 
 use crate::account::{Account, Accounts, Kind, Result as Told};
+use crate::accuracy;
+use crate::accuracy::recount::{By, Shown};
+use crate::accuracy::texts::Texts;
 use crate::aside::aside;
 use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
@@ -82,7 +85,21 @@ impl Gateway {
     /// Serves what is asked from now on by these rules. What was asked before, and what follows from it, keeps those that it
     /// began with.
     pub fn govern(&self, rules: Rules) {
-        self.rules.store(Arc::new(rules));
+        let earlier = self.rules.swap(Arc::new(rules));
+        if !self.rules.load().count_like(&earlier) {
+            self.accounts.ledger.forget();
+        }
+    }
+
+    /// How near token counts have come of late to what they are held against.
+    pub fn accuracy(&self) -> accuracy::Figures {
+        self.accounts.accuracy()
+    }
+
+    /// Waits for what is still to be told of replies that are on their way, at most so long; whether all of it was. It is for
+    /// the end of the program.
+    pub fn settle(&self, limit: Duration) -> bool {
+        self.accounts.settle(limit)
     }
 
     /// What the store holds.
@@ -188,6 +205,7 @@ impl Gateway {
 
     async fn fresh(&self, turn: Turn, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {
         let caller = turn.caller.within_session().bounding(payload_bytes(&payload));
+        let caller = self.accounts.bounded(caller, turn.endpoint.as_deref());
         let turn = Turn { caller, ..turn };
         let terms = Arc::clone(&turn.caller.terms);
         let captured = aside(payload_bytes(&payload), move || capture(payload, &terms)).await;
@@ -205,7 +223,7 @@ impl Gateway {
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
-            Rendered::Untouched(_) => None,
+            Rendered::Untouched { .. } => None,
             Rendered::Portion { view, .. } => Some(view.clone()),
             // The fault that is sent instead carries the handle of the whole.
             Rendered::Wrong(_) | Rendered::Failed => Some(View::root()),
@@ -316,7 +334,8 @@ impl Gateway {
         request: Request,
         form: Form,
     ) -> Reply {
-        let turn = Turn { caller: turn.caller.within_session(), ..turn };
+        let caller = self.accounts.bounded(turn.caller.within_session(), turn.endpoint.as_deref());
+        let turn = Turn { caller, ..turn };
         let job = Arc::new(Job { caller: turn.caller.clone(), id, snapshot, base, request, form });
         let rendered = self.render(&job, true).await;
         let kept = match &rendered {
@@ -337,16 +356,24 @@ impl Gateway {
         let handle = || kept.then(|| self.renderer.handle(&job));
         let (account, snapshot) = (turn.account(), &*job.snapshot);
         let fault = match rendered {
-            Rendered::Untouched(tokens) => {
+            Rendered::Untouched { tokens, capped, audit } => {
                 // What nobody counted passes because a technique is off.
-                let outcome = if tokens.is_some() { Outcome::Untouched } else { Outcome::Unshaped };
+                let (outcome, by) = match tokens {
+                    Some(_) => (Outcome::Untouched, by(capped)),
+                    None => (Outcome::Unshaped, By::Nobody),
+                };
                 let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_A_TOKEN));
                 let passed = Told::passed(outcome, snapshot.payload_bytes(), Some(tokens));
-                self.accounts.tell(account, Told { payload: Kind::of(snapshot), ..passed });
+                let texts = Texts::of_payload(snapshot, &account.caller.terms.policy);
+                let shown = Shown { texts, snapshot: &job.snapshot, audit, by };
+                self.accounts.tell_of(account, Told { payload: Kind::of(snapshot), ..passed }, shown);
                 return Reply::Untouched;
             }
-            Rendered::Portion { portion, capped, .. } => {
-                self.accounts.tell(account, Told::of(&portion, &job.request, snapshot, capped));
+            Rendered::Portion { portion, capped, audit, .. } => {
+                let told = Told::of(&portion, &job.request, snapshot, capped);
+                let texts = Texts::of_portion(&portion);
+                let shown = Shown { texts, snapshot: &job.snapshot, audit, by: by(capped) };
+                self.accounts.tell_of(account, told, shown);
                 if portion.dropped() > 0 {
                     decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
                 }
@@ -384,6 +411,11 @@ fn under(caller: Caller, held: &Held) -> Caller {
         Some(rule) => caller.under(rule),
         None => caller,
     }
+}
+
+/// What counted.
+fn by(capped: bool) -> By {
+    if capped { By::Bytes } else { By::Counter }
 }
 
 fn name(endpoint: Option<&Endpoint>) -> &str {

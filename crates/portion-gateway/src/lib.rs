@@ -5,8 +5,10 @@
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
 mod account;
+pub mod accuracy;
 mod aside;
 mod ask;
+mod beside;
 pub mod book;
 pub mod bridge;
 pub mod call;

@@ -10,16 +10,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, SnapshotId};
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Body, Context, First, Portion};
+use portion_core::render::{self, Context, First, Portion};
 use portion_core::snapshot::{self, Snapshot};
 use portion_core::tokens::{BYTES, TokenCounter};
 use portion_core::view::{self, Request, View, ViewError};
 
+use crate::accuracy::Sample;
+use crate::accuracy::texts::Texts;
 use crate::call::{Ask, Caller, Fault};
 use crate::terms::Terms;
-
-/// Percent of its estimate from which a reply's real cost shows the estimate to be badly wrong.
-const BADLY_WRONG: usize = 150;
 
 /// Renders, and signs the cursors.
 pub(crate) struct Renderer {
@@ -73,9 +72,10 @@ pub(crate) enum Form {
 #[expect(clippy::large_enum_variant, reason = "one is made for each reply, and taken apart at once")]
 pub(crate) enum Rendered {
     /// As it came, for so many tokens, where somebody counted them.
-    Untouched(Option<usize>),
-    /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits.
-    Portion { portion: Portion, view: View, capped: bool },
+    Untouched { tokens: Option<usize>, capped: bool, audit: Option<Sample> },
+    /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits. `audit`: what
+    /// the attempt that the counter decided really came to, where that was to be found out at once.
+    Portion { portion: Portion, view: View, capped: bool, audit: Option<Sample> },
     /// The request does not fit the payload.
     Wrong(ViewError),
     /// It panicked, twice.
@@ -121,20 +121,39 @@ fn warn_of(items: &Arc<str>) {
 impl Renderer {
     /// Renders a reply. `kept`: its cursors will find something; without, it has none.
     pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
-        let Terms { policy, fallback, counter, .. } = &*job.caller.terms;
-        let attempts = [(policy, *counter, false), (fallback, BYTES, true)];
-        for (policy, counter, capped) in attempts {
-            let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
-            match catch_unwind(attempt) {
-                Ok(rendered) if is_badly_wrong(job, &rendered, counter) => {}
-                Ok(Rendered::Portion { portion, view, .. }) => {
-                    return Rendered::Portion { portion, view, capped };
+        let terms = &*job.caller.terms;
+        let mut audit = None;
+        if !terms.capped {
+            match self.attempted(job, kept, &terms.policy, terms.counter) {
+                Some(rendered) => {
+                    audit = audited(job, &rendered);
+                    let is_badly_wrong = audit.is_some_and(|sample| {
+                        sample.is_far_too_low() && sample.actual > terms.policy.full_below
+                    });
+                    if !is_badly_wrong {
+                        return rendered.with(false, audit);
+                    }
                 }
-                Ok(rendered) => return rendered,
-                Err(_) => tracing::error!(counter = counter.name(), "rendering panicked"),
+                None => tracing::error!(counter = terms.counter.name(), "rendering panicked"),
             }
         }
-        Rendered::Failed
+        match self.attempted(job, kept, &terms.fallback, BYTES) {
+            Some(rendered) => rendered.with(true, audit),
+            None => {
+                tracing::error!(counter = BYTES.name(), "rendering panicked");
+                Rendered::Failed
+            }
+        }
+    }
+
+    fn attempted(
+        &self,
+        job: &Job,
+        kept: bool,
+        policy: &Policy,
+        counter: &dyn TokenCounter,
+    ) -> Option<Rendered> {
+        catch_unwind(AssertUnwindSafe(|| self.attempt(job, kept, policy, counter))).ok()
     }
 
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {
@@ -152,11 +171,13 @@ impl Renderer {
             Form::Text => render::follow(&job.snapshot, &asked, &cx),
             form => match (render::first(&job.snapshot, &asked, &cx), form) {
                 (First::Portion(portion), _) => portion,
-                (First::Untouched { tokens }, Form::Fresh) => return Rendered::Untouched(tokens),
+                (First::Untouched { tokens }, Form::Fresh) => {
+                    return Rendered::Untouched { tokens, capped: false, audit: None };
+                }
                 (First::Untouched { .. }, _) => render::follow(&job.snapshot, &asked, &cx),
             },
         };
-        Rendered::Portion { portion, view: asked.view, capped: false }
+        Rendered::Portion { portion, view: asked.view, capped: false, audit: None }
     }
 
     /// The cursor to where a job set out: its own, or the start of everything.
@@ -172,38 +193,26 @@ impl Renderer {
     }
 }
 
-/// Whether a reply costs far more than its counter said. Then it is rendered anew within the fallback limits.
-fn is_badly_wrong(job: &Job, rendered: &Rendered, counter: &dyn TokenCounter) -> bool {
-    let terms = &job.caller.terms;
-    let Some(auditor) = terms.auditor.filter(|_| counter.name() == terms.counter.name()) else {
-        return false;
-    };
-    let texts: Vec<&str> = match rendered {
-        Rendered::Portion { portion, .. } => {
-            let texts = portion.pieces().iter().filter_map(|piece| match &piece.body {
-                Body::Text(text) => Some(text.as_str()),
-                Body::Block(_) | Body::Base64(_) => None,
-            });
-            texts.chain([portion.notice()]).collect()
+impl Rendered {
+    fn with(self, capped: bool, audit: Option<Sample>) -> Self {
+        match self {
+            Self::Untouched { tokens, .. } => Self::Untouched { tokens, capped, audit },
+            Self::Portion { portion, view, .. } => Self::Portion { portion, view, capped, audit },
+            other => other,
         }
-        // Media has a cost of its own.
-        Rendered::Untouched(_) => {
-            let (snapshot, policy) = (&job.snapshot, &terms.policy);
-            let parts = snapshot.parts().iter().enumerate();
-            let read = parts
-                .filter(|(at, part)| part.subject().is_some() && !render::is_left(snapshot, *at, policy));
-            read.map(|(_, part)| part.text()).collect()
-        }
-        Rendered::Wrong(_) | Rendered::Failed => return false,
-    };
-    let cost = |counter: &dyn TokenCounter| texts.iter().map(|text| counter.count(text)).sum::<usize>();
-    let (estimated, real) = (cost(counter), cost(auditor));
-    let wrong = real > terms.policy.full_below && real > estimated.saturating_mul(BADLY_WRONG) / 100;
-    if wrong {
-        let counter = counter.name();
-        tracing::warn!(counter, estimated, real, "the estimate is badly wrong; the byte limit decides");
     }
-    wrong
+}
+
+/// What a reply really costs, where its counter looks at the length alone.
+fn audited(job: &Job, rendered: &Rendered) -> Option<Sample> {
+    let terms = &job.caller.terms;
+    let reference = terms.reference.filter(|_| terms.audited)?;
+    let texts = match rendered {
+        Rendered::Portion { portion, .. } => Texts::of_portion(portion),
+        Rendered::Untouched { .. } => Texts::of_payload(&job.snapshot, &terms.policy),
+        Rendered::Wrong(_) | Rendered::Failed => return None,
+    };
+    catch_unwind(AssertUnwindSafe(|| texts.sample(terms.counter, reference))).ok()
 }
 
 /// Bytes of what an upstream said.

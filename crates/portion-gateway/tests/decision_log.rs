@@ -2,8 +2,7 @@
 
 mod samples;
 
-use std::fmt::{Debug, Write as _};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
@@ -17,47 +16,8 @@ use portion_gateway::rules::Rules;
 use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::{Limits, MemoryStore};
+use samples::lines::Lines;
 use samples::{bookings, list_bookings, text};
-use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
-
-/// Writes down every event at INFO and above, a line each.
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<String>>);
-
-struct Line<'a>(&'a mut String);
-
-impl Visit for Line<'_> {
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        let _ = write!(self.0, " {}={value:?}", field.name());
-    }
-}
-
-impl Subscriber for Lines {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::INFO
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut lines = self.0.lock().expect("nobody panics with it");
-        let _ = write!(lines, "{}", event.metadata().level());
-        event.record(&mut Line(&mut lines));
-        lines.push('\n');
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
 
 /// Answers one call after another, and holds what is logged against parts that each line must have.
 async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) {
@@ -97,7 +57,7 @@ async fn logged(memory: usize, given: Given, calls: impl AsyncFnOnce(&Clerk)) ->
     let gateway = Gateway::new(Settings::new(rules, Arc::new(store), [7; 32]));
     calls(&Clerk { gateway }).await;
     drop(guard);
-    lines.0.lock().expect("nobody panics with it").clone()
+    lines.text()
 }
 
 fn hold(log: &str, expect: &[&[&str]]) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use portion_core::cursor::{CursorToken, Scope, SnapshotId, ViewId};
 use portion_core::policy::Policy;
-use portion_core::tokens::TokenCounter;
+use portion_core::tokens::{Factor, TokenCounter, Tokenizer};
 use portion_core::view::{Request, View, ViewError};
 use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
 use portion_gateway::store::{Deposit, Figures, Held, MemoryStore, Missing, Pending, Refused, SnapshotStore};
@@ -220,7 +220,9 @@ async fn a_store_that_does_not_answer_is_said_to() {
 #[tokio::test]
 async fn an_estimate_that_is_badly_wrong_is_caught_and_the_byte_limit_decides() {
     for items in [100, 2_000] {
-        let terms = Terms::new(Policy::default(), &Blind, Some(&Quarters));
+        let reference = Tokenizer::O200k.reference(Factor::ONE);
+        let mut terms = Terms::new(Policy::default(), &Blind, Some(reference));
+        terms.audited = true;
         let trial = Trial::on(terms, Arc::new(MemoryStore::default()));
         let reply = portion(trial.fresh(list_bookings(), bookings(items), Request::default()).await);
         assert!(shown(&reply).len() + reply.notice().len() <= Policy::default().fallback_byte_limit);

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{Live, State};
@@ -25,6 +25,9 @@ use crate::observers::Observers;
 use crate::options::{Keys, Options};
 use crate::surroundings::surroundings;
 
+/// How long the end of the program waits for what is still to be found out of replies.
+const SETTLING: Duration = Duration::from_millis(500);
+
 /// A configuration, before anything is started.
 pub(crate) struct Loaded {
     pub(crate) config: Arc<Config>,
@@ -43,7 +46,10 @@ pub(crate) struct Setup {
 
 /// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
 /// hold the setup then.
-pub(crate) struct Parting(Arc<Observers>);
+pub(crate) struct Parting {
+    gateway: Arc<Gateway>,
+    observers: Arc<Observers>,
+}
 
 impl Loaded {
     /// What file, environment and options say. Begins to log as they say.
@@ -69,12 +75,7 @@ impl Loaded {
         let Self { config, sources, history } = self;
         // The vocabulary takes longer to load than the server may take to answer.
         let tokenizer = config.tokenizer();
-        std::thread::spawn(move || {
-            tokenizer.warm();
-            if let Some(auditor) = tokenizer.auditor() {
-                auditor.count("warm");
-            }
-        });
+        std::thread::spawn(move || tokenizer.warm());
         let room = surroundings();
         let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
@@ -111,7 +112,7 @@ impl Setup {
 
     /// What waits, when it is dropped, for the end of what was told.
     pub(crate) fn parting(&self) -> Parting {
-        Parting(Arc::clone(&self.observers))
+        Parting { gateway: Arc::clone(&self.gateway), observers: Arc::clone(&self.observers) }
     }
 
     /// What the store holds.
@@ -147,7 +148,10 @@ impl Setup {
 
 impl Drop for Parting {
     fn drop(&mut self) {
-        self.0.end();
+        if !self.gateway.settle(SETTLING) {
+            tracing::warn!("what was to be found out of the last replies is not recorded");
+        }
+        self.observers.end();
     }
 }
 

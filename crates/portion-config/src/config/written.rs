@@ -7,6 +7,7 @@ use portion_core::policy::{
     Techniques,
 };
 use portion_core::redact::Redact;
+use portion_core::tokens::Factor;
 use portion_gateway::book::{Experiment, Rollout, Written};
 use portion_gateway::mcp::{Advertise, Listing};
 
@@ -19,6 +20,7 @@ impl Cascade<'_> {
         Written {
             limits: self.given(),
             tokenizer: self.word("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default(),
+            tokenizer_factor: self.number("tokenizerFactor").and_then(Factor::of).unwrap_or_default(),
             preset: self.word("preset").and_then(|name| name.parse().ok()).unwrap_or_default(),
             redact: self.redact(),
             controls: self.truth("controls"),
@@ -28,6 +30,7 @@ impl Cascade<'_> {
             unshaped_byte_limit: self.size("unshapedByteLimit"),
             session_budget: self.whole("sessionBudget"),
             dry_run: self.truth("dryRun") == Some(true),
+            accuracy_sample: self.number("accuracySample"),
         }
     }
 

@@ -88,7 +88,7 @@ fn other(key: &Key) -> &'static str {
         "pagination" | "summarization" | "chunking" | "query" => "false",
         "controls" | "reuse" | "dryRun" => "true",
         "alertWindow" => "60s",
-        "warnAt" => "0.5",
+        "warnAt" | "tokenizerFactor" => "0.5",
         "replyTarget" => "700",
         "tokenBudgetThreshold" => "5000",
         "hardCap" => "5001",

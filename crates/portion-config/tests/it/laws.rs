@@ -53,7 +53,7 @@ fn settings() -> impl Strategy<Value = String> {
             let text = serde_json::to_string(&format!("x{text}")).expect("JSON");
             let value = match key.kind {
                 Kind::Whole(..) => n.to_string(),
-                Kind::Share => "0.25".into(),
+                Kind::Share | Kind::Factor => "0.25".into(),
                 Kind::Percent => format!("{}", n as f64 / 100.0),
                 Kind::Size(..) => (n * 5).to_string(),
                 Kind::Truth => (w == 0).to_string(),

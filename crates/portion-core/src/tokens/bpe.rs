@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use tiktoken::CoreBpe;
 
 /// A published byte-pair vocabulary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Bpe {
     O200k,
     Cl100k,

@@ -20,10 +20,15 @@ pub(super) const DEAREST_PAIR: u64 = 150_000;
 /// The byte that is taken to stand in front of a text.
 pub(super) const BEFORE_TEXT: u8 = b'\n';
 
-/// Tokens of a text, rounded up, from its `o200k` count and the weight of its [`pairs`].
+/// Tokens of a text with the margin, rounded up, from its `o200k` count and the weight of its [`pairs`].
 pub(super) fn estimate(o200k: u64, pairs: u64) -> u64 {
     let weight = o200k * O200K_WEIGHT + pairs;
     (weight * MARGIN.0).div_ceil(SCALE * MARGIN.1)
+}
+
+/// The same without the margin: the best that is known of what is charged.
+pub(super) fn fitted(o200k: u64, pairs: u64) -> u64 {
+    (o200k * O200K_WEIGHT + pairs).div_ceil(SCALE)
 }
 
 /// The summed weight of the pairs that end in `bytes`, of which `before` is the byte in front.

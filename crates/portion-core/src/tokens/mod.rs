@@ -2,17 +2,22 @@
 //!
 //! Two families stand behind it. Counters over a vocabulary (`vocabulary`) add up pieces of
 //! text that no token spans (`pieces`), so that they stop early and find a budget's edge; counters
-//! by length (`length`) need no vocabulary and cannot fail. [`Tokenizer`] is how an operator picks one.
+//! by length (`length`) need no vocabulary and cannot fail. [`Tokenizer`] is how an operator picks one, [`Factor`] fits
+//! it to a model's bills, and a [`Reference`] tells how near it comes.
 
 mod bpe;
 mod claude;
+mod factor;
 mod length;
 mod pieces;
+mod reference;
 mod size;
 mod tokenizer;
 mod vocabulary;
 
+pub use factor::Factor;
 pub use length::BYTES;
+pub use reference::Reference;
 pub use size::{Size, approximate};
 pub use tokenizer::{Tokenizer, UnknownTokenizer};
 

@@ -4,7 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::TokenCounter;
+use super::bpe::Bpe;
+use super::factor::{self, Factor};
 use super::length::{CHARS4, LEN4};
+use super::reference::{Reference, Truth};
 use super::vocabulary::{AUTO, CL100K, CLAUDE, O200K};
 
 /// Which counter decides.
@@ -52,14 +55,40 @@ impl Tokenizer {
         }
     }
 
-    /// What can catch this tokenizer where it is badly wrong: an exact counter, for those that look at the length alone.
-    pub fn auditor(self) -> Option<&'static dyn TokenCounter> {
-        matches!(self, Self::Chars4 | Self::Len4).then(|| Self::O200k.counter())
+    /// The same with every count times a factor, shared as well.
+    pub fn scaled(self, factor: Factor) -> &'static dyn TokenCounter {
+        factor::scaled(self, factor)
     }
 
-    /// Unpacks the vocabulary, so that the first request need not wait for it.
+    /// What its counts, times a factor, are held against.
+    ///
+    /// - For `o200k` and `cl100k` the truth of their models, the text encoded in one piece: counters cut where a text
+    ///   offers no seam, and then err upwards. Where the models are others, the operator's factor makes it the best known.
+    /// - For `claude` only the best that is known: the estimate without its margin of 10 %, times the factor. It cannot
+    ///   tell by how much that estimate itself is off; the usage that a model reports can.
+    /// - For `auto` the costlier of exact `o200k` and that.
+    /// - For `chars4` and `len4`, which know of no family, exact `o200k`. A factor corrects the rule there, and what
+    ///   it is held against stays.
+    pub fn reference(self, factor: Factor) -> Reference {
+        match self {
+            Self::Auto => Reference::new(Truth::Costlier, factor),
+            Self::O200k => Reference::new(Truth::Exact(Bpe::O200k), factor),
+            Self::Cl100k => Reference::new(Truth::Exact(Bpe::Cl100k), factor),
+            Self::Claude => Reference::new(Truth::Claude, factor),
+            Self::Chars4 | Self::Len4 => Reference::new(Truth::Exact(Bpe::O200k), Factor::ONE),
+        }
+    }
+
+    /// Whether it looks at the length alone, and can be wrong by any factor: what it let through is counted anew before it
+    /// is sent.
+    pub fn is_blind(self) -> bool {
+        matches!(self, Self::Chars4 | Self::Len4)
+    }
+
+    /// Unpacks the vocabularies that it and its reference need, so that the first request need not wait for them.
     pub fn warm(self) {
         self.counter().count("warm");
+        self.reference(Factor::ONE).count("warm");
     }
 
     fn names() -> String {

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use portion_core::policy::{Given, Room};
-use portion_core::tokens::Tokenizer;
+use portion_core::tokens::{Factor, Tokenizer};
 
 use crate::book::{Book, Target, Written};
 use crate::call::EndpointKind;
@@ -46,6 +46,14 @@ pub struct Rule {
     unknown: Arc<Terms>,
 }
 
+/// How tokens are counted, and by which clients are told apart: the same for every endpoint.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Counting {
+    tokenizer: Tokenizer,
+    factor: Factor,
+    preset: Preset,
+}
+
 /// An endpoint, its name aside, and what was decided for it.
 struct Ruled {
     upstream: Option<Box<str>>,
@@ -57,8 +65,8 @@ impl Rules {
     /// The rules that follow from a book, and from the room that the surroundings leave whoever asks.
     pub fn new(book: Arc<dyn Book>, room: Room) -> Self {
         let general = book.written(None);
-        let (tokenizer, preset) = (general.tokenizer, general.preset);
-        let general = Rule::new(general, book.version(), (tokenizer, preset), room);
+        let counting = Counting::of(&general);
+        let general = Rule::new(general, book.version(), counting, room);
         Self { book, room, general: Arc::new(general), kept: RwLock::default() }
     }
 
@@ -85,6 +93,11 @@ impl Rules {
             Preset::Named(client) => Some(client),
             Preset::None | Preset::Auto => name.and_then(Client::named),
         }
+    }
+
+    /// Whether tokens are counted as by these other ones.
+    pub(crate) fn count_like(&self, other: &Self) -> bool {
+        Counting::of(&self.general.written) == Counting::of(&other.general.written)
     }
 
     /// What was decided for whatever is not named.
@@ -116,21 +129,27 @@ impl Rules {
         if written == self.general.written {
             return Arc::clone(&self.general);
         }
-        let Written { tokenizer, preset, .. } = self.general.written;
-        Arc::new(Rule::new(written, self.version(), (tokenizer, preset), self.room))
+        Arc::new(Rule::new(written, self.version(), Counting::of(&self.general.written), self.room))
+    }
+}
+
+impl Counting {
+    fn of(general: &Written) -> Self {
+        let Written { tokenizer, tokenizer_factor: factor, preset, .. } = *general;
+        Self { tokenizer, factor, preset }
     }
 }
 
 impl Rule {
-    fn new(written: Written, version: u64, (tokenizer, preset): (Tokenizer, Preset), room: Room) -> Self {
+    fn new(written: Written, version: u64, counting: Counting, room: Room) -> Self {
+        let Counting { tokenizer, factor, preset } = counting;
         let terms = |client: Option<&'static Client>| {
             let family = match tokenizer {
                 Tokenizer::Auto => client.and_then(|client| client.tokenizer).unwrap_or_default(),
                 named => named,
             };
             let policy = written.limits.policy(room_of(client, preset).and(room));
-            let terms = Terms::new(policy, family.counter(), family.auditor());
-            Arc::new(Terms { redact: written.redact.clone(), ..terms })
+            Arc::new(Terms { redact: written.redact.clone(), ..Terms::by(policy, family, factor) })
         };
         let known = CLIENTS.iter().map(|client| terms(Some(client))).collect();
         let unknown = terms(None);

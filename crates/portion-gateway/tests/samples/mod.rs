@@ -1,6 +1,7 @@
 //! Payloads, endpoints and requests that the suites share.
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
+pub(crate) mod lines;
 pub(crate) mod trial;
 
 use portion_core::payload::{Block, Content, Payload};

@@ -6,6 +6,8 @@ mod wrong;
 
 pub use wrong::Wrong;
 
+use portion_core::tokens::Factor;
+
 use crate::document::{Node, Tree};
 use crate::value::Value;
 use scalar::{address, command_line, size, time, tool_name, url, word};
@@ -22,6 +24,8 @@ pub enum Kind {
     Share,
     /// Per cent, from 0 to 100.
     Percent,
+    /// A factor on what is counted.
+    Factor,
     /// Bytes, from the first to the second.
     Size(u64, u64),
     /// A time, seconds from the first to the second.
@@ -79,6 +83,7 @@ impl Kind {
             Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
             Self::Share => "a share above 0 and up to 1".into(),
             Self::Percent => "per cent from 0 to 100".into(),
+            Self::Factor => format!("a number from {} to {}", Factor::LEAST, Factor::MOST),
             Self::Size(0, u64::MAX) => "a size".into(),
             Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
             Self::Size(least, most) => {
@@ -120,7 +125,9 @@ impl Kind {
         }
         let one = |result: Result<Value, Wrong>| result.map_err(|wrong| vec![wrong]);
         match self {
-            Self::Whole(..) | Self::Share | Self::Percent => one(self.number(node, text, plain, default)),
+            Self::Whole(..) | Self::Share | Self::Percent | Self::Factor => {
+                one(self.number(node, text, plain, default))
+            }
             Self::Size(least, most) => one(size(node, text, least, most)),
             Self::Time(least, most) => one(time(node, text, least, most)),
             Self::Truth => one(match (text, plain) {

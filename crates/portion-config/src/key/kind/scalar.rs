@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use portion_core::nearest::nearest;
+use portion_core::tokens::Factor;
 
 use super::{Kind, Wrong, words};
 use crate::document::{Node, Tree};
@@ -43,6 +44,10 @@ impl Kind {
         match self {
             Self::Share if number > 0.0 && number <= 1.0 => Ok(Value::Number(number)),
             Self::Percent if (0.0..=100.0).contains(&number) => Ok(Value::Number(number)),
+            Self::Factor => match Factor::of(number) {
+                Some(factor) => Ok(Value::Number(factor.value())),
+                None => out(if number < Factor::LEAST { "is too small" } else { "is too large" }),
+            },
             Self::Share => out("is no share of the budget"),
             _ => out("is no percentage"),
         }

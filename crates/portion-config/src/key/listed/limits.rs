@@ -193,6 +193,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LIMITS
     },
     Key {
+        name: "tokenizerFactor",
+        kind: Kind::Factor,
+        default: "1",
+        value_name: "FACTOR",
+        doc: "What every count is multiplied by, to a thousandth: portion calibrate fits it to what a model \
+              charged",
+        standing: Standing::Top,
+        ..LIMITS
+    },
+    Key {
         name: "snapshotTtl",
         kind: Kind::Time(1, YEAR),
         default: "10m",

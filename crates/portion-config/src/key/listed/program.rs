@@ -67,6 +67,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LOG
     },
     Key {
+        name: "accuracySample",
+        kind: Kind::Percent,
+        default: "1",
+        value_name: "PERCENT",
+        doc: "How many replies in a hundred are counted once more, exactly, when they are on their way; small ones and \
+              those of an endpoint whose estimates are badly wrong always are; 0: none but the latter",
+        reloads: true,
+        ..LOG
+    },
+    Key {
         name: "logLevel",
         kind: Kind::Word(&["off", "error", "warn", "info", "debug", "trace"]),
         default: "warn",

@@ -98,10 +98,10 @@ fn a_request_of_the_stateless_era_says_itself_who_asks() {
 }
 
 #[test]
-fn a_counter_that_estimates_has_its_auditor() {
+fn a_counter_that_is_blind_is_audited() {
     let audited = |tokenizer, info| {
         let lane = opened(worked_out(Given::default(), tokenizer, Preset::Auto, Room::UNKNOWN), info);
-        terms(&lane, "{}").auditor.is_some()
+        terms(&lane, "{}").audited
     };
     assert!(audited(Tokenizer::Chars4, CODEX) && audited(Tokenizer::Len4, "{}"));
     assert!(!audited(Tokenizer::Auto, CODEX) && !audited(Tokenizer::Auto, "{}"));

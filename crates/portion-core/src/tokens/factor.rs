@@ -1,0 +1,150 @@
+//! A factor on every count, fitted by an operator to what a model really charged.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use super::{TokenCounter, Tokenizer};
+
+/// By what counts are multiplied: thousandths, from 0.25 to 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Factor(u32);
+
+/// What one is, in thousandths.
+const ONE: u32 = 1_000;
+
+impl Factor {
+    /// Changes nothing.
+    pub const ONE: Self = Self(ONE);
+    /// The least that is taken for a factor rather than for a mistake.
+    pub const LEAST: f64 = 0.25;
+    /// The most.
+    pub const MOST: f64 = 4.0;
+
+    /// The factor nearest to a number; `None` where that is below 0.25 or above 4.
+    pub fn of(number: f64) -> Option<Self> {
+        let thousandths = || (number * f64::from(ONE)).round() as u32;
+        (Self::LEAST..=Self::MOST).contains(&number).then(|| Self(thousandths()))
+    }
+
+    /// As a number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / f64::from(ONE)
+    }
+
+    /// So many tokens times it, rounded up.
+    pub(super) fn times(self, tokens: usize) -> usize {
+        let scaled = (tokens as u128 * u128::from(self.0)).div_ceil(u128::from(ONE));
+        usize::try_from(scaled).unwrap_or(usize::MAX)
+    }
+
+    /// The most tokens that come to at most `limit` when multiplied.
+    fn under(self, limit: usize) -> usize {
+        let most = limit as u128 * u128::from(ONE) / u128::from(self.0);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
+}
+
+impl Default for Factor {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl fmt::Display for Factor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.value())
+    }
+}
+
+/// A counter and the factor on what it counts.
+///
+/// A count fits a limit just where what it is made of fits the limit divided by the factor, rounded down. So every
+/// method asks its own of the counter behind, and the laws of [`TokenCounter`] hold as they hold there.
+struct Scaled {
+    tokenizer: Tokenizer,
+    factor: Factor,
+}
+
+impl Scaled {
+    fn counter(&self) -> &'static dyn TokenCounter {
+        self.tokenizer.counter()
+    }
+}
+
+impl TokenCounter for Scaled {
+    fn name(&self) -> &'static str {
+        self.counter().name()
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.factor.times(self.counter().count(text))
+    }
+
+    fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
+        let count = self.counter().count_within(text, self.factor.under(limit))?;
+        Some(self.factor.times(count))
+    }
+
+    fn fits(&self, text: &str, limit: usize) -> bool {
+        self.counter().fits(text, self.factor.under(limit))
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        self.counter().prefix_within(text, self.factor.under(limit))
+    }
+}
+
+/// The counter of a tokenizer times a factor: one for each two of them, kept for the life of the process.
+pub(super) fn scaled(tokenizer: Tokenizer, factor: Factor) -> &'static dyn TokenCounter {
+    static KNOWN: Mutex<Vec<&'static Scaled>> = Mutex::new(Vec::new());
+    if factor == Factor::ONE {
+        return tokenizer.counter();
+    }
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = known.iter().find(|scaled| scaled.tokenizer == tokenizer && scaled.factor == factor);
+    if let Some(scaled) = found {
+        return *scaled;
+    }
+    let scaled: &'static Scaled = Box::leak(Box::new(Scaled { tokenizer, factor }));
+    known.push(scaled);
+    scaled
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::Factor;
+    use crate::tokens::Tokenizer;
+
+    #[test]
+    fn a_factor_is_a_number_that_may_be_one() {
+        let check = |number: f64, expect: Option<&str>| {
+            assert_eq!(Factor::of(number).map(|factor| factor.to_string()).as_deref(), expect, "{number}");
+        };
+        check(1.0, Some("1"));
+        check(0.25, Some("0.25"));
+        check(1.2344, Some("1.234"));
+        check(4.0, Some("4"));
+        check(0.249, None);
+        check(4.1, None);
+        check(f64::NAN, None);
+        assert_eq!(Factor::of(1.0), Some(Factor::default()));
+    }
+
+    #[test]
+    fn counts_are_multiplied_and_rounded_up() {
+        let factor = Factor::of(1.1).expect("a factor");
+        assert_eq!([0, 1, 10, 11].map(|tokens| factor.times(tokens)), [0, 2, 11, 13]);
+        assert_eq!([0, 1, 2, 11, 12].map(|limit| factor.under(limit)), [0, 0, 1, 10, 10]);
+        assert_eq!((factor.times(usize::MAX), Factor::ONE.under(usize::MAX)), (usize::MAX, usize::MAX));
+    }
+
+    #[test]
+    fn one_counter_is_kept_for_each_factor() {
+        let scaled = |number: f64| Tokenizer::O200k.scaled(Factor::of(number).expect("a factor"));
+        assert!(ptr::addr_eq(scaled(1.5), scaled(1.5)));
+        assert!(!ptr::addr_eq(scaled(1.5), scaled(1.6)));
+        assert!(ptr::addr_eq(scaled(1.0), Tokenizer::O200k.counter()));
+    }
+}

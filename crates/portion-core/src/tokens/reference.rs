@@ -1,0 +1,89 @@
+//! What counts are held against: the truth where it is known, else the best that is known of it.
+
+use super::bpe::Bpe;
+use super::claude;
+use super::factor::Factor;
+
+/// Counts a text as exactly as its family can be counted.
+///
+/// The text is encoded in one piece, which takes as long as it is: nothing that a reply waits for, but for counters
+/// by length, which are held against it as long as they decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reference {
+    truth: Truth,
+    factor: Factor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Truth {
+    /// The published vocabulary: what its models charge.
+    Exact(Bpe),
+    /// The vocabulary is not published: the estimate that was fitted, without the margin that its counter adds.
+    Claude,
+    /// The costlier of `o200k` and that.
+    Costlier,
+}
+
+impl Reference {
+    pub(super) fn new(truth: Truth, factor: Factor) -> Self {
+        Self { truth, factor }
+    }
+
+    /// Tokens of the whole text.
+    pub fn count(self, text: &str) -> usize {
+        let fitted = |o200k| claude::fitted(o200k, claude::pairs(claude::BEFORE_TEXT, text.as_bytes()));
+        let tokens = match self.truth {
+            Truth::Exact(bpe) => bpe.count(text) as u64,
+            Truth::Claude => fitted(Bpe::O200k.count(text) as u64),
+            Truth::Costlier => {
+                let o200k = Bpe::O200k.count(text) as u64;
+                o200k.max(fitted(o200k))
+            }
+        };
+        self.factor.times(usize::try_from(tokens).unwrap_or(usize::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tokens::{Factor, Tokenizer};
+
+    /// One endless word, so that counters tear it, and a text that is like others.
+    const PROSE: &str = "The quick brown fox jumps over the lazy dog. ";
+
+    fn check(tokenizer: Tokenizer, text: &str, expect: usize) {
+        assert_eq!(tokenizer.reference(Factor::ONE).count(text), expect, "{tokenizer}");
+    }
+
+    #[test]
+    fn the_whole_text_is_encoded_in_one_piece() {
+        let wall = "=".repeat(20_000);
+        let o200k = tiktoken::get_encoding("o200k_base").expect("built in").count(&wall);
+        let counted = Tokenizer::O200k.counter().count(&wall);
+        assert!(o200k < counted, "it is torn where it is counted: {counted}");
+        for tokenizer in [Tokenizer::O200k, Tokenizer::Chars4, Tokenizer::Len4] {
+            check(tokenizer, &wall, o200k);
+        }
+        check(Tokenizer::Cl100k, "it's JOHN'S, we'LL", 8);
+    }
+
+    #[test]
+    fn of_claude_the_estimate_is_known_without_its_margin() {
+        let text = PROSE.repeat(100);
+        let (margined, o200k) =
+            (Tokenizer::Claude.counter().count(&text), Tokenizer::O200k.counter().count(&text));
+        let fitted = Tokenizer::Claude.reference(Factor::ONE).count(&text);
+        assert_eq!((fitted * 11).div_ceil(10).abs_diff(margined), 0, "{fitted} {margined}");
+        check(Tokenizer::Auto, &text, fitted.max(o200k));
+    }
+
+    #[test]
+    fn the_factor_is_one_of_the_family_and_corrects_a_rule() {
+        let factor = Factor::of(2.0).expect("a factor");
+        let times = |tokenizer: Tokenizer| {
+            tokenizer.reference(factor).count(PROSE) as f64
+                / tokenizer.reference(Factor::ONE).count(PROSE) as f64
+        };
+        assert_eq!(Tokenizer::ALL.map(times), [2.0, 2.0, 2.0, 2.0, 1.0, 1.0]);
+    }
+}
