@@ -130,13 +130,14 @@ def test_measurements_add_up(front, start, collector):
             return {point.get(attribute): point["sum"] for point in collector.points(name)}
 
         requests = {"untouched": 5, "paginated": 2}
-        collector.until(lambda: by("portion.requests", "portion.outcome") == requests, requests)
+        collector.until(lambda: by("portion.requests", "outcome") == requests, requests)
         tokens = {
-            "original": sum(it["portion.tokens.original"] for it in all_of if not it["portion.follow_up"]),
+            "upstream": sum(it["portion.tokens.original"] for it in all_of if not it["portion.follow_up"]),
             "served": sum(it["portion.tokens.served"] for it in all_of),
         }
-        collector.until(lambda: by("portion.tokens", "portion.direction") == tokens, tokens)
-        assert by("portion.oversized", None) == {None: 1}
+        collector.until(lambda: by("portion.tokens", "direction") == tokens, tokens)
+        assert by("portion.calls_oversized", "endpoint") == {"list_rows": 1}
+        assert by("portion.follow_ups", "endpoint") == {"list_rows": 1}
         durations = collector.points("mcp.server.operation.duration")
         assert sum(point["count"] for point in durations) == 7
         assert {point["gen_ai.tool.name"] for point in durations} == {"list_rows"}

@@ -1,4 +1,5 @@
-//! What is measured of each request. The SDK adds up and sends it now and then.
+//! What is measured of each request, by the names and bounds that `/metrics` has too. The SDK adds up and sends it now and
+//! then.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -6,28 +7,23 @@ use std::sync::Arc;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 use opentelemetry::{KeyValue, StringValue};
 use portion_core::event::Served;
+use portion_telemetry::meter::NAMED;
+use portion_telemetry::names::{self, Kind, Metric};
 
-use crate::{names, span};
+use crate::span;
 
-/// Names of endpoints that are told apart; later ones are all one, for a series each costs memory for ever.
-const ENDPOINTS: usize = 200;
-/// The name of all others.
+/// The name of all endpoints that have none of their own: a series each costs memory for ever.
 const OTHER: &str = "other";
-
-/// Bounds that the conventions advise for durations, seconds:
-/// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#metric-mcpserveroperationduration>.
-const DURATIONS: [f64; 14] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
-/// Bounds of what we add, seconds: it is some milliseconds.
-const OVERHEADS: [f64; 11] = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
-/// Bounds of how far estimates are off, as a share of the exact count. 0.3 is where counting is called wrong.
-const ERRORS: [f64; 8] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0];
 
 /// What is measured.
 #[derive(Debug)]
 pub(crate) struct Meters {
     duration: Histogram<f64>,
     requests: Counter<u64>,
+    follow_ups: Counter<u64>,
     tokens: Counter<u64>,
+    content: Counter<u64>,
+    sized: Counter<u64>,
     oversized: Counter<u64>,
     overhead: Histogram<f64>,
     estimate_error: Histogram<f64>,
@@ -40,83 +36,98 @@ struct Endpoints(HashSet<Arc<str>>);
 
 impl Meters {
     pub(crate) fn new(meter: &Meter) -> Self {
-        let histogram = |name, unit, bounds: &[f64], doc| {
-            meter
-                .f64_histogram(name)
-                .with_unit(unit)
-                .with_boundaries(bounds.to_vec())
-                .with_description(doc)
-                .build()
+        let histogram = |of: &Metric| {
+            let bounds = if let Kind::Histogram(bounds) = of.kind { bounds } else { &[] };
+            let named = meter.f64_histogram(of.name).with_unit(of.unit).with_description(of.help);
+            named.with_boundaries(bounds.to_vec()).build()
         };
-        let counter = |name, unit, doc| meter.u64_counter(name).with_unit(unit).with_description(doc).build();
+        let counter =
+            |of: &Metric| meter.u64_counter(of.name).with_unit(of.unit).with_description(of.help).build();
         Self {
-            duration: histogram(names::DURATION, "s", &DURATIONS, "From the request to the reply"),
-            requests: counter(names::REQUESTS, "{request}", "Requests that were answered"),
-            tokens: counter(
-                names::TOKENS,
-                "{token}",
-                "Tokens that payloads would have cost, and replies did",
-            ),
-            oversized: counter(names::OVERSIZED, "{request}", "Payloads above the budget of a reply"),
-            overhead: histogram(names::OVERHEAD, "s", &OVERHEADS, "What of the duration was Portion's"),
-            estimate_error: histogram(
-                names::ESTIMATE_ERROR,
-                "1",
-                &ERRORS,
-                "How far estimates were off, as a share of the exact count",
-            ),
+            duration: histogram(&names::OPERATION_DURATION),
+            requests: counter(&names::REQUESTS),
+            follow_ups: counter(&names::FOLLOW_UPS),
+            tokens: counter(&names::TOKENS),
+            content: counter(&names::CONTENT),
+            sized: counter(&names::SIZED),
+            oversized: counter(&names::OVERSIZED),
+            overhead: histogram(&names::OVERHEAD),
+            estimate_error: histogram(&names::ESTIMATE_ERROR),
             endpoints: Endpoints::default(),
         }
     }
 
     /// Measures a request.
     pub(crate) fn measure(&mut self, served: &Served) {
-        let outcome = KeyValue::new(names::OUTCOME, served.outcome.name());
-        let operation = self.operation(served);
-        self.duration.record(served.latency.as_secs_f64(), &operation);
+        let endpoint = self.endpoints.told(served);
+        self.duration.record(served.latency.as_secs_f64(), &operation(served, endpoint.clone()));
         self.overhead.record(served.overhead.as_secs_f64(), &[]);
-        self.requests.add(1, &[outcome]);
-        let direction = |name: &'static str| [KeyValue::new(names::DIRECTION, name)];
-        // What is read of a snapshot has come before.
-        if let Some(tokens) = served.original_tokens.filter(|_| !served.follow_up) {
-            self.tokens.add(tokens, &direction("original"));
-        }
-        if let Some(tokens) = served.estimated_tokens {
-            self.tokens.add(tokens, &direction("served"));
-        }
-        if served.is_oversized() == Some(true) {
-            self.oversized.add(1, &[]);
-        }
-        if let (Some(estimated), Some(actual @ 1..)) = (served.estimated_tokens, served.actual_tokens) {
-            self.estimate_error.record(estimated.abs_diff(actual) as f64 / actual as f64, &[]);
-        }
-    }
-
-    fn operation(&mut self, served: &Served) -> Vec<KeyValue> {
-        let mut all = vec![KeyValue::new(names::METHOD, span::method(served.kind))];
-        match served.kind {
-            "tool" => {
-                all.push(KeyValue::new(names::OPERATION, "execute_tool"));
-                all.push(KeyValue::new(names::TOOL, self.endpoints.told(&served.endpoint)));
+        let mut of_endpoint =
+            vec![KeyValue::new(names::KIND, served.kind), KeyValue::new(names::ENDPOINT, endpoint)];
+        of_endpoint.extend(upstream(served));
+        let with = |name: &'static str, value: &'static str| {
+            let more = [KeyValue::new(name, value)];
+            of_endpoint.iter().cloned().chain(more).collect::<Vec<_>>()
+        };
+        let (came, went) = (with(names::DIRECTION, "upstream"), with(names::DIRECTION, "served"));
+        self.requests.add(1, &with(names::OUTCOME, served.outcome.name()));
+        self.content.add(served.response_bytes, &went);
+        match (served.original_tokens, served.estimated_tokens) {
+            // The payload was counted when it came.
+            (_, Some(tokens)) if served.follow_up => self.tokens.add(tokens, &went),
+            (Some(original), Some(tokens)) => {
+                self.tokens.add(original, &came);
+                self.tokens.add(tokens, &went);
             }
-            "prompt" => all.push(KeyValue::new(names::PROMPT, self.endpoints.told(&served.endpoint))),
             _ => {}
         }
-        all.extend(span::error(served).map(|error| KeyValue::new(names::ERROR, error)));
-        all
+        if served.follow_up {
+            self.follow_ups.add(1, &of_endpoint);
+        } else {
+            self.content.add(served.original_bytes, &came);
+        }
+        if let Some(is_oversized) = served.is_oversized() {
+            self.sized.add(1, &of_endpoint);
+            self.oversized.add(u64::from(is_oversized), &of_endpoint);
+        }
+        if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
+            let error = estimated.abs_diff(actual) as f64 / actual.max(1) as f64;
+            self.estimate_error.record(error, &[KeyValue::new(names::COUNTER, served.counter)]);
+        }
     }
+}
+
+fn operation(served: &Served, endpoint: StringValue) -> Vec<KeyValue> {
+    let mut all = vec![KeyValue::new(names::METHOD, span::method(served.kind))];
+    match served.kind {
+        "tool" => all.push(KeyValue::new(names::TOOL, endpoint)),
+        "prompt" => all.push(KeyValue::new(names::PROMPT, endpoint)),
+        _ => {}
+    }
+    all.extend(upstream(served));
+    all.push(KeyValue::new(names::FOLLOW_UP, if served.follow_up { "true" } else { "false" }));
+    all.extend(span::error(served).map(|error| KeyValue::new(names::ERROR, error)));
+    all
+}
+
+fn upstream(served: &Served) -> Option<KeyValue> {
+    served.upstream.clone().map(|upstream| KeyValue::new(names::UPSTREAM, upstream))
 }
 
 impl Endpoints {
     /// By what name an endpoint is told.
-    fn told(&mut self, endpoint: &Arc<str>) -> StringValue {
-        if !self.0.contains(endpoint) {
-            if self.0.len() == ENDPOINTS {
-                return OTHER.into();
+    fn told(&mut self, served: &Served) -> StringValue {
+        match (served.kind, &served.endpoint) {
+            // URIs can be without end.
+            ("resource", _) => "*".into(),
+            (_, none) if none.is_empty() => "none".into(),
+            (_, endpoint) if self.0.contains(endpoint) => Arc::clone(endpoint).into(),
+            (_, endpoint) if self.0.len() < NAMED => {
+                self.0.insert(Arc::clone(endpoint));
+                Arc::clone(endpoint).into()
             }
-            self.0.insert(Arc::clone(endpoint));
+            _ => OTHER.into(),
         }
-        Arc::clone(endpoint).into()
     }
 }
 
@@ -127,13 +138,15 @@ mod tests {
     #[test]
     fn only_so_many_endpoints_are_told_apart() {
         let mut endpoints = Endpoints::default();
-        let names = (0..ENDPOINTS * 2).map(|number| Arc::from(format!("tool_{number}")));
-        let names: Vec<Arc<str>> = names.collect();
-        let mut told = |name: &Arc<str>| endpoints.told(name).as_str().to_owned();
-        let first: Vec<String> = names.iter().map(&mut told).collect();
-        let other = |told: &&String| *told == OTHER;
-        assert_eq!(first.iter().filter(other).count(), ENDPOINTS);
-        assert_eq!(first.iter().skip(ENDPOINTS).filter(other).count(), ENDPOINTS);
-        assert_eq!(told(&names[0]), "tool_0", "those who were first stay");
+        let mut told = |kind, endpoint: &str| {
+            let served = Served { kind, endpoint: endpoint.into(), ..Served::default() };
+            endpoints.told(&served).as_str().to_owned()
+        };
+        let names: Vec<String> = (0..NAMED * 2).map(|number| format!("tool_{number}")).collect();
+        let first: Vec<String> = names.iter().map(|name| told("tool", name)).collect();
+        assert_eq!(first[..NAMED], names[..NAMED]);
+        assert!(first[NAMED..].iter().all(|name| name == OTHER));
+        assert_eq!(told("tool", "tool_0"), "tool_0", "those who were first stay");
+        assert_eq!((told("resource", "file:///a"), told("tool", "")), ("*".into(), "none".into()));
     }
 }

@@ -10,6 +10,7 @@ use opentelemetry::trace::{
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
 use opentelemetry_sdk::trace::SdkTracer;
 use portion_core::event::{Served, Trace};
+use portion_telemetry::names::{ERROR, METHOD, PROMPT, TOOL};
 
 use crate::ids::Ids;
 use crate::names;
@@ -40,10 +41,10 @@ pub(crate) fn method(kind: &str) -> &'static str {
     }
 }
 
-/// What went wrong: `tool_error` where the tool said so itself.
+/// What went wrong: `tool_error` where the upstream said so itself, as figures have it, too.
 pub(crate) fn error(served: &Served) -> Option<&'static str> {
     match served.error? {
-        "upstream" if served.kind == "tool" => Some("tool_error"),
+        "upstream" => Some("tool_error"),
         code => Some(code),
     }
 }
@@ -65,7 +66,7 @@ fn below(trace: Trace) -> Context {
 
 fn attributes(served: &Served) -> Vec<KeyValue> {
     let mut all = vec![
-        KeyValue::new(names::METHOD, method(served.kind)),
+        KeyValue::new(METHOD, method(served.kind)),
         KeyValue::new(names::REQUEST, format!("{:032x}", served.request)),
         KeyValue::new(names::OUTCOME, served.outcome.name()),
         KeyValue::new(names::FOLLOW_UP, served.follow_up),
@@ -81,12 +82,12 @@ fn attributes(served: &Served) -> Vec<KeyValue> {
         let named = served.kind == kind && !served.endpoint.is_empty();
         named.then(|| Value::from(Arc::clone(&served.endpoint)))
     };
-    maybe(names::TOOL, endpoint("tool"));
+    maybe(TOOL, endpoint("tool"));
     maybe(names::OPERATION, (served.kind == "tool").then(|| "execute_tool".into()));
     maybe(names::RESOURCE_URI, endpoint("resource"));
-    maybe(names::PROMPT, endpoint("prompt"));
+    maybe(PROMPT, endpoint("prompt"));
     maybe(names::UPSTREAM, served.upstream.clone().map(Into::into));
-    maybe(names::ERROR, error(served).map(Into::into));
+    maybe(ERROR, error(served).map(Into::into));
     maybe(names::TOKENS_ORIGINAL, served.original_tokens.map(whole));
     maybe(names::TOKENS_SERVED, served.estimated_tokens.map(whole));
     maybe(names::ITEMS, served.items.map(whole));

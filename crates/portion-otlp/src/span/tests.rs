@@ -82,7 +82,7 @@ fn errors_are_told_by_their_codes() {
         check(failed(kind, error), &name(&served(kind, "a")), &[("error.type", Some(expect))]);
     };
     check("tool", "upstream", "tool_error");
-    check("resource", "upstream", "upstream");
+    check("resource", "upstream", "tool_error");
     check("tool", "cursor_expired", "cursor_expired");
 }
 
