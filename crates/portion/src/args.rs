@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
 use clap::{Parser, Subcommand};
 
-use crate::command::{config, dashboard, demo, serve, shape, stats, wrap};
+use crate::command::{config, dashboard, demo, serve, shape, stats, top, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
@@ -41,6 +41,8 @@ pub(crate) enum Command {
     Config(config::Options),
     /// Show what was served: by endpoint, request by request, or arm by arm of experiments
     Stats(Box<stats::Options>),
+    /// Show what is served just now, in the terminal, second by second
+    Top(top::Options),
     /// Show what was recorded in a browser
     Dashboard(dashboard::Options),
     /// The MCP server that `portion demo` calls, on stdin and stdout

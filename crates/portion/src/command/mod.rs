@@ -7,6 +7,7 @@ mod obeyed;
 pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;
+pub(crate) mod top;
 pub(crate) mod wrap;
 
 use std::error::Error;

@@ -1,0 +1,127 @@
+//! The columns of the table: what stands in them, how wide they are, how they are sorted.
+
+use portion_telemetry::read::{Figures, Traffic};
+use portion_telemetry::show::shown;
+
+use super::words::{share, short};
+
+/// A column. The first is the endpoint, which takes the room that is left.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) width: u16,
+    /// Which go first where not all fit: the greatest.
+    pub(super) spare: u8,
+    cell: fn(&Traffic) -> String,
+    /// What it is sorted by, the greatest first.
+    rank: fn(&Figures) -> f64,
+}
+
+pub(super) const COLUMNS: [Column; 9] = [
+    column("endpoint", 16, 0, |traffic| shown(&traffic.endpoint.to_string()), |_| 0.0),
+    column("requests", 8, 1, |traffic| short(traffic.figures.requests), |figures| figures.requests as f64),
+    column(
+        "came",
+        6,
+        3,
+        |traffic| short(traffic.figures.original_tokens),
+        |figures| figures.original_tokens as f64,
+    ),
+    column(
+        "served",
+        6,
+        2,
+        |traffic| short(traffic.figures.served_tokens),
+        |figures| figures.served_tokens as f64,
+    ),
+    column(
+        "kept out",
+        8,
+        5,
+        |traffic| share(traffic.figures.reduction()),
+        |figures| known(figures.reduction()),
+    ),
+    column(
+        "oversized",
+        9,
+        4,
+        |traffic| share(traffic.figures.oversized_share()),
+        |figures| known(figures.oversized_share()),
+    ),
+    column(
+        "follow-ups",
+        10,
+        7,
+        |traffic| short(traffic.figures.follow_ups),
+        |figures| figures.follow_ups as f64,
+    ),
+    column("errors", 6, 6, |traffic| short(traffic.figures.errors), |figures| figures.errors as f64),
+    column(
+        "p95",
+        8,
+        8,
+        |traffic| format!("{:.1} ms", traffic.figures.latency.p95.as_secs_f64() * 1e3),
+        |figures| figures.latency.p95.as_secs_f64(),
+    ),
+];
+
+const fn column(
+    title: &'static str,
+    width: u16,
+    spare: u8,
+    cell: fn(&Traffic) -> String,
+    rank: fn(&Figures) -> f64,
+) -> Column {
+    Column { title, width, spare, cell, rank }
+}
+
+impl Column {
+    pub(super) fn cell(&self, traffic: &Traffic) -> String {
+        (self.cell)(traffic)
+    }
+}
+
+/// The columns that fit, by their places.
+pub(super) fn that_fit(width: u16) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
+    order.sort_by_key(|place| COLUMNS[*place].spare);
+    let mut room = width;
+    order.retain(|place| {
+        let needed = COLUMNS[*place].width + u16::from(*place > 0);
+        let fits = *place == 0 || room >= needed;
+        room = room.saturating_sub(if fits { needed } else { room });
+        fits
+    });
+    order.sort_unstable();
+    order
+}
+
+/// Sorts by a column, names from the first on, figures from the greatest on, or the other way round.
+pub(super) fn sort(rows: &mut [&Traffic], by: usize, reversed: bool) {
+    rows.sort_by(|one, other| {
+        let by_name = one.endpoint.cmp(&other.endpoint);
+        let rank = COLUMNS[by].rank;
+        let order = if by == 0 { by_name } else { rank(&other.figures).total_cmp(&rank(&one.figures)) };
+        let order = if reversed { order.reverse() } else { order };
+        order.then(by_name)
+    });
+}
+
+/// What is not known comes last.
+fn known(share: Option<f64>) -> f64 {
+    share.unwrap_or(f64::NEG_INFINITY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_by_its_worth() {
+        let titles =
+            |width| that_fit(width).into_iter().map(|place| COLUMNS[place].title).collect::<Vec<_>>();
+        assert_eq!(titles(10), ["endpoint"]);
+        assert_eq!(titles(60), ["endpoint", "requests", "came", "served", "kept out", "oversized"]);
+        assert_eq!(titles(200).len(), COLUMNS.len());
+    }
+}

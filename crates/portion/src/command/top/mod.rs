@@ -1,0 +1,131 @@
+//! `portion top`: what is served just now, in a terminal.
+//!
+//! `state` is what whoever looks has chosen, `ask` what the file says, `draw` both as a frame: only this file has a
+//! terminal and a clock.
+
+mod ask;
+mod column;
+mod draw;
+mod state;
+mod words;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant, SystemTime};
+
+use clap::Args;
+use portion_telemetry::read::Reader;
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+
+use self::ask::{Found, ask};
+use self::state::{Act, State};
+use super::{Outcome, stats};
+use crate::options::FILE_HELP;
+
+/// How often the file is asked.
+const REFRESH: Duration = Duration::from_secs(1);
+
+const AFTER_HELP: &str = "\
+Keys: arrows choose a row and the column to sort by, 1-9 sort by that column (again: the other way round), + and - take
+a longer or a shorter time, / filters by name, Enter shows the last requests of an endpoint, p pauses, q ends.";
+
+/// Options of `portion top`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Options {
+    /// How far back, at first: 5m, 1h, 24h
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    since: Duration,
+    /// The file of records (default: what the configuration says)
+    #[arg(long, value_name = "FILE")]
+    telemetry: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", help = FILE_HELP)]
+    config: Option<PathBuf>,
+}
+
+/// Shows it until it is told to end.
+pub(crate) fn run(options: &Options) -> Outcome {
+    if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+        return Err("portion top draws on a terminal, and here is none: portion stats prints the same".into());
+    }
+    let file = stats::file(options.telemetry.as_deref(), options.config.as_deref())?;
+    // What is wrong with it is said where one reads it.
+    Reader::open(&file)?;
+    let _restored = Restored::when_told_to_end()?;
+    watch(&mut ratatui::try_init()?, &file, State::new(options.since))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn watch(terminal: &mut DefaultTerminal, file: &Path, mut state: State) -> io::Result<()> {
+    let (mut found, mut due, mut wanted) = (Found::default(), Instant::now(), true);
+    loop {
+        if wanted || !state.paused && Instant::now() >= due {
+            found = asked(file, &state);
+            (due, wanted) = (Instant::now() + REFRESH, false);
+        }
+        state.settle(&found);
+        terminal.draw(|frame| draw::draw(frame, &state, &found))?;
+        let wait = if state.paused { REFRESH } else { due.saturating_duration_since(Instant::now()) };
+        if !event::poll(wait)? {
+            continue;
+        }
+        // What is no key is a new size, mostly: it is drawn anew.
+        let Event::Key(key) = event::read()? else { continue };
+        match if key.kind == KeyEventKind::Release { Act::Nothing } else { state.press(key, &found) } {
+            Act::Nothing => {}
+            Act::Ask => wanted = true,
+            Act::Quit => return Ok(()),
+        }
+    }
+}
+
+/// What the file says now. It is opened anew each time: another one may stand in its place.
+fn asked(file: &Path, state: &State) -> Found {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let now = since.as_micros() as u64;
+    let found = Reader::open(file).and_then(|reader| ask(&reader, state.range, state.detail.as_ref(), now));
+    found.unwrap_or_else(|error| Found { now, trouble: Some(error.to_string()), ..Found::default() })
+}
+
+/// Gives the terminal back as it was, however this ends; `ratatui` does so for panics.
+struct Restored;
+
+impl Restored {
+    /// Also where somebody ends the process from outside.
+    fn when_told_to_end() -> io::Result<Self> {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let signals = {
+                let _inside = runtime.enter();
+                (
+                    signal(SignalKind::terminate())?,
+                    signal(SignalKind::hangup())?,
+                    signal(SignalKind::interrupt())?,
+                )
+            };
+            std::thread::spawn(move || {
+                let (mut terminate, mut hangup, mut interrupt) = signals;
+                runtime.block_on(async {
+                    tokio::select! {
+                        _ = terminate.recv() => {}
+                        _ = hangup.recv() => {}
+                        _ = interrupt.recv() => {}
+                    }
+                });
+                ratatui::restore();
+                std::process::exit(1);
+            });
+        }
+        Ok(Self)
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
