@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Config(config) => command::config::run(&config),
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),
         Command::Stats(stats) => command::stats::run(&stats),
+        Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::DemoServer => command::demo_server::run(),
     };
     match outcome {
