@@ -20,7 +20,7 @@ pub struct Line {
 pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (at, (x, y)) in points.iter().enumerate() {
-        let different = points[..at].iter().filter(|(other, _)| other != x);
+        let different = points[..at].iter().filter(|(other, _)| x.total_cmp(other).is_ne());
         slopes.extend(different.map(|(other, value)| (y - value) / (x - other)));
     }
     slopes.sort_by(f64::total_cmp);
