@@ -122,30 +122,19 @@ impl Renderer {
     /// Renders a reply. `kept`: its cursors will find something; without, it has none.
     pub(crate) fn render(&self, job: &Job, kept: bool) -> Rendered {
         let terms = &*job.caller.terms;
-        let mut audit = None;
-        if !terms.capped {
-            match self.attempted(job, kept, &terms.policy, terms.counter) {
-                Some(rendered) => {
-                    audit = audited(job, &rendered);
-                    let is_badly_wrong = audit.is_some_and(|sample| {
-                        sample.is_far_too_low() && sample.actual > terms.policy.full_below
-                    });
-                    if !is_badly_wrong {
-                        return rendered.with(false, audit);
-                    }
-                }
-                None => tracing::error!(counter = terms.counter.name(), "rendering panicked"),
-            }
+        let attempted = |policy, counter| self.attempted(job, kept, policy, counter);
+        let first = if terms.capped { None } else { attempted(&terms.policy, terms.counter) };
+        let audit = first.as_ref().and_then(|rendered| audited(job, rendered));
+        let full_below = terms.policy.full_below;
+        if let Some(rendered) = first
+            && !audit.is_some_and(|sample| sample.is_far_too_low() && sample.actual > full_below)
+        {
+            return rendered.with(false, audit);
         }
-        match self.attempted(job, kept, &terms.fallback, BYTES) {
-            Some(rendered) => rendered.with(true, audit),
-            None => {
-                tracing::error!(counter = BYTES.name(), "rendering panicked");
-                Rendered::Failed
-            }
-        }
+        attempted(&terms.fallback, BYTES).map_or(Rendered::Failed, |rendered| rendered.with(true, audit))
     }
 
+    /// `None` where it panicked.
     fn attempted(
         &self,
         job: &Job,
@@ -153,7 +142,12 @@ impl Renderer {
         policy: &Policy,
         counter: &dyn TokenCounter,
     ) -> Option<Rendered> {
-        catch_unwind(AssertUnwindSafe(|| self.attempt(job, kept, policy, counter))).ok()
+        let attempt = AssertUnwindSafe(|| self.attempt(job, kept, policy, counter));
+        let rendered = catch_unwind(attempt).ok();
+        if rendered.is_none() {
+            tracing::error!(counter = counter.name(), "rendering panicked");
+        }
+        rendered
     }
 
     fn attempt(&self, job: &Job, kept: bool, policy: &Policy, counter: &dyn TokenCounter) -> Rendered {

@@ -4,6 +4,8 @@
 mod samples;
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{Policy, Room};
 use portion_core::tokens::{Factor, Tokenizer};
 use portion_core::view::Request;
+use portion_gateway::accuracy::Figures;
 use portion_gateway::book::{Experiment, Written};
 use portion_gateway::call::{Call, Caller, Endpoint, EndpointKind, Intent, Reply};
 use portion_gateway::gateway::Gateway;
@@ -285,4 +288,53 @@ async fn a_factor_is_obeyed_and_what_was_learnt_of_the_counter_before_is_forgott
     let told = scene.last();
     assert_eq!(told.outcome, Outcome::Paginated);
     assert!((0.8..1.2).contains(&near(&told)), "{told:?}");
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// How near counts of replies come to their reference, on documents below the folder `PORTION_DOCUMENTS`: printed, and held
+/// against what is promised of those that are no rule of thumb. `cargo test -p portion-gateway --test accuracy -- --ignored
+/// --nocapture`
+#[tokio::test]
+#[ignore = "it reads a folder of documents"]
+async fn counts_of_replies_to_real_documents_are_near() {
+    let folder = std::env::var_os("PORTION_DOCUMENTS").expect("PORTION_DOCUMENTS names a folder");
+    let documents = files(Path::new(&folder)).into_iter().filter_map(|path| fs::read_to_string(path).ok());
+    let documents: Vec<String> = documents.filter(|text| (1 << 10..2 << 20).contains(&text.len())).collect();
+    println!(
+        "{} documents; of replies: within 20 %, median error; of payloads: within 20 %, median error",
+        documents.len()
+    );
+    for tokenizer in Tokenizer::ALL {
+        let scene = Scene::by(tokenizer, 100.0);
+        let (mut replies, mut payloads, mut reckoned) = (Vec::new(), Vec::new(), Vec::new());
+        for (n, document) in documents.iter().enumerate() {
+            scene.fresh(endpoint(&format!("document {n}")), text(document.clone())).await;
+            let told = scene.last();
+            let real = tokenizer.counter().count(document) as f64;
+            let reply = told.estimated_tokens.unwrap_or_default() as f64;
+            if told.actual_tokens.is_some() {
+                replies.push(near(&told) - 1.0);
+            }
+            if !told.outcome.is_payload() {
+                payloads.push(told.original_tokens.unwrap_or_default() as f64 / real - 1.0);
+                reckoned.push(reply * told.original_bytes as f64 / told.response_bytes as f64 / real - 1.0);
+            }
+        }
+        let counted = replies.len();
+        let [reply, payload, extrapolated] = [replies, payloads, reckoned].map(|mut errors: Vec<f64>| {
+            errors.sort_by(f64::total_cmp);
+            let near = errors.iter().filter(|error| error.abs() <= 0.2).count();
+            (100.0 * near as f64 / errors.len() as f64, 100.0 * errors[errors.len() / 2])
+        });
+        let Figures { in_fallback, .. } = scene.gateway.accuracy();
+        println!(
+            "{tokenizer}: {counted} replies {reply:.1?}, payloads {payload:.1?}, extrapolated {extrapolated:.1?}, capped {in_fallback}"
+        );
+        assert!(tokenizer.is_blind() || reply.0 >= 90.0, "{tokenizer}: {reply:?}");
+    }
 }

@@ -3,13 +3,14 @@
 //! A [`Recorder`](recorder::Recorder) hears events and keeps them in one `SQLite` file, which all processes of a user
 //! share; a [`Reader`](read::Reader) answers from it. What is worked out of records is a pure function of them:
 //! [`experiment`] compares arms, [`against`] estimates what other limits would have served, [`advise`] finds
-//! better page sizes, [`show`] writes it down.
+//! better page sizes, [`calibration`] fits counts to what a model charged, [`show`] writes it down.
 //!
 //! Recording never waits and never fails a request: where the file cannot be written, records are counted as dropped.
 
 pub mod advise;
 pub mod against;
 pub mod alert;
+pub mod calibration;
 pub mod experiment;
 pub mod meter;
 pub mod moment;

@@ -1,7 +1,7 @@
 //! The command line: a row a command, its options beside the code that runs it.
 use clap::{Parser, Subcommand};
 
-use crate::command::{config, dashboard, demo, serve, shape, stats, top, wrap};
+use crate::command::{calibrate, config, dashboard, demo, serve, shape, stats, top, wrap};
 use crate::tips::with_tips;
 
 /// Serves oversized results of MCP servers in portions that fit a token budget, nothing lost.
@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Top(top::Options),
     /// Show what was recorded in a browser
     Dashboard(dashboard::Options),
+    /// Fit token counts to what a model charged, by the usage figures of its API log
+    Calibrate(calibrate::Options),
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,

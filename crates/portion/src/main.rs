@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Dashboard(dashboard) => command::dashboard::run(&dashboard),
         Command::Stats(stats) => command::stats::run(&stats),
         Command::Top(top) => command::top::run(&top),
+        Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::DemoServer => command::demo_server::run(),
     };
     match outcome {

@@ -1,9 +1,11 @@
-//! Means and shares of samples, with the 95 % confidence intervals that go with them. Pure arithmetic.
+//! Means and shares of samples, lines through points, with the 95 % confidence intervals that go with them. Pure arithmetic.
 
+mod line;
 mod means;
 mod shares;
 mod student;
 
+pub use line::{Line, line, quantile};
 pub use means::{mean, mean_difference};
 pub use shares::{Share, share_difference};
 

@@ -1,4 +1,5 @@
 //! The commands: a file each, with its options and what it does.
+pub(crate) mod calibrate;
 pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;

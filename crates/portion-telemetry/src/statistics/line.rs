@@ -1,0 +1,103 @@
+//! A line through points of which some may be anywhere: the estimator of Theil and Sen.
+//!
+//! H. Theil, A rank-invariant method of linear and polynomial regression analysis, Proc. Kon. Ned. Akad. Wetensch. A 53
+//! (1950); P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, J. Amer. Statist. Assoc. 63 (1968),
+//! which has the interval. Up to 29 % of the points may be off by anything without moving it much.
+
+use super::{Estimate, LEAST, Z};
+
+/// The line `y = slope · x + intercept`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Line {
+    /// The median of the slopes between any two points, with its interval.
+    pub slope: Estimate,
+    /// The median of what is left of each point.
+    pub intercept: f64,
+}
+
+/// The line through points, each an `x` and a `y`; `None` where no two of them differ in `x`. It takes time and memory in
+/// proportion to the square of their number.
+pub fn line(points: &[(f64, f64)]) -> Option<Line> {
+    let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
+    for (at, (x, y)) in points.iter().enumerate() {
+        let different = points[..at].iter().filter(|(other, _)| x.total_cmp(other).is_ne());
+        slopes.extend(different.map(|(other, value)| (y - value) / (x - other)));
+    }
+    slopes.sort_by(f64::total_cmp);
+    let slope = quantile(&slopes, 0.5)?;
+    let mut rests: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
+    rests.sort_by(f64::total_cmp);
+    let range = (points.len() >= LEAST).then(|| range(&slopes, points.len())).flatten();
+    Some(Line { slope: Estimate { value: slope, range }, intercept: quantile(&rests, 0.5)? })
+}
+
+/// The value below which a share of sorted ones lies, by the mean of the two that are nearest.
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let place = share * last as f64;
+    let (below, above) = (place.floor() as usize, place.ceil() as usize);
+    Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())
+}
+
+/// The interval of the slope: as many slopes are passed over on both sides as Kendall's tau allows.
+fn range(slopes: &[f64], points: usize) -> Option<(f64, f64)> {
+    let n = points as f64;
+    let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();
+    let over = ((slopes.len() as f64 - Z * deviation) / 2.0).floor().max(0.0) as usize;
+    Some((*slopes.get(over)?, *slopes.get(slopes.len().checked_sub(over + 1)?)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::{line, quantile};
+
+    #[test]
+    fn a_line_is_found_though_some_points_are_anywhere() {
+        let points: Vec<(f64, f64)> = (0..100)
+            .map(|n| (f64::from(n), if n % 5 == 0 { 1e6 } else { 3.0 * f64::from(n) + 7.0 }))
+            .collect();
+        let line = line(&points).expect("a line");
+        assert!((line.slope.value - 3.0).abs() < 1e-9 && (line.intercept - 7.0).abs() < 1e-9, "{line:?}");
+        let (low, high) = line.slope.range.expect("an interval");
+        assert!(low <= 3.0 && 3.0 <= high);
+    }
+
+    #[test]
+    fn where_nothing_differs_there_is_no_line() {
+        assert_eq!(line(&[]), None);
+        assert_eq!(line(&[(1.0, 2.0)]), None);
+        assert_eq!(line(&[(1.0, 2.0), (1.0, 3.0)]), None);
+        assert_eq!(line(&[(1.0, 2.0), (2.0, 4.0)]).expect("a line").slope.range, None);
+    }
+
+    #[test]
+    fn the_slope_is_the_median_of_all_slopes() {
+        // By hand, sorted: 1, 2, 7/3, 3, 3, 3.
+        let line = line(&[(0.0, 0.0), (1.0, 1.0), (2.0, 4.0), (3.0, 7.0)]).expect("a line");
+        assert!((line.slope.value - (7.0 / 3.0 + 3.0) / 2.0).abs() < 1e-9, "{line:?}");
+    }
+
+    #[test]
+    fn quantiles_lie_between_values() {
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.5), Some(2.0));
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), Some(3.0));
+        assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_slope_follows_the_units(points in vec((0.0..1e4, 0.0..1e4), 2..30), times in 0.1..10.0_f64) {
+            let scaled: Vec<_> = points.iter().map(|(x, y)| (*x, y * times)).collect();
+            if let (Some(plain), Some(scaled)) = (line(&points), line(&scaled)) {
+                let expect = plain.slope.value * times;
+                prop_assert!((scaled.slope.value - expect).abs() <= 1e-6 * expect.abs().max(1.0));
+                if let Some((low, high)) = plain.slope.range {
+                    prop_assert!(low <= plain.slope.value && plain.slope.value <= high);
+                }
+            }
+        }
+    }
+}

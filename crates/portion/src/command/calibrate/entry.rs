@@ -1,0 +1,237 @@
+//! What an entry of a model's API log says: the texts of a request, and what was charged for them.
+//!
+//! Logs differ. Request and response may stand side by side, or under `request` and `response`, their bodies as JSON or as
+//! text. Whatever costs tokens that cannot be counted (pictures, thoughts, what a server remembers) makes an entry useless.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// What is of use of an entry.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// What the model is called, where that is said.
+    pub(super) model: Option<String>,
+    /// Every text of the request.
+    pub(super) texts: Vec<String>,
+    /// Tokens that were charged for it.
+    pub(super) charged: u64,
+}
+
+/// Why an entry is of no use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
+pub(super) enum Unusable {
+    #[error("not JSON")]
+    NotJson,
+    #[error("no object")]
+    NoObject,
+    #[error("too long")]
+    TooLong,
+    #[error("no usage figures (usage.input_tokens, usage.prompt_tokens, input_tokens)")]
+    NoUsage,
+    #[error("no texts of a request (messages, input, system, text)")]
+    NoTexts,
+    #[error("images, audio, documents or other things that are no text")]
+    NoText,
+    #[error("thoughts, or what the server remembers: tokens that are charged and not shown")]
+    Hidden,
+    #[error("no model that is known; name its tokenizer with --tokenizer")]
+    NoFamily,
+}
+
+impl Entry {
+    /// What is of use of an entry.
+    ///
+    /// # Errors
+    /// Why it is of none.
+    pub(super) fn of(entry: &Value) -> Result<Self, Unusable> {
+        let entry = entry.as_object().ok_or(Unusable::NoObject)?;
+        let (request, response) = (side(entry, "request"), side(entry, "response"));
+        let charged = charged(&response).or_else(|| charged(entry)).ok_or(Unusable::NoUsage)?;
+        let model = [&request, &response, entry].into_iter().find_map(|side| side.get("model")?.as_str());
+        let model = model.map(str::to_owned);
+        let mut texts = Texts::default();
+        if let Some(Value::String(text)) = entry.get("text").filter(|_| entry.contains_key("tokens")) {
+            texts.0.push(text.clone());
+        } else {
+            texts.request(&request)?;
+        }
+        if texts.0.iter().all(String::is_empty) {
+            Err(Unusable::NoTexts)
+        } else {
+            Ok(Self { model, texts: texts.0, charged })
+        }
+    }
+}
+
+/// One side of an entry: under its name, with or without a body, or side by side with the other.
+fn side(entry: &Map<String, Value>, name: &str) -> Map<String, Value> {
+    let found = entry.get(name).and_then(object);
+    let Some(found) = found else { return entry.clone() };
+    found.get("body").and_then(object).unwrap_or(found)
+}
+
+/// An object, or the text of one.
+fn object(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    }
+}
+
+/// Tokens that were charged for what was sent. Anthropic tells apart what comes from its cache; OpenAI includes it.
+fn charged(response: &Map<String, Value>) -> Option<u64> {
+    let usage = response.get("usage").and_then(Value::as_object).unwrap_or(response);
+    let figure = |name: &str| usage.get(name).and_then(Value::as_u64);
+    let cached =
+        ["cache_read_input_tokens", "cache_creation_input_tokens"].map(|name| figure(name).unwrap_or(0));
+    let sent = figure("input_tokens").map(|tokens| tokens + cached.iter().sum::<u64>());
+    sent.or_else(|| figure("prompt_tokens")).or_else(|| figure("tokens"))
+}
+
+#[derive(Default)]
+struct Texts(Vec<String>);
+
+impl Texts {
+    fn request(&mut self, request: &Map<String, Value>) -> Result<(), Unusable> {
+        let remembered = ["previous_response_id", "conversation", "container"];
+        if remembered.iter().any(|name| request.get(*name).is_some_and(|value| !value.is_null())) {
+            return Err(Unusable::Hidden);
+        }
+        for name in ["system", "instructions", "messages", "input"] {
+            if let Some(said) = request.get(name) {
+                self.said(said)?;
+            }
+        }
+        let tools = request.get("tools").and_then(Value::as_array);
+        self.0.extend(tools.into_iter().flatten().map(Value::to_string));
+        Ok(())
+    }
+
+    /// A text, a block, a message, or a list of such.
+    fn said(&mut self, said: &Value) -> Result<(), Unusable> {
+        match said {
+            Value::Null => Ok(()),
+            Value::String(text) => {
+                self.0.push(text.clone());
+                Ok(())
+            }
+            Value::Array(several) => several.iter().try_for_each(|one| self.said(one)),
+            Value::Object(block) => self.block(block),
+            Value::Bool(_) | Value::Number(_) => Err(Unusable::NoText),
+        }
+    }
+
+    fn block(&mut self, block: &Map<String, Value>) -> Result<(), Unusable> {
+        let kind = block.get("type").and_then(Value::as_str).unwrap_or("message");
+        let members: &[&str] = match kind {
+            "text" | "input_text" | "output_text" => &["text"],
+            "message" => &["content", "tool_calls"],
+            "tool_result" => &["content"],
+            "tool_use" | "function_call" => &["name", "input", "arguments"],
+            "function" => &["function"],
+            "function_call_output" => &["output"],
+            "refusal" => &["refusal"],
+            "thinking" | "redacted_thinking" | "reasoning" | "item_reference" | "compaction" => {
+                return Err(Unusable::Hidden);
+            }
+            _ => return Err(Unusable::NoText),
+        };
+        for name in members {
+            match block.get(*name) {
+                // What a tool is called with is no block, but JSON that is read as such.
+                Some(called @ Value::Object(_)) if matches!(*name, "input" | "arguments" | "function") => {
+                    self.0.push(called.to_string());
+                }
+                Some(said) => self.said(said)?,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Entry, Unusable};
+
+    fn check(entry: &Value, model: &str, texts: &[&str], charged: u64) {
+        let found = Entry::of(entry).unwrap_or_else(|why| panic!("{why}: {entry}"));
+        assert_eq!((found.model.as_deref(), found.charged), (Some(model), charged), "{entry}");
+        assert_eq!(found.texts, texts, "{entry}");
+    }
+
+    fn refuse(entry: &Value, why: Unusable) {
+        assert_eq!(Entry::of(entry), Err(why), "{entry}");
+    }
+
+    #[test]
+    fn anthropic_side_by_side_and_apart() {
+        let request = json!({
+            "model": "claude-x", "system": [{"type": "text", "text": "be brief"}],
+            "messages": [
+                {"role": "user", "content": "list them"},
+                {"role": "assistant", "content": [{"type": "text", "text": "so"},
+                    {"type": "tool_use", "id": "1", "name": "list", "input": {"a": 1}}]},
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1",
+                    "content": [{"type": "text", "text": "rows"}]}]}],
+            "tools": [{"name": "list"}]
+        });
+        let usage = json!({"input_tokens": 5, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 7,
+            "output_tokens": 1_000});
+        let texts = ["be brief", "list them", "so", "list", r#"{"a":1}"#, "rows", r#"{"name":"list"}"#];
+        let mut beside = request.clone();
+        beside["usage"] = usage.clone();
+        check(&beside, "claude-x", &texts, 102);
+        let response = json!({"model": "claude-x", "usage": usage});
+        check(&json!({"request": request, "response": response}), "claude-x", &texts, 102);
+        let bodies = json!({"request": {"method": "POST", "body": request.to_string()},
+            "response": {"status": 200, "body": response}});
+        check(&bodies, "claude-x", &texts, 102);
+        check(&json!({"request": request, "response": {"input_tokens": 77}}), "claude-x", &texts, 77);
+    }
+
+    #[test]
+    fn openai_chats_and_responses() {
+        let chat = json!({"model": "gpt-4o", "usage": {"prompt_tokens": 12}, "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f"}}]},
+            {"role": "tool", "tool_call_id": "1", "content": "rows"}]});
+        check(&chat, "gpt-4o", &["be brief", "hi", r#"{"name":"f"}"#, "rows"], 12);
+        let response = json!({"request": {"model": "gpt-5", "instructions": "be brief", "input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "hi"}]},
+            {"type": "function_call", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "output": "rows"}]},
+            "response": {"usage": {"input_tokens": 30, "input_tokens_details": {"cached_tokens": 20}}}});
+        check(&response, "gpt-5", &["be brief", "hi", "f", "{}", "rows"], 30);
+        check(&json!({"model": "gpt-5", "input": "hi", "usage": {"input_tokens": 3}}), "gpt-5", &["hi"], 3);
+    }
+
+    #[test]
+    fn plain_texts_with_their_tokens() {
+        let entry = Entry::of(&json!({"text": "hi", "tokens": 1})).expect("of use");
+        assert_eq!(entry, Entry { model: None, texts: vec!["hi".into()], charged: 1 });
+    }
+
+    #[test]
+    fn what_cannot_be_counted_is_of_no_use() {
+        let with = |content: Value| json!({"model": "claude-x", "usage": {"input_tokens": 9}, "messages": [{"role": "user", "content": content}]});
+        for kind in ["image", "document", "image_url", "input_audio", "file", "video"] {
+            refuse(&with(json!([{"type": "text", "text": "see"}, {"type": kind}])), Unusable::NoText);
+        }
+        let within = json!([{"type": "tool_result", "content": [{"type": "image"}]}]);
+        refuse(&with(within), Unusable::NoText);
+        refuse(&with(json!([{"type": "thinking", "thinking": "hm"}])), Unusable::Hidden);
+        refuse(
+            &json!({"input": "hi", "previous_response_id": "r1", "usage": {"input_tokens": 9}}),
+            Unusable::Hidden,
+        );
+        refuse(&json!({"messages": [{"content": "hi"}]}), Unusable::NoUsage);
+        refuse(&json!({"usage": {"input_tokens": 9}}), Unusable::NoTexts);
+        refuse(&json!([]), Unusable::NoObject);
+    }
+}

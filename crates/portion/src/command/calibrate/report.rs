@@ -1,0 +1,136 @@
+//! What is said of a calibration, to people and to programs.
+
+use std::fmt::Write as _;
+
+use portion_core::tokens::Factor;
+use portion_telemetry::calibration::{Calibration, ENOUGH, Observations};
+use serde_json::{Value, json};
+
+use super::Found;
+
+/// For people, with what is to be written in the configuration.
+pub(super) fn text(found: &Found) -> String {
+    let mut out = String::new();
+    for (name, observations) in &found.families {
+        let requests = observations.len();
+        let _ = writeln!(out, "{name}, {requests} {}", plural(requests as u64, "request"));
+        match observations.calibration() {
+            Some(calibration) => figures(&mut out, &calibration),
+            None => out.push_str(
+                "  no factor: requests of several sizes are needed, charged the more the larger they are\n",
+            ),
+        }
+        out.push('\n');
+    }
+    if found.families.is_empty() {
+        out.push_str("no request is of use\n\n");
+    }
+    let several = found.families.len() > 1;
+    for (name, observations) in &found.families {
+        match advised(observations) {
+            Advice::Factor(factor, calibration) => {
+                let which = if several { format!(", if {name} is what you serve") } else { String::new() };
+                let _ = writeln!(out, "# portion.yaml{which}\ntokenizer: {name}\ntokenizerFactor: {factor}");
+                if let Some(safe) = Factor::of(up(calibration.safe)).filter(|safe| *safe > factor) {
+                    let _ = writeln!(out, "# {safe} under-counts one request in twenty at most");
+                }
+            }
+            Advice::TooFew(count) => {
+                let _ = writeln!(out, "{name}: no advice from {count} of {ENOUGH} requests that it takes");
+            }
+            Advice::OutOfRange(factor) => {
+                let range = format_args!("{} to {}", Factor::LEAST, Factor::MOST);
+                let _ = writeln!(
+                    out,
+                    "{name}: no advice, for {factor:.3} is not within {range}: is this its tokenizer?"
+                );
+            }
+            Advice::None => {}
+        }
+    }
+    for (why, passed) in &found.unusable {
+        let (count, first) = (passed.count, &passed.first);
+        let entries = if count == 1 { "entry" } else { "entries" };
+        let _ = writeln!(out, "{count} {entries} of no use: {why}; first at {first}");
+    }
+    out
+}
+
+/// For programs.
+pub(super) fn json(found: &Found) -> String {
+    let families: Vec<Value> =
+        found.families.iter().map(|(name, observations)| family(name, observations)).collect();
+    let unusable = found.unusable.iter().map(
+        |(why, passed)| json!({ "reason": why.to_string(), "entries": passed.count, "first": passed.first }),
+    );
+    let report = json!({ "families": families, "unusable": unusable.collect::<Vec<_>>() });
+    format!("{report:#}\n")
+}
+
+/// What follows for the configuration.
+enum Advice {
+    Factor(Factor, Calibration),
+    TooFew(usize),
+    OutOfRange(f64),
+    None,
+}
+
+fn advised(observations: &Observations) -> Advice {
+    let Some(calibration) = observations.calibration() else { return Advice::None };
+    let value = calibration.factor.value;
+    match Factor::of(value) {
+        _ if observations.len() < ENOUGH => Advice::TooFew(observations.len()),
+        Some(factor) => Advice::Factor(factor, calibration),
+        None => Advice::OutOfRange(value),
+    }
+}
+
+fn figures(out: &mut String, calibration: &Calibration) {
+    let Calibration { factor, overhead, near_before, near_after, under, .. } = calibration;
+    let range = factor.range.map(|(low, high)| format!(" (95 % interval {low:.3} to {high:.3})"));
+    let _ = writeln!(out, "  factor         {:.3}{}", factor.value, range.unwrap_or_default());
+    let _ = writeln!(out, "  overhead       {overhead:.0} tokens a request, which no reply has");
+    let near = (100.0 * near_before, 100.0 * near_after);
+    let _ = writeln!(
+        out,
+        "  within 20 %    {:.0} % of requests as it is, {:.0} % with the factor",
+        near.0, near.1
+    );
+    let _ = writeln!(out, "  under-counted  {:.0} % of requests with the factor", 100.0 * under);
+}
+
+fn family(name: &str, observations: &Observations) -> Value {
+    let calibration = observations.calibration();
+    let of = |figure: fn(&Calibration) -> f64| calibration.as_ref().map(figure).map(rounded);
+    let range = calibration.and_then(|calibration| calibration.factor.range);
+    let advised = match advised(observations) {
+        Advice::Factor(factor, _) => Some(factor.value()),
+        Advice::TooFew(_) | Advice::OutOfRange(_) | Advice::None => None,
+    };
+    json!({
+        "tokenizer": name,
+        "requests": observations.len(),
+        "factor": of(|calibration| calibration.factor.value),
+        "factorLow": range.map(|(low, _)| rounded(low)),
+        "factorHigh": range.map(|(_, high)| rounded(high)),
+        "overheadTokens": of(|calibration| calibration.overhead),
+        "nearBefore": of(|calibration| calibration.near_before),
+        "nearAfter": of(|calibration| calibration.near_after),
+        "underCounted": of(|calibration| calibration.under),
+        "safeFactor": of(|calibration| up(calibration.safe)),
+        "tokenizerFactor": advised,
+    })
+}
+
+fn rounded(figure: f64) -> f64 {
+    (1_000.0 * figure).round() / 1_000.0
+}
+
+/// Rounded up to a thousandth.
+fn up(figure: f64) -> f64 {
+    (1_000.0 * figure).ceil() / 1_000.0
+}
+
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
