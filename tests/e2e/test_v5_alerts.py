@@ -151,6 +151,16 @@ def test_v5_4_it_works_where_nothing_is_recorded_and_the_webhook_is_slow_to_take
         assert portion.health()["telemetry"] is None
 
 
+@pytest.mark.parametrize("status", [307, 404])
+def test_v5_4_a_webhook_that_is_none_is_told_once_and_not_followed(tmp_path, status):
+    with Hook(refuse=1, status=status) as hook, Watched("serve", tmp_path, hook) as portion:
+        portion.call(0, 20)
+        portion.until(lambda: portion.metric("portion_webhooks_failed_total") == 1, "a message that failed")
+        line = portion.until(lambda: re.search(r"an alert could not be posted.*", portion.log()), "a warning")[0]
+        assert str(status) in line and SECRET not in line
+    assert hook.received.empty()
+
+
 def test_v5_4_what_is_found_last_is_posted_before_the_end(tmp_path, hook):
     with Watched("serve", tmp_path, hook) as portion:
         portion.call(0, 20)

@@ -11,11 +11,11 @@ SECONDS = 20
 
 
 class Hook:
-    """A server that takes messages: `received` in their order, refusing the first `refuse` of them."""
+    """A server that takes messages: `received` in their order, refusing the first `refuse` of them with `status`."""
 
-    def __init__(self, *, refuse=0):
+    def __init__(self, *, refuse=0, status=503):
         self.received = queue.Queue()
-        self._refuse = refuse
+        self._refuse, self._status = refuse, status
 
     def __enter__(self):
         hook = self
@@ -24,7 +24,8 @@ class Hook:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 hook._refuse -= 1
-                self.send_response(503 if hook._refuse >= 0 else 204)
+                self.send_response(hook._status if hook._refuse >= 0 else 204)
+                self.send_header("Location", "/elsewhere")
                 self.end_headers()
                 if hook._refuse < 0:
                     hook.received.put((self.path, self.headers["Content-Type"], json.loads(body)))

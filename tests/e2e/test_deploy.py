@@ -1,0 +1,133 @@
+"""What `deploy/` has for Prometheus and Grafana: right by their own tools, and about metrics that Portion has."""
+
+import json
+import re
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+from harness.command import FIXTURE, REPOSITORY
+from harness.hook import asked, free_port
+from harness.listening import Listening, served
+from harness.peer import Peer
+from harness.reply import Reply
+
+DEPLOY = REPOSITORY / "deploy"
+RULES = DEPLOY / "prometheus" / "portion.rules.yml"
+SECONDS = 60
+VARIABLES = {"$__rate_interval": "5m", "$__range": "1h"}
+SERIES = re.compile(r"\b(?:portion|mcp_server|process)_\w+")
+
+
+def promtool(*arguments, given=None):
+    done = subprocess.run(["promtool", *map(str, arguments)], input=given, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Portion that has served something of every kind."""
+    port = free_port()
+    with Listening(served("--admin", f"127.0.0.1:{port}", "--", *FIXTURE)) as portion, Peer(portion.url) as peer:
+        peer.call("get_small_booking")
+        first = Reply(peer.call("list_bookings"))
+        peer.call("portion_read", cursor=first.next)
+        peer.call("portion_read", cursor="forged")
+        yield port
+
+
+@pytest.fixture(scope="module")
+def exposed(port):
+    """Names of series, of those without a value yet too."""
+    text, names = asked(port, "/metrics"), set()
+    for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE):
+        names |= {f"{name}_{part}" for part in ("bucket", "sum", "count")} if kind == "histogram" else {name}
+    return names
+
+
+def dashboard():
+    return json.loads((DEPLOY / "grafana" / "portion.json").read_text())
+
+
+def queries():
+    """Every expression of the dashboard, its variables filled in."""
+    board = dashboard()
+    found = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    found += [annotation["expr"] for annotation in board["annotations"]["list"]]
+    for name, value in VARIABLES.items():
+        found = [query.replace(name, value) for query in found]
+    return found
+
+
+def test_metrics_are_as_prometheus_wants_them(port):
+    promtool("check", "metrics", given=asked(port, "/metrics"))
+
+
+def test_rules_do_what_they_say():
+    promtool("check", "rules", RULES)
+    promtool("test", "rules", RULES.with_name("portion.rules.test.yml"))
+
+
+def test_rules_are_about_metrics_that_there_are(exposed):
+    named = set(SERIES.findall(re.sub(r"portion:\w+:\w+", "", RULES.read_text())))
+    assert named and named <= exposed, named - exposed
+
+
+def test_the_dashboard_asks_for_metrics_that_there_are(exposed, tmp_path):
+    expressions = queries()
+    rules = [{"record": f"panel:{number}", "expr": query} for number, query in enumerate(expressions)]
+    (tmp_path / "rules.json").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", tmp_path / "rules.json")
+    named = {name for query in expressions for name in SERIES.findall(query)}
+    assert named and named <= exposed, named - exposed
+
+
+def test_the_dashboard_has_a_place_for_each_panel():
+    taken = set()
+    for panel in dashboard()["panels"]:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken and max(x for x, _ in cells) < 24, panel["title"]
+        taken |= cells
+
+
+def test_the_metrics_are_all_listed(exposed):
+    listed = (DEPLOY / "README.md").read_text()
+    for name in exposed:
+        assert f"`{re.sub('_(bucket|sum|count)$', '', name)}`" in listed, name
+
+
+def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
+    own = free_port()
+    (tmp_path / "prometheus.yml").write_text(
+        f"global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{RULES}']\n"
+        f"scrape_configs: [{{job_name: portion, static_configs: [{{targets: ['127.0.0.1:{port}']}}]}}]\n"
+    )
+    command = ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
+    command.append(f"--web.listen-address=127.0.0.1:{own}")
+
+    def value(query):
+        try:
+            answer = json.loads(asked(own, f"/api/v1/query?{urllib.parse.urlencode({'query': query})}"))
+        except OSError:
+            return None
+        return [float(sample["value"][1]) for sample in answer["data"]["result"]]
+
+    def until(query, expect):
+        end = time.monotonic() + SECONDS
+        while (found := value(query)) != expect:
+            assert time.monotonic() < end, f"{query}: {found}"
+            time.sleep(0.2)
+
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            until('up{job="portion"}', [1])
+            until("sum(portion_requests_total)", [4])
+            until('portion_calls_oversized_total{endpoint="list_bookings"}', [1])
+            until("count(portion:overhead_seconds:p95_5m)", [1])
+            until("sum(ALERTS)", [])
+        finally:
+            process.terminate()
