@@ -46,13 +46,18 @@ class Watched:
         return self._stack.__exit__(*failure)
 
     def call(self, small, large):
-        """So many of each, the oversized ones last."""
+        """So many of each, the oversized ones last; what is served is counted a moment later."""
         for tool, count in ((SMALL, small), (LARGE, large)):
+            expect = self.counted() + count
             for _ in range(count):
                 self.peer.call(tool)
+            self.until(lambda expect=expect: self.counted() == expect, f"{expect} calls that were counted")
 
     def health(self):
         return json.loads(asked(self.port, "/health"))
+
+    def counted(self):
+        return self.health()["oversized"]["sinceStart"]["requests"]
 
     def metric(self, name):
         found = re.search(rf"^{re.escape(name)} (\S+)$", asked(self.port, "/metrics"), re.MULTILINE)
