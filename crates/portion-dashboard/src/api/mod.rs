@@ -75,7 +75,10 @@ fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<
         ("experiments", "") => experiments(&ask(TRAFFIC)?, &site.reader()?),
         ("configurations", "") => configurations(&ask(LISTED)?, &site.reader()?),
         ("alerts", "") => alerts(&ask(LISTED)?, &site.reader()?, now),
-        ("openapi.json", "") => Ok(serde_json::from_str(DESCRIPTION).unwrap_or_default()),
+        ("openapi.json", "") => {
+            query.check(&[])?;
+            Ok(serde_json::from_str(DESCRIPTION).unwrap_or_default())
+        }
         _ => {
             Err(Failure::Unknown("nothing is answered at this path; /api/openapi.json names those there are"))
         }

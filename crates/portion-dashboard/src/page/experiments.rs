@@ -106,6 +106,6 @@ fn teach() -> Markup {
             beside what is served:" }
         pre { code { "experiment: shadow" } }
         p { "Or shape one half of the sessions only, and hold both against each other:" }
-        pre { code { "experiment: split" } }
+        pre { code { "experiment: {split: 50}" } }
     }
 }

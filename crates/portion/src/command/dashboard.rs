@@ -67,7 +67,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Out
     let limits = Limits { body: REQUEST_BYTES, ..Limits::default() };
     let door = Arc::new(Door::new(guard, limits, vec![("/".to_owned(), dashboard)]));
     let serving = tokio::spawn(door.serve(listener, Arc::new(Latch::default())));
-    anstream::eprintln!("portion: the dashboard is at http://{address}/");
+    anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
     if options.open {
         open(&format!("http://{address}/"));
     }

@@ -140,3 +140,19 @@ async fn arms_alerts_and_times_are_told() -> Outcome<()> {
     assert!(of(&time, 2).ends_with(" UTC"), "{time}");
     chromium.leave().await
 }
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
+async fn what_is_new_comes_in_and_the_focus_stays() -> Outcome<()> {
+    let portion = Portion::show(|file| record(file, few(now())))?;
+    let chromium = Chromium::start().await?;
+    chromium.visit(&format!("{}/", portion.url)).await?;
+    chromium.run("document.querySelector('.endpoints thead a').focus()").await?;
+    record(&portion.file, few(now()));
+    // What its clock does every ten seconds.
+    let script = "const kept = document.activeElement;
+                  return refresh().then(() => [document.querySelector('.figures dd').textContent,
+                      portion.plots[0].data[1].reduce((sum, tokens) => sum + tokens), document.activeElement === kept])";
+    assert_eq!(chromium.run(script).await?, json!(["12", 80_000, true]));
+    chromium.leave().await
+}

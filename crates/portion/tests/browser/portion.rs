@@ -1,7 +1,7 @@
 //! The program, showing a file of records.
 
 use std::io::{self, BufRead as _, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -13,6 +13,8 @@ pub(crate) struct Portion {
     process: Child,
     /// `http://127.0.0.1:PORT`.
     pub(crate) url: String,
+    /// The records.
+    pub(crate) file: PathBuf,
     _folder: TempDir,
 }
 
@@ -29,10 +31,9 @@ impl Portion {
         let said = process.stderr.take().ok_or("a piped stream is there once")?;
         let mut line = String::new();
         BufReader::new(said).read_line(&mut line)?;
-        let url =
-            line.split("dashboard is at ").nth(1).map(|url| url.trim().trim_end_matches('/').to_owned());
+        let url = line.split("listening on ").nth(1).map(|url| url.trim().trim_end_matches('/').to_owned());
         let url = url.ok_or_else(|| io::Error::other(format!("it says {line:?}")))?;
-        Ok(Self { process, url, _folder: folder })
+        Ok(Self { process, url, file, _folder: folder })
     }
 }
 
