@@ -99,7 +99,7 @@ fn request(number: u64, at: u64) -> Served {
     // Knuth's multiplicative hashing: the same each time, and no two alike.
     let mixed = number.wrapping_mul(2_654_435_761) >> 7;
     let follow_up = number % 3 == 1;
-    let expired = follow_up && mixed % 211 == 0;
+    let expired = follow_up && mixed.is_multiple_of(211);
     Served {
         request: u128::from(number),
         at,
@@ -112,7 +112,7 @@ fn request(number: u64, at: u64) -> Served {
         origin: Some(number / 3),
         counter: "claude",
         estimated_tokens: Some(500 + mixed % 3_000),
-        actual_tokens: (mixed % 100 == 0).then_some(500 + mixed % 3_100),
+        actual_tokens: mixed.is_multiple_of(100).then_some(500 + mixed % 3_100),
         original_tokens: Some(600 + mixed % 5_000),
         budget: Some(4_000),
         response_bytes: 8_000,

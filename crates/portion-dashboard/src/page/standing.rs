@@ -51,7 +51,7 @@ pub(super) fn took_minutes(alert: &Alert) -> String {
 pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Result<Markup, ReadError> {
     let range = &asked.range;
     let mut findings: Vec<Finding<'_>> = traffic.iter().flat_map(of).collect();
-    findings.sort_by(|one, other| other.weight.cmp(&one.weight));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
     let more = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
     let lines = findings.iter().map(|finding| Ok(line(finding, last(reader, finding, asked)?, range)));

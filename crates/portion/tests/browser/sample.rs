@@ -13,7 +13,7 @@ pub(crate) const MINUTE: u64 = 60_000_000;
 /// Whose alert there was.
 const PROCESS: u64 = 0x0aa1;
 /// Long enough for any machine: it is not waited for.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Microseconds since 1970.
 pub(crate) fn now() -> u64 {
@@ -62,7 +62,7 @@ impl Random {
 struct Kind {
     name: &'static str,
     upstream: Option<&'static str>,
-    kind: &'static str,
+    what: &'static str,
     outcome: Outcome,
     form: &'static str,
     tokens: f64,
@@ -74,7 +74,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "list_bookings",
         upstream: Some("stays"),
-        kind: "tool",
+        what: "tool",
         outcome: Outcome::Paginated,
         form: "list",
         tokens: 1_900.0,
@@ -84,7 +84,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "get_booking",
         upstream: Some("stays"),
-        kind: "tool",
+        what: "tool",
         outcome: Outcome::Untouched,
         form: "object",
         tokens: 420.0,
@@ -94,7 +94,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "search_issues",
         upstream: Some("tracker"),
-        kind: "tool",
+        what: "tool",
         outcome: Outcome::Paginated,
         form: "list",
         tokens: 1_500.0,
@@ -104,7 +104,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "read_log",
         upstream: Some("tracker"),
-        kind: "tool",
+        what: "tool",
         outcome: Outcome::Chunked,
         form: "text",
         tokens: 1_700.0,
@@ -114,7 +114,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "get_property",
         upstream: Some("stays"),
-        kind: "tool",
+        what: "tool",
         outcome: Outcome::Summarized,
         form: "object",
         tokens: 1_200.0,
@@ -124,7 +124,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "file:///docs/handbook.md",
         upstream: Some("docs"),
-        kind: "resource",
+        what: "resource",
         outcome: Outcome::Chunked,
         form: "text",
         tokens: 1_600.0,
@@ -197,7 +197,7 @@ fn call(
         at,
         upstream: kind.upstream.map(Arc::from),
         endpoint: Arc::from(kind.name),
-        kind: kind.kind,
+        kind: kind.what,
         outcome,
         arguments: if is_list { vec!["status".into(), "from".into()] } else { vec!["id".into()] },
         counter: "claude",
@@ -215,7 +215,7 @@ fn call(
         stages: if small || !is_list { vec![] } else { vec!["minify", "condense"] },
         session,
         config: if new { 12 } else { 11 },
-        origin: (!small).then(|| at ^ 0x5555),
+        origin: (!small).then_some(at ^ 0x5555),
         ..Served::default()
     };
     let mut events = vec![first.clone()];
@@ -349,7 +349,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
 /// Sessions of an experiment, so that each arm has enough of them: shaped replies cost a fifth.
 pub(crate) fn experiment(end: u64) -> Vec<Event> {
     let request = |number: u64| {
-        let shaped = number % 2 == 0;
+        let shaped = number.is_multiple_of(2);
         let tokens = if shaped { 2_000 + number } else { 10_000 + number };
         served(Served {
             request: u128::from(0xe000 + number),
