@@ -77,7 +77,7 @@ mod tests {
     fn the_slope_is_the_median_of_all_slopes() {
         // By hand, sorted: 1, 2, 7/3, 3, 3, 3.
         let line = line(&[(0.0, 0.0), (1.0, 1.0), (2.0, 4.0), (3.0, 7.0)]).expect("a line");
-        assert!((line.slope.value - (7.0 / 3.0 + 3.0) / 2.0).abs() < 1e-9, "{line:?}");
+        assert!((line.slope.value - f64::midpoint(7.0 / 3.0, 3.0)).abs() < 1e-9, "{line:?}");
     }
 
     #[test]

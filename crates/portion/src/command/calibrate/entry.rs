@@ -79,7 +79,7 @@ fn object(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// Tokens that were charged for what was sent. Anthropic tells apart what comes from its cache; OpenAI includes it.
+/// Tokens that were charged for what was sent. Anthropic tells apart what comes from its cache; `OpenAI` includes it.
 fn charged(response: &Map<String, Value>) -> Option<u64> {
     let usage = response.get("usage").and_then(Value::as_object).unwrap_or(response);
     let figure = |name: &str| usage.get(name).and_then(Value::as_u64);
