@@ -140,7 +140,7 @@ async fn estimate_and_exact_count_are_of_the_same_reply() {
                 let as_text = reference.count(&shown(portion)) + reference.count(portion.notice());
                 portion.structured().map_or(0, |json| reference.count(json)).max(as_text)
             }
-            _ => reference.count(&first_text(payload)),
+            _ => reference.count(&first_text(&payload)),
         };
         assert_eq!(told.estimated_tokens, told.actual_tokens, "{told:?}");
         assert!(told.actual_tokens.expect("counted").abs_diff(cost as u64) <= 1, "{cost} {told:?}");

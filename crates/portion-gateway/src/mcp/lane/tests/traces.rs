@@ -1,6 +1,7 @@
 //! A request's place in a trace: told to the server only where traces are exported, and then in as many bytes.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use portion_core::event::{Event, Observer, Trace};
 
@@ -47,7 +48,9 @@ fn answer(lane: &McpLane, result: &str) {
     server(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
 }
 
-fn heard(heard: &Heard) -> Trace {
+/// Where the last request belongs: told when its reply is on its way.
+fn heard(lane: &McpLane, heard: &Heard) -> Trace {
+    assert!(lane.gateway.settle(Duration::from_mins(1)));
     heard.0.lock().expect("nobody panics").pop().expect("it was served").expect("it belongs to a trace")
 }
 
@@ -72,7 +75,7 @@ fn without_exported_traces_requests_pass_as_they_came() {
         let said = request(method, params, PARENT);
         assert_eq!(client(&lane, &said), [format!("> {said}")]);
         answer(&lane, result);
-        let Trace { id, parent, sampled, .. } = heard(&observer);
+        let Trace { id, parent, sampled, .. } = heard(&lane, &observer);
         assert_eq!((id, parent, sampled), (ID, SPAN, true), "{method}");
     }
 }
@@ -84,7 +87,7 @@ fn the_server_is_told_of_our_span_and_no_other_byte_is_changed() {
     for (method, params, result) in CONTENT {
         let out = client(&lane, &request(method, params, PARENT));
         answer(&lane, result);
-        let Trace { id, parent, span, .. } = heard(&observer);
+        let Trace { id, parent, span, .. } = heard(&lane, &observer);
         assert_eq!((id, parent), (ID, SPAN), "{method}");
         let ours = PARENT.replace("b7ad6b7169203331", &format!("{span:016x}"));
         assert_eq!(out, [format!("> {}", request(method, params, &ours))]);
@@ -120,11 +123,11 @@ fn a_follow_up_has_a_span_although_no_server_hears_of_it() {
         format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
     let out = server(&lane, &answer);
     let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
-    let first = heard(&observer);
+    let first = heard(&lane, &observer);
     let params = format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, &rest[..48]);
     let out = client(&lane, &request("tools/call", &params, PARENT));
     assert!(out[0].starts_with('<'), "{out:?}");
-    let next = heard(&observer);
+    let next = heard(&lane, &observer);
     assert_eq!((next.id, next.parent), (ID, SPAN));
     assert_ne!(next.span, first.span);
 }
