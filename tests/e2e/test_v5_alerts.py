@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-import time
 from contextlib import ExitStack, closing
 
 import pytest
@@ -13,6 +12,7 @@ from harness.configured import FRONTS
 from harness.hook import Hook, asked, free_port
 from harness.listening import Listening, served
 from harness.peer import Peer
+from harness.waiting import until
 
 SECONDS = 20
 SECRET = "hunter2"
@@ -71,12 +71,7 @@ class Watched:
             return records.execute("SELECT alert, raised, requests, counted FROM alerts ORDER BY id").fetchall()
 
     def until(self, holds, what):
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            if found := holds():
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"not within {SECONDS} s: {what}\n{self.log()}")
+        return until(holds, what, seconds=SECONDS, told=self.log)
 
 
 @pytest.fixture

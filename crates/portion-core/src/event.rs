@@ -2,6 +2,7 @@
 //!
 //! Nothing here carries content: sizes, names of endpoints and fields, and codes. Times are given, never read.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -191,7 +192,7 @@ pub struct Alerted {
     /// Microseconds since 1970.
     pub at: u64,
     /// Which alert: `oversized`.
-    pub alert: &'static str,
+    pub alert: Cow<'static, str>,
     /// Whether it is raised, or over.
     pub raised: bool,
     /// How much of the traffic it is about, from 0 to 1.

@@ -4,7 +4,6 @@
 //! that takes; whoever listens calls it beside its loop. Pages are whole without a script: one that is ours draws their
 //! charts, with uPlot, from what stands in them. They ask for nothing from elsewhere, and are told not to.
 
-mod alert;
 mod answer;
 mod api;
 mod asked;

@@ -7,7 +7,7 @@ use portion_telemetry::read::{ReadError, Reader};
 
 use crate::answer::Answer;
 use crate::assets::Asset;
-use crate::query::Query;
+use crate::query::{Query, Wrong};
 use crate::{api, page};
 
 /// Where records are.
@@ -37,6 +37,35 @@ pub(crate) enum Nothing {
 impl From<ReadError> for Nothing {
     fn from(error: ReadError) -> Self {
         Self::Unread(error)
+    }
+}
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It cannot be understood.
+    Wrong(Wrong),
+    /// There is nothing of that name.
+    Unknown(&'static str),
+    /// There are no records.
+    Nothing(Nothing),
+}
+
+impl From<Wrong> for Failure {
+    fn from(wrong: Wrong) -> Self {
+        Self::Wrong(wrong)
+    }
+}
+
+impl From<Nothing> for Failure {
+    fn from(nothing: Nothing) -> Self {
+        Self::Nothing(nothing)
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        Self::Nothing(error.into())
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn served(served: &Served) {
             original_bytes,
             bytes,
             reduction = %format_args!("{:.1} %", reduction(*original_bytes, *bytes)),
+            original_tokens = served.original_tokens,
             tokens = served.estimated_tokens,
             stages = ?served.stages,
             arguments = ?served.arguments,

@@ -138,7 +138,7 @@ fn configured(number: u64) -> Configured {
 fn alerted(number: u64) -> Alerted {
     Alerted {
         at: at(number * RECORDS / 20),
-        alert: "oversized",
+        alert: "oversized".into(),
         raised: number.is_multiple_of(2),
         share: 0.07,
         threshold: 0.05,

@@ -110,6 +110,8 @@ metrics! {
         "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near.";
     ESTIMATE_BIAS "portion.estimate.bias" "1" Gauge, &[COUNTER],
         "By how much estimates are too high on average, since the start; negative: too low.";
+    IN_FALLBACK "portion.endpoints_in_fallback" "{endpoint}" Gauge, &[],
+        "Endpoints whose counts are badly too low, so that the byte limit decides.";
     ALERT_ACTIVE "portion.alert.active" "" Gauge, &[ALERT],
         "Whether an alert is raised.";
     ALERTS_RAISED "portion.alerts_raised" "{alert}" Counter, &[ALERT],

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use portion_config::history::History;
 use portion_config::live::{Live, State};
 use portion_config::{Config, Errors, Sources, Warnings, find, places};
+use portion_gateway::accuracy;
 use portion_gateway::book::Book as _;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::mcp::Lanes;
@@ -118,6 +119,11 @@ impl Setup {
     /// What the store holds.
     pub(crate) fn store(&self) -> store::Figures {
         self.gateway.stored()
+    }
+
+    /// How near counts come to what they are held against.
+    pub(crate) fn accuracy(&self) -> accuracy::Figures {
+        self.gateway.accuracy()
     }
 
     /// What is to be known of the configuration, and what was recorded.

@@ -8,6 +8,8 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportM
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from .waiting import until
+
 SECONDS = 15
 
 
@@ -48,12 +50,7 @@ class Collector:
 
     def until(self, holds, what):
         """Asks again until it holds: what is served is sent a moment later."""
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            if found := holds():
-                return found
-            time.sleep(0.05)
-        raise AssertionError(f"not within {SECONDS} s: {what}: {self.spans()}")
+        return until(holds, what, seconds=SECONDS, told=self.spans)
 
     def _handler(collector):
         class Handler(BaseHTTPRequestHandler):

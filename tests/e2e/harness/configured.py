@@ -1,6 +1,5 @@
 """Portion with a configuration file that changes while it runs."""
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -8,9 +7,9 @@ from .command import FIXTURE, wrapped
 from .listening import Listening, served
 from .peer import Peer
 from .replacing import renamed_over
+from .waiting import until
 
 FRONTS = ["wrap", "serve"]
-SECONDS = 10
 
 
 class Configured:
@@ -42,9 +41,4 @@ class Configured:
 
     def until(self, holds, what):
         """Asks again until it holds; a change is active soon after it was written."""
-        end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
-            if found := holds():
-                return found
-            time.sleep(0.02)
-        raise AssertionError(f"not within {SECONDS} s: {what}\n{self.log()}")
+        return until(holds, what, pause=0.02, told=self.log)

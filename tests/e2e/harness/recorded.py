@@ -2,11 +2,9 @@
 
 import json
 import subprocess
-import time
 
 from .command import PORTION
-
-SECONDS = 10
+from .waiting import until
 
 
 class Recorded:
@@ -26,11 +24,12 @@ class Recorded:
 
     def requests(self, least=1, *options):
         """At least so many records, the oldest first: what was served is in the file a moment later."""
-        end = time.monotonic() + SECONDS
-        while len(found := self.stats("--requests", *options) or []) < least:
-            assert time.monotonic() < end, f"{len(found)} records of {least}"
-            time.sleep(0.05)
-        return found[::-1]
+
+        def recorded():
+            found = self.stats("--requests", *options) or []
+            return found[::-1] if len(found) >= least else None
+
+        return until(recorded, f"{least} records", told=self.stats)
 
     def one(self, *options):
         [record] = self.requests(1, *options)

@@ -5,6 +5,7 @@
 //! by length (`length`) need no vocabulary and cannot fail. [`Tokenizer`] is how an operator picks one, [`Factor`] fits
 //! it to a model's bills, and a [`Reference`] tells how near it comes.
 
+pub mod accuracy;
 mod bpe;
 mod claude;
 mod factor;

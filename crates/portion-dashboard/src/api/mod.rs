@@ -5,16 +5,17 @@ mod shape;
 
 use std::time::SystemTime;
 
-use portion_telemetry::read::{Filter, ReadError, Reader};
+use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::show;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::asked::Asked;
+use crate::page;
 use crate::query::{Query, Wrong};
-use crate::site::{Nothing, Site};
-use crate::{alert, page};
-use shape::{alert as alert_json, configuration, figures, moment, refused, rows};
+use crate::range::micros;
+use crate::site::{Failure, Nothing, Site};
+use shape::{alert, configuration, figures, moment, refused, rows};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that say which time, and which requests of it.
@@ -23,31 +24,6 @@ const LISTED: &[&str] = &["since", "until", "limit"];
 const REQUESTS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
 /// Requests that go back to one payload, at most.
 const FAMILY: usize = 1_000;
-
-/// Why a question has no answer.
-enum Failure {
-    Wrong(Wrong),
-    Unknown(&'static str),
-    Nothing(Nothing),
-}
-
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<Nothing> for Failure {
-    fn from(nothing: Nothing) -> Self {
-        Self::Nothing(nothing)
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Nothing(error.into())
-    }
-}
 
 /// Answers what stands after `/api/`.
 pub(crate) fn answer(site: &Site, question: &str, query: &Query, now: SystemTime) -> Answer {
@@ -86,8 +62,8 @@ fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<
 }
 
 fn overview(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
-    let total = page::total(reader, &asked.filter())?;
-    let alerts: Vec<Value> = alert::standing(reader, now)?.iter().map(alert_json).collect();
+    let total = reader.total(&asked.filter())?;
+    let alerts: Vec<Value> = reader.standing(micros(now))?.iter().map(alert).collect();
     Ok(json!({ "range": range(asked), "figures": figures(&total), "alerts": alerts }))
 }
 
@@ -150,8 +126,8 @@ fn configurations(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
 
 fn alerts(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
     let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
-    let events: Vec<Value> = reader.alerts(&filter)?.iter().map(alert_json).collect();
-    let standing: Vec<Value> = alert::standing(reader, now)?.iter().map(alert_json).collect();
+    let events: Vec<Value> = reader.alerts(&filter)?.iter().map(alert).collect();
+    let standing: Vec<Value> = reader.standing(micros(now))?.iter().map(alert).collect();
     Ok(json!({ "range": range(asked), "standing": standing, "events": events }))
 }
 

@@ -1,7 +1,7 @@
 //! What is recorded, as JSON.
 
-use portion_core::event::{Configured, Misconfigured};
-use portion_telemetry::read::{Alert, Figures, Traffic};
+use portion_core::event::{Alerted, Configured, Misconfigured};
+use portion_telemetry::read::{Figures, Traffic};
 use portion_telemetry::{moment, show};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ pub(super) fn refused(refused: &Misconfigured) -> Value {
     json!({ "timestamp": moment(refused.at), "source": refused.source, "errors": refused.errors })
 }
 
-pub(super) fn alert(alert: &Alert) -> Value {
+pub(super) fn alert(alert: &Alerted) -> Value {
     json!({
         "timestamp": moment(alert.at),
         "alert": alert.alert,

@@ -1,8 +1,8 @@
 //! What was changed, refused and raised: marks on the axis of time, a list below it, a page of its own.
 
 use maud::{Markup, html};
-use portion_core::event::{Change, Configured, Misconfigured};
-use portion_telemetry::read::{Alert, ReadError, Reader};
+use portion_core::event::{Alerted, Change, Configured, Misconfigured};
+use portion_telemetry::read::{ReadError, Reader};
 use serde_json::{Value, json};
 
 use super::frame::{Frame, Place};
@@ -24,7 +24,7 @@ const NAMED: usize = 4;
 enum Event {
     Configured(Configured),
     Refused(Misconfigured),
-    Alert(Alert),
+    Alert(Alerted),
 }
 
 /// What happened in some time, the newest first.

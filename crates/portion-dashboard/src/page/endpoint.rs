@@ -6,7 +6,7 @@ use portion_telemetry::read::Figures;
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
-use super::{Failure, Visit, changes, charts, figures, notice, requests, total};
+use super::{Failure, Visit, changes, charts, figures, notice, requests};
 use crate::answer::Answer;
 use crate::asked::Asked;
 use crate::query::{encoded, link};
@@ -19,7 +19,7 @@ pub(super) fn page(visit: Visit<'_>, name: &str) -> Result<Answer, Failure> {
     let Visit { reader, asked, lost, .. } = visit;
     let all = Asked { endpoint: Some(name.to_owned()), outcome: None, ..asked.clone() };
     let range = &all.range;
-    let total = total(&reader, &all.filter())?;
+    let total = reader.total(&all.filter())?;
     let plotted = charts::Plotted::read(&reader, &all.filter(), range)?;
     let events = changes::Events::read(&reader, range)?;
     let shown = Asked { outcome: asked.outcome, noted: asked.noted, limit: SHOWN, ..all.clone() };

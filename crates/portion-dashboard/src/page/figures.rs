@@ -1,15 +1,12 @@
 //! The figures that one looks at first.
 
 use maud::{Markup, html};
+use portion_core::tokens::accuracy::NEAR_SHARE;
+use portion_telemetry::alert::USUAL;
 use portion_telemetry::read::Figures;
 use portion_telemetry::show::grouped;
 
 use super::told::{counted, part, percent, short, took};
-
-/// What the share of oversized payloads may be.
-pub(super) const OVERSIZED: f64 = 0.05;
-/// What the share of near estimates is to be, and below which it is told.
-const NEAR: f64 = 0.85;
 
 /// The figures that one looks at first. `lost`: records that are known not to have been written.
 pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
@@ -26,10 +23,10 @@ pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
             (figure("Kept out", &part(figures.reduction()), None, "follow-ups included", false))
             (figure("Oversized", &part(oversized), None,
                 &format!("{} of {} first calls", grouped(figures.oversized), grouped(figures.sized)),
-                oversized.is_some_and(|share| share > OVERSIZED)))
+                oversized.is_some_and(|share| share > USUAL)))
             (figure("Errors", &grouped(*errors), None, &error_share.map_or_else(|| "none".to_owned(), |share| format!("{} of requests", percent(share))), false))
             (figure("Estimates within 20 %", &part(near), None, &format!("of {} counted exactly", grouped(accuracy.sampled)),
-                near.is_some_and(|near| near < NEAR)))
+                near.is_some_and(|near| near < NEAR_SHARE)))
             (figure("Added latency, p95", &took(overhead.p95), None, &format!("{} at p99", took(overhead.p99)), false))
             @if let Some(lost) = lost.filter(|lost| *lost > 0) {
                 (figure("Not recorded", &grouped(lost), None, "since this process began", true))

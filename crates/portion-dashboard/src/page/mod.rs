@@ -17,45 +17,17 @@ mod standing;
 mod told;
 mod words;
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use portion_telemetry::read::{Endpoint, Figures, Filter, ReadError, Reader};
+use portion_telemetry::read::{Endpoint, Reader, exactly};
 
 pub(crate) use notice::OFF;
 
 use crate::answer::Answer;
 use crate::asked::Asked;
-use crate::query::{Query, Wrong, decoded, encoded, link};
+use crate::query::{Query, decoded, encoded, link};
 use crate::range::Range;
-use crate::site::{Nothing, Site};
-
-/// Longer than anything is recorded.
-const EVER: Duration = Duration::from_hours(24 * 36_500);
-
-/// What becomes of a question for a page.
-enum Failure {
-    Wrong(Wrong),
-    Nothing(Nothing),
-    Unknown(&'static str),
-}
-
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<Nothing> for Failure {
-    fn from(nothing: Nothing) -> Self {
-        Self::Nothing(nothing)
-    }
-}
-
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Self {
-        Self::Nothing(error.into())
-    }
-}
+use crate::site::{Failure, Site};
 
 /// What is asked of a page: all that one needs.
 struct Visit<'a> {
@@ -101,52 +73,20 @@ fn found(
     }
 }
 
-/// The figures of all that passes.
-pub(crate) fn total(reader: &Reader, filter: &Filter) -> Result<Figures, ReadError> {
-    let series = reader.series(filter, EVER)?;
-    Ok(series.slots.into_iter().next().map(|slot| slot.figures).unwrap_or_default())
-}
-
 /// A number of so many hexadecimal digits.
 pub(crate) fn number(text: &str, digits: usize) -> Option<u128> {
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     u128::from_str_radix(text, 16).ok().filter(|_| plain)
 }
 
-/// What only that endpoint's name is like: the characters that mean others stand for themselves.
-fn exactly(endpoint: &Endpoint) -> String {
-    let mut glob = String::new();
-    for character in endpoint.to_string().chars() {
-        match character {
-            '*' | '?' | '[' => glob.extend(['[', character, ']']),
-            plain => glob.push(plain),
-        }
-    }
-    glob
-}
-
 /// Where an endpoint has its page.
 fn of_endpoint(endpoint: &Endpoint, range: &Range) -> String {
-    link(&format!("/endpoints/{}", encoded(&exactly(endpoint))), &range.parameters())
+    link(&format!("/endpoints/{}", encoded(&exactly(&endpoint.to_string()))), &range.parameters())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_stand_for_themselves() {
-        let check = |upstream: Option<&str>, name: &str, expect: &str| {
-            let endpoint = Endpoint {
-                upstream: upstream.map(str::to_owned),
-                name: name.to_owned(),
-                ..Endpoint::default()
-            };
-            assert_eq!(exactly(&endpoint), expect);
-        };
-        check(None, "list_bookings", "list_bookings");
-        check(Some("docs"), "file:///a[1]?x=*", "docs/file:///a[[]1][?]x=[*]");
-    }
 
     #[test]
     fn numbers_have_all_their_digits() {

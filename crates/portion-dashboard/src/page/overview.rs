@@ -3,18 +3,18 @@
 use maud::html;
 
 use super::frame::{Frame, Place};
-use super::{Failure, Visit, changes, charts, endpoints, figures, notice, standing, total};
-use crate::alert;
+use super::{Failure, Visit, changes, charts, endpoints, figures, notice, standing};
 use crate::answer::Answer;
+use crate::range::micros;
 
 pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let Visit { reader, asked, query, lost, now } = visit;
     let range = &asked.range;
     let filter = asked.range.filter();
-    let total = total(reader, &filter)?;
+    let total = reader.total(&filter)?;
     let traffic = reader.endpoints(&filter)?;
     let events = changes::Events::read(reader, range)?;
-    let alerts = alert::standing(reader, *now)?;
+    let alerts = reader.standing(micros(*now))?;
     let sort = endpoints::Sort::read(query)?;
     let standing = standing::list(reader, &traffic, asked)?;
     let plotted = charts::Plotted::read(reader, &filter, range)?;

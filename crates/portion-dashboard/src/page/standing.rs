@@ -1,12 +1,13 @@
 //! What stands out in some time: what went wrong, or is unlike what it should be, by endpoint.
 
 use maud::{Markup, html};
+use portion_core::event::Alerted;
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Alert, Noted, ReadError, Reader, Traffic};
+use portion_telemetry::alert::USUAL;
+use portion_telemetry::read::{Noted, ReadError, Reader, Traffic, exactly};
 
-use super::figures::OVERSIZED;
 use super::told::{counted, moment, percent, took};
-use super::{exactly, words};
+use super::words;
 use crate::asked::Asked;
 use crate::query::link;
 use crate::range::Range;
@@ -27,7 +28,7 @@ struct Finding<'a> {
 }
 
 /// An alert stands.
-pub(super) fn banner(alerts: &[Alert], range: &Range) -> Markup {
+pub(super) fn banner(alerts: &[Alerted], range: &Range) -> Markup {
     html! {
         @for alert in alerts {
             div.banner role="alert" {
@@ -40,7 +41,7 @@ pub(super) fn banner(alerts: &[Alert], range: &Range) -> Markup {
     }
 }
 
-pub(super) fn took_minutes(alert: &Alert) -> String {
+pub(super) fn took_minutes(alert: &Alerted) -> String {
     match alert.window.as_secs() {
         seconds if seconds >= 60 => counted(seconds / 60, "minute", "minutes"),
         _ => took(alert.window),
@@ -75,7 +76,7 @@ pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Resul
 fn last(reader: &Reader, finding: &Finding<'_>, asked: &Asked) -> Result<Option<u64>, ReadError> {
     let (name, value) = finding.which;
     let asked = Asked {
-        endpoint: Some(exactly(&finding.traffic.endpoint)),
+        endpoint: Some(exactly(&finding.traffic.endpoint.to_string())),
         outcome: Outcome::named(value).filter(|_| name == "outcome"),
         noted: Noted::named(value).filter(|_| name == "only"),
         limit: 1,
@@ -85,7 +86,7 @@ fn last(reader: &Reader, finding: &Finding<'_>, asked: &Asked) -> Result<Option<
 }
 
 fn line(finding: &Finding<'_>, last: Option<u64>, range: &Range) -> Markup {
-    let endpoint = exactly(&finding.traffic.endpoint);
+    let endpoint = exactly(&finding.traffic.endpoint.to_string());
     let href = link(
         "/requests",
         &with(range, &[("endpoint", Some(&endpoint)), (finding.which.0, Some(finding.which.1))]),
@@ -132,7 +133,7 @@ fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
         ));
     }
     let oversized =
-        figures.oversized_share().filter(|share| *share > OVERSIZED && figures.of(Outcome::Unshaped) > 0);
+        figures.oversized_share().filter(|share| *share > USUAL && figures.of(Outcome::Unshaped) > 0);
     if let Some(share) = oversized {
         let what = format!("{} oversized, not shaped", percent(share));
         let why = "Shaping is off for some of it: the model got that whole.";

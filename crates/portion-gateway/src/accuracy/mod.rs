@@ -8,10 +8,8 @@ pub(crate) mod ledger;
 pub(crate) mod recount;
 pub(crate) mod texts;
 
-/// How far off a count may be to count as near, of what it is held against.
-const NEAR: f64 = 0.2;
-/// From where on counts of an endpoint are badly wrong.
-const FAR: f64 = 0.3;
+use portion_core::tokens::accuracy::{self, NEAR};
+
 /// How many times its count a single reply costs that shows that count to be badly wrong by itself.
 const FAR_ALONE: f64 = 1.5;
 
@@ -25,8 +23,7 @@ pub(crate) struct Sample {
 impl Sample {
     /// By how much the count is too high, as a share of what it is held against; negative: too low.
     pub(crate) fn error(self) -> f64 {
-        // Of nothing, one token is as far off as all of it.
-        (self.estimated as f64 - self.actual as f64) / self.actual.max(1) as f64
+        accuracy::error(self.estimated as u64, self.actual as u64)
     }
 
     /// Whether it costs so much more than it seemed that nothing need be known of other replies.

@@ -17,6 +17,8 @@ pub use watch::{LEAST, Rule, Standing, Watch};
 
 /// The name of the alert.
 pub const OVERSIZED: &str = "oversized";
+/// The share of oversized attempts that is taken for too many where nothing else is written.
+pub const USUAL: f64 = 0.05;
 /// How often is looked where nothing comes.
 const TICK: Duration = Duration::from_secs(1);
 /// Changes that wait to be told at most.
@@ -162,7 +164,7 @@ impl State {
         self.since = standing.raised.then_some(at);
         let alerted = Alerted {
             at,
-            alert: OVERSIZED,
+            alert: OVERSIZED.into(),
             raised: standing.raised,
             share: standing.share().unwrap_or_default(),
             threshold: standing.rule.percent / 100.0,
@@ -178,7 +180,8 @@ impl State {
 }
 
 fn log(change: &Change) {
-    let Alerted { alert, share, threshold, requests, counted: oversized, .. } = change.alerted;
+    let Alerted { share, threshold, requests, counted: oversized, .. } = change.alerted;
+    let alert = &*change.alerted.alert;
     let told = change.standing.sentence();
     if change.alerted.raised {
         tracing::warn!(alert, share, threshold, requests, oversized, "{told}");

@@ -126,7 +126,7 @@ impl Meter {
             errors.push(attributes, estimates.errors);
         }
         for (alert, count) in raised {
-            alerts.push(vec![(names::ALERT, alert.to_owned())], count);
+            alerts.push(vec![(names::ALERT, alert.into_owned())], count);
         }
         families.extend([errors, bias, alerts]);
         families

@@ -8,17 +8,18 @@ mod families;
 mod histogram;
 mod totals;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::event::{Event, Observer, Served};
+use portion_core::tokens::accuracy::Accuracy;
 
 pub use families::{Family, Point, Value};
 pub use histogram::Histogram;
 pub use totals::Totals;
 
 use crate::names;
-use crate::read::Accuracy;
 use cell::Cell;
 
 /// Endpoints that have labels of their own.
@@ -49,7 +50,7 @@ struct Sums {
     /// How near estimates are, by what counts: few.
     estimates: Vec<(&'static str, Estimates)>,
     /// Alerts that were raised, by name: few.
-    raised: Vec<(&'static str, u64)>,
+    raised: Vec<(Cow<'static, str>, u64)>,
     /// What many endpoints share.
     any: Arc<str>,
     other: Arc<str>,
@@ -90,7 +91,7 @@ impl Observer for Meter {
         match event {
             Event::Served(served) => self.sums().add(&served),
             Event::Alerted(alerted) if alerted.raised => {
-                *entry(&mut self.sums().raised, alerted.alert, || 0) += 1;
+                *entry(&mut self.sums().raised, alerted.alert.clone(), || 0) += 1;
             }
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! What was served altogether.
 
 use portion_core::event::Outcome;
+use portion_core::tokens::accuracy::Accuracy;
 
 use super::Meter;
-use crate::read::Accuracy;
 
 /// What was served altogether since the start.
 #[derive(Clone, Debug, Default, PartialEq)]

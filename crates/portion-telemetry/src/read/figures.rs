@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Accuracy, Quantiles};
+use portion_core::tokens::accuracy::Accuracy;
+
+use super::Quantiles;
 
 /// What was asked in some time, and what was answered.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -89,3 +89,25 @@ impl Filter {
         self.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX))
     }
 }
+
+/// What of [`Filter::endpoint`] only that name is like: the characters that mean others stand for themselves.
+pub fn exactly(name: &str) -> String {
+    let mut pattern = String::with_capacity(name.len());
+    for character in name.chars() {
+        match character {
+            '*' | '?' | '[' => pattern.extend(['[', character, ']']),
+            plain => pattern.push(plain),
+        }
+    }
+    pattern
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exactly;
+
+    #[test]
+    fn names_mean_themselves() {
+        assert_eq!(exactly("list_*[a]?"), "list_[*][[]a][?]");
+    }
+}

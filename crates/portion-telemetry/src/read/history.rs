@@ -1,50 +1,25 @@
 //! What was configured when, what was refused, and which alerts there were.
 
-use std::time::Duration;
-
-use portion_core::event::{Change, Configured, Misconfigured};
+use portion_core::event::{Alerted, Change, Configured, Misconfigured};
 use rusqlite::params;
 
 use super::record::{count, list, time};
 use super::{Filter, ReadError, Reader};
-
-/// An alert that was raised, or was over.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Alert {
-    /// Microseconds since 1970.
-    pub at: u64,
-    /// Which alert.
-    pub alert: String,
-    /// Whether it was raised, or over.
-    pub raised: bool,
-    /// How much of the traffic it was about, from 0 to 1.
-    pub share: f64,
-    /// What the share may be.
-    pub threshold: f64,
-    /// Requests that were looked at.
-    pub requests: u64,
-    /// Those of them that it was about.
-    pub counted: u64,
-    /// How far back was looked.
-    pub window: Duration,
-    /// Tells the processes of a user apart.
-    pub process: u64,
-}
 
 impl Reader {
     /// The alerts that were raised, or were over, the newest first. Of the filter, times and limit count.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn alerts(&self, filter: &Filter) -> Result<Vec<Alert>, ReadError> {
+    pub fn alerts(&self, filter: &Filter) -> Result<Vec<Alerted>, ReadError> {
         let sql = "SELECT at, alert, raised, share, threshold, requests, counted, span, process FROM alerts
                    WHERE at >= ? AND at < ? ORDER BY at DESC, id DESC LIMIT ?";
         let mut statement = self.connection.prepare(sql)?;
         let alerts =
             statement.query_map(params![since(filter), until(filter), filter.sql_limit()], |row| {
-                Ok(Alert {
+                Ok(Alerted {
                     at: count(row, 0)?,
-                    alert: row.get(1)?,
+                    alert: row.get::<_, String>(1)?.into(),
                     raised: row.get(2)?,
                     share: row.get(3)?,
                     threshold: row.get(4)?,

@@ -1,6 +1,5 @@
 //! What was recorded, asked for: records, figures of endpoints, changes of the configuration.
 
-mod accuracy;
 mod figures;
 mod filter;
 mod history;
@@ -11,6 +10,7 @@ mod quantiles;
 mod record;
 mod rolled;
 mod series;
+mod standing;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -20,10 +20,8 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use thiserror::Error;
 
-pub use accuracy::Accuracy;
 pub use figures::Figures;
-pub use filter::Filter;
-pub use history::Alert;
+pub use filter::{Filter, exactly};
 pub use noted::Noted;
 pub use quantiles::Quantiles;
 pub use record::{Endpoint, Record, Traced, Tried};
@@ -37,6 +35,9 @@ use crate::store::{self, NEWEST, Standing, standing};
 
 /// How long a question waits for a file that is being moved or checked.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Longer than anything is recorded.
+const EVER: Duration = Duration::from_hours(24 * 36_500);
 
 /// Answers from the file. It writes nothing, and nobody who writes waits for it.
 #[derive(Debug)]
@@ -134,6 +135,15 @@ impl Reader {
     /// The file cannot be read.
     pub fn series(&self, filter: &Filter, step: Duration) -> Result<Series, ReadError> {
         series::read(&self.connection, filter, step)
+    }
+
+    /// The figures of all requests that pass. [`Filter::limit`] does not count here.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn total(&self, filter: &Filter) -> Result<Figures, ReadError> {
+        let series = self.series(filter, EVER)?;
+        Ok(series.slots.into_iter().next().map(|slot| slot.figures).unwrap_or_default())
     }
 
     /// The arms of experiments, held against each other: each endpoint that has one, and all of them together first.

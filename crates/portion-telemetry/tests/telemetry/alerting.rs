@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use portion_core::event::{Event, Observer, Served};
+use portion_core::event::{Alerted, Event, Observer, Served};
 use portion_telemetry::alert::{Alarm, LEAST, Rule, Standing, Watch};
 use proptest::prelude::*;
 
-use crate::sample::{LONG, page};
+use crate::sample::{LONG, Place, page};
 
 const SLOT: Duration = Duration::from_secs(10);
 
@@ -168,4 +168,42 @@ fn an_alert_is_over_where_nothing_more_comes() {
         (0..40).for_each(|_| alarm.hear(Event::Served(Arc::new(page(0)))));
     }
     while changes.recv_timeout(LONG).expect("it is over") {}
+}
+
+/// Which alerts stand, and when they were raised.
+#[test]
+fn an_alert_stands_until_its_process_takes_it_back_or_has_gone() {
+    let minute = |minutes: u64| 1_760_000_000_000_000 + minutes * 60_000_000;
+    let alerted = |(minutes, process, raised)| {
+        Event::Alerted(Arc::new(Alerted {
+            at: minute(minutes),
+            alert: "oversized".into(),
+            raised,
+            share: 0.1,
+            threshold: 0.05,
+            requests: 100,
+            counted: 10,
+            window: Duration::from_mins(5),
+            process,
+        }))
+    };
+    // The process numbered 1 goes on recording until minute 20.
+    let served = Served { request: 1 << 64, at: minute(20), ..page(0) };
+    let check = |alerts: &[(u64, u64, bool)], now, expect: &[u64]| {
+        let place = Place::new();
+        let recorder = place.recorder();
+        alerts.iter().copied().map(alerted).for_each(|event| recorder.hear(event));
+        recorder.hear(Event::Served(Arc::new(served.clone())));
+        assert!(recorder.flush(LONG));
+        let standing = place.reader().standing(minute(now)).expect("it can be read");
+        let expect: Vec<u64> = expect.iter().copied().map(minute).collect();
+        assert_eq!(standing.iter().map(|alert| alert.at).collect::<Vec<_>>(), expect, "{alerts:?} at {now}");
+    };
+    check(&[], 1, &[]);
+    check(&[(1, 1, true), (2, 1, false)], 3, &[]);
+    check(&[(1, 1, true), (2, 1, false), (3, 1, true)], 4, &[3]);
+    check(&[(1, 1, true), (2, 2, true), (3, 1, false)], 4, &[2]);
+    check(&[(1, 1, true), (2, 2, true)], 5, &[2, 1]);
+    check(&[(1, 1, true), (2, 2, true)], 22, &[1]);
+    check(&[(1, 1, true)], 26, &[]);
 }

@@ -7,17 +7,15 @@ use std::time::SystemTime;
 
 use portion_config::live::State;
 use portion_core::event::Outcome;
+use portion_core::tokens::accuracy::{Accuracy, NEAR_SHARE};
 use portion_telemetry::alert::{OVERSIZED, Standing};
 use portion_telemetry::meter::Totals;
-use portion_telemetry::read::Accuracy;
 use portion_telemetry::recorder::Figures as Records;
 use serde_json::{Map, Value, json};
 
 use crate::alerts::blamed;
 use crate::setup::Setup;
 
-/// Share of the estimates that are to be near, where [enough](SAMPLED) were sampled.
-const NEAR: f64 = 0.85;
 /// Samples below which no share means anything.
 const SAMPLED: u64 = 20;
 
@@ -25,8 +23,16 @@ const SAMPLED: u64 = 20;
 /// is raised, estimates are off.
 pub(super) fn health(setup: &Setup) -> String {
     let (state, records) = setup.health();
+    let counts = setup.accuracy();
     let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().standing());
-    let reasons = reasons(&state, records, watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
+    let mut reasons =
+        reasons(&state, records, watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
+    if counts.in_fallback > 0 {
+        reasons.push(format!(
+            "token counts of {} endpoints are badly too low, and the byte limit decides there: see portion calibrate",
+            counts.in_fallback
+        ));
+    }
     let health = json!({
         "status": if reasons.is_empty() { "ok" } else { "degraded" },
         "reasons": reasons,
@@ -43,6 +49,8 @@ pub(super) fn health(setup: &Setup) -> String {
             "farShare": (totals.accuracy.sampled > 0)
                 .then(|| totals.accuracy.far as f64 / totals.accuracy.sampled as f64),
             "bias": totals.accuracy.bias(),
+            "endpointsInFallback": counts.in_fallback,
+            "endpointsTooHigh": counts.too_high,
         },
         "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
             "alert": OVERSIZED,
@@ -97,13 +105,14 @@ fn reasons(
             .filter(|standing| standing.raised)
             .map(|standing| format!("alert {OVERSIZED}: {}", standing.sentence())),
     );
-    if let Some(near) = accuracy.near_share().filter(|near| accuracy.sampled >= SAMPLED && *near < NEAR) {
+    if let Some(near) = accuracy.near_share().filter(|near| accuracy.sampled >= SAMPLED && *near < NEAR_SHARE)
+    {
         reasons.push(format!(
             "{:.0} % of {} sampled estimates are within 20 % of the exact count, and {:.0} % should be: \
              see portion calibrate",
             near * 100.0,
             accuracy.sampled,
-            NEAR * 100.0
+            NEAR_SHARE * 100.0
         ));
     }
     reasons

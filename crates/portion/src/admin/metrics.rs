@@ -29,6 +29,7 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
     let mut build = Family::new(&names::BUILD);
     build.push(vec![(names::VERSION, env!("CARGO_PKG_VERSION").to_owned())], true);
     families.extend([
+        Family::of(&names::IN_FALLBACK, setup.accuracy().in_fallback as u64),
         Family::of(&names::CONFIG_VERSION, state.version),
         Family::of(&names::CONFIG_VALID, state.errors.is_empty()),
         Family::of(&names::CONFIG_SINCE, state.since as f64 / 1e6),

@@ -281,7 +281,7 @@ fn configured(at: u64, version: u64, changes: &[(&str, &str, &str)]) -> Event {
 pub(crate) fn alerted(at: u64, raised: bool, share: f64) -> Event {
     Event::Alerted(Arc::new(Alerted {
         at,
-        alert: "oversized",
+        alert: "oversized".into(),
         raised,
         share,
         threshold: 0.05,

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::super::{FAR, NEAR, Sample};
+use portion_core::tokens::accuracy::{FAR, NEAR};
+
+use super::super::Sample;
 
 /// Replies that are looked back on. It takes as many to say that counts are near again.
 const LAST: usize = 5;

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
+use portion_core::tokens::accuracy::NEAR_SHARE;
+
 use super::super::Figures;
 
 /// Replies that are looked back on.
 const LAST: usize = 1_000;
 /// Those that there must be for their share to say something.
 const ENOUGH: usize = 100;
-/// The share below which too few are near.
-const LOW: f64 = 0.85;
 /// The share from which enough are, once they were too few.
 const HIGH: f64 = 0.9;
 
@@ -32,7 +32,7 @@ impl Window {
         self.last.push_back(is_near);
         self.near += usize::from(is_near);
         let share = self.share()?;
-        let is_low = self.last.len() >= ENOUGH && share < if self.is_low { HIGH } else { LOW };
+        let is_low = self.last.len() >= ENOUGH && share < if self.is_low { HIGH } else { NEAR_SHARE };
         let turns = is_low != self.is_low;
         self.is_low = is_low;
         turns.then_some((is_low, share))

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use portion_telemetry::read::{Alert, Figures};
+use portion_core::event::Alerted;
+use portion_telemetry::read::Figures;
 use portion_telemetry::show::shown;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -13,7 +14,7 @@ use ratatui::widgets::Sparkline;
 use super::super::ask::Found;
 use super::super::state::State;
 use super::super::words::{clock, plain, share, short, told};
-use super::MARK;
+use portion_telemetry::alert::USUAL as MARK;
 
 /// Per cent that the meter of what is oversized shows.
 const METER: usize = 20;
@@ -63,7 +64,7 @@ pub(super) fn warning(found: &Found) -> Option<Span<'_>> {
     if let Some(trouble) = &found.trouble {
         return Some(Span::styled(format!(" {} ", plain(trouble)), style));
     }
-    let Alert { at, alert, share: of, threshold, requests, window, .. } = found.alert.as_ref()?;
+    let Alerted { at, alert, share: of, threshold, requests, window, .. } = found.alert.as_ref()?;
     let text = format!(
         " ALERT {}: {} of {} requests in {}, {} may be; since {} ",
         shown(alert),

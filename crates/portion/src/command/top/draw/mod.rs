@@ -13,9 +13,6 @@ use super::ask::Found;
 use super::state::State;
 use super::words::plain;
 
-/// How much of the traffic may be oversized: the line that alerts go by.
-const MARK: f64 = 0.05;
-
 /// Draws it all.
 pub(super) fn draw(frame: &mut Frame<'_>, state: &State, found: &Found) {
     let banner = u16::from(found.alert.is_some() || found.trouble.is_some());
@@ -55,7 +52,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::Duration;
 
-    use portion_telemetry::read::{Alert, Endpoint, Figures, Record, Series, Slot, Traffic};
+    use portion_core::event::Alerted;
+    use portion_telemetry::read::{Endpoint, Figures, Record, Series, Slot, Traffic};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -119,9 +117,9 @@ mod tests {
 
     #[test]
     fn an_alert_and_a_wide_terminal() {
-        let alert = Alert {
+        let alert = Alerted {
             at: NOW - 60_000_000,
-            alert: "oversized".to_owned(),
+            alert: "oversized".into(),
             raised: true,
             share: 0.4,
             threshold: 0.05,

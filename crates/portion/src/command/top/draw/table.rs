@@ -12,7 +12,7 @@ use super::super::ask::Found;
 use super::super::column::{COLUMNS, that_fit};
 use super::super::state::State;
 use super::super::words::{clock, short};
-use super::MARK;
+use portion_telemetry::alert::USUAL as MARK;
 
 pub(super) fn endpoints(frame: &mut Frame<'_>, state: &State, found: &Found, area: Rect) {
     let rows = state.rows(found);

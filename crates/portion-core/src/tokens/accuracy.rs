@@ -1,11 +1,11 @@
 //! How near estimates come to exact counts, where somebody counted exactly.
 
-use super::figures::share;
-
 /// How far off an estimate may be to count as near, of the exact count.
-const NEAR: f64 = 0.2;
+pub const NEAR: f64 = 0.2;
 /// From where on it is badly wrong.
-const FAR: f64 = 0.3;
+pub const FAR: f64 = 0.3;
+/// The share of estimates that are to be near at least.
+pub const NEAR_SHARE: f64 = 0.85;
 
 /// How near estimates come to exact counts, where somebody counted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ impl Accuracy {
 
     /// Share of the estimates that were within 20 %. `None` where nobody counted.
     pub fn near_share(&self) -> Option<f64> {
-        share(self.near, self.sampled)
+        (self.sampled > 0).then(|| self.near as f64 / self.sampled as f64)
     }
 
     /// By how much estimates are too high, on average, as a share; negative: too low. `None` where nobody counted.
@@ -42,7 +42,7 @@ impl Accuracy {
 }
 
 /// By how much an estimate is too high, as a share of the exact count.
-fn error(estimated: u64, actual: u64) -> f64 {
+pub fn error(estimated: u64, actual: u64) -> f64 {
     // Of nothing, one token is as far off as all of it.
     (estimated as f64 - actual as f64) / actual.max(1) as f64
 }
