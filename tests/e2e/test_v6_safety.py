@@ -7,6 +7,7 @@ import pytest
 from fixture import corpus
 from harness.command import FIXTURE, wrapped
 from harness.peer import Peer
+from harness.recorded import Recorded
 from harness.reply import HARD_CAP, WIRE_BYTES, Reply, items, lawful, raw_joined, walk
 from harness.wire import Wire
 
@@ -125,6 +126,23 @@ def test_v6_3_the_byte_limit_holds_whatever_the_estimate(counter):
                 break
             line = wire.call(number, "portion_read", cursor=reply.next)
     assert text == corpus.padding()
+
+
+def test_v6_3_a_badly_wrong_estimate_is_noticed_logged_recorded_and_bounded_by_bytes(tmp_path):
+    recorded = Recorded(tmp_path / "telemetry.db")
+    options = ["--tokenizer", "len4", "--telemetry", str(recorded.path)]
+    with Peer(wrapped(FIXTURE, *options)) as peer:
+        for _ in range(2):
+            result = peer.call("get_noise")
+            Reply(result)
+            assert len(json.dumps(result).encode()) <= 10 * 1024, "fallbackByteLimit"
+        peer.call("list_bookings", count=40)
+    noise = recorded.requests(2, "--endpoint", "get_noise")
+    assert [record["outcome"] for record in noise] == ["capped", "capped"]
+    assert all(record["actualTokens"] for record in recorded.requests(3)), "of a rule of thumb each reply is counted"
+    assert recorded.one("--endpoint", "list_bookings")["outcome"] != "capped", "each endpoint stands for itself"
+    warnings = [line for line in peer.said().splitlines() if "WARN" in line and "get_noise" in line]
+    assert len(warnings) == 1 and "badly too low" in warnings[0] and "portion calibrate" in warnings[0], peer.said()
 
 
 def test_v6_4_deeply_nested_data_are_described_and_not_lost(peer):
