@@ -6,7 +6,7 @@ mod shape;
 use std::time::SystemTime;
 
 use portion_telemetry::read::{Filter, Reader};
-use portion_telemetry::show;
+use portion_telemetry::show::values;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
@@ -15,7 +15,7 @@ use crate::page;
 use crate::query::{Query, Wrong};
 use crate::range::micros;
 use crate::site::{Failure, Nothing, Site};
-use shape::{alert, configuration, figures, moment, refused, rows};
+use shape::{alert, configuration, figures, moment, refused};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that say which time, and which requests of it.
@@ -82,13 +82,13 @@ fn series(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
 
 fn endpoints(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let endpoints = reader.endpoints(&asked.filter())?;
-    let rows = rows(&show::endpoints(&endpoints, show::Format::Json));
+    let rows = values::endpoints(&endpoints);
     Ok(json!({ "range": range(asked), "endpoints": rows }))
 }
 
 fn requests(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let listed = asked.list(reader)?;
-    let rows = rows(&show::requests(&listed.records, show::Format::Json));
+    let rows = values::requests(&listed.records);
     Ok(json!({ "range": range(asked), "requests": rows, "nextUntil": listed.rest.map(moment) }))
 }
 
@@ -106,14 +106,14 @@ fn request(id: &str, reader: &Reader) -> Result<Value, Failure> {
         }
         None => Vec::new(),
     };
-    let one = rows(&show::requests(&found[..1], show::Format::Json));
-    let family = rows(&show::requests(&family, show::Format::Json));
+    let one = values::requests(&found[..1]);
+    let family = values::requests(&family);
     Ok(json!({ "request": one.get(0), "sameOrigin": family }))
 }
 
 fn experiments(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let comparisons = reader.experiment(&asked.filter())?;
-    let rows = rows(&show::comparisons(&comparisons, show::Format::Json));
+    let rows = values::comparisons(&comparisons);
     Ok(json!({ "range": range(asked), "comparisons": rows }))
 }
 

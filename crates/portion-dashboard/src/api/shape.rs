@@ -1,8 +1,9 @@
 //! What is recorded, as JSON.
 
 use portion_core::event::{Alerted, Configured, Misconfigured};
+use portion_telemetry::moment;
 use portion_telemetry::read::{Figures, Traffic};
-use portion_telemetry::{moment, show};
+use portion_telemetry::show::values;
 use serde_json::{Value, json};
 
 /// RFC 3339, in UTC.
@@ -10,15 +11,10 @@ pub(super) fn moment(at: u64) -> Value {
     Value::from(moment::written(at))
 }
 
-/// Rows as they are shown to programs.
-pub(super) fn rows(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_default()
-}
-
 /// The figures of an endpoint's row, without the endpoint, and all outcomes.
 pub(super) fn figures(figures: &Figures) -> Value {
     let traffic = Traffic { figures: figures.clone(), ..Traffic::default() };
-    let mut json = rows(&show::endpoints(&[traffic], show::Format::Json))[0].take();
+    let mut json = values::endpoints(&[traffic])[0].take();
     if let Value::Object(members) = &mut json {
         for name in ["upstream", "kind", "endpoint"] {
             members.remove(name);

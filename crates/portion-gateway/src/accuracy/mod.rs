@@ -2,7 +2,7 @@
 //!
 //! Counters by length can be wrong by any factor, so each of their replies is held against its reference before it is
 //! sent; one that costs far more than it seemed is drawn anew within the byte limit. Of the others a sample is counted
-//! when it is on its way. Both are [`Sample`]s, and the [`ledger`] draws one conclusion from them, endpoint by endpoint.
+//! when it is on its way. Both are `Sample`s, and the `ledger` draws one conclusion from them, endpoint by endpoint.
 
 pub(crate) mod ledger;
 pub(crate) mod recount;

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use serde_json::Value;
+
 use super::cell::Cell;
 use super::table::Table;
 
@@ -82,12 +84,16 @@ fn table<T>(rows: &[T], columns: &[Column<T>]) -> String {
 }
 
 fn json<T>(rows: &[T], columns: &[Column<T>]) -> String {
+    format!("{:#}\n", values(rows, columns))
+}
+
+/// An array of objects.
+pub(super) fn values<T>(rows: &[T], columns: &[Column<T>]) -> Value {
     let object = |row: &T| {
         let members = columns.iter().filter_map(|column| Some((column.name?, (column.cell)(row).json())));
-        members.collect::<serde_json::Value>()
+        members.collect::<Value>()
     };
-    let array: serde_json::Value = rows.iter().map(object).collect();
-    format!("{array:#}\n")
+    rows.iter().map(object).collect()
 }
 
 fn csv<T>(rows: &[T], columns: &[Column<T>]) -> String {

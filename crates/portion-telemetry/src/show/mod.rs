@@ -5,6 +5,7 @@ mod cell;
 mod columns;
 mod format;
 mod table;
+pub mod values;
 
 use std::fmt::Write as _;
 
