@@ -5,9 +5,9 @@
 //! at once: nothing that is to be told is lost. At the end of the program what waits is waited for, but not long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use tracing::dispatcher::{self, Dispatch};
@@ -20,13 +20,17 @@ const HELD: usize = 64 << 20;
 const SHARE: f64 = 0.1;
 /// Time that counting may have taken at once before it has to wait for its share.
 const BURST: Duration = Duration::from_secs(2);
+/// Pieces that wait before the thread is woken: to wake it costs more than all the rest, so it looks by itself now and then.
+const BATCH: usize = 16;
+/// How long it pauses before it looks again: where there was work just now, and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(250));
 /// The part of a farewell in which work is still thorough.
 const THOROUGH: f64 = 0.8;
 
 /// Does work beside.
 #[derive(Default)]
 pub(crate) struct Beside {
-    lane: OnceLock<Option<SyncSender<Job>>>,
+    lane: OnceLock<Option<Lane>>,
     desk: Arc<Desk>,
 }
 
@@ -37,6 +41,12 @@ pub(crate) enum Purpose {
     Counting,
     /// What somebody has asked to be told.
     Telling,
+}
+
+/// Where work is put, and who does it.
+struct Lane {
+    jobs: SyncSender<Job>,
+    thread: Thread,
 }
 
 struct Job {
@@ -67,22 +77,23 @@ impl Beside {
     /// Does work that holds so many bytes: beside and thoroughly, or at once and not, as it is told.
     pub(crate) fn work(&self, purpose: Purpose, bytes: usize, work: impl FnOnce(bool) + Send + 'static) {
         let Some(lane) = self.lane() else { return work(false) };
-        if !self.desk.admits(purpose, bytes) {
-            return work(false);
-        }
+        let Some(waiting) = self.desk.admits(purpose, bytes) else { return work(false) };
         let log = dispatcher::get_default(Dispatch::clone);
         let job = Job { work: Box::new(work), purpose, bytes, log };
         // There is a place for each that is admitted, and the thread never ends.
-        if let Err(refused) = lane.try_send(job) {
-            let (std::sync::mpsc::TrySendError::Full(job) | std::sync::mpsc::TrySendError::Disconnected(job)) =
-                refused;
+        if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = lane.jobs.try_send(job) {
             self.desk.dismiss(bytes, Duration::ZERO);
             (job.work)(false);
+        } else if waiting == BATCH {
+            lane.thread.unpark();
         }
     }
 
     /// Waits until all is done, at most so long; whether it is.
     pub(crate) fn settle(&self, limit: Duration) -> bool {
+        if let Some(Some(lane)) = self.lane.get() {
+            lane.thread.unpark();
+        }
         let thorough = limit.mul_f64(THOROUGH);
         let is_done = self.desk.is_done_within(thorough);
         if is_done {
@@ -95,35 +106,53 @@ impl Beside {
     }
 
     /// Where work is put, from the first piece of it on.
-    fn lane(&self) -> Option<&SyncSender<Job>> {
+    fn lane(&self) -> Option<&Lane> {
         let lane = self.lane.get_or_init(|| {
-            let (lane, jobs) = sync_channel(WAITING);
+            let (jobs, waiting) = sync_channel(WAITING);
             let desk = Arc::clone(&self.desk);
             let thread = thread::Builder::new().name("portion-beside".into());
-            let spawned = thread.spawn(move || desk.serve(&jobs));
-            spawned.inspect_err(|error| tracing::warn!(%error, "replies are not counted once more")).ok()?;
-            Some(lane)
+            let spawned = thread.spawn(move || desk.serve(&waiting));
+            let spawned = spawned
+                .inspect_err(|error| tracing::warn!(%error, "replies are not counted once more"))
+                .ok()?;
+            Some(Lane { jobs, thread: spawned.thread().clone() })
         });
         lane.as_ref()
     }
 }
 
 impl Desk {
+    /// Works until nobody brings anything any more.
     fn serve(&self, jobs: &Receiver<Job>) {
-        for Job { work, purpose, bytes, log } in jobs {
-            let thorough = !self.state().hurry;
-            let begun = Instant::now();
-            let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
-            if catch_unwind(worked).is_err() {
-                tracing::error!("what is told of a reply panicked");
+        let mut pause = PAUSE.0;
+        loop {
+            match jobs.try_recv() {
+                Ok(job) => {
+                    self.work(job);
+                    pause = PAUSE.0;
+                }
+                Err(TryRecvError::Empty) => {
+                    thread::park_timeout(pause);
+                    pause = (pause * 2).min(PAUSE.1);
+                }
+                Err(TryRecvError::Disconnected) => break,
             }
-            let spent = if purpose == Purpose::Counting { begun.elapsed() } else { Duration::ZERO };
-            self.dismiss(bytes, spent);
         }
     }
 
-    /// Takes note of a job, if there is room and time for it.
-    fn admits(&self, purpose: Purpose, bytes: usize) -> bool {
+    fn work(&self, Job { work, purpose, bytes, log }: Job) {
+        let thorough = !self.state().hurry;
+        let begun = Instant::now();
+        let worked = AssertUnwindSafe(|| dispatcher::with_default(&log, || work(thorough)));
+        if catch_unwind(worked).is_err() {
+            tracing::error!("what is told of a reply panicked");
+        }
+        let spent = if purpose == Purpose::Counting { begun.elapsed() } else { Duration::ZERO };
+        self.dismiss(bytes, spent);
+    }
+
+    /// Takes note of a job, if there is room and time for it: how many wait with it.
+    fn admits(&self, purpose: Purpose, bytes: usize) -> Option<usize> {
         let mut state = self.state();
         let has_room = state.jobs == 0 || (state.jobs < WAITING && state.bytes.saturating_add(bytes) <= HELD);
         let admitted = has_room && (purpose == Purpose::Telling || state.spent_by(Instant::now()) <= BURST);
@@ -131,7 +160,7 @@ impl Desk {
             state.jobs += 1;
             state.bytes = state.bytes.saturating_add(bytes);
         }
-        admitted
+        admitted.then_some(state.jobs)
     }
 
     /// A job is done, and took so long of what counting may take.
