@@ -7,6 +7,7 @@ use std::sync::Arc;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 use opentelemetry::{KeyValue, StringValue};
 use portion_core::event::Served;
+use portion_core::tokens::accuracy;
 use portion_telemetry::meter::NAMED;
 use portion_telemetry::names::{self, Kind, Metric};
 
@@ -91,7 +92,7 @@ impl Meters {
             self.oversized.add(u64::from(is_oversized), &of_endpoint);
         }
         if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
-            let error = estimated.abs_diff(actual) as f64 / actual.max(1) as f64;
+            let error = accuracy::error(estimated, actual).abs();
             self.estimate_error.record(error, &[KeyValue::new(names::COUNTER, served.counter)]);
         }
     }

@@ -7,9 +7,7 @@ use std::time::Duration;
 use opentelemetry::InstrumentationScope;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{
-    MetricExporter, Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _,
-};
+use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{
@@ -83,13 +81,7 @@ impl Traces {
     fn new(signal: &Signal, resource: Resource) -> Result<Self, Box<dyn Error>> {
         let desk = Arc::new(Desk::new("traces"));
         let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&desk))?;
-        let inner = SpanExporter::builder()
-            .with_http()
-            .with_protocol(Protocol::HttpBinary)
-            .with_http_client(client)
-            .with_endpoint(&signal.endpoint)
-            .with_timeout(signal.timeout)
-            .build()?;
+        let inner = to(SpanExporter::builder().with_http(), signal, client).build()?;
         let batches = BatchConfigBuilder::default().with_max_queue_size(ROOM).build();
         let exporter = Spans { inner, desk: Arc::clone(&desk) };
         let inner = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
@@ -108,18 +100,18 @@ impl Measured {
     fn new(signal: &Signal, resource: Resource) -> Result<Self, Box<dyn Error>> {
         let desk = Arc::new(Desk::new("metrics"));
         let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&desk))?;
-        let inner = MetricExporter::builder()
-            .with_http()
-            .with_protocol(Protocol::HttpBinary)
-            .with_http_client(client)
-            .with_endpoint(&signal.endpoint)
-            .with_timeout(signal.timeout)
-            .build()?;
+        let inner = to(MetricExporter::builder().with_http(), signal, client).build()?;
         let reader = PeriodicReader::builder(Metrics { inner, desk: Arc::clone(&desk) }).build();
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
         let meters = Meters::new(&provider.meter_with_scope(scope()));
         Ok(Self { provider, meters, desk })
     }
+}
+
+/// What sends by that client to where a signal goes.
+fn to<B: WithExportConfig + WithHttpConfig>(builder: B, signal: &Signal, client: Client) -> B {
+    let builder = builder.with_protocol(Protocol::HttpBinary).with_http_client(client);
+    builder.with_endpoint(&signal.endpoint).with_timeout(signal.timeout)
 }
 
 fn told<T>(signal: &'static str, made: Option<Result<T, Box<dyn Error>>>) -> Option<T> {

@@ -10,7 +10,7 @@ use opentelemetry::trace::{
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
 use opentelemetry_sdk::trace::SdkTracer;
 use portion_core::event::{Served, Trace};
-use portion_telemetry::names::{ERROR, METHOD, PROMPT, TOOL};
+use portion_telemetry::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
 
 use crate::ids::Ids;
 use crate::names;
@@ -33,20 +33,12 @@ pub(crate) fn tell(tracer: &SdkTracer, ids: &Ids, served: &Served) {
 
 /// What the method of a request is called, by the kind of its endpoint.
 pub(crate) fn method(kind: &str) -> &'static str {
-    match kind {
-        "tool" => "tools/call",
-        "resource" => "resources/read",
-        "prompt" => "prompts/get",
-        _ => "_OTHER",
-    }
+    conventions::method(kind).unwrap_or("_OTHER")
 }
 
 /// What went wrong: `tool_error` where the upstream said so itself, as figures have it, too.
 pub(crate) fn error(served: &Served) -> Option<&'static str> {
-    match served.error? {
-        "upstream" => Some("tool_error"),
-        code => Some(code),
-    }
+    served.error.map(conventions::error_type)
 }
 
 /// The method and what it is about. URIs are too many to be part of it.

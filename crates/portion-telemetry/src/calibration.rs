@@ -3,14 +3,14 @@
 //! What is charged for a request is taken to be `factor · count + overhead`: what the model is told beside the texts costs
 //! about the same each time. Replies have no overhead, so the factor alone is what they are counted by.
 
+use portion_core::tokens::accuracy::NEAR;
+
 use crate::statistics::{Estimate, line, quantile};
 
 /// Requests from which a factor is advised.
 pub const ENOUGH: usize = 20;
 /// Requests that are kept of a family: of more, an even sample.
 const KEPT: usize = 2_000;
-/// How far off a count may be to count as near, of what was charged.
-const NEAR: f64 = 0.2;
 /// The share of requests that may be under-counted by a factor that is safe.
 const UNDER: f64 = 0.05;
 

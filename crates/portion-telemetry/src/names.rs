@@ -173,6 +173,21 @@ pub fn label(attribute: &str) -> String {
     attribute.replace('.', "_")
 }
 
+/// What the method of a request is called, by the kind of its endpoint.
+pub fn method(kind: &str) -> Option<&'static str> {
+    match kind {
+        "tool" => Some("tools/call"),
+        "resource" => Some("resources/read"),
+        "prompt" => Some("prompts/get"),
+        _ => None,
+    }
+}
+
+/// The code of an error as the conventions have it: `tool_error` where the upstream said so itself.
+pub fn error_type(code: &'static str) -> &'static str {
+    if code == "upstream" { "tool_error" } else { code }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

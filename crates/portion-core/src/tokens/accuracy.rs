@@ -30,6 +30,14 @@ impl Accuracy {
         self.errors += error;
     }
 
+    /// Adds what was added to another one.
+    pub fn join(&mut self, other: &Self) {
+        self.sampled += other.sampled;
+        self.near += other.near;
+        self.far += other.far;
+        self.errors += other.errors;
+    }
+
     /// Share of the estimates that were within 20 %. `None` where nobody counted.
     pub fn near_share(&self) -> Option<f64> {
         (self.sampled > 0).then(|| self.near as f64 / self.sampled as f64)

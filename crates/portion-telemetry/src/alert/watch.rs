@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::USUAL;
 use super::window::{Counted, Window};
 
 /// Calls below which no share means anything.
@@ -44,7 +45,7 @@ pub struct Standing {
 
 impl Default for Rule {
     fn default() -> Self {
-        Self { percent: 5.0, window: Duration::from_mins(5) }
+        Self { percent: USUAL * 100.0, window: Duration::from_mins(5) }
     }
 }
 

@@ -146,18 +146,17 @@ impl Labels {
     /// Adds how long requests took, by the attributes of the conventions.
     fn operations(&self, cell: Cell, durations: &mut Family) {
         for ((error, follow_up), histogram) in cell.durations {
-            let (method, name) = match self.kind {
-                "tool" => (Some("tools/call"), Some(names::TOOL)),
-                "prompt" => (Some("prompts/get"), Some(names::PROMPT)),
-                "resource" => (Some("resources/read"), None),
-                _ => (None, None),
+            let name = match self.kind {
+                "tool" => Some(names::TOOL),
+                "prompt" => Some(names::PROMPT),
+                _ => None,
             };
             let mut attributes = Vec::new();
-            attributes.extend(method.map(|method| (names::METHOD, method.to_owned())));
+            attributes.extend(names::method(self.kind).map(|method| (names::METHOD, method.to_owned())));
             attributes.extend(name.map(|name| (name, self.endpoint.to_string())));
             attributes.extend(self.upstream());
             attributes.push((names::FOLLOW_UP, follow_up.to_string()));
-            attributes.extend(error.map(|error| (names::ERROR, error_type(error).to_owned())));
+            attributes.extend(error.map(|error| (names::ERROR, names::error_type(error).to_owned())));
             durations.push(attributes, histogram);
         }
     }
@@ -165,10 +164,4 @@ impl Labels {
     fn upstream(&self) -> Vec<(&'static str, String)> {
         self.upstream.iter().map(|upstream| (names::UPSTREAM, upstream.to_string())).collect()
     }
-}
-
-/// The code of an error as the conventions have it.
-fn error_type(code: &'static str) -> &'static str {
-    // A tool's own: `isError`.
-    if code == "upstream" { "tool_error" } else { code }
 }

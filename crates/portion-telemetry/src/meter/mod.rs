@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use portion_core::event::{Event, Observer, Served};
-use portion_core::tokens::accuracy::Accuracy;
+use portion_core::tokens::accuracy::{self, Accuracy};
 
 pub use families::{Family, Point, Value};
 pub use histogram::Histogram;
@@ -107,7 +107,7 @@ impl Sums {
                 || Estimates { accuracy: Accuracy::default(), errors: Histogram::of(&names::ESTIMATE_ERROR) };
             let estimates = entry(&mut self.estimates, served.counter, start);
             estimates.accuracy.add(estimated, actual);
-            estimates.errors.add(estimated.abs_diff(actual) as f64 / actual.max(1) as f64);
+            estimates.errors.add(accuracy::error(estimated, actual).abs());
         }
     }
 

@@ -3,6 +3,8 @@
 use portion_core::event::Outcome;
 use portion_core::tokens::accuracy::Accuracy;
 
+use crate::read::share;
+
 use super::Meter;
 
 /// What was served altogether since the start.
@@ -46,11 +48,7 @@ impl Meter {
             totals.oversized += cell.oversized;
         }
         for (_, estimates) in &sums.estimates {
-            let Accuracy { sampled, near, far, errors } = estimates.accuracy;
-            totals.accuracy.sampled += sampled;
-            totals.accuracy.near += near;
-            totals.accuracy.far += far;
-            totals.accuracy.errors += errors;
+            totals.accuracy.join(&estimates.accuracy);
         }
         totals
     }
@@ -100,9 +98,4 @@ impl Totals {
     pub fn mean_bytes(&self) -> Option<f64> {
         share(self.bytes.1, self.requests())
     }
-}
-
-/// `None` of nothing.
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -57,6 +57,6 @@ impl Figures {
 }
 
 /// `None` of nothing.
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+pub(crate) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -21,6 +21,7 @@ use rusqlite::{Connection, OpenFlags, params_from_iter};
 use thiserror::Error;
 
 pub use figures::Figures;
+pub(crate) use figures::share;
 pub use filter::{Filter, exactly};
 pub use noted::Noted;
 pub use quantiles::Quantiles;

@@ -23,7 +23,7 @@ use crate::setup::Setup;
 /// Where that is, unless somewhere else was written.
 pub(crate) const USUAL: &str = "127.0.0.1:9465";
 /// Bytes of a request: nothing is sent here.
-const REQUEST_BYTES: usize = 4 << 10;
+pub(crate) const REQUEST_BYTES: usize = 4 << 10;
 
 /// Serves the operator until the program ends. Where that cannot be, it is told, and everything else goes on: another
 /// process may serve there already.

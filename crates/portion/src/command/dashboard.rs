@@ -13,13 +13,12 @@ use portion_gateway::latch::Latch;
 use tokio::net::TcpListener;
 
 use super::Outcome;
+use crate::admin::REQUEST_BYTES;
 use crate::dashboard::Dashboard;
 use crate::options::FILE_HELP;
 
 /// Where it is, unless somewhere else was written: one beside the admin listener.
 const USUAL: &str = "127.0.0.1:9466";
-/// Bytes of a request: nothing is sent here.
-const REQUEST_BYTES: usize = 4 << 10;
 
 const AFTER_HELP: &str = "\
 Examples:
