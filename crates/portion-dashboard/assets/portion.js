@@ -41,9 +41,10 @@ function stacked(values) {
     return sums;
 }
 
+// A slot is drawn where its middle is, between its beginning and the next, as moments are drawn where they are.
 function drawn(kind, plotted) {
     const values = rows(kind, plotted).map(([, row]) => row);
-    return [plotted.at, ...(CHARTS[kind].draw === 'stack' ? stacked(values).reverse() : values)];
+    return [plotted.at.map(at => at + plotted.step / 2), ...(CHARTS[kind].draw === 'stack' ? stacked(values).reverse() : values)];
 }
 
 function series(kind, figure, plotted) {
@@ -135,7 +136,7 @@ function chart(figure, plotted, first) {
         padding: [10, 18, 0, 0],
         legend: { show: false },
         cursor: { sync: { key: 'time' }, y: false, points: { show: CHARTS[kind].draw === 'lines', size: 6 }, drag: { x: true, y: false, setScale: false } },
-        scales: { x: { range: () => [plotted.at[0] - plotted.step / 2, plotted.at.at(-1) + plotted.step / 2] }, y: { range: span(kind) } },
+        scales: { x: { range: () => [plotted.at[0], plotted.at.at(-1) + plotted.step] }, y: { range: span(kind) } },
         axes: axes(kind),
         series: [{}, ...series(kind, figure, plotted)],
         hooks: {
@@ -164,7 +165,7 @@ function chart(figure, plotted, first) {
         if (to == null) return;
         event.preventDefault();
         const at = Math.min(Math.max(to, 0), last);
-        plot.setCursor({ left: plot.valToPos(plotted.at[at], 'x'), top: 10 });
+        plot.setCursor({ left: plot.valToPos(plot.data[0][at], 'x'), top: 10 });
         go(at);
     };
     place.onblur = () => plot.setCursor({ left: -10, top: -10 });

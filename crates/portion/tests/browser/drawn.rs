@@ -1,8 +1,9 @@
 //! What is drawn is what was recorded.
 
+use portion_telemetry::moment::written;
 use serde_json::{Value, json};
 
-use super::sample::{MINUTE, alerted, experiment, few, now, record};
+use super::sample::{DAY, MINUTE, alerted, experiment, few, now, record};
 use super::{Chromium, Outcome, Portion};
 
 /// What the elements that are selected say, one an entry, blanks as one.
@@ -24,10 +25,13 @@ async fn sums(chromium: &Chromium, chart: usize) -> Outcome<Value> {
 #[tokio::test]
 #[ignore = "needs Chromium"]
 async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
-    let portion = Portion::show(|file| record(file, few(now())))?;
+    // All of it is at the end of the last half-hour of the day before: what is drawn there is drawn whenever.
+    let day = now() / DAY * DAY;
+    let portion = Portion::show(|file| record(file, few(day + 9 * MINUTE)))?;
     let chromium = Chromium::start().await?;
     chromium.size(1280, 900).await?;
-    chromium.visit(&format!("{}/", portion.url)).await?;
+    let range = format!("?since={}&until={}", written(day - DAY), written(day));
+    chromium.visit(&format!("{}/{range}", portion.url)).await?;
     let figures = said(&chromium, ".figures > div").await?;
     assert_eq!(
         figures[..6],
@@ -49,11 +53,17 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     assert_eq!(sums(&chromium, 2).await?, json!([0.5]));
     assert_eq!(sums(&chromium, 4).await?, json!([0.75, 0.25]));
     let script = "const [, ...rows] = portion.plots[3].data; return rows.map(row => row.filter(value => value !== null))";
-    let answer = "return fetch('/api/overview').then(answer => answer.json())";
+    let answer = "return fetch('/api/overview' + location.search).then(answer => answer.json())";
     let (latency, overview) = (chromium.run(script).await?, chromium.run(answer).await?);
     for (at, name) in ["overheadP50Ms", "overheadP95Ms", "overheadP99Ms"].into_iter().enumerate() {
         assert_eq!(latency[at], json!([overview["figures"][name]]), "{name}");
     }
+    // A slot is drawn between its beginning and its end.
+    let script =
+        "const [{ data: [at], scales: { x } }] = portion.plots; return [x.min, at[0], at.at(-1), x.max]";
+    let seconds = |micros| json!(micros / 1_000_000);
+    let axis = [day - DAY, day - DAY + 15 * MINUTE, day - 15 * MINUTE, day].map(seconds);
+    assert_eq!(chromium.run(script).await?, json!(axis));
     // A configuration came into force: each chart marks it.
     assert_eq!(said(&chromium, ".chart .mark").await?.len(), 5);
     let named = chromium.run("return document.querySelector('.mark').ariaLabel").await?;

@@ -10,6 +10,7 @@ use portion_telemetry::recorder::{Recorder, Settings};
 
 /// Microseconds.
 pub(crate) const MINUTE: u64 = 60_000_000;
+pub(crate) const DAY: u64 = 24 * 60 * MINUTE;
 /// Whose alert there was.
 const PROCESS: u64 = 0x0aa1;
 /// Long enough for any machine: it is not waited for.
@@ -137,7 +138,7 @@ const KINDS: [Kind; 6] = [
 /// hour, three hours before, lists that are far too large, and cursors that lead nowhere.
 pub(crate) fn day(end: u64, requests: u64) -> Vec<Event> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let begin = end - 24 * 60 * MINUTE;
+    let begin = end - DAY;
     let mut events = vec![
         configured(begin + 2 * 60 * MINUTE, 11, &[("snapshotTtl", "\"10m\"", "\"5m\"")]),
         configured(
@@ -151,7 +152,7 @@ pub(crate) fn day(end: u64, requests: u64) -> Vec<Event> {
     let mut number = 0;
     for at in 0..requests {
         let along = (at as f64 + random.next()) / requests as f64;
-        let moment = begin + (along.powf(0.8) * (24 * 60 * MINUTE - MINUTE) as f64) as u64;
+        let moment = begin + (along.powf(0.8) * (DAY - MINUTE) as f64) as u64;
         let ago = (end - moment) / MINUTE;
         let spike = (150..180).contains(&ago);
         let mut draw = random.next();
