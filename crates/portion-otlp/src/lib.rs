@@ -1,8 +1,7 @@
 //! Tells a collector of OpenTelemetry what was served: a span and some measurements for each request, by OTLP over HTTP.
 //!
-//! An [`Exporter`] hears events of the core. Nothing that it does is on the way of a request: a thread of its own makes spans
-//! of what it heard, and those of the SDK send them. A collector that is away, slow or broken costs spans, which are
-//! counted, and is told of once.
+//! An [`Exporter`] hears events of the core, makes spans of them, and threads of the SDK send these. A collector that is
+//! away, slow or broken costs spans, which are counted, and is told of once.
 //!
 //! What is sent follows the conventions for MCP, <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>, and carries
 //! sizes, names and codes, never content.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use portion_core::event::{Event, Observer, Outcome, Served};
 use portion_telemetry::alert::{Alarm, Rule};
+use portion_telemetry::later::Later;
 use portion_telemetry::meter::Meter;
 use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::recorder::{Recorder, Settings};
@@ -37,37 +38,38 @@ fn main() {
 /// Some seconds of busy traffic: nothing may be dropped, no caller may wait.
 fn at_a_rate(table: &mut Table, path: &Path) {
     let recorder = Recorder::start(settings(path));
-    let start = Instant::now();
-    let mut times = Vec::new();
-    for number in 0..5 * RATE {
-        let due = start + Duration::from_micros(number * 1_000_000 / RATE);
-        std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        times.push(timed(&recorder, number));
-    }
+    let mut times = at_rate(&recorder);
     recorder.flush(Duration::from_secs(10));
     table.add("hear, 2,000 a second: p50", "", nanos(&mut times, 50));
     table.add("hear, 2,000 a second: p99", "2 µs", nanos(&mut times, 99));
     table.add("dropped of 10,000", "0", recorder.figures().dropped.to_string());
 }
 
-/// The same by all who hear what the program serves: recorder, meter and alarm.
+/// The same by all who hear what the program serves, recorder, meter and alarm: at once, and later, as the program does.
 fn by_all(table: &mut Table, path: &Path) {
     let (recorder, meter) = (Arc::new(Recorder::start(settings(path))), Arc::new(Meter::default()));
     let alarm = Arc::new(Alarm::start(Some(Rule::default()), |_| ()));
     let all: Vec<Arc<dyn Observer>> = vec![recorder, meter, alarm];
+    let mut row = |what: &str, target: &str, observer: &dyn Observer| {
+        let mut times = at_rate(observer);
+        table.add(&format!("hear, all of them, {what}: p50"), "", nanos(&mut times, 50));
+        table.add(&format!("hear, all of them, {what}: p99"), target, nanos(&mut times, 99));
+    };
+    row("at once", "", &all);
+    let later = Later::start(Arc::new(all));
+    row("later", "2 µs", &later);
+    assert!(later.settle(Duration::from_secs(10)));
+}
+
+/// How long each of some seconds of busy traffic takes to be heard.
+fn at_rate(observer: &dyn Observer) -> Vec<Duration> {
     let start = Instant::now();
-    let mut times = Vec::new();
-    for number in 0..5 * RATE {
+    let timed = |number| {
         let due = start + Duration::from_micros(number * 1_000_000 / RATE);
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        times.push(timed(&all, number));
-    }
-    table.add("hear, by recorder, meter and alarm: p50", "", nanos(&mut times, 50));
-    table.add("hear, by recorder, meter and alarm: p99", "2 µs", nanos(&mut times, 99));
-    let mut times: Vec<Duration> = (0..50_000).map(|number| timed(&*all[1], number)).collect();
-    table.add("hear, by the meter, 50,000 in a row: p99", "1 µs", nanos(&mut times, 99));
-    let mut times: Vec<Duration> = (0..50_000).map(|number| timed(&*all[2], number)).collect();
-    table.add("hear, by the alarm, 50,000 in a row: p99", "1 µs", nanos(&mut times, 99));
+        timed(observer, number)
+    };
+    (0..5 * RATE).map(timed).collect()
 }
 
 /// What a record costs all in all, on whichever thread: at 2,000 a second, 25 µs are 5 % of a core.

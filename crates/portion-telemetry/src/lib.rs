@@ -12,6 +12,7 @@ pub mod against;
 pub mod alert;
 pub mod calibration;
 pub mod experiment;
+pub mod later;
 pub mod meter;
 pub mod moment;
 pub mod names;

@@ -6,13 +6,16 @@ use std::time::Duration;
 use portion_config::{Config, Otlp, places};
 use portion_core::event::Observer;
 use portion_otlp::Exporter;
+use portion_telemetry::later::Later;
 use portion_telemetry::meter::Meter;
 use portion_telemetry::recorder::{self, Recorder};
 
 use crate::alerts::Alerts;
 
-/// How long the end of the program waits for the last records, and for a collector to take the last of what it is sent.
-const RECORDED: Duration = Duration::from_millis(500);
+/// How long the end of the program waits until all is told, for the last records, and for a collector to take the last of
+/// what it is sent.
+const TOLD: Duration = Duration::from_millis(500);
+const RECORDED: Duration = Duration::from_secs(2);
 const EXPORTED: Duration = Duration::from_secs(2);
 
 /// Everybody who hears what is served.
@@ -20,6 +23,8 @@ pub(crate) struct Observers {
     pub(crate) meter: Arc<Meter>,
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) alerts: Alerts,
+    /// All of them, told when the reply is on its way.
+    pub(crate) all: Arc<Later>,
     exporter: Option<Arc<Exporter>>,
     /// Whether spans are exported.
     pub(crate) traces: bool,
@@ -33,40 +38,29 @@ impl Observers {
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
         let otlp = otlp(config);
         let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());
-        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(otlp)));
-        let told = hearers(&meter, recorder.as_ref(), exporter.as_ref());
-        Self { alerts: Alerts::start(&config.alerts(), told), meter, recorder, exporter, traces }
-    }
-
-    /// All of them as one.
-    pub(crate) fn all(&self) -> Arc<dyn Observer> {
-        let mut all = hearers(&self.meter, self.recorder.as_ref(), self.exporter.as_ref());
-        all.push(Arc::clone(&self.alerts.alarm) as _);
-        Arc::new(all)
+        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(&otlp)));
+        let mut all: Vec<Arc<dyn Observer>> = vec![Arc::clone(&meter) as _];
+        all.extend(recorder.clone().map(|recorder| recorder as _));
+        all.extend(exporter.clone().map(|exporter| exporter as _));
+        let alerts = Alerts::start(&config.alerts(), all.clone());
+        all.push(Arc::clone(&alerts.alarm) as _);
+        Self { all: Arc::new(Later::start(Arc::new(all))), alerts, meter, recorder, exporter, traces }
     }
 
     /// Nothing is served any more: what is still to be told, written and sent is, within moments.
     pub(crate) fn end(&self) {
+        self.all.settle(TOLD);
         self.alerts.end();
-        if let Some(recorder) = &self.recorder {
-            recorder.flush(RECORDED);
+        if let Some(recorder) = &self.recorder
+            && !recorder.flush(RECORDED)
+        {
+            let records = recorder.figures().queue;
+            tracing::warn!(records, "telemetry ends with records that are not written");
         }
         if let Some(exporter) = &self.exporter {
             exporter.close(EXPORTED);
         }
     }
-}
-
-/// Those who hear of alerts, too.
-fn hearers(
-    meter: &Arc<Meter>,
-    recorder: Option<&Arc<Recorder>>,
-    exporter: Option<&Arc<Exporter>>,
-) -> Vec<Arc<dyn Observer>> {
-    let mut hearers: Vec<Arc<dyn Observer>> = vec![Arc::clone(meter) as _];
-    hearers.extend(recorder.map(|recorder| Arc::clone(recorder) as _));
-    hearers.extend(exporter.map(|exporter| Arc::clone(exporter) as _));
-    hearers
 }
 
 /// Where metrics and traces are sent, if anywhere.

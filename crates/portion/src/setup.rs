@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use portion_config::history::History;
 use portion_config::live::{Live, State};
 use portion_config::{Config, Errors, Sources, Warnings, find, places};
+use portion_core::event::Observer;
 use portion_gateway::accuracy;
 use portion_gateway::book::Book as _;
 use portion_gateway::gateway::Gateway;
@@ -81,7 +82,7 @@ impl Loaded {
         let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
         let observers = Arc::new(Observers::start(&config));
-        let observer = observers.all();
+        let observer: Arc<dyn Observer> = Arc::clone(&observers.all) as _;
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
             Settings { observer: Arc::clone(&observer), ..Settings::new(rules, store, random_secret()?) };
