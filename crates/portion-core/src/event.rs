@@ -215,6 +215,16 @@ impl Served {
         let (original, budget) = (self.original_tokens?, self.budget?);
         (!self.follow_up).then_some(original > budget)
     }
+
+    /// Tokens that it adds to what payloads would have cost, and to what was served of them: the payload of a follow-up was
+    /// counted when it came.
+    pub fn tokens(&self) -> (u64, u64) {
+        match (self.follow_up, self.original_tokens, self.estimated_tokens) {
+            (true, _, served) => (0, served.unwrap_or_default()),
+            (false, Some(original), Some(served)) => (original, served),
+            (false, ..) => (0, 0),
+        }
+    }
 }
 
 impl Outcome {
@@ -293,7 +303,21 @@ impl Observer for Vec<Arc<dyn Observer>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arm, Outcome};
+    use super::{Arm, Outcome, Served};
+
+    #[test]
+    fn tokens_of_a_payload_are_counted_once() {
+        let check = |follow_up, original_tokens, estimated_tokens, expect| {
+            let served = Served { follow_up, original_tokens, estimated_tokens, ..Served::default() };
+            assert_eq!(served.tokens(), expect);
+        };
+        check(false, Some(900), Some(100), (900, 100));
+        check(true, Some(900), Some(100), (0, 100));
+        check(true, None, None, (0, 0));
+        // What is kept out is the difference: neither is known without the other.
+        check(false, None, Some(100), (0, 0));
+        check(false, Some(900), None, (0, 0));
+    }
 
     #[test]
     fn every_name_is_its_own() {

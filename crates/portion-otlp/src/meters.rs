@@ -73,15 +73,9 @@ impl Meters {
         let (came, went) = (with(names::DIRECTION, "upstream"), with(names::DIRECTION, "served"));
         self.requests.add(1, &with(names::OUTCOME, served.outcome.name()));
         self.content.add(served.response_bytes, &went);
-        match (served.original_tokens, served.estimated_tokens) {
-            // The payload was counted when it came.
-            (_, Some(tokens)) if served.follow_up => self.tokens.add(tokens, &went),
-            (Some(original), Some(tokens)) => {
-                self.tokens.add(original, &came);
-                self.tokens.add(tokens, &went);
-            }
-            _ => {}
-        }
+        let tokens = served.tokens();
+        self.tokens.add(tokens.0, &came);
+        self.tokens.add(tokens.1, &went);
         if served.follow_up {
             self.follow_ups.add(1, &of_endpoint);
         } else {

@@ -30,7 +30,7 @@ pub(super) type Ended = (Option<&'static str>, bool);
 
 impl Cell {
     pub(super) fn add(&mut self, served: &Served) {
-        let Served { outcome, error, follow_up, estimated_tokens, original_tokens, .. } = *served;
+        let Served { outcome, error, follow_up, estimated_tokens, .. } = *served;
         self.outcomes[outcome as usize] += 1;
         self.follow_ups += u64::from(follow_up);
         self.errors += u64::from(error.is_some());
@@ -38,15 +38,8 @@ impl Cell {
         if let Some(tokens) = estimated_tokens {
             self.counted = (self.counted.0 + 1, self.counted.1 + tokens);
         }
-        match (original_tokens, estimated_tokens) {
-            // The payload was counted when it came.
-            (_, tokens) if follow_up => self.tokens.1 += tokens.unwrap_or_default(),
-            (Some(original), Some(tokens)) => {
-                self.tokens.0 += original;
-                self.tokens.1 += tokens;
-            }
-            _ => {}
-        }
+        let (came, went) = served.tokens();
+        self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
         if !follow_up {
             self.bytes.0 += served.original_bytes;
         }
