@@ -58,7 +58,19 @@ struct Turn {
     begun: Instant,
 }
 
+/// A cursor that leads nowhere, and what is known all the same of where it led: whoever records it asks for just that.
+struct Astray {
+    fault: Fault,
+    endpoint: Option<Arc<Endpoint>>,
+    origin: Option<SnapshotId>,
+}
+
 impl Turn {
+    /// The same, told what is known of where its cursor led.
+    fn astray(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
+        Self { endpoint: endpoint.or(self.endpoint), origin, ..self }
+    }
+
     fn account(&self) -> Account<'_> {
         let Self { caller, endpoint, follow_up, origin, begun } = self;
         let endpoint = endpoint.as_deref();
@@ -177,16 +189,22 @@ impl Gateway {
         }
     }
 
-    /// A fault as a reply: within the budget of the request that it answers.
-    pub fn refuse(
-        &self,
-        fault: Fault,
-        caller: &Caller,
-        request: &Request,
-        endpoint: Option<&Endpoint>,
-    ) -> Reply {
-        let follow_up = endpoint.is_none() || request.cursor.is_some();
-        self.refused(fault, request, Account { caller, endpoint, follow_up, origin: None, begun: self.now() })
+    /// A fault as the reply to a call of an endpoint: within the budget of the request that it answers.
+    pub fn refuse(&self, fault: Fault, caller: &Caller, request: &Request, endpoint: &Endpoint) -> Reply {
+        let (endpoint, begun) = (Some(endpoint), self.now());
+        self.refused(fault, request, Account { caller, endpoint, follow_up: false, origin: None, begun })
+    }
+
+    /// A fault as the reply to whoever reads on by a cursor, if that was given, and cannot be understood: it is told of what
+    /// the cursor points to, where that is known.
+    pub async fn refuse_reader(&self, fault: Fault, caller: Caller, cursor: Option<String>) -> Reply {
+        let turn = Turn { caller, endpoint: None, follow_up: true, origin: None, begun: self.now() };
+        let request = Request { cursor, ..Request::default() };
+        let turn = match self.held(&turn.caller, None, &request).await {
+            Ok((held, _)) => turn.astray(held.endpoint, Some(held.origin)),
+            Err(Astray { endpoint, origin, .. }) => turn.astray(endpoint, origin),
+        };
+        self.refused(fault, &request, turn.account())
     }
 
     /// A fault that is served already, said otherwise.
@@ -247,7 +265,7 @@ impl Gateway {
     async fn follow(&self, turn: Turn, request: Request) -> Reply {
         let (held, position) = match self.held(&turn.caller, turn.endpoint.as_deref(), &request).await {
             Ok(found) => found,
-            Err(fault) => return self.refused(fault, &request, turn.account()),
+            Err(astray) => return self.led_astray(astray, turn, &request),
         };
         let form = if turn.endpoint.is_some() { Form::Again } else { Form::Text };
         let endpoint = held.endpoint.clone().or(turn.endpoint);
@@ -260,7 +278,7 @@ impl Gateway {
     async fn query(&self, turn: Turn, request: Request, ask: Ask) -> Reply {
         let (held, position) = match self.held(&turn.caller, None, &request).await {
             Ok(found) => found,
-            Err(fault) => return self.refused(fault, &request, turn.account()),
+            Err(astray) => return self.led_astray(astray, turn, &request),
         };
         let (caller, endpoint) = (under(turn.caller, &held), held.endpoint.clone());
         let turn = Turn { caller, endpoint, origin: Some(held.origin), ..turn };
@@ -302,28 +320,44 @@ impl Gateway {
         caller: &Caller,
         endpoint: Option<&Endpoint>,
         request: &Request,
-    ) -> Result<(Held, Position), Fault> {
-        let Some(token) = &request.cursor else {
-            return Err(Fault::cursor_invalid("no cursor was given", endpoint));
+    ) -> Result<(Held, Position), Astray> {
+        let verified = match &request.cursor {
+            Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
+            None => Err("no cursor was given".to_owned()),
         };
-        let pointer = self.renderer.keyring.verify(token, &caller.scope);
-        let pointer = pointer.map_err(|invalid| Fault::cursor_invalid(invalid.to_string(), endpoint))?;
+        let pointer = verified.map_err(|why| {
+            let fault = Fault::cursor_invalid(why, endpoint);
+            Astray { fault, endpoint: None, origin: None }
+        })?;
         let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
+        // Of a snapshot that nobody remembers only the name is known, which the cursor says. Most go back to themselves; the
+        // answer to a question does not, and then nothing else has this origin.
+        let by_name = |fault| Astray { fault, endpoint: None, origin: Some(pointer.snapshot) };
         Err(match found {
             Ok(held) => return Ok((held, pointer.position)),
             Err(Missing::View { root }) => {
-                let Held { id, snapshot, .. } = *root;
+                let Held { id, snapshot, endpoint, origin, .. } = *root;
                 let (base, request, form) = (None, Request::default(), Form::Text);
                 let whole = Job { caller: caller.clone(), id, snapshot, base, request, form };
-                Fault::view_expired(self.renderer.handle(&whole), &whole.caller.read_tool)
+                let fault = Fault::view_expired(self.renderer.handle(&whole), &whole.caller.read_tool);
+                Astray { fault, endpoint, origin: Some(origin) }
             }
-            Err(Missing::Gone { endpoint: source }) => Fault::cursor_expired(source.as_deref().or(endpoint)),
-            Err(Missing::Unknown) => Fault::cursor_expired(endpoint),
+            Err(Missing::Gone { endpoint: source, origin }) => {
+                let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
+                Astray { fault, endpoint: source, origin: Some(origin) }
+            }
+            Err(Missing::Unknown) => by_name(Fault::cursor_expired(endpoint)),
             Err(Missing::Unreachable(why)) => {
                 tracing::error!(why, "a snapshot was not found");
-                Fault::store_unavailable(endpoint)
+                by_name(Fault::store_unavailable(endpoint))
             }
         })
+    }
+
+    /// The reply to a request whose cursor leads nowhere.
+    fn led_astray(&self, astray: Astray, turn: Turn, request: &Request) -> Reply {
+        let Astray { fault, endpoint, origin } = astray;
+        self.refused(fault, request, turn.astray(endpoint, origin).account())
     }
 
     /// The reply of a snapshot that is kept, from a place in a view of it.

@@ -164,12 +164,14 @@ async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
         endpoint: Some(Arc::new(create_order())),
         reuse: None,
         rule: None,
-        origin: named(7),
+        origin: named(6),
     };
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     (trial.pass)(trial.ttl);
     match trial.find(&scope, 7, &View::root()).await {
-        Err(Missing::Gone { endpoint }) => assert_eq!(endpoint.as_deref(), Some(&create_order())),
+        Err(Missing::Gone { endpoint, origin }) => {
+            assert_eq!((endpoint.as_deref(), origin), (Some(&create_order()), named(6)));
+        }
         found => panic!("{found:?}"),
     }
     for (scope, id) in [(scope, 98), (Scope::of("another"), 7)] {

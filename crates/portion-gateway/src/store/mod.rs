@@ -130,6 +130,8 @@ pub enum Missing {
     Gone {
         /// What it came from, where that is still known.
         endpoint: Option<Arc<Endpoint>>,
+        /// The snapshot of the payload that it goes back to.
+        origin: SnapshotId,
     },
     /// The snapshot is here, but that view of it is not kept any more.
     #[error("the view is no longer kept")]

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
+use portion_core::event::{Event, Observer, Served};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
@@ -35,11 +36,23 @@ impl TokenCounter for Quarters {
     }
 }
 
-/// A gateway with its store and its time.
+/// A gateway with its store and its time, and what is told of its replies.
 pub(crate) struct Trial {
     pub(crate) gateway: Gateway,
     pub(crate) store: Arc<dyn SnapshotStore>,
     now: Arc<Mutex<Instant>>,
+    ear: Arc<Ear>,
+}
+
+#[derive(Default)]
+struct Ear(Mutex<Vec<Served>>);
+
+impl Observer for Ear {
+    fn hear(&self, event: Event) {
+        if let Event::Served(served) = event {
+            self.0.lock().expect("nobody panics with it").push(Served::clone(&served));
+        }
+    }
 }
 
 const SECRET: [u8; 32] = [7; 32];
@@ -63,11 +76,13 @@ impl Trial {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
         let rules = Rules::fixed(terms);
+        let ear = Arc::new(Ear::default());
         let settings = Settings {
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
+            observer: Arc::clone(&ear) as Arc<dyn Observer>,
             ..Settings::new(rules, Arc::clone(&store), SECRET)
         };
-        Self { gateway: Gateway::new(settings), store, now }
+        Self { gateway: Gateway::new(settings), store, now, ear }
     }
 
     pub(crate) fn pass(&self, by: Duration) {
@@ -77,6 +92,14 @@ impl Trial {
     pub(crate) fn caller(&self, scope: Scope) -> Caller {
         let rule = Arc::clone(self.gateway.rules().general());
         Caller { since: self.gateway.now(), ..Caller::new(scope, Session::of(scope, ""), rule) }
+    }
+
+    /// What was told since the last time of asking, in the order of the requests.
+    pub(crate) fn told(&self) -> Vec<Served> {
+        assert!(self.gateway.settle(Duration::from_mins(1)), "something is still to be told");
+        let mut told = std::mem::take(&mut *self.ear.0.lock().expect("nobody panics with it"));
+        told.sort_by_key(|served| served.request);
+        told
     }
 
     pub(crate) fn figures(&self) -> Figures {

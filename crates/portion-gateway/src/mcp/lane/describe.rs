@@ -30,11 +30,11 @@ impl McpLane {
     ) -> String {
         let described =
             names(text, arguments).and_then(|names| Ok(self.known().catalogue.describe(&names)?));
-        let endpoint = Some(Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true });
+        let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
         let described = match described {
             Ok(described) => described,
             Err(fault) => {
-                let refused = self.gateway.refuse(fault, &caller, &Request::default(), endpoint.as_ref());
+                let refused = self.gateway.refuse(fault, &caller, &Request::default(), &endpoint);
                 return answer::called(id, &refused, false, modern);
             }
         };
@@ -44,7 +44,7 @@ impl McpLane {
         let redact = Some(Arc::new(Redact::nothing()));
         let payload = Payload { blocks: vec![block], redact, ..Payload::default() };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
-        let call = Call { caller, endpoint, intent };
+        let call = Call { caller, endpoint: Some(endpoint), intent };
         match self.gateway.answer(call).await {
             Reply::Untouched => answer::said(id, &described, modern),
             reply => answer::called(id, &reply, false, modern),

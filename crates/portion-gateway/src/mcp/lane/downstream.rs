@@ -138,10 +138,11 @@ impl McpLane {
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
                 if let Some(ours) = uri.strip_prefix(READ_URI) {
-                    let caller = self.reader(who, Some(&query::cursor(ours))).await;
+                    let cursor = Some(query::cursor(ours));
+                    let caller = self.reader(who, cursor.as_deref()).await;
                     let reply = match query::read(ours, &caller.terms.policy) {
                         Ok(request) => self.follow(caller, None, Shape::Resource, request).await,
-                        Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
+                        Err(error) => self.gateway.refuse_reader(error.into(), caller, cursor).await,
                     };
                     return Step::Answer(answer::read(id, &reply, modern));
                 }
@@ -188,21 +189,21 @@ impl McpLane {
             Whose::Theirs => {}
             Whose::Unclear => return Err(Detour::Unknown),
             Whose::Ours(Own::Read) => {
-                let caller = self.asking(who, text, arguments).await;
+                let (caller, cursor) = self.asking(who, text, arguments).await;
                 let reply = match controls::read(text, arguments, &caller.terms.policy) {
                     Ok(request) => self.follow(caller, None, Shape::Tool, request).await,
-                    Err(error) => self.gateway.refuse(error.into(), &caller, &Request::default(), None),
+                    Err(error) => self.gateway.refuse_reader(error.into(), caller, cursor).await,
                 };
                 return Err(answer(&reply, false));
             }
             Whose::Ours(Own::Query) => {
-                let caller = self.asking(who, text, arguments).await;
+                let (caller, cursor) = self.asking(who, text, arguments).await;
                 let reply = match controls::query(text, arguments, &caller.terms.policy) {
                     Ok((request, ask)) => {
                         let intent = Intent::Query { request: request.clone(), ask };
                         self.replied(caller, None, &request, intent).await
                     }
-                    Err(fault) => self.gateway.refuse(fault, &caller, &Request::default(), None),
+                    Err(fault) => self.gateway.refuse_reader(fault, caller, cursor).await,
                 };
                 return Err(answer(&reply, false));
             }
@@ -230,7 +231,7 @@ impl McpLane {
         };
         let (request, canonical) = split.map_err(|error| {
             let plain = Request::default();
-            answer(&self.gateway.refuse(error.into(), &caller, &plain, Some(&endpoint)), true)
+            answer(&self.gateway.refuse(error.into(), &caller, &plain, &endpoint), true)
         })?;
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {
@@ -245,11 +246,11 @@ impl McpLane {
         Ok(What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: Some(reuse), inside: false })
     }
 
-    /// Whoever calls a tool of ours with these arguments.
-    async fn asking(&self, who: Who, text: &str, arguments: Span) -> Caller {
+    /// Whoever calls a tool of ours with these arguments, and the cursor among them.
+    async fn asking(&self, who: Who, text: &str, arguments: Span) -> (Caller, Option<String>) {
         let cursor = walk::string(text, arguments, "cursor");
         let caller = self.reader(who, cursor.as_deref()).await;
-        Caller { arguments: controls::names(text, arguments), ..caller }
+        (Caller { arguments: controls::names(text, arguments), ..caller }, cursor)
     }
 
     /// Whoever reads on, as was decided when what he reads was captured.

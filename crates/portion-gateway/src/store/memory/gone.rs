@@ -24,14 +24,14 @@ pub(super) struct Gone {
 /// What is remembered of one.
 #[derive(Debug)]
 pub(super) struct Grave {
-    scope: Scope,
+    pub(super) scope: Scope,
     pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) origin: SnapshotId,
 }
 
 impl Gone {
     /// Remembers that a snapshot was here.
-    pub(super) fn add(&mut self, id: SnapshotId, scope: Scope, endpoint: Option<Arc<Endpoint>>) {
-        let grave = Grave { scope, endpoint };
+    pub(super) fn add(&mut self, id: SnapshotId, grave: Grave) {
         self.bytes += grave.bytes();
         match self.graves.insert(id, grave) {
             Some(before) => self.bytes -= before.bytes(),
@@ -58,7 +58,7 @@ impl Grave {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gone, ROOM};
+    use super::{Gone, Grave, ROOM};
     use crate::call::{Endpoint, EndpointKind};
     use portion_core::cursor::Scope;
     use std::sync::Arc;
@@ -69,7 +69,8 @@ mod tests {
         for n in 0..20_000_u64 {
             let name = "x".repeat(n as usize % 700);
             let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
-            gone.add(n.to_be_bytes(), scope, Some(Arc::new(endpoint)));
+            let id = n.to_be_bytes();
+            gone.add(id, Grave { scope, endpoint: Some(Arc::new(endpoint)), origin: id });
             assert!(gone.bytes <= ROOM);
             assert_eq!(gone.graves.len(), gone.order.len());
         }

@@ -169,7 +169,8 @@ impl Shelf {
     ) -> Result<Held, Missing> {
         let now = self.expire(now);
         let Some(slot) = self.slots.get_mut(&id).filter(|slot| slot.scope == *scope) else {
-            let gone = |grave: &Grave| Missing::Gone { endpoint: grave.endpoint.clone() };
+            let gone =
+                |grave: &Grave| Missing::Gone { endpoint: grave.endpoint.clone(), origin: grave.origin };
             return Err(self.gone.find(scope, id).map_or(Missing::Unknown, gone));
         };
         let found = match slot.views.get(view) {
@@ -248,7 +249,8 @@ impl Shelf {
     /// Lets a snapshot go. Returns whether it was there.
     fn depart(&mut self, id: SnapshotId, why: Why) -> bool {
         let Some(slot) = self.take(id) else { return false };
-        self.gone.add(id, slot.scope, slot.endpoint.clone());
+        let (scope, endpoint, origin) = (slot.scope, slot.endpoint.clone(), slot.origin);
+        self.gone.add(id, Grave { scope, endpoint, origin });
         match why {
             Why::Evicted => self.evicted += 1,
             Why::Expired => self.expired += 1,

@@ -1,0 +1,95 @@
+//! What is told of a request, to whoever records it, where it fails: of what it was, as far as that is known by then.
+
+mod samples;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portion_core::event::{Outcome, Served};
+use portion_core::view::Request;
+use portion_gateway::call::{Ask, Call, Caller, Fault, Intent};
+use portion_gateway::store::{Limits, MemoryStore};
+use samples::trial::{Quarters, Trial, ada, notice, portion};
+use samples::{bookings, create_order, list_bookings};
+
+const TTL: Duration = Duration::from_mins(10);
+
+fn at(cursor: &str) -> Request {
+    Request { cursor: Some(cursor.into()), ..Request::default() }
+}
+
+fn find(pattern: &str) -> Ask {
+    Ask::Find { pattern: pattern.into(), context: None, fields: None }
+}
+
+/// The cursor of a list that is kept, and its origin.
+async fn kept(trial: &Trial) -> (String, u64) {
+    let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
+    let cursor = notice(&first)["meta"]["cursor"].as_str().expect("a cursor").to_owned();
+    (cursor, trial.told()[0].origin.expect("it is kept"))
+}
+
+/// What was told of a follow-up that failed: of which endpoint, whence, and with which error.
+fn check(served: &Served, endpoint: &str, origin: Option<u64>, error: &str) {
+    let told = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
+    assert_eq!(told, (endpoint, "tool", origin, Some(error), true));
+}
+
+#[tokio::test]
+async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
+    let trial = Trial::new();
+    let (cursor, origin) = kept(&trial).await;
+    let answer = portion(trial.ask(&cursor, find("Guest 1")).await);
+    let question = notice(&answer)["meta"]["cursor"].as_str().expect("it is kept").to_owned();
+    trial.told();
+    trial.pass(TTL);
+    for (cursor, is_question) in [(&cursor, false), (&cursor, true), (&question, false)] {
+        if is_question {
+            trial.ask(cursor, find("Guest 2")).await;
+        } else {
+            trial.follow(cursor).await;
+        }
+        let [told] = &trial.told()[..] else { panic!("one a request") };
+        check(told, "create_order", Some(origin), "cursor_expired");
+        assert_eq!(told.outcome, Outcome::Expired);
+    }
+    // By the tool itself, which need not be the one that it came from.
+    let intent = Intent::Follow { request: at(&cursor) };
+    let call = Call { caller: trial.caller(ada()), endpoint: Some(list_bookings()), intent };
+    trial.gateway.answer(call).await;
+    check(&trial.told()[0], "create_order", Some(origin), "cursor_expired");
+}
+
+#[tokio::test]
+async fn of_what_nobody_remembers_the_cursor_says_the_origin() {
+    let trial = Trial::new();
+    let (cursor, origin) = kept(&trial).await;
+    // Another process under the same key, or the same one long after.
+    let another = Trial::of(&Quarters, Arc::new(MemoryStore::new(Limits::default())));
+    another.follow(&cursor).await;
+    check(&another.told()[0], "", Some(origin), "cursor_expired");
+    another.follow("A".repeat(48)).await;
+    check(&another.told()[0], "", None, "cursor_invalid");
+}
+
+#[tokio::test]
+async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
+    let trial = Trial::new();
+    let (cursor, origin) = kept(&trial).await;
+    let field = Request { fields: Some("nowhere".into()), ..at(&cursor) };
+    trial.follow_as(ada(), field).await;
+    check(&trial.told()[0], "create_order", Some(origin), "field_unknown");
+    let sql = Ask::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
+    trial.ask(&cursor, sql).await;
+    check(&trial.told()[0], "create_order", Some(origin), "query_invalid");
+    let wrong = || Fault::from(portion_core::view::ViewError::Stranger("filter".into()));
+    let refuse = async |caller: Caller, cursor: Option<&str>| {
+        trial.gateway.refuse_reader(wrong(), caller, cursor.map(str::to_owned)).await;
+        trial.told().remove(0)
+    };
+    let caller = || trial.caller(ada());
+    check(&refuse(caller(), Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+    check(&refuse(caller(), None).await, "", None, "controls_conflict");
+    trial.pass(TTL);
+    check(&refuse(caller(), Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+}
