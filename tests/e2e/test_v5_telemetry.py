@@ -143,7 +143,7 @@ def test_v5_2_every_decision_is_logged(served_by, recorded):
     recorded_outcomes = {record["outcome"] for record in recorded.requests(6)}
     assert {"paginated", "queried", "refused"} <= recorded_outcomes
     assert outcomes >= recorded_outcomes - {"untouched"}
-    assert any(event.get("code") == "cursor_invalid" for event in events)
+    assert any(event.get("error") == "cursor_invalid" for event in events)
     assert "Lisboa" not in said(), "arguments are named, their values are not told"
 
 

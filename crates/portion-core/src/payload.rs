@@ -15,6 +15,8 @@ pub struct Payload {
     /// How many lone surrogates, which JSON can hold and text cannot, were replaced by U+FFFD in the texts
     /// of the blocks.
     pub lone_surrogates: usize,
+    /// Whether the upstream says that it is an error.
+    pub is_error: bool,
     /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.
     pub text_only: bool,
     /// Wire bytes that pass beside the parts, whatever is shown of them.

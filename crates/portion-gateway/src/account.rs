@@ -20,6 +20,8 @@ use crate::call::{Caller, Endpoint, EndpointKind, Fault};
 use crate::decision;
 use crate::settings::Clock;
 
+/// What an error is called that the upstream served.
+const UPSTREAM: &str = "upstream";
 /// Bytes of a reply's texts up to which it is always counted once more: some 40 µs.
 const CHEAP: usize = 2 << 10;
 /// Bytes up to which it is, if it is drawn.
@@ -45,6 +47,8 @@ pub(crate) struct Account<'a> {
     pub(crate) endpoint: Option<&'a Endpoint>,
     /// Whether the upstream is not asked.
     pub(crate) follow_up: bool,
+    /// Whether what came of the upstream is an error.
+    pub(crate) failed: bool,
     /// The snapshot of the payload that it goes back to, where one was kept.
     pub(crate) origin: Option<SnapshotId>,
     /// When what we do for it began.
@@ -207,7 +211,7 @@ impl Accounts {
 
     /// The record of a request that has just been answered.
     pub(crate) fn record(&self, account: Account<'_>, result: Result) -> Served {
-        let Account { caller, endpoint, follow_up, origin, begun } = account;
+        let Account { caller, endpoint, follow_up, failed, origin, begun } = account;
         let (latency, overhead) = (self.elapsed(caller.since), self.elapsed(begun));
         let Result { outcome, error, tokens, bytes, original_bytes, items, payload, stages, shadow } = result;
         let request = self.requests.fetch_add(1, Ordering::Relaxed);
@@ -219,7 +223,8 @@ impl Accounts {
             endpoint: name.into(),
             kind,
             outcome,
-            error,
+            // Where what we serve in its place is one of ours, that is what was served.
+            error: error.or(failed.then_some(UPSTREAM)),
             follow_up,
             arguments: caller.arguments.clone(),
             origin: origin.map(u64::from_be_bytes),

@@ -5,14 +5,17 @@ use portion_core::event::{Arm, Outcome, Served};
 /// A reply is sent.
 pub(crate) fn served(served: &Served) {
     let Served { outcome, original_bytes, response_bytes: bytes, arm, .. } = served;
-    let (endpoint, outcome_name) = (&*served.endpoint, outcome.name());
-    match (outcome, served.error) {
-        (_, Some(code)) => tracing::info!(endpoint, outcome = outcome_name, code, "served a fault"),
-        (Outcome::Untouched, _) => tracing::info!(endpoint, original_bytes, "passed untouched"),
-        (Outcome::Unshaped, _) => {
+    let (endpoint, error, outcome_name) = (&*served.endpoint, served.error, outcome.name());
+    match outcome {
+        Outcome::Expired | Outcome::Refused => {
+            tracing::info!(endpoint, outcome = outcome_name, error, "served a fault");
+        }
+        Outcome::Untouched => tracing::info!(endpoint, error, original_bytes, "passed untouched"),
+        Outcome::Unshaped => {
             let shadow = served.shadow.as_ref();
             tracing::info!(
                 endpoint,
+                error,
                 original_bytes,
                 arm = arm.map(Arm::name),
                 would_be = shadow.map(|shadow| shadow.outcome.name()),
@@ -24,6 +27,7 @@ pub(crate) fn served(served: &Served) {
         _ => tracing::info!(
             endpoint,
             outcome = outcome_name,
+            error,
             original_bytes,
             bytes,
             reduction = %format_args!("{:.1} %", reduction(*original_bytes, *bytes)),

@@ -53,6 +53,8 @@ struct Turn {
     endpoint: Option<Arc<Endpoint>>,
     /// Whether the upstream is not asked.
     follow_up: bool,
+    /// Whether what came of the upstream is an error.
+    failed: bool,
     /// The snapshot of the payload that the reply goes back to, where that came before.
     origin: Option<SnapshotId>,
     begun: Instant,
@@ -72,9 +74,9 @@ impl Turn {
     }
 
     fn account(&self) -> Account<'_> {
-        let Self { caller, endpoint, follow_up, origin, begun } = self;
+        let Self { caller, endpoint, follow_up, failed, origin, begun } = self;
         let endpoint = endpoint.as_deref();
-        Account { caller, endpoint, follow_up: *follow_up, origin: *origin, begun: *begun }
+        Account { caller, endpoint, follow_up: *follow_up, failed: *failed, origin: *origin, begun: *begun }
     }
 }
 
@@ -134,7 +136,8 @@ impl Gateway {
         let Call { caller, endpoint, intent } = call;
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
         let follow_up = !matches!(intent, Intent::Fresh { .. });
-        let turn = Turn { caller, endpoint, follow_up, origin: None, begun };
+        let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
+        let turn = Turn { caller, endpoint, follow_up, failed, origin: None, begun };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
                 let relayed = turn.caller.treatment.relayed.filter(|relayed| {
@@ -175,7 +178,7 @@ impl Gateway {
         let caller = Caller { read_uri: None, ..under(caller.clone(), &held) };
         let Held { id, snapshot, origin, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
-        let turn = Turn { caller, endpoint, follow_up: true, origin, begun };
+        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin, begun };
         Some(self.serve(turn, (id, snapshot, None), request.clone(), Form::Again).await)
     }
 
@@ -190,15 +193,27 @@ impl Gateway {
     }
 
     /// A fault as the reply to a call of an endpoint: within the budget of the request that it answers.
-    pub fn refuse(&self, fault: Fault, caller: &Caller, request: &Request, endpoint: &Endpoint) -> Reply {
+    pub fn refuse(&self, fault: Fault, caller: &Caller, request: &Request, endpoint: &Endpoint) -> Fault {
+        self.told(fault, request, self.call_of(endpoint, caller))
+    }
+
+    /// Takes note of a call that its upstream has failed in a way that is passed on as it came: in so many bytes, as far as
+    /// that is known.
+    pub fn failed(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
+        let account = Account { failed: true, ..self.call_of(endpoint, caller) };
+        self.accounts.tell(account, Told::passed(Outcome::Untouched, bytes, None));
+    }
+
+    fn call_of<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> Account<'a> {
         let (endpoint, begun) = (Some(endpoint), self.now());
-        self.refused(fault, request, Account { caller, endpoint, follow_up: false, origin: None, begun })
+        Account { caller, endpoint, follow_up: false, failed: false, origin: None, begun }
     }
 
     /// A fault as the reply to whoever reads on by a cursor, if that was given, and cannot be understood: it is told of what
     /// the cursor points to, where that is known.
     pub async fn refuse_reader(&self, fault: Fault, caller: Caller, cursor: Option<String>) -> Reply {
-        let turn = Turn { caller, endpoint: None, follow_up: true, origin: None, begun: self.now() };
+        let (endpoint, origin, begun) = (None, None, self.now());
+        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin, begun };
         let request = Request { cursor, ..Request::default() };
         let turn = match self.held(&turn.caller, None, &request).await {
             Ok((held, _)) => turn.astray(held.endpoint, Some(held.origin)),
@@ -213,12 +228,17 @@ impl Gateway {
     }
 
     fn refused(&self, fault: Fault, request: &Request, account: Account<'_>) -> Reply {
+        Reply::Fault(self.told(fault, request, account))
+    }
+
+    /// A fault within the budget of the request that it answers, taken note of.
+    fn told(&self, fault: Fault, request: &Request, account: Account<'_>) -> Fault {
         let terms = &account.caller.terms;
         let fault = fitted(fault, terms, request);
         let tokens = catch_unwind(AssertUnwindSafe(|| terms.counter.count(&fault.to_json())));
         let tokens = tokens.unwrap_or(terms.policy.token_budget_threshold);
         self.accounts.tell(account, Told::refused(&fault, tokens));
-        Reply::Fault(fault)
+        fault
     }
 
     async fn fresh(&self, turn: Turn, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout;
@@ -95,6 +95,8 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     } else if is_json(&answer) && (gist.is_read || !answers.is_empty()) {
         post.whole(answer, answers).await
     } else {
+        // Whatever it is, it is none of what the client waits for.
+        post.lane.server_failed(answer.body().size_hint().lower() as usize);
         outward::passed(answer)
     }
 }
@@ -150,11 +152,16 @@ impl Post {
             Err(unknown) => return self.failed(&unknown, answers),
         };
         let limit = self.inner.lanes.message_limit;
+        let mut size = 0;
         let frame = match body::whole(body, limit).await {
             Ok(bytes) if !head.status.is_success() && Gist::of(&bytes).is_none() => {
+                self.lane.server_failed(bytes.len());
                 return with_body(head, bytes);
             }
-            Ok(bytes) => Frame::Message(bytes),
+            Ok(bytes) => {
+                size = bytes.len();
+                Frame::Message(bytes)
+            }
             Err(Unread::TooLarge(bytes)) => self.too_large(bytes as u64),
             Err(broken @ Unread::Broken(_)) => return self.failed(&broken, answers),
         };
@@ -162,6 +169,7 @@ impl Post {
         if self.lane.pending() > 0 && head.status.is_success() {
             return self.failed(&"the server answered with something else than the answer", answers);
         }
+        self.lane.server_failed(size);
         if answers.is_empty() {
             head.status = StatusCode::ACCEPTED;
         }

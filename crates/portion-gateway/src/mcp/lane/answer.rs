@@ -67,17 +67,16 @@ pub(super) fn read(id: &str, reply: &Reply, modern: bool) -> String {
     }
 }
 
-/// The answer to a request that the server will not answer any more.
-pub(super) fn gone(asked: &Asked, how: &dyn Display) -> String {
+/// What is said of a request that the server will not answer any more.
+pub(super) fn gone(how: &dyn Display) -> Fault {
     let advice = "the call may have acted; restart the server, then look for its outcome".into();
-    let reason = Fault::new("upstream_gone", format!("{how} before it answered"), advice);
-    refusal(asked, &reason)
+    Fault::new("upstream_gone", format!("{how} before it answered"), advice)
 }
 
-/// The answer to a request that has not come to the server.
-pub(super) fn unreached(asked: &Asked, why: &dyn Display) -> String {
+/// What is said of a request that has not come to the server.
+pub(super) fn unreached(why: &dyn Display) -> Fault {
     let advice = "the call has not come to the server; see that it runs, then call again".into();
-    refusal(asked, &Fault::new("upstream_gone", why.to_string(), advice))
+    Fault::new("upstream_gone", why.to_string(), advice)
 }
 
 /// A gateway has nothing to leave untouched where no upstream was asked.

@@ -35,7 +35,7 @@ impl McpLane {
             Ok(described) => described,
             Err(fault) => {
                 let refused = self.gateway.refuse(fault, &caller, &Request::default(), &endpoint);
-                return answer::called(id, &refused, false, modern);
+                return answer::called(id, &Reply::Fault(refused), false, modern);
             }
         };
         let content = Content::Text(described.clone());

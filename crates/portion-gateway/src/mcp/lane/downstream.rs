@@ -230,8 +230,8 @@ impl McpLane {
             controls::split(splice, text, arguments, ours, &caller.terms.policy)
         };
         let (request, canonical) = split.map_err(|error| {
-            let plain = Request::default();
-            answer(&self.gateway.refuse(error.into(), &caller, &plain, &endpoint), true)
+            let fault = self.gateway.refuse(error.into(), &caller, &Request::default(), &endpoint);
+            answer(&Reply::Fault(fault), true)
         })?;
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {

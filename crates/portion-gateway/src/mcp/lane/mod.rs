@@ -19,12 +19,13 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
+use portion_core::view::Request;
 
 use super::catalogue::{Catalogue, Offer};
 use super::lanes::Lanes;
 use super::mirrored::Mirrored;
 use crate::book::Target;
-use crate::call::{Caller, Endpoint, EndpointKind};
+use crate::call::{Caller, Endpoint, EndpointKind, Fault};
 use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
@@ -32,7 +33,7 @@ use crate::relay::{Lane, Outgoing};
 use crate::rules::Rules;
 use crate::session::Session;
 pub(super) use method::row as row_of;
-use pending::Pending;
+use pending::{Asked, Pending, What};
 use who::Who;
 
 /// The MCP lane between one client and one server.
@@ -127,8 +128,33 @@ impl McpLane {
 
     /// Nothing that was sent has come to the server: one answer for every pending request.
     pub fn server_unreached(&self, why: &dyn Display) -> Vec<Outgoing> {
+        self.refuse_all(&answer::unreached(why))
+    }
+
+    /// The server has answered with what is no answer, in so many bytes as far as that is known, and that passes as it came:
+    /// nothing waits any more.
+    pub fn server_failed(&self, bytes: usize) {
         let waiting = self.waiting().take_all();
-        waiting.iter().map(|asked| Outgoing::ToClient(answer::unreached(asked, why).into_bytes())).collect()
+        for asked in &waiting {
+            if let What::Content { caller, endpoint, .. } = &asked.what {
+                self.gateway.failed(caller, endpoint, bytes);
+            }
+        }
+    }
+
+    fn refuse_all(&self, reason: &Fault) -> Vec<Outgoing> {
+        let waiting = self.waiting().take_all();
+        let refusal = |asked: &Asked| Outgoing::ToClient(self.refusal(asked, reason.clone()).into_bytes());
+        waiting.iter().map(refusal).collect()
+    }
+
+    /// The answer to a request that the server leaves without one. In place of content it is a reply like any other.
+    fn refusal(&self, asked: &Asked, reason: Fault) -> String {
+        let What::Content { caller, endpoint, request, .. } = &asked.what else {
+            return answer::refusal(asked, &reason);
+        };
+        let request = Request { max_tokens: request.max_tokens, ..Request::default() };
+        answer::refusal(asked, &self.gateway.refuse(reason, caller, &request, endpoint))
     }
 
     /// Whom a reply of an endpoint is for, and how it is served: by what is decided now. `None`: one of our own.
@@ -209,8 +235,7 @@ impl Lane for McpLane {
     }
 
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
-        let waiting = self.waiting().take_all();
-        waiting.iter().map(|asked| Outgoing::ToClient(answer::gone(asked, how).into_bytes())).collect()
+        self.refuse_all(&answer::gone(how))
     }
 
     fn pending(&self) -> usize {

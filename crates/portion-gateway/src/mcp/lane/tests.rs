@@ -2,6 +2,7 @@
 
 mod clients;
 mod describe;
+mod failures;
 mod manners;
 mod questions;
 mod traces;

@@ -57,7 +57,7 @@ impl McpLane {
             }
             (Some(id), false) => {
                 let asked = self.waiting().take(id);
-                let answer = asked.map(|asked| answer::refusal(&asked, &reason(&asked)));
+                let answer = asked.map(|asked| self.refusal(&asked, reason(&asked)));
                 answer.map(|answer| Outgoing::ToClient(answer.into_bytes())).into_iter().collect()
             }
             (None, _) => Vec::new(),
@@ -118,7 +118,16 @@ impl McpLane {
             let caller = Caller { read_uri: shape.read_uri(), ..(**caller).clone() };
             self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
         };
-        if let Some(failure) = envelope.error.and_then(|error| Failure::of(text, error)) {
+        // A task that has failed has its error where another has its result.
+        let inner = |name: &str| {
+            let result = envelope.result.filter(|_| *inside)?;
+            walk::member(text, result, name)
+        };
+        if let Some(error) = envelope.error.or_else(|| inner("error")) {
+            let Some(failure) = Failure::of(text, error) else {
+                self.gateway.failed(caller, endpoint, error.len());
+                return false;
+            };
             match answer(failure.payload(invalid_utf8), Request::default(), None).await {
                 Reply::Untouched => return false,
                 Reply::Portion(portion) => failure.serve(&portion, splice),
@@ -126,10 +135,7 @@ impl McpLane {
             }
             return true;
         }
-        let result = match envelope.result {
-            Some(result) if *inside => walk::member(text, result, "result"),
-            result => result,
-        };
+        let result = if *inside { inner("result") } else { envelope.result };
         let Some((result, outline)) = result.and_then(|span| Some((span, Outline::of(text, span, *shape)?)))
         else {
             return false;

@@ -36,7 +36,7 @@ impl<'a> Failure<'a> {
 
     /// The payload: the message, and the data beside it.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
-        let mut payload = Payload { invalid_utf8, ..Payload::default() };
+        let mut payload = Payload { invalid_utf8, is_error: true, ..Payload::default() };
         for (address, member) in [(MESSAGE, self.message), (DATA, self.data)] {
             let Some(Member { value, .. }) = member else { continue };
             let content = if walk::kind(self.text, value) == Kind::String {

@@ -149,8 +149,9 @@ impl<'a> Outline<'a> {
 
     /// The payload: each text is unescaped once, straight into what the core keeps.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
+        let (is_error, text_only) = (self.is_error, self.is_error);
         let mut payload =
-            Payload { invalid_utf8, text_only: self.is_error, frame: self.frame, ..Payload::default() };
+            Payload { invalid_utf8, is_error, text_only, frame: self.frame, ..Payload::default() };
         for part in &self.parts {
             let json = part.place.of(self.text);
             let content = match &part.kind {
