@@ -12,6 +12,7 @@ from harness.recorded import Recorded
 from harness.terminal import Terminal
 
 ALTERNATE, BACK = b"\x1b[?1049h", b"\x1b[?1049l"
+HIDDEN, SHOWN = b"\x1b[?25l", b"\x1b[?25h"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,12 @@ def top(recorded, **size):
     return Terminal([PORTION, "top", "--telemetry", str(recorded.path), "--since", "5m"], **size)
 
 
+def was_given_back(terminal):
+    """Its usual screen is there again, with a cursor, and lines are edited."""
+    drawn = terminal.drawn
+    return BACK in drawn and drawn.rfind(SHOWN) > drawn.rfind(HIDDEN) and terminal.is_cooked()
+
+
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_it_draws_what_was_served_and_gives_the_terminal_back(recorded, columns):
     with top(recorded, columns=columns) as terminal:
@@ -38,7 +45,7 @@ def test_it_draws_what_was_served_and_gives_the_terminal_back(recorded, columns)
         terminal.draws("Esc back")
         terminal.press(b"q")
         assert terminal.ends() == 0
-        assert BACK in terminal.drawn and terminal.is_cooked()
+        assert was_given_back(terminal)
 
 
 def test_what_is_served_meanwhile_is_seen(recorded):
@@ -53,7 +60,7 @@ def test_what_is_served_meanwhile_is_seen(recorded):
         terminal.draws("Esc shows all")
 
 
-@pytest.mark.parametrize("end", ["\x03", signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("end", ["\x03", signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_however_it_ends_the_terminal_is_as_it_was(recorded, end):
     with top(recorded) as terminal:
         terminal.draws("list_bookings")
@@ -62,7 +69,7 @@ def test_however_it_ends_the_terminal_is_as_it_was(recorded, end):
         else:
             os.kill(terminal.pid, end)
         terminal.ends()
-        assert BACK in terminal.drawn and terminal.is_cooked()
+        assert was_given_back(terminal)
 
 
 def test_without_a_terminal_it_names_the_other_way(recorded):

@@ -11,10 +11,12 @@ import pytest
 from fixture import corpus
 from harness import tokens
 from harness.command import FIXTURE, PORTION, wrapped
+from harness.hook import asked, free_port
 from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.recorded import Recorded
 from harness.reply import Reply, lawful, walk
+from harness.waiting import until
 
 SECRETS = ["Ana Sousa", "example.org", "House 3", "+351 21", "BK-0001"]
 
@@ -209,7 +211,7 @@ def test_v5_processes_share_a_file_and_lose_nothing(recorded):
     assert len(records) == 40 and len({record["session"] for record in records}) == 4
 
 
-@pytest.mark.parametrize("trouble", ["corrupt", "locked", "no place", "a directory"])
+@pytest.mark.parametrize("trouble", ["corrupt", "locked", "held", "no place", "a directory"])
 def test_v5_trouble_with_the_file_fails_no_request(served_by, recorded, trouble):
     path = recorded.path
     path.parent.mkdir(parents=True)
@@ -221,6 +223,11 @@ def test_v5_trouble_with_the_file_fails_no_request(served_by, recorded, trouble)
             holder = sqlite3.connect(path, isolation_level=None)
             holder.execute("CREATE TABLE mine (x)")
             holder.execute("BEGIN EXCLUSIVE")
+        case "held":
+            with Peer(wrapped(FIXTURE, "--telemetry", str(path))) as peer:
+                peer.call("list_bookings")
+            holder = sqlite3.connect(path, isolation_level=None)
+            holder.execute("BEGIN IMMEDIATE")
         case "no place":
             path.parent.rmdir()
             path.parent.write_text("in the way")
@@ -234,6 +241,31 @@ def test_v5_trouble_with_the_file_fails_no_request(served_by, recorded, trouble)
         lawful(peer.call("list_bookings"))
         served_by.stop()
         assert re.search("telemetry", said()), "it is told"
+        ends = [line for line in said().splitlines() if "telemetry ends" in line]
+        if trouble == "corrupt":
+            assert not ends, "a new file is begun"
+        else:
+            [line] = ends
+            # Requests, and what was configured.
+            assert "WARN" in line and "waiting=32" in line and str(path.parent) in line, "it is told once, with the file"
     finally:
         if holder:
             holder.close()
+
+
+def test_v5_health_says_while_telemetry_cannot_be_written_and_why(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    path = tmp_path / "file" / "telemetry.db"
+    admin = free_port()
+    with Peer(wrapped(FIXTURE, "--telemetry", str(path), "--admin", f"127.0.0.1:{admin}")) as peer:
+        peer.call("list_bookings", count=2)
+
+        def health():
+            health = json.loads(asked(admin, "/health"))
+            return health if health["telemetry"]["queue"] else None
+
+        told = until(health, "a record that waits")
+        assert told["status"] == "degraded"
+        assert any("cannot be written" in why and str(path.parent) in why for why in told["reasons"])
+        (tmp_path / "file").unlink()
+        until(lambda: json.loads(asked(admin, "/health"))["status"] == "ok", "it is well again", seconds=30)

@@ -51,11 +51,8 @@ impl Observers {
     pub(crate) fn end(&self) {
         self.all.settle(TOLD);
         self.alerts.end();
-        if let Some(recorder) = &self.recorder
-            && !recorder.flush(RECORDED)
-        {
-            let records = recorder.figures().queue;
-            tracing::warn!(records, "telemetry ends with records that are not written");
+        if let Some(recorder) = &self.recorder {
+            recorder.end(RECORDED);
         }
         if let Some(exporter) = &self.exporter {
             exporter.close(EXPORTED);

@@ -1,6 +1,5 @@
 //! What goes wrong is told once, and once more when it is over.
 
-use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 /// How long nothing must have gone wrong until it is over.
@@ -9,17 +8,10 @@ const QUIET: Duration = Duration::from_secs(10);
 /// Whether something goes wrong.
 #[derive(Debug, Default)]
 pub(super) struct Episode {
-    open: Option<Open>,
+    /// When it last went wrong, where it does.
+    open: Option<Instant>,
     /// Dropped events, as of the last look.
     dropped: u64,
-}
-
-#[derive(Debug)]
-struct Open {
-    /// When it last went wrong.
-    last: Instant,
-    /// Dropped events before it began.
-    before: u64,
 }
 
 /// What is to be told.
@@ -27,45 +19,46 @@ struct Open {
 pub(super) enum Told {
     /// It begins.
     Begins,
-    /// It is over; so many events were dropped.
-    Ends(u64),
+    /// It is over.
+    Ends,
 }
 
 impl Episode {
     /// What is to be told after a look at how it goes: whether writing fails, and how many events are dropped by now.
     pub(super) fn look(&mut self, now: Instant, failing: bool, dropped: u64) -> Option<Told> {
         let wrong = failing || dropped > self.dropped;
-        let before = self.dropped;
         self.dropped = dropped;
         match &mut self.open {
             None if wrong => {
-                self.open = Some(Open { last: now, before });
+                self.open = Some(now);
                 Some(Told::Begins)
             }
-            Some(open) if wrong => {
-                open.last = now;
+            Some(last) if wrong => {
+                *last = now;
                 None
             }
-            Some(open) if now.saturating_duration_since(open.last) >= QUIET => {
-                let lost = dropped - open.before;
+            Some(last) if now.saturating_duration_since(*last) >= QUIET => {
                 self.open = None;
-                Some(Told::Ends(lost))
+                Some(Told::Ends)
             }
             _ => None,
         }
     }
 }
 
-/// Tells it.
-pub(super) fn tell(told: Told, why: Option<&dyn Display>) {
+/// Tells it: what is wrong, and how many events were dropped that were not told of.
+pub(super) fn tell(told: Told, why: Option<&str>, dropped: impl FnOnce() -> u64) {
     match (told, why) {
         (Told::Begins, Some(error)) => {
-            tracing::warn!(%error, "telemetry cannot be written: requests are served, their records wait");
+            tracing::warn!(error, "telemetry cannot be written: requests are served, their records wait");
         }
         (Told::Begins, None) => {
             tracing::warn!("telemetry is behind: requests are served, some without a record");
         }
-        (Told::Ends(dropped), _) => tracing::info!(dropped, "telemetry is written again"),
+        (Told::Ends, _) => match dropped() {
+            0 => tracing::info!("telemetry is written again, and nothing is lost"),
+            dropped => tracing::warn!(dropped, "telemetry is written again, but records are lost"),
+        },
     }
 }
 
@@ -84,7 +77,7 @@ mod tests {
         assert_eq!(look(2, true, 5), None);
         assert_eq!(look(3, false, 7), None);
         assert_eq!(look(12, false, 7), None, "it may come back");
-        assert_eq!(look(13, false, 7), Some(Told::Ends(7)));
+        assert_eq!(look(13, false, 7), Some(Told::Ends));
         assert_eq!(look(14, false, 7), None);
         assert_eq!(look(15, false, 8), Some(Told::Begins), "another one");
     }

@@ -62,6 +62,7 @@ impl Recorder {
             Ok(thread) => Some(thread.thread().clone()),
             Err(error) => {
                 tracing::warn!(%error, "no thread for telemetry: nothing is recorded");
+                desk.stops(format!("no thread for it: {error}"));
                 None
             }
         };
@@ -78,6 +79,21 @@ impl Recorder {
     pub fn flush(&self, within: Duration) -> bool {
         let Some(writer) = &self.writer else { return false };
         self.desk.flush(within, || writer.unpark())
+    }
+
+    /// Nothing more is told: what waits is written, where it can be within that time. What is lost is told in the log.
+    pub fn end(&self, within: Duration) {
+        if !self.desk.close() {
+            return;
+        }
+        if let Some(writer) = &self.writer {
+            self.desk.wait(within, || writer.unpark());
+        }
+        let Figures { queue: waiting, trouble: error, .. } = self.figures();
+        let dropped = self.desk.take_untold();
+        if waiting > 0 || dropped > 0 {
+            tracing::warn!(waiting, dropped, error, "telemetry ends with records that are not written");
+        }
     }
 }
 
@@ -97,8 +113,6 @@ impl Observer for Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        if let Some(writer) = &self.writer {
-            self.desk.close(FAREWELL, || writer.unpark());
-        }
+        self.end(FAREWELL);
     }
 }

@@ -1,6 +1,5 @@
 //! The one who writes: takes what waits, a batch in a transaction, and forgets what is old.
 
-use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::thread;
@@ -86,12 +85,6 @@ impl Writer {
             }
             thread::park_timeout(pause);
         }
-        if !self.batch.is_empty() {
-            tracing::warn!(
-                records = self.desk.figures().queue,
-                "telemetry ends with records that are not written"
-            );
-        }
         // The file is closed before it is told.
         self.store = None;
     }
@@ -105,13 +98,15 @@ impl Writer {
         match self.write(now) {
             Ok(()) => {
                 (self.respite, self.retry) = (RESPITE.0, None);
+                self.desk.succeed();
                 self.look(now, false, None);
             }
             Err(trouble) => {
-                self.desk.fail();
+                let why = trouble.of(&self.settings.path);
+                self.desk.fail(why.clone());
                 self.retry = Some(now.instant + self.respite);
                 self.respite = (self.respite * 2).min(RESPITE.1);
-                self.look(now, true, Some(&trouble));
+                self.look(now, true, Some(&why));
                 self.mend(&trouble);
             }
         }
@@ -186,9 +181,9 @@ impl Writer {
         }
     }
 
-    fn look(&mut self, now: Now, failing: bool, why: Option<&dyn Display>) {
+    fn look(&mut self, now: Now, failing: bool, why: Option<&str>) {
         if let Some(told) = self.episode.look(now.instant, failing, self.desk.figures().dropped) {
-            tell(told, why);
+            tell(told, why, || self.desk.take_untold());
         }
     }
 }
@@ -254,10 +249,15 @@ mod tests {
         };
         pages(&writer, 1);
         tell(&writer, &sender, 1_500);
+        assert_eq!(writer.desk.figures().trouble, None);
         assert_eq!(after(&mut writer, 200), (100, 1, 1_500));
+        let trouble = writer.desk.figures().trouble.expect("it fails");
+        assert!(trouble.contains("telemetry.db: ") && trouble.contains("full"), "{trouble}");
         pages(&writer, 100_000);
         assert_eq!(after(&mut writer, 400), (100, 1, 1_500), "not yet");
+        assert!(writer.desk.figures().trouble.is_some(), "nor is it well");
         assert_eq!(after(&mut writer, 700), (1_600, 1, 0));
+        assert_eq!(writer.desk.figures().trouble, None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why nothing can be written, and what is to be done about it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 use thiserror::Error;
@@ -60,6 +60,16 @@ pub(crate) enum Cure {
 }
 
 impl Trouble {
+    /// What is wrong with that file, by its name: what the database says mostly has none.
+    pub(crate) fn of(&self, path: &Path) -> String {
+        let (said, path) = (self.to_string(), path.display().to_string());
+        if matches!(self, Self::Database(_)) && !said.contains(&path) {
+            format!("{path}: {said}")
+        } else {
+            said
+        }
+    }
+
     /// What is to be done.
     pub(crate) fn cure(&self) -> Cure {
         let Self::Database(error) = self else { return Cure::Reopen };

@@ -3,7 +3,7 @@
 //! The answer is 200 for as long as there is one, `degraded` or not: whoever restarts what does not answer must not restart
 //! what serves. What is wrong stands in `reasons`.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use portion_config::live::State;
 use portion_core::event::Outcome;
@@ -18,15 +18,17 @@ use crate::setup::Setup;
 
 /// Samples below which no share means anything.
 const SAMPLED: u64 = 20;
+/// How long lost records are a reason after the last of them: so that whoever asks each minute hears of it.
+const LOST: Duration = Duration::from_mins(5);
 
-/// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records are lost, an alert
-/// is raised, estimates are off.
+/// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records cannot be written
+/// or were lost just now, an alert is raised, estimates are off.
 pub(super) fn health(setup: &Setup) -> String {
     let (state, records) = setup.health();
     let counts = setup.accuracy();
     let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().standing());
     let mut reasons =
-        reasons(&state, records, watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
+        reasons(&state, records.as_ref(), watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
     if counts.in_fallback > 0 {
         reasons.push(format!(
             "token counts of {} endpoints are badly too low, and the byte limit decides there: see portion calibrate",
@@ -81,6 +83,7 @@ pub(super) fn health(setup: &Setup) -> String {
             "dropped": records.dropped,
             "failed": records.failed,
             "queue": records.queue,
+            "trouble": records.trouble,
         })),
     });
     format!("{health}\n")
@@ -88,7 +91,7 @@ pub(super) fn health(setup: &Setup) -> String {
 
 fn reasons(
     state: &State,
-    records: Option<Records>,
+    records: Option<&Records>,
     standing: Option<&Standing>,
     accuracy: Accuracy,
 ) -> Vec<String> {
@@ -96,10 +99,7 @@ fn reasons(
     if !state.errors.is_empty() {
         reasons.push("the configuration file cannot be obeyed: the version before is in force".to_owned());
     }
-    let dropped = records.map_or(0, |records| records.dropped);
-    if dropped > 0 {
-        reasons.push(format!("{dropped} records are lost: telemetry cannot be written, or is behind"));
-    }
+    reasons.extend(records.into_iter().flat_map(lost));
     reasons.extend(
         standing
             .filter(|standing| standing.raised)
@@ -116,6 +116,20 @@ fn reasons(
         ));
     }
     reasons
+}
+
+/// What is wrong with telemetry: while it cannot be written, and for a while after records were lost.
+fn lost(records: &Records) -> Vec<String> {
+    let Records { dropped, queue, .. } = records;
+    let trouble = |why| format!("telemetry cannot be written, and {queue} records wait: {why}");
+    let trouble = records.trouble.as_ref().map(trouble);
+    let recent = records.lost.filter(|ago| *ago < LOST).map(|ago| {
+        let ago = ago.as_secs();
+        format!(
+            "{dropped} records are lost, the last {ago} s ago: telemetry could not be written, or was behind"
+        )
+    });
+    trouble.into_iter().chain(recent).collect()
 }
 
 fn traffic(totals: &Totals) -> Value {
@@ -144,4 +158,24 @@ fn recent(standing: &Standing) -> Value {
 
 fn share(share: Option<f64>, requests: u64, oversized: u64) -> Value {
     json!({ "share": share, "requests": requests, "oversized": oversized })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn telemetry_is_wrong_while_it_fails_and_for_a_while_after_it_lost_something() {
+        let well = Records { written: 7, failed: 2, dropped: 796, ..Records::default() };
+        let check = |records: &Records, expect: &[&str]| assert_eq!(lost(records), expect);
+        check(&well, &[]);
+        check(&Records { lost: Some(LOST), ..well.clone() }, &[]);
+        let trouble = Some("/var/portion.db: database is locked".to_owned());
+        let fails = "telemetry cannot be written, and 50 records wait: /var/portion.db: database is locked";
+        check(&Records { queue: 50, trouble: trouble.clone(), ..well.clone() }, &[fails]);
+        let recent = "796 records are lost, the last 25 s ago: telemetry could not be written, or was behind";
+        let lost = Some(Duration::from_secs(25));
+        check(&Records { lost, ..well.clone() }, &[recent]);
+        check(&Records { lost, queue: 50, trouble, ..well }, &[fails, recent]);
+    }
 }

@@ -17,7 +17,9 @@ use std::time::{Duration, Instant, SystemTime};
 use clap::Args;
 use portion_telemetry::read::Reader;
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use ratatui::crossterm::execute;
 
 use self::ask::{Found, ask};
 use self::state::{Act, State};
@@ -116,7 +118,7 @@ impl Restored {
                         _ = interrupt.recv() => {}
                     }
                 });
-                ratatui::restore();
+                give_back();
                 std::process::exit(1);
             });
         }
@@ -126,6 +128,13 @@ impl Restored {
 
 impl Drop for Restored {
     fn drop(&mut self) {
-        ratatui::restore();
+        give_back();
     }
+}
+
+/// `ratatui` shows the cursor again only where its terminal is dropped.
+fn give_back() {
+    ratatui::restore();
+    // Where nobody sees it, nothing is to be told.
+    let _ = execute!(io::stdout(), Show);
 }
