@@ -6,6 +6,7 @@ use portion_core::event::Change;
 
 use crate::config::Config;
 use crate::key::{Key, Level};
+use crate::reference::Secret;
 use crate::settings::Settings;
 use crate::value::Value;
 
@@ -21,7 +22,7 @@ struct Written<'a> {
 #[derive(PartialEq)]
 enum Entry<'a> {
     Shown(&'a Value),
-    Secret(&'a str, &'a str),
+    Secret(&'a Secret),
 }
 
 /// Every key whose value is another one, by its place: `endpoints.list_*.pageSize`. Of secrets it is told that they
@@ -47,8 +48,9 @@ fn changes(old: &Config, new: &Config) -> Vec<(Change, bool)> {
     for (key, is) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
         changes.push((change(key, None, Some(is)), is.reloads));
     }
-    // A default that is written down changes nothing.
-    changes.retain(|(change, _)| change.old != change.new || change.old.as_deref() == Some(SECRET));
+    // A default that is written down changes nothing; what is not shown may be another all the same.
+    let both = |key: &str| old.contains_key(key) && new.contains_key(key);
+    changes.retain(|(change, _)| change.old != change.new || both(&change.key));
     changes.sort_by(|(one, _), (other, _)| one.key.cmp(&other.key));
     changes
 }
@@ -91,7 +93,7 @@ fn add<'a>(out: &mut BTreeMap<String, Written<'a>>, prefix: &str, settings: &'a 
         match &set.value {
             Value::Secrets(secrets) => {
                 for (name, secret) in secrets {
-                    let value = Entry::Secret(secret.written(), secret.reveal());
+                    let value = Entry::Secret(secret);
                     out.insert(format!("{key}.{name}"), Written { value, reloads });
                 }
             }

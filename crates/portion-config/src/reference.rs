@@ -13,9 +13,11 @@ use crate::sources::Outside;
 const SECRET: &[&str] = &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
 
 /// A text with references, and what it stands for once they were followed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Secret {
     written: String,
+    /// What is shown in its place, where what was written may be secret itself.
+    shown: Option<String>,
     expanded: Option<String>,
 }
 
@@ -75,7 +77,7 @@ impl Secret {
         if references == 0 && is_secret(name, text) {
             return Err(NotExpanded::Literal);
         }
-        Ok(Self { written: text.to_owned(), expanded: None })
+        Ok(Self::of(text))
     }
 
     /// A URL: passwords, and parameters with names of secrets, are references.
@@ -90,7 +92,15 @@ impl Secret {
         {
             return Err(NotExpanded::Literal);
         }
-        Ok(Self { written: text.to_owned(), expanded: None })
+        Ok(Self::of(text))
+    }
+
+    /// The same where whoever knows the URL may post there: a path without references is not shown.
+    pub(crate) fn in_webhook(text: &str) -> Result<Self, NotExpanded> {
+        let secret = Self::in_url(text)?;
+        let (place, path) = at_path(text);
+        let hidden = path.len() > 1 && references(path)? == 0;
+        Ok(Self { shown: hidden.then(|| format!("{place}/…")), ..secret })
     }
 
     /// The words of a command: what is told by an option's name to be secret, or shows itself to be, is a reference.
@@ -108,12 +118,16 @@ impl Secret {
             }
             option = if word.starts_with('-') && !word.contains('=') { word.clone() } else { String::new() };
         }
-        Ok(words.into_iter().map(|written| Self { written, expanded: None }).collect())
+        Ok(words.iter().map(|word| Self::of(word)).collect())
     }
 
-    /// As it was written. Nothing secret stands in it.
-    pub fn written(&self) -> &str {
-        &self.written
+    fn of(text: &str) -> Self {
+        Self { written: text.to_owned(), shown: None, expanded: None }
+    }
+
+    /// As it was written, but for what may be secret.
+    pub fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.written)
     }
 
     /// What it stands for; as it was written, where nobody followed the references.
@@ -125,6 +139,13 @@ impl Secret {
     pub(crate) fn follow(&mut self, outside: &dyn Outside) -> Result<(), NotExpanded> {
         self.expanded = Some(expanded(&self.written, outside)?);
         Ok(())
+    }
+}
+
+/// As it was written, and as it stands for: a text without references is the same whether they were followed or not.
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.written, self.reveal()) == (&other.written, other.reveal())
     }
 }
 
@@ -145,6 +166,17 @@ fn is_secret(name: &str, text: &str) -> bool {
 fn hidden(name: &str, text: &str) -> bool {
     let redact = Redact::default_secrets();
     ["=", ": "].iter().any(|between| redact.apply_text(&format!("{name}{between}{text}")).is_some())
+}
+
+/// A URL up to its path, and from there on. A slash in a reference begins none.
+fn at_path(url: &str) -> (&str, &str) {
+    let before = url.find("://").map_or(0, |at| at + 3);
+    let is_open = |at: &usize| {
+        let before = url.get(..*at).unwrap_or_default();
+        before.rfind("${") > before.rfind('}')
+    };
+    let mut ends = url.match_indices(['/', '?', '#']).map(|(at, _)| at).filter(|at| *at >= before);
+    url.split_at(ends.find(|at| !is_open(at)).unwrap_or(url.len()))
 }
 
 /// What stands between references.

@@ -95,7 +95,7 @@ fn value(kind: Kind) -> Json {
             "additionalProperties": false
         }),
         Kind::Address => json!({ "type": "string", "pattern": "^.+:[0-9]{1,5}$" }),
-        Kind::Url => json!({ "type": "string", "minLength": 1 }),
+        Kind::Url | Kind::Webhook => json!({ "type": "string", "minLength": 1 }),
         Kind::Command => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
             { "type": "array", "items": { "type": ["string", "number"] }, "minItems": 1 }

@@ -55,8 +55,8 @@ impl Value {
                 Json::Object(sections.iter().map(|(name, fields)| (name.clone(), texts(fields))).collect())
             }
             Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
-            Self::Reference(secret) => Json::String(secret.written().to_owned()),
-            Self::Command(words) => words.iter().map(|word| Json::from(word.written())).collect(),
+            Self::Reference(secret) => Json::String(secret.shown().to_owned()),
+            Self::Command(words) => words.iter().map(|word| Json::from(word.shown())).collect(),
             Self::Secrets(secrets) => {
                 Json::Object(secrets.iter().map(|(name, _)| (name.clone(), Json::from("(set)"))).collect())
             }
@@ -93,7 +93,7 @@ impl fmt::Display for Value {
             Self::Word(word) => f.write_str(word),
             Self::Names(names) if names.is_empty() => f.write_str("[]"),
             Self::Names(names) => listed(f, names.iter().map(String::as_str)),
-            Self::Command(words) => listed(f, words.iter().map(Secret::written)),
+            Self::Command(words) => listed(f, words.iter().map(Secret::shown)),
             Self::Sections(sections) => {
                 f.write_char('{')?;
                 for (i, (name, fields)) in sections.iter().enumerate() {
@@ -104,7 +104,7 @@ impl fmt::Display for Value {
             }
             Self::Split(percent) => write!(f, "{{split: {percent}}}"),
             Self::Text(text) => f.write_str(&scalar(text)),
-            Self::Reference(secret) => f.write_str(&scalar(secret.written())),
+            Self::Reference(secret) => f.write_str(&scalar(secret.shown())),
             Self::Secrets(secrets) => {
                 f.write_char('{')?;
                 for (i, (name, _)) in secrets.iter().enumerate() {

@@ -2,7 +2,7 @@
 //!
 //! One directory for each configuration file, one file in it for each version: `00000012.yaml`, a line about it and then
 //! the text, byte for byte. That line is a comment to YAML, so that a version can be read and used as it lies there.
-//! Texts refer to secrets and hold none; nobody but their owner may read them all the same.
+//! Texts refer to secrets and hold none but the URL of a webhook; nobody but their owner may read them.
 //!
 //! Several processes may watch one configuration and record what they see in one directory. There is no lock to be left
 //! behind: a version is written beside, and gets its name only if nobody else has taken it, else the directory is looked

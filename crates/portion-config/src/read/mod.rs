@@ -129,7 +129,7 @@ impl Reading {
                 other(self, key, node);
                 continue;
             }
-            if key.kind == Kind::Url {
+            if matches!(key.kind, Kind::Url | Kind::Webhook) {
                 self.hidden.push((name.spot.line, node.last_line));
             }
             let value = match key.read(node) {

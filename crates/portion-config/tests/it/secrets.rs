@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portion_config::{Config, Otlp, Server, Sources, diff, show};
+use portion_config::{Config, Otlp, Server, Sources, diff, difference, show};
 
 use super::{load, loaded, refused, with_variables, yaml};
 
@@ -77,6 +77,31 @@ fn what_is_written_itself_is_refused_and_not_told() {
     check("alertWebhook: 'http://x/?token=hunter2'", refer);
     check("alertWebhook: 'http://${NONE}/hunter2'", "variable NONE, which is not set, for `alertWebhook`");
     check("alertWebhook: 'hunter2'", "alertWebhook is no URL");
+}
+
+#[test]
+fn where_alerts_are_posted_is_told_by_its_host_alone() {
+    let webhook = |url: &str| loaded(&outside(&format!("alertWebhook: '{url}'")));
+    let told = |url: &str, expect: &str| {
+        let config = webhook(url);
+        assert!(config.alerts().webhook.is_some(), "{url} is posted to");
+        let shown = show(&config, false, None);
+        assert!(shown.contains(&format!("alertWebhook: \"{expect}\"\n")), "{url}: {shown}");
+    };
+    told("https://hooks.example/services/T0/hunter2", "https://hooks.example/…");
+    told("https://hooks.example:8443?hunter2", "https://hooks.example:8443/…");
+    told("http://${PATH_}/hunter2", "http://${PATH_}/…");
+    told("https://hooks.example/", "https://hooks.example/");
+    told("https://hooks.example/services/${TOKEN}", "https://hooks.example/services/${TOKEN}");
+
+    let (one, other) = (webhook("https://hooks.example/hunter2"), webhook("https://hooks.example/hunter3"));
+    for changes in
+        [diff(&one, &other), difference::waiting(&one, &other), diff(&webhook("http://a/"), &other)]
+    {
+        assert_eq!(changes.iter().map(|change| &*change.key).collect::<Vec<_>>(), ["alertWebhook"]);
+        assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
+    }
+    assert!(diff(&one, &webhook("https://hooks.example/hunter2")).is_empty());
 }
 
 #[test]

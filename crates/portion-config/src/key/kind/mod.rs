@@ -9,6 +9,7 @@ pub use wrong::Wrong;
 use portion_core::tokens::Factor;
 
 use crate::document::{Node, Tree};
+use crate::reference::Secret;
 use crate::value::Value;
 use scalar::{address, command_line, size, time, tool_name, url, word};
 
@@ -50,6 +51,8 @@ pub enum Kind {
     Address,
     /// A URL, in which secrets stand as references.
     Url,
+    /// The same where the path may be secret, and is not shown.
+    Webhook,
     /// A command: a list of words, or a line of them.
     Command,
     /// Texts by name, secrets as references.
@@ -98,7 +101,7 @@ impl Kind {
             Self::Sections => "lists of fields by name".into(),
             Self::Experiment => "{split: PERCENT}".into(),
             Self::Address => "an address with a port".into(),
-            Self::Url => "a URL".into(),
+            Self::Url | Self::Webhook => "a URL".into(),
             Self::Command => "a command line or a list of its words".into(),
             Self::Secrets => "texts by name".into(),
             Self::Endpoints => "settings by pattern".into(),
@@ -147,7 +150,8 @@ impl Kind {
             Self::ToolName => one(tool_name(node, text)),
             Self::Names | Self::Redact => self.names(node, text.split(',').map(|name| (name.trim(), node))),
             Self::Address => one(address(node, text)),
-            Self::Url => one(url(node, text)),
+            Self::Url => one(url(node, Secret::in_url(text))),
+            Self::Webhook => one(url(node, Secret::in_webhook(text))),
             Self::Command => one(command_line(node, text)),
             Self::Experiment => {
                 Err(vec![Wrong::new(node, "is no experiment", "write none, shadow or {split: 50}")])

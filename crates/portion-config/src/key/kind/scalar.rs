@@ -8,7 +8,7 @@ use portion_core::tokens::Factor;
 
 use super::{Kind, Wrong, words};
 use crate::document::{Node, Tree};
-use crate::reference::Secret;
+use crate::reference::{NotExpanded, Secret};
 use crate::value::Value;
 
 /// The most characters of a text.
@@ -122,9 +122,8 @@ pub(super) fn address(node: &Node, text: &str) -> Result<Value, Wrong> {
         .map_err(|_| Wrong::new(node, "is no address", "write a number and a port, such as 127.0.0.1:8765"))
 }
 
-pub(super) fn url(node: &Node, text: &str) -> Result<Value, Wrong> {
-    Secret::in_url(text)
-        .map(Value::Reference)
+pub(super) fn url(node: &Node, read: Result<Secret, NotExpanded>) -> Result<Value, Wrong> {
+    read.map(Value::Reference)
         .map_err(|error| Wrong { given: None, ..Wrong::new(node, error.is("url"), error.fix()) })
 }
 

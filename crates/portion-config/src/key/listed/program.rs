@@ -111,7 +111,7 @@ pub(super) static KEYS: &[Key] = &[
     },
     Key {
         name: "alertWebhook",
-        kind: Kind::Url,
+        kind: Kind::Webhook,
         or: &["none"],
         default: "none",
         value_name: "URL",
