@@ -13,3 +13,6 @@ pub(crate) use tally::{Seen, Tally};
 
 /// The endpoint of a roll-up that is of all of them: rows of endpoints begin at one.
 pub(crate) const ALL: i64 = 0;
+
+/// The kind and the name of the endpoint that those are added up as of which too little is kept.
+pub(crate) const OTHER: &str = "other";

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use rusqlite::{Connection, Result, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Result, TransactionBehavior, params};
 
 use super::Store;
+use super::roll::{Tallies, put};
 use super::write::stored;
-use crate::rollup::Grain;
+use crate::rollup::{Grain, OTHER, Tally};
 
 /// Rows that one step deletes.
 const ROWS: i64 = 2_000;
@@ -20,7 +21,8 @@ const CONFIGURATIONS: u32 = 12;
 /// of an endpoint that is seldom asked costs no less than its requests.
 const MINUTES: Duration = Duration::from_hours(48);
 
-/// An hour or minute of an endpoint costs as much as some of its requests: where there are fewer, it goes with them.
+/// An hour or minute of an endpoint costs as much as some of its requests: where there are fewer, it goes with them, and is
+/// added to that of all others.
 const WORTH: i64 = 8;
 
 /// What is kept.
@@ -79,7 +81,7 @@ impl Store {
         let sql = format!("DELETE FROM {table} WHERE id IN ({oldest})");
         let deleted = transaction.execute(&sql, params![before, ROWS])?;
         if deleted > 0 && table == "requests" {
-            forget_few(&transaction, first)?;
+            put_together(&transaction, first)?;
             forget_names(&transaction)?;
             // Where the newest ones went, as with a clock that was wrong, their ids are given again.
             transaction.execute(
@@ -115,22 +117,47 @@ fn first(connection: &Connection) -> Result<i64> {
     connection.query_row("SELECT coalesce(min(at), ?) FROM requests", [i64::MAX], |row| row.get(0))
 }
 
-/// Deletes the roll-ups of endpoints that add too little up, of the hours whose requests went.
-fn forget_few(connection: &Connection, before: i64) -> Result<()> {
-    let sql = "DELETE FROM rollups WHERE grain = ? AND at >= ? AND at < ? AND requests < ?";
+/// Makes one of the roll-ups of endpoints that add too little up, of the hours whose requests went: what endpoints add up to
+/// stays what all of them do.
+fn put_together(connection: &Connection, before: i64) -> Result<()> {
     let (from, to) = (Grain::Hour.floor(before), Grain::Hour.floor(first(connection)?));
+    let few = "grain = ? AND at >= ? AND at < ? AND requests < ?";
+    let mut find = connection.prepare(&format!("SELECT at, {} FROM rollups WHERE {few}", Tally::COLUMNS))?;
+    let mut tallies = Tallies::new();
     for grain in [Grain::Minute, Grain::Hour] {
-        connection.execute(sql, params![grain.code(), from, to, WORTH])?;
+        let which = (grain.code(), from, to, WORTH);
+        let mut rows = find.query(which)?;
+        let mut other = None;
+        while let Some(row) = rows.next()? {
+            let other = match other {
+                Some(id) => id,
+                None => *other.insert(others(connection)?),
+            };
+            tallies.entry((grain, row.get(0)?, other)).or_default().take(row, 1)?;
+        }
+        connection.execute(&format!("DELETE FROM rollups WHERE {few}"), which)?;
     }
-    Ok(())
+    put(connection, &tallies)
+}
+
+/// The row of the endpoint that others are added up as, made where there is none.
+fn others(connection: &Connection) -> Result<i64> {
+    let find = "SELECT id FROM endpoints WHERE upstream = '' AND kind = ?1 AND name = ?1";
+    match connection.query_row(find, [OTHER], |row| row.get(0)).optional()? {
+        Some(id) => Ok(id),
+        None => connection
+            .prepare("INSERT INTO endpoints (upstream, kind, name) VALUES ('', ?1, ?1)")?
+            .insert([OTHER]),
+    }
 }
 
 /// Deletes the endpoints that nothing is kept of.
 fn forget_names(connection: &Connection) -> Result<()> {
     connection.execute(
         "DELETE FROM endpoints WHERE NOT EXISTS (SELECT 1 FROM requests WHERE endpoint = endpoints.id)
-         AND NOT EXISTS (SELECT 1 FROM rollups WHERE grain = 1 AND endpoint = endpoints.id)",
-        [],
+         AND NOT EXISTS (SELECT 1 FROM rollups WHERE grain = 1 AND endpoint = endpoints.id) AND kind <> ?",
+        // Minutes are kept of it whose hours are not.
+        [OTHER],
     )?;
     Ok(())
 }
@@ -187,7 +214,8 @@ mod tests {
         let mut store = store(&directory, 0..5_000);
         let keep = Keep { age: Duration::from_mins(1_000), bytes: u64::MAX };
         assert!(settle(&mut store, 5_500 * MINUTE, &keep) >= 2);
-        assert_eq!((count(&store, "requests"), count(&store, "endpoints")), (500, 500));
+        // That of all others stays.
+        assert_eq!((count(&store, "requests"), count(&store, "endpoints")), (500, 501));
         assert_eq!(count(&store, "configurations"), 1);
         settle(&mut store, 20_000 * MINUTE, &keep);
         assert_eq!((count(&store, "requests"), count(&store, "configurations")), (0, 0));

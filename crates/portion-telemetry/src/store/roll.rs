@@ -16,7 +16,7 @@ const LEAST: i64 = 1_000;
 const ROWS: i64 = 2_000;
 
 /// Figures by grain, beginning and endpoint.
-type Tallies = HashMap<(Grain, i64, i64), Tally>;
+pub(super) type Tallies = HashMap<(Grain, i64, i64), Tally>;
 
 impl Store {
     /// Adds up some of the requests that are not added up yet, if they are enough. Whether there are more.
@@ -68,7 +68,7 @@ fn step(connection: &Connection) -> Result<(Tallies, i64)> {
 }
 
 /// Adds them to what the roll-ups have already.
-fn put(connection: &Connection, tallies: &Tallies) -> Result<()> {
+pub(super) fn put(connection: &Connection, tallies: &Tallies) -> Result<()> {
     let columns = Tally::COLUMNS;
     let sql = format!("SELECT {columns} FROM rollups WHERE grain = ? AND at = ? AND endpoint = ?");
     let (mut find, mut put) = (connection.prepare(&sql)?, connection.prepare(Tally::PUT)?);
@@ -273,5 +273,41 @@ mod tests {
         let hour = Filter { until: Some(HOUR), ..Filter::default() };
         let series = reader.series(&hour, Duration::from_mins(1)).expect("it can be read");
         assert_eq!(series.slots.iter().map(|slot| slot.figures.requests).collect::<Vec<_>>(), [60; 60]);
+    }
+
+    #[test]
+    fn what_goes_by_size_of_single_endpoints_stays_added_up_as_that_of_others() {
+        let directory = tempfile::tempdir().expect("directories can be made");
+        let mut store = store(&directory);
+        // Every other one is of an endpoint that is seldom asked.
+        let seldom = |number: u64| Arc::from(format!("file:///{}", number % 2_000));
+        let requests = requests(0, 9_000).into_iter().zip(0..).map(|(served, number)| Served {
+            endpoint: if number % 2 == 0 { seldom(number) } else { served.endpoint },
+            ..served
+        });
+        write(&mut store, &requests.collect::<Vec<_>>());
+        roll(&mut store);
+        // Of the last hour, requests are left.
+        let keep = Keep { age: Duration::from_hours(24), bytes: 1 << 20 };
+        while store.retain(3 * HOUR, &keep).expect("it can be written") {}
+        let reader = reader(&directory);
+        let minute = HOUR / 60;
+        for (since, until) in [(0, 10 * HOUR), (0, HOUR), (HOUR, 2 * HOUR), (7 * minute, 9 * minute)] {
+            let filter = Filter { since: Some(since), until: Some(until), ..Filter::default() };
+            let endpoints = reader.endpoints(&filter).expect("it can be read");
+            let sum = |of: fn(&Figures) -> u64| endpoints.iter().map(|one| of(&one.figures)).sum::<u64>();
+            let total = reader.total(&filter).expect("it can be read");
+            assert_eq!(total.requests, (until.min(9_000_000_000) - since) / 1_000_000);
+            assert_eq!(sum(|figures| figures.requests), total.requests, "{since} to {until}");
+            assert_eq!(sum(|figures| figures.of(Outcome::Untouched)), total.of(Outcome::Untouched));
+        }
+        let early = Filter { until: Some(HOUR), ..Filter::default() };
+        let names: Vec<String> = reader
+            .endpoints(&early)
+            .expect("it can be read")
+            .iter()
+            .map(|one| one.endpoint.to_string())
+            .collect();
+        assert_eq!(names, ["other", "list_0", "list_1", "list_2"]);
     }
 }
