@@ -78,16 +78,16 @@ def test_every_path_answers_as_it_is_described(shown, recorded, description):
 
 
 def test_answers_are_those_of_the_commands(shown, recorded):
-    answer = json.loads(asked(f"{shown}/api/requests?since=1h")[2])
-    assert answer["requests"] == recorded.stats("--requests", "--since", "1h")
+    answer = json.loads(asked(f"{shown}/api/records?since=1h")[2])
+    assert answer["records"] == recorded.stats("--requests", "--since", "1h")
     assert json.loads(asked(f"{shown}/api/endpoints?since=1h")[2])["endpoints"] == recorded.stats("--since", "1h")
-    few = json.loads(asked(f"{shown}/api/requests?limit=3")[2])
-    rest = json.loads(asked(f"{shown}/api/requests?until={few['nextUntil']}")[2])
-    assert few["requests"] + rest["requests"] == answer["requests"] and rest["nextUntil"] is None
-    page = next(record for record in answer["requests"] if record["followUp"] and not record["error"])
-    family = json.loads(asked(f"{shown}/api/requests/{page['requestId']}")[2])
-    assert family["request"] == page and [one["followUp"] for one in family["sameOrigin"]] == [True, False]
-    shadow = json.loads(asked(f"{shown}/api/experiments")[2])["comparisons"]
+    few = json.loads(asked(f"{shown}/api/records?limit=3")[2])
+    rest = json.loads(asked(f"{shown}/api/records?until={few['nextUntil']}")[2])
+    assert few["records"] + rest["records"] == answer["records"] and rest["nextUntil"] is None
+    page = next(record for record in answer["records"] if record["followUp"] and not record["error"])
+    family = json.loads(asked(f"{shown}/api/records/{page['requestId']}")[2])
+    assert family["record"] == page and [one["followUp"] for one in family["sameOrigin"]] == [True, False]
+    shadow = json.loads(asked(f"{shown}/api/experiment")[2])["comparisons"]
     assert shadow == recorded.stats("--experiment") and shadow
 
 

@@ -21,7 +21,7 @@ const DESCRIPTION: &str = include_str!("openapi.json");
 /// Parameters that say which time, and which requests of it.
 const TRAFFIC: &[&str] = &["since", "until", "endpoint", "outcome"];
 const LISTED: &[&str] = &["since", "until", "limit"];
-const REQUESTS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
+const RECORDS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
 /// Requests that go back to one payload, at most.
 const FAMILY: usize = 1_000;
 
@@ -43,12 +43,12 @@ fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<
         ("overview", "") => overview(&ask(TRAFFIC)?, &site.reader()?, now),
         ("series", "") => series(&ask(TRAFFIC)?, &site.reader()?),
         ("endpoints", "") => endpoints(&ask(TRAFFIC)?, &site.reader()?),
-        ("requests", "") => requests(&ask(REQUESTS)?, &site.reader()?),
-        ("requests", id) => {
+        ("records", "") => records(&ask(RECORDS)?, &site.reader()?),
+        ("records", id) => {
             query.check(&[])?;
-            request(id, &site.reader()?)
+            record(id, &site.reader()?)
         }
-        ("experiments", "") => experiments(&ask(TRAFFIC)?, &site.reader()?),
+        ("experiment", "") => experiment(&ask(TRAFFIC)?, &site.reader()?),
         ("configurations", "") => configurations(&ask(LISTED)?, &site.reader()?),
         ("alerts", "") => alerts(&ask(LISTED)?, &site.reader()?, now),
         ("openapi.json", "") => {
@@ -86,13 +86,13 @@ fn endpoints(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     Ok(json!({ "range": range(asked), "endpoints": rows }))
 }
 
-fn requests(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+fn records(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let listed = asked.list(reader)?;
     let rows = values::requests(&listed.records);
-    Ok(json!({ "range": range(asked), "requests": rows, "nextUntil": listed.rest.map(moment) }))
+    Ok(json!({ "range": range(asked), "records": rows, "nextUntil": listed.rest.map(moment) }))
 }
 
-fn request(id: &str, reader: &Reader) -> Result<Value, Failure> {
+fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let wrong = || Wrong::new("id", "it is a number of 32 hexadecimal digits");
     let number = page::number(id, 32).ok_or_else(wrong)?;
     let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
@@ -108,10 +108,10 @@ fn request(id: &str, reader: &Reader) -> Result<Value, Failure> {
     };
     let one = values::requests(&found[..1]);
     let family = values::requests(&family);
-    Ok(json!({ "request": one.get(0), "sameOrigin": family }))
+    Ok(json!({ "record": one.get(0), "sameOrigin": family }))
 }
 
-fn experiments(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
+fn experiment(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let comparisons = reader.experiment(&asked.filter())?;
     let rows = values::comparisons(&comparisons);
     Ok(json!({ "range": range(asked), "comparisons": rows }))

@@ -1,5 +1,6 @@
 //! Figures along the axis of time.
 
+use std::iter::successors;
 use std::time::Duration;
 
 use rusqlite::Connection;
@@ -8,8 +9,10 @@ use super::rolled::{self, By};
 use super::{Figures, Filter, ReadError};
 use crate::rollup::Tally;
 
-/// Lengths that a slot can have: those that a clock is divided into.
-const STEPS: [Duration; 10] = [
+/// A day, which may be doubled.
+const DAY: Duration = Duration::from_hours(24);
+/// Lengths that a shorter slot can have: those that a clock is divided into.
+const STEPS: [Duration; 9] = [
     Duration::from_mins(1),
     Duration::from_mins(2),
     Duration::from_mins(5),
@@ -19,7 +22,6 @@ const STEPS: [Duration; 10] = [
     Duration::from_hours(2),
     Duration::from_hours(6),
     Duration::from_hours(12),
-    Duration::from_hours(24),
 ];
 
 /// Figures along the axis of time.
@@ -41,12 +43,14 @@ pub struct Slot {
 }
 
 impl Series {
-    /// The shortest slot of which no more than so many lie between two moments in microseconds.
+    /// The shortest slot of which no more than so many, one at least, are touched between two moments in microseconds.
     pub fn step(since: u64, until: u64, most: usize) -> Duration {
         let fits = |step: &Duration| {
-            until.saturating_sub(since) / (step.as_micros() as u64) < u64::try_from(most).unwrap_or(u64::MAX)
+            let slot = |at: u64| u128::from(at) / step.as_micros();
+            slot(until.saturating_sub(1)).saturating_sub(slot(since)) < most.max(1) as u128
         };
-        STEPS.into_iter().find(fits).unwrap_or(STEPS[STEPS.len() - 1])
+        let days = successors(Some(DAY), |days| days.checked_mul(2));
+        STEPS.into_iter().chain(days).find(fits).unwrap_or(Duration::MAX)
     }
 }
 
@@ -61,6 +65,8 @@ pub(super) fn read(connection: &Connection, filter: &Filter, step: Duration) -> 
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -72,6 +78,17 @@ mod tests {
         check(Duration::from_hours(1), 120, Duration::from_mins(1));
         check(Duration::from_hours(24), 120, Duration::from_mins(30));
         check(Duration::from_hours(24 * 7), 200, Duration::from_hours(1));
-        check(Duration::from_hours(24 * 365), 100, Duration::from_hours(24));
+        check(Duration::from_hours(24 * 100), 100, DAY);
+        check(Duration::from_hours(24 * 365), 100, 4 * DAY);
+    }
+
+    proptest! {
+        #[test]
+        fn an_axis_has_no_more_slots_than_it_may(since: u64, span: u64, most in 1_usize..500) {
+            let until = since.saturating_add(span);
+            let step = Series::step(since, until, most).as_micros();
+            let slots = u128::from(until).div_ceil(step).saturating_sub(u128::from(since) / step);
+            prop_assert!(slots <= most as u128, "{slots} of {step}");
+        }
     }
 }
