@@ -75,6 +75,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
         blocks,
         invalid_utf8,
         lone_surrogates,
+        is_error: false,
         text_only: dice.once_in(6),
         frame: framed * 10,
         answer: None,
