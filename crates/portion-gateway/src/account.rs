@@ -95,14 +95,20 @@ impl Result {
 
     /// A portion of a payload is served, which was asked for so. `capped`: by bytes alone.
     pub(crate) fn of(portion: &Portion, request: &Request, snapshot: &Snapshot, capped: bool) -> Self {
+        let (mut outcome, mut stages) = (outcome(portion.kind(), request), portion.stages().to_vec());
+        if capped {
+            // It is a page, a summary or a chunk all the same, and counted as one.
+            stages.extend((!outcome.is_payload()).then_some(outcome.name()));
+            outcome = Outcome::Capped;
+        }
         Self {
             payload: Kind::of(snapshot),
-            outcome: if capped { Outcome::Capped } else { outcome(portion.kind(), request) },
+            outcome,
             tokens: Some(portion.tokens()),
             bytes: bytes(portion),
             original_bytes: snapshot.payload_bytes(),
             items: portion.served(),
-            stages: portion.stages().to_vec(),
+            stages,
             ..Self::default()
         }
     }
