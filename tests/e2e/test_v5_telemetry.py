@@ -4,7 +4,11 @@ import json
 import re
 import sqlite3
 import subprocess
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -17,6 +21,7 @@ from harness.peer import Peer
 from harness.recorded import Recorded
 from harness.reply import Reply, lawful, walk
 from harness.waiting import until
+from harness.wire import Wire, request
 
 SECRETS = ["Ana Sousa", "example.org", "House 3", "+351 21", "BK-0001"]
 
@@ -113,21 +118,24 @@ def test_v5_1_every_reply_is_held_against_an_exact_count_where_that_is_asked_for
 def test_v5_2_a_reply_over_budget_is_logged_with_both_sizes_and_the_reduction(served_by, recorded, form):
     options = ("--log-level", "info", "--log-format", form, "--tokenizer", "o200k")
     peer, said = served_by("--telemetry", str(recorded.path), *options)
-    result = peer.call("list_bookings")
+    result = peer.call("list_bookings", count=500)
     lawful(result)
     served_by.stop()
     record = recorded.one()
     original, final = len(corpus.bookings().encode()), record["responseBytes"]
     assert (record["outcome"], record["originalBytes"]) == ("paginated", original)
     assert near(record["originalTokens"], tokens.count(corpus.bookings()), 0.2)
-    reduction = f"{100 - 100 * final / original:.1f} %"
+    reduction = round(1 - final / original, 3)
     [told] = [line for line in said().splitlines() if "list_bookings" in line and "paginated" in line]
     if form == "json":
         event = json.loads(told)
         assert (event["level"], event["endpoint"], event["outcome"]) == ("INFO", "list_bookings", "paginated")
         assert (event["original_bytes"], event["bytes"], event["reduction"]) == (original, final, reduction)
+        assert (event["original_tokens"], event["request_id"]) == (record["originalTokens"], record["requestId"])
+        assert event["arguments"] == "count"
     else:
-        assert "INFO" in told and all(f"{value}" in told for value in (original, final, reduction))
+        values = (original, final, reduction, record["originalTokens"], record["requestId"])
+        assert "INFO" in told and all(f"{value}" in told for value in values)
     assert not [secret for secret in SECRETS if secret in said()], "no text of a payload is logged"
 
 
@@ -147,6 +155,103 @@ def test_v5_2_every_decision_is_logged(served_by, recorded):
     assert outcomes >= recorded_outcomes - {"untouched"}
     assert any(event.get("error") == "cursor_invalid" for event in events)
     assert "Lisboa" not in said(), "arguments are named, their values are not told"
+
+
+def test_v5_a_cursor_that_comes_too_late_is_recorded_with_what_it_came_from(served_by, recorded):
+    options = ("--snapshot-memory", "1MiB", "--log-level", "info", "--log-format", "json")
+    peer, said = served_by("--telemetry", str(recorded.path), *options)
+    cursor = lawful(peer.call("list_bookings")).meta["cursor"]
+    for _ in range(8):
+        peer.call("get_noise")
+    assert Reply(peer.call("portion_read", cursor=cursor)).error["code"] == "cursor_expired"
+    peer.call("list_bookings", cursor=cursor)
+    peer.call("portion_query", cursor=cursor, find="Lisboa")
+    peer.call("portion_read", cursor=cursor, limit=-1)
+    served_by.stop()
+    first, *late = recorded.requests(5, "--endpoint", "list_bookings")
+    assert [(record["outcome"], record["error"]) for record in late] == [
+        *[("expired", "cursor_expired")] * 3,
+        ("refused", "limit_invalid"),
+    ]
+    assert first["origin"] and {record["origin"] for record in late} == {first["origin"]}
+    assert all(record["followUp"] and record["kind"] == "tool" for record in late)
+    events = [json.loads(line) for line in said().splitlines() if '"expired"' in line]
+    assert [event["endpoint"] for event in events] == ["list_bookings"] * 3
+
+
+def test_v5_errors_of_the_server_are_recorded_and_logged_as_such(served_by, recorded):
+    options = ("--telemetry", str(recorded.path), "--log-level", "info", "--log-format", "json")
+    peer, said = served_by(*options)
+    assert peer.call("fail_briefly")["isError"] and peer.call("fail")["isError"]
+    assert peer.read("fixture://nowhere")["error"]
+    peer.call("list_bookings", count=1)
+    served_by.stop()
+    records = recorded.requests(4)
+    assert [(record["endpoint"], record["outcome"], record["error"]) for record in records] == [
+        ("fail_briefly", "untouched", "upstream"),
+        ("fail", "chunked", "upstream"),
+        ("fixture://nowhere", "untouched", "upstream"),
+        ("list_bookings", "untouched", None),
+    ]
+    events = [json.loads(line) for line in said().splitlines() if line.startswith("{")]
+    failed = [event["endpoint"] for event in events if event.get("error") == "upstream"]
+    assert sorted(failed) == ["fail", "fail_briefly", "fixture://nowhere"]
+
+
+class Failing(BaseHTTPRequestHandler):
+    """A server over HTTP that lists a tool, and fails beneath MCP when that is called."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        match asked["method"]:
+            case "initialize":
+                version = asked["params"]["protocolVersion"]
+                info = {"name": "failing", "version": "1"}
+                result = {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
+            case "tools/list":
+                result = {"tools": [{"name": "list_bookings", "inputSchema": {"type": "object"}}]}
+            case "tools/call":
+                return self.say(500, "text/html", b"<h1>Internal Server Error</h1>")
+            case _:
+                return self.say(202, "text/plain", b"")
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": result}
+        return self.say(200, "application/json", json.dumps(answer).encode())
+
+    def do_GET(self):
+        self.say(405, "text/plain", b"")
+
+    def say(self, status, kind, body):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("by", ["wrap", "serve"])
+def test_v5_a_server_that_fails_beneath_mcp_leaves_a_record(recorded, by):
+    call = request(7, "tools/call", {"name": "list_bookings", "arguments": {}})
+    with ThreadingHTTPServer(("127.0.0.1", 0), Failing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/mcp"
+        options = ("--telemetry", str(recorded.path), "--url", url)
+        if by == "wrap":
+            with Wire([PORTION, "wrap", *options]) as wire:
+                wire.open()
+                assert "error" in json.loads(wire.ask(call))
+        else:
+            with Listening(served("--admin", "off", *options)) as listening:
+                headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+                with pytest.raises(HTTPError) as failed:
+                    urlopen(Request(listening.url, data=call, headers=headers), timeout=60)
+                assert (failed.value.code, failed.value.read()) == (500, b"<h1>Internal Server Error</h1>")
+        server.shutdown()
+    record = recorded.one()
+    assert (record["endpoint"], record["outcome"], record["error"]) == ("list_bookings", "untouched", "upstream")
+    assert recorded.stats("--endpoint", "list_bookings")[0]["errors"] == 1
 
 
 def test_v5_3_pages_are_counted_apart(served_by, recorded):

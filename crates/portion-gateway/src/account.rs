@@ -2,6 +2,7 @@
 //!
 //! Of some it is told when they are on their way, for something is to be found out first: the times are those of the request.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -95,14 +96,20 @@ impl Result {
 
     /// A portion of a payload is served, which was asked for so. `capped`: by bytes alone.
     pub(crate) fn of(portion: &Portion, request: &Request, snapshot: &Snapshot, capped: bool) -> Self {
+        let (mut outcome, mut stages) = (outcome(portion.kind(), request), portion.stages().to_vec());
+        if capped {
+            // It is a page, a summary or a chunk all the same, and counted as one.
+            stages.extend((!outcome.is_payload()).then_some(outcome.name()));
+            outcome = Outcome::Capped;
+        }
         Self {
             payload: Kind::of(snapshot),
-            outcome: if capped { Outcome::Capped } else { outcome(portion.kind(), request) },
+            outcome,
             tokens: Some(portion.tokens()),
             bytes: bytes(portion),
             original_bytes: snapshot.payload_bytes(),
             items: portion.served(),
-            stages: portion.stages().to_vec(),
+            stages,
             ..Self::default()
         }
     }
@@ -176,13 +183,13 @@ impl Accounts {
         let recount = Recount { served, terms, by, texts, snapshot };
         let (observer, ledger) = (Arc::clone(&self.observer), Arc::clone(&self.ledger));
         self.beside.work(Purpose::Counting, bytes, move |is_thorough| {
-            observer.hear(Event::Served(Arc::new(recount.done(&ledger, is_thorough))));
+            tell(&*observer, recount.done(&ledger, is_thorough));
         });
     }
 
     /// Tells what became of a request, when that is known.
     pub(crate) fn hear(&self, served: Served) {
-        self.observer.hear(Event::Served(Arc::new(served)));
+        tell(&*self.observer, served);
     }
 
     /// Whether a reply, which shows so many bytes of text, is to be counted once more: where that is cheap, where counts of
@@ -199,14 +206,12 @@ impl Accounts {
         by_lot || self.ledger.is_too_low(|| Subject::of(served, terms.counter))
     }
 
-    /// The record of a request that has just been answered, told to its session and to the log.
+    /// The record of a request that has just been answered, told to its session.
     fn recorded(&self, account: Account<'_>, result: Result) -> Served {
         if let Some(tokens) = result.tokens {
             account.caller.session.serve(tokens);
         }
-        let served = self.record(account, result);
-        decision::served(&served);
-        served
+        self.record(account, result)
     }
 
     /// The record of a request that has just been answered.
@@ -232,7 +237,10 @@ impl Accounts {
             counter: caller.terms.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),
             actual_tokens: None,
-            original_tokens: tokens.and_then(|tokens| original_tokens(tokens, bytes, original_bytes)),
+            // What a follow-up goes back to was counted when it came.
+            original_tokens: tokens
+                .filter(|_| !follow_up)
+                .and_then(|tokens| original_tokens(tokens, bytes, original_bytes)),
             response_bytes: bytes as u64,
             original_bytes: original_bytes as u64,
             items: items.or(payload.items.filter(|_| outcome.is_payload())).map(|items| items as u64),
@@ -250,9 +258,15 @@ impl Accounts {
     }
 }
 
+/// Tells the log and whoever records, who so tell the same.
+fn tell(observer: &dyn Observer, served: Served) {
+    decision::served(&served);
+    observer.hear(Event::Served(Arc::new(served)));
+}
+
 /// What an endpoint is and is called in records.
-fn named(endpoint: Option<&Endpoint>) -> (&'static str, &str) {
-    endpoint.map_or(("tool", ""), |endpoint| (endpoint.kind.name(), &endpoint.name))
+fn named(endpoint: Option<&Endpoint>) -> (&'static str, Cow<'_, str>) {
+    endpoint.map_or(("tool", Cow::Borrowed("")), |endpoint| (endpoint.kind.name(), endpoint.told()))
 }
 
 /// A number from 0 to below 1 for each request: of any that follow each other, about the same share is below a bound.

@@ -2,6 +2,7 @@
 //!
 //! A raw payload goes in, and only a [`Portion`], a [`Fault`] or the word that nothing need change comes out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,6 +22,9 @@ use crate::terms::Terms;
 pub use crate::ask::Ask;
 pub use crate::fault::Fault;
 use crate::mcp::{QUERY_TOOL, READ_TOOL};
+
+/// Bytes of an endpoint's name that are told to logs and records.
+const NAME_TOLD: usize = 256;
 
 /// One content-bearing reply to be made.
 #[derive(Clone, Debug)]
@@ -201,6 +205,15 @@ impl Caller {
 }
 
 impl Endpoint {
+    /// Its name as it is told to logs and records: whoever calls decides how long it is.
+    pub(crate) fn told(&self) -> Cow<'_, str> {
+        if self.name.len() <= NAME_TOLD {
+            return Cow::Borrowed(&self.name);
+        }
+        let kept = self.name.floor_char_boundary(NAME_TOLD - '…'.len_utf8());
+        Cow::Owned(format!("{}…", &self.name[..kept]))
+    }
+
     /// Whether it may be asked the same once more without acting once more.
     pub fn is_repeatable(&self) -> bool {
         self.kind != EndpointKind::Tool || self.read_only || self.idempotent
@@ -230,6 +243,22 @@ impl ReuseKey {
 #[cfg(test)]
 mod tests {
     use super::{Endpoint, EndpointKind, ReuseKey};
+
+    #[test]
+    fn names_are_told_within_bounds() {
+        let told = |name: &str| {
+            Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true }
+                .told()
+                .into_owned()
+        };
+        let fits = "x".repeat(256);
+        assert_eq!((told("list"), told(&fits)), ("list".to_owned(), fits));
+        for name in ["x".repeat(257), "é".repeat(1 << 19), "日".repeat(100)] {
+            let told = told(&name);
+            let kept = told.strip_suffix('…').expect("it is marked");
+            assert!((251..=256).contains(&told.len()) && name.starts_with(kept), "{} {told}", told.len());
+        }
+    }
 
     #[test]
     fn keys_tell_calls_apart() {

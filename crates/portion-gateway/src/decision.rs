@@ -2,53 +2,45 @@
 
 use portion_core::event::{Arm, Outcome, Served};
 
-/// A reply is sent.
+/// A reply is sent: what is recorded of it, told once that is known.
 pub(crate) fn served(served: &Served) {
-    let Served { outcome, original_bytes, response_bytes: bytes, arm, .. } = served;
-    let (endpoint, error, outcome_name) = (&*served.endpoint, served.error, outcome.name());
-    match outcome {
-        Outcome::Expired | Outcome::Refused => {
-            tracing::info!(endpoint, outcome = outcome_name, error, "served a fault");
-        }
-        Outcome::Untouched => tracing::info!(endpoint, error, original_bytes, "passed untouched"),
-        Outcome::Unshaped => {
-            let shadow = served.shadow.as_ref();
-            tracing::info!(
-                endpoint,
-                error,
-                original_bytes,
-                arm = arm.map(Arm::name),
-                would_be = shadow.map(|shadow| shadow.outcome.name()),
-                would_be_bytes = shadow.map(|shadow| shadow.bytes),
-                would_be_tokens = shadow.map(|shadow| shadow.tokens),
-                "relayed unshaped"
-            );
-        }
-        _ => tracing::info!(
-            endpoint,
-            outcome = outcome_name,
-            error,
-            original_bytes,
-            bytes,
-            reduction = %format_args!("{:.1} %", reduction(*original_bytes, *bytes)),
-            original_tokens = served.original_tokens,
-            tokens = served.estimated_tokens,
-            stages = ?served.stages,
-            arguments = ?served.arguments,
-            arm = arm.map(Arm::name),
-            "served a portion"
-        ),
-    }
+    let told = match served.outcome {
+        Outcome::Expired | Outcome::Refused => "served a fault",
+        Outcome::Untouched => "passed untouched",
+        Outcome::Unshaped => "relayed unshaped",
+        _ => "served a portion",
+    };
+    let shadow = served.shadow.as_ref();
+    tracing::info!(
+        request_id = %format_args!("{:032x}", served.request),
+        upstream = served.upstream.as_deref(),
+        endpoint = &*served.endpoint,
+        outcome = served.outcome.name(),
+        error = served.error,
+        original_bytes = (served.original_bytes > 0).then_some(served.original_bytes),
+        bytes = served.response_bytes,
+        reduction = reduction(served.original_bytes, served.response_bytes),
+        original_tokens = served.original_tokens,
+        tokens = served.estimated_tokens,
+        stages = listed(&served.stages),
+        arguments = listed(&served.arguments),
+        arm = served.arm.map(Arm::name),
+        would_be = shadow.map(|shadow| shadow.outcome.name()),
+        would_be_bytes = shadow.map(|shadow| shadow.bytes),
+        would_be_tokens = shadow.map(|shadow| shadow.tokens),
+        "{told}"
+    );
 }
 
 /// Ranked results do not fit.
-pub(crate) fn dropped(endpoint: &str, dropped: usize) {
-    tracing::warn!(endpoint, dropped, "ranked results are left for the next portion");
+pub(crate) fn dropped(upstream: Option<&str>, endpoint: &str, dropped: usize) {
+    tracing::warn!(upstream, endpoint, dropped, "ranked results are left for the next portion");
 }
 
 /// A question about `original_bytes` has an answer of so many, which is portioned next. `arguments` are the names of what
 /// it was put with, its kind first.
 pub(crate) fn queried(
+    upstream: Option<&str>,
     endpoint: &str,
     arguments: &[&str],
     matches: usize,
@@ -56,12 +48,19 @@ pub(crate) fn queried(
     answer_bytes: usize,
 ) {
     let kind = arguments.first().copied().unwrap_or_default();
-    tracing::info!(endpoint, kind, ?arguments, matches, original_bytes, answer_bytes, "queried");
+    let arguments = listed(arguments);
+    tracing::info!(upstream, endpoint, kind, arguments, matches, original_bytes, answer_bytes, "queried");
 }
 
-/// By how much a reply is smaller than its payload, in per cent; negative where the notice makes it larger.
-fn reduction(original: u64, served: u64) -> f64 {
-    if original == 0 { 0.0 } else { 100.0 - 100.0 * served as f64 / original as f64 }
+/// By which share a reply is smaller than its payload, to a thousandth; `None` where it is not.
+fn reduction(original: u64, served: u64) -> Option<f64> {
+    (served < original).then(|| ((1.0 - served as f64 / original as f64) * 1e3).round() / 1e3)
+}
+
+/// Names as a program and a person can read them: no field of the log is a list.
+fn listed(names: &[impl AsRef<str>]) -> Option<String> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    (!names.is_empty()).then(|| names.join(","))
 }
 
 #[cfg(test)]
@@ -70,9 +69,15 @@ mod tests {
 
     #[test]
     fn reductions_are_of_the_original() {
-        let cases = [(0, 0, "0.0"), (1000, 250, "75.0"), (1000, 1000, "0.0"), (100, 150, "-50.0")];
+        let cases = [
+            (0, 0, None),
+            (1000, 250, Some(0.75)),
+            (3, 1, Some(0.667)),
+            (1000, 1000, None),
+            (100, 150, None),
+        ];
         for (original, served, expect) in cases {
-            assert_eq!(format!("{:.1}", reduction(original, served)), expect);
+            assert_eq!(reduction(original, served), expect);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! store; a reply whose snapshot found no room is rendered anew, without cursors. Whatever fails on the way,
 //! the reply gets smaller or plainer, and the upstream is not asked again.
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -317,7 +318,8 @@ impl Gateway {
             Ok(payload) => {
                 let matches = payload.answer.as_ref().map_or(0, |answer| answer.matches);
                 let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
-                decision::queried(name(turn.endpoint.as_deref()), &arguments, matches, bytes, answer_bytes);
+                let (upstream, name) = (turn.caller.upstream.as_deref(), name(turn.endpoint.as_deref()));
+                decision::queried(upstream, &name, &arguments, matches, bytes, answer_bytes);
                 let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
                 } else {
@@ -429,7 +431,8 @@ impl Gateway {
                 let shown = Shown { texts, snapshot: &job.snapshot, audit, by: by(capped) };
                 self.accounts.tell_of(account, told, shown);
                 if portion.dropped() > 0 {
-                    decision::dropped(name(turn.endpoint.as_deref()), portion.dropped());
+                    let (upstream, name) = (turn.caller.upstream.as_deref(), name(turn.endpoint.as_deref()));
+                    decision::dropped(upstream, &name, portion.dropped());
                 }
                 return Reply::Portion(match turn.caller.left() {
                     Some((left, budget)) => {
@@ -472,8 +475,8 @@ fn by(capped: bool) -> By {
     if capped { By::Bytes } else { By::Counter }
 }
 
-fn name(endpoint: Option<&Endpoint>) -> &str {
-    endpoint.map_or("", |endpoint| &endpoint.name)
+fn name(endpoint: Option<&Endpoint>) -> Cow<'_, str> {
+    endpoint.map_or(Cow::Borrowed(""), Endpoint::told)
 }
 
 /// Whether the store took it; if not, why is logged.

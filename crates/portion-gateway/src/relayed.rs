@@ -16,7 +16,6 @@ use crate::accuracy::texts::{Texts, approximate_relayed};
 use crate::aside::aside;
 use crate::beside::Purpose;
 use crate::call::{Caller, Fault, Reply};
-use crate::decision;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::rules::Relayed;
 use crate::terms::Terms;
@@ -105,7 +104,6 @@ impl Telling {
         let tokens = tokens as u64;
         (served.estimated_tokens, served.original_tokens) = (Some(tokens), Some(tokens));
         served.shadow = if tries && is_thorough { shadow(&renderer, caller, payload, tokens) } else { None };
-        decision::served(&served);
         served
     }
 }

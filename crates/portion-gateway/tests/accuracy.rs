@@ -190,6 +190,26 @@ async fn what_a_payload_would_have_cost_is_counted_rather_than_reckoned() {
 }
 
 #[tokio::test]
+async fn the_log_says_what_is_recorded() {
+    let scene = Scene::by(Tokenizer::O200k, 100.0);
+    for payload in [digests(5_000), bookings(3)] {
+        scene.fresh(list_bookings(), payload).await;
+        let told = scene.last();
+        let log = scene.lines.text();
+        let line = log.lines().last().expect("a line a reply");
+        let (original, tokens) =
+            (told.original_tokens.expect("counted"), told.estimated_tokens.expect("counted"));
+        let id = format!("{:032x}", told.request);
+        for said in
+            [format!("original_tokens={original} "), format!(" tokens={tokens}"), format!("request_id={id}")]
+        {
+            assert!(line.contains(&said), "{said} is not in {line}");
+        }
+    }
+    assert_eq!(scene.lines.text().lines().count(), 2);
+}
+
+#[tokio::test]
 async fn nothing_is_lost_at_the_end() {
     let written = Written { experiment: Experiment::Shadow, ..Written::default() };
     let scene = Scene::written(written);

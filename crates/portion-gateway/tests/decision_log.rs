@@ -3,6 +3,7 @@
 mod samples;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
@@ -36,10 +37,21 @@ struct Clerk {
 
 impl Clerk {
     async fn answer(&self, intent: Intent) -> Reply {
+        self.answer_of(None, intent).await
+    }
+
+    /// The reply to a call of one of several servers.
+    async fn answer_of(&self, upstream: Option<&str>, intent: Intent) -> Reply {
         let scope = Scope::of("secret-token");
         let rule = Arc::clone(self.gateway.rules().general());
-        let caller = Caller { query_tool: None, ..Caller::new(scope, Session::of(scope, ""), rule) };
-        self.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
+        let upstream = upstream.map(Arc::from);
+        let caller =
+            Caller { upstream, query_tool: None, ..Caller::new(scope, Session::of(scope, ""), rule) };
+        let call = Call { caller, endpoint: Some(list_bookings()), intent };
+        let reply = self.gateway.answer(call).await;
+        // What is recorded is logged when it is known.
+        assert!(self.gateway.settle(Duration::from_mins(1)));
+        reply
     }
 }
 
@@ -85,10 +97,10 @@ async fn portions_tell_sizes_kind_tokens_and_reduction() {
         "original_bytes=",
         " bytes=",
         "tokens=",
-        "reduction=9",
-        "stages=",
+        "reduction=0.9",
     ];
-    check(1 << 20, vec![plain(2_000)], &[&expect]).await;
+    let many = Request { limit: Some(100), max_tokens: Some(1_000), ..Request::default() };
+    check(1 << 20, vec![plain(2_000), (2_000, many)], &[&expect, &["stages=\"", "fewer\""]]).await;
 }
 
 #[tokio::test]
@@ -130,13 +142,13 @@ async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
             &[
                 queried,
                 "kind=\"sql\"",
-                "[\"sql\", \"params\"]",
+                "arguments=\"sql,params\"",
                 "matches=1 ",
                 "original_bytes=",
                 "answer_bytes=",
             ],
             &["INFO", "served a portion", "outcome=\"queried\"", "tokens="],
-            &[queried, "kind=\"find\"", "[\"find\", \"fields\"]", "matches=1111 "],
+            &[queried, "kind=\"find\"", "arguments=\"find,fields\"", "matches=1111 "],
             &["INFO", "served a portion", "outcome=\"queried\""],
             &["INFO", "served a fault", "query_invalid"],
         ],
@@ -159,9 +171,39 @@ async fn ranked_results_that_are_left_out_are_warned_of() {
     hold(
         &log.await,
         &[
-            &["INFO", "served a portion", "outcome=\"paginated\""],
             &["WARN", "ranked results", "endpoint=\"list_bookings\"", "dropped=1"],
+            &["INFO", "served a portion", "outcome=\"paginated\""],
             &["INFO"],
         ],
     );
+}
+
+#[tokio::test]
+async fn lines_of_several_servers_are_told_apart() {
+    let log = logged(1 << 20, Given::default(), async |clerk| {
+        for (upstream, count) in [("docs", 2_000), ("git", 2)] {
+            clerk.answer_of(Some(upstream), fresh(bookings(count), Request::default())).await;
+        }
+    });
+    hold(
+        &log.await,
+        &[
+            &["upstream=\"docs\" endpoint=\"list_bookings\"", "request_id="],
+            &["upstream=\"git\" endpoint=\"list_bookings\"", "request_id="],
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_reply_that_is_larger_than_its_payload_has_no_reduction() {
+    let path = |path: &str| Request { path: Some(path.into()), ..Request::default() };
+    let calls = vec![(1, path("/0/status")), (2_000, Request::default())];
+    let log = logged(1 << 20, Given::default(), async |clerk| {
+        for (count, request) in calls {
+            clerk.answer(fresh(bookings(count), request)).await;
+        }
+    });
+    let log = log.await;
+    let told: Vec<bool> = log.lines().map(|line| line.contains("reduction=")).collect();
+    assert_eq!(told, [false, true], "{log}");
 }

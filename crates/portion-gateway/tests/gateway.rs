@@ -14,25 +14,8 @@ use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
 use portion_gateway::store::{Deposit, Figures, Held, MemoryStore, Missing, Pending, Refused, SnapshotStore};
 use portion_gateway::terms::Terms;
 use proptest::prelude::*;
-use samples::trial::{Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
+use samples::trial::{Broken, Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
-
-/// A counter that cannot count.
-struct Broken;
-
-impl TokenCounter for Broken {
-    fn name(&self) -> &'static str {
-        "broken"
-    }
-
-    fn count(&self, _: &str) -> usize {
-        panic!("the counter is broken")
-    }
-
-    fn prefix_within(&self, _: &str, _: usize) -> usize {
-        panic!("the counter is broken")
-    }
-}
 
 /// A counter that sees a hundredth of the truth.
 struct Blind;

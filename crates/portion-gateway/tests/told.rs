@@ -1,4 +1,5 @@
-//! What is told of a request, to whoever records it, where it fails: of what it was, as far as that is known by then.
+//! What is told of a request, to whoever records it: of one that fails what it was about, as far as that is known by then,
+//! and of one that is cut what is left.
 
 mod samples;
 
@@ -7,10 +8,10 @@ use std::time::Duration;
 
 use portion_core::event::{Outcome, Served};
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Call, Caller, Fault, Intent};
+use portion_gateway::call::{Ask, Call, Caller, Endpoint, Fault, Intent};
 use portion_gateway::store::{Limits, MemoryStore};
-use samples::trial::{Quarters, Trial, ada, notice, portion};
-use samples::{bookings, create_order, list_bookings};
+use samples::trial::{Broken, Quarters, Trial, ada, next_cursor, notice, portion};
+use samples::{bookings, create_order, list_bookings, text};
 
 const TTL: Duration = Duration::from_mins(10);
 
@@ -92,4 +93,47 @@ async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
     check(&refuse(caller(), None).await, "", None, "controls_conflict");
     trial.pass(TTL);
     check(&refuse(caller(), Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+}
+
+#[tokio::test]
+async fn what_the_byte_limit_leaves_is_a_page_a_chunk_or_an_answer_all_the_same() {
+    let trial = Trial::of(&Broken, Arc::new(MemoryStore::default()));
+    let told = |kind: &str| {
+        let [told] = &trial.told()[..] else { panic!("one a request") };
+        assert_eq!((told.outcome, told.stages.last()), (Outcome::Capped, Some(&kind)), "{told:?}");
+    };
+    let list = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    told("paginated");
+    trial.follow(next_cursor(&list).expect("more")).await;
+    told("paginated");
+    trial.ask(next_cursor(&list).expect("more"), find("Guest")).await;
+    told("queried");
+    trial.fresh(create_order(), text("a line of prose\n".repeat(5_000)), Request::default()).await;
+    told("chunked");
+}
+
+#[tokio::test]
+async fn a_name_without_end_is_told_in_part() {
+    let trial = Trial::new();
+    let endpoint = Endpoint { name: "x".repeat(1 << 16), ..list_bookings() };
+    let first = portion(trial.fresh(endpoint.clone(), bookings(2_000), Request::default()).await);
+    trial.follow(next_cursor(&first).expect("more")).await;
+    trial.gateway.failed(&trial.caller(ada()), &endpoint, 0);
+    trial.pass(TTL);
+    trial.follow(next_cursor(&first).expect("more")).await;
+    let told = trial.told();
+    assert_eq!(told.len(), 4);
+    assert!(told.iter().all(|served| served.endpoint.len() == 256 && served.endpoint.ends_with('…')));
+}
+
+#[tokio::test]
+async fn a_payload_is_weighed_when_it_comes_and_not_again() {
+    let trial = Trial::new();
+    let list = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
+    let cursor = next_cursor(&list).expect("more");
+    trial.follow(&cursor).await;
+    trial.ask(&cursor, find("Guest")).await;
+    trial.follow_as(ada(), Request { fields: Some("nowhere".into()), ..at(&cursor) }).await;
+    let weighed: Vec<bool> = trial.told().iter().map(|served| served.original_tokens.is_some()).collect();
+    assert_eq!(weighed, [true, false, false, false]);
 }

@@ -36,6 +36,23 @@ impl TokenCounter for Quarters {
     }
 }
 
+/// A counter that cannot count.
+pub(crate) struct Broken;
+
+impl TokenCounter for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn count(&self, _: &str) -> usize {
+        panic!("the counter is broken")
+    }
+
+    fn prefix_within(&self, _: &str, _: usize) -> usize {
+        panic!("the counter is broken")
+    }
+}
+
 /// A gateway with its store and its time, and what is told of its replies.
 pub(crate) struct Trial {
     pub(crate) gateway: Gateway,

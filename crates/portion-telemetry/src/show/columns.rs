@@ -166,8 +166,11 @@ pub(super) const COMPARISONS: &[Column<Compared>] = &[
     Column::both("verdict", "shaped is", |row| Cell::text(row.measured.verdict.name())),
 ];
 
+/// Whether a reply is so: where the byte limit decided, its steps say what it left.
 fn used(record: &Record, outcome: Outcome) -> Cell {
-    Cell::Yes(record.outcome == outcome.name())
+    let name = outcome.name();
+    let is_capped = record.outcome == Outcome::Capped.name();
+    Cell::Yes(record.outcome == name || is_capped && record.stages.iter().any(|stage| stage == name))
 }
 
 fn outcomes(traffic: &Traffic, outcome: Outcome) -> Cell {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{Arm, Served};
+use portion_core::event::{Arm, Outcome, Served};
 use portion_telemetry::against::{Limits, forecast};
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
@@ -67,6 +67,28 @@ time                  endpoint          outcome    error  follow-up    came  ser
         lines[1]
     );
     assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn what_the_byte_limit_left_is_counted_by_what_it_is() {
+    let place = Place::new();
+    let capped = |number, stages| Served { outcome: Outcome::Capped, stages, ..page(number) };
+    place.record([
+        page(0),
+        capped(1, vec!["minify", "paginated"]),
+        capped(2, vec!["chunked"]),
+        capped(3, vec![]),
+    ]);
+    let found = place.reader().requests(&Filter::default()).expect("it can be read");
+    let json: serde_json::Value = serde_json::from_str(&requests(&found, Format::Json)).expect("it is JSON");
+    let used = |number: usize| {
+        ["pagination", "summarization", "chunking", "query"]
+            .map(|what| json[3 - number][format!("{what}Used")] == true)
+    };
+    assert_eq!(used(0), [true, false, false, false]);
+    assert_eq!(used(1), [true, false, false, false]);
+    assert_eq!(used(2), [false, false, true, false]);
+    assert_eq!(used(3), [false; 4]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl SnapshotStore for MemoryStore {
 }
 
 fn log(departed: &Departed) {
-    let endpoint = departed.endpoint();
+    let endpoint = &*departed.endpoint();
     let bytes = departed.bytes();
     match departed.why {
         Why::Evicted => {

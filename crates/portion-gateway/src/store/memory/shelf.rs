@@ -1,5 +1,6 @@
 //! The shelf itself: what stands on it, what has to go, without locks or waiting.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
@@ -77,8 +78,8 @@ impl Departed {
         self.slot.bytes
     }
 
-    pub(super) fn endpoint(&self) -> &str {
-        self.slot.endpoint.as_ref().map_or("", |endpoint| &endpoint.name)
+    pub(super) fn endpoint(&self) -> Cow<'_, str> {
+        self.slot.endpoint.as_ref().map_or(Cow::Borrowed(""), |endpoint| endpoint.told())
     }
 }
 
