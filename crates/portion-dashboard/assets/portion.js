@@ -7,13 +7,50 @@ const grouped = new Intl.NumberFormat('en');
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 const day = new Intl.DateTimeFormat(undefined, { day: '2-digit', month: 'short' });
+const dayOfYear = new Intl.DateTimeFormat(undefined, { day: '2-digit', month: 'short', year: 'numeric' });
 
 // --- times ------------------------------------------------------------------------------------
 
-const told = at => (at.toDateString() === new Date().toDateString() ? '' : `${day.format(at)} `) + clock.format(at);
+function told(at) {
+    const now = new Date();
+    if (at.toDateString() === now.toDateString()) return clock.format(at);
+    return `${(at.getFullYear() === now.getFullYear() ? day : dayOfYear).format(at)} ${clock.format(at)}`;
+}
 
 function localise(within) {
     for (const time of $$('time', within)) time.textContent = told(new Date(time.dateTime));
+}
+
+// What is typed as a time: of today, or a date, with or without a time of day. Anything else is a length, or goes as it is.
+const TYPED = /^(?:(\d{4})-(\d\d)-(\d\d)(?:$|[T ]))?(?:(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?)?(Z?)$/;
+
+// As it is said in the viewer's zone: `2026-11-22 08:00`.
+function typed(utc) {
+    const [, year, , , , minute] = TYPED.exec(utc) ?? [];
+    if (!year) return utc;
+    const at = new Date(`${minute ? utc.replace(' ', 'T').replace(/Z?$/, 'Z') : utc}`);
+    if (isNaN(at)) return utc;
+    const two = number => String(number).padStart(2, '0');
+    const seconds = at.getSeconds() ? `:${two(at.getSeconds())}` : '';
+    return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}${seconds}`;
+}
+
+// What was typed in the viewer's zone, in UTC.
+function sent(text) {
+    const [, year, month, day, hour, minute, second, utc] = TYPED.exec(text.trim()) ?? [];
+    if (utc || !(year || hour)) return text;
+    const at = year ? new Date(year, month - 1, day) : new Date();
+    at.setHours(hour ?? 0, minute ?? 0, second ?? 0, 0);
+    return at.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+for (const form of $$('.times')) {
+    const inputs = $$('input:not([type="hidden"])', form).map(input => ({ input, utc: input.value, shown: typed(input.value) }));
+    for (const { input, shown } of inputs) input.value = shown;
+    form.querySelector('.zone').textContent = 'your time';
+    form.onformdata = ({ formData }) => {
+        for (const { input, utc, shown } of inputs) formData.set(input.name, input.value === shown ? utc : sent(input.value));
+    };
 }
 
 // --- charts -----------------------------------------------------------------------------------
@@ -47,6 +84,12 @@ function drawn(kind, plotted) {
     return [plotted.at.map(at => at + plotted.step / 2), ...(CHARTS[kind].draw === 'stack' ? stacked(values).reverse() : values)];
 }
 
+// A line joins neighbours: a value that has none is a point.
+function alone(plot, at) {
+    const values = plot.data[at];
+    return values.flatMap((value, slot) => (value != null && values[slot - 1] == null && values[slot + 1] == null ? [slot] : []));
+}
+
 function series(kind, figure, plotted) {
     const { draw, widths } = CHARTS[kind];
     const keys = rows(kind, plotted).map(([key]) => key);
@@ -57,8 +100,7 @@ function series(kind, figure, plotted) {
             const width = widths[at] ?? widths[0];
             return { label: key, fill: own, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [width, 60] }) };
         }
-        const few = plotted.at.length < 40;
-        return { label: key, stroke: own, width: 1.5, spanGaps: !few, points: { show: few, size: 4, fill: own } };
+        return { label: key, stroke: own, width: 1.5, points: { show: false, size: 4, fill: own, filter: alone } };
     });
 }
 
@@ -94,7 +136,9 @@ function background(kind, plotted) {
 function axes(kind) {
     const plain = { stroke: colour('--quiet'), grid: { stroke: colour('--line'), width: 1 }, font: '11px system-ui, sans-serif' };
     const time = [
-        [86400, '{D} {MMM}', null, null, null, null, null, null, 1],
+        [31536000, '{YYYY}', null, null, null, null, null, null, 1],
+        [2419200, '{MMM}', '\n{YYYY}', null, null, null, null, null, 1],
+        [86400, '{D} {MMM}', '\n{YYYY}', null, null, null, null, null, 1],
         [60, '{HH}:{mm}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
         [1, '{HH}:{mm}:{ss}', '\n{D} {MMM}', null, '\n{D} {MMM}', null, null, null, 1],
     ];
@@ -157,10 +201,11 @@ function chart(figure, plotted, first) {
         place.setAttribute('aria-valuenow', at);
         place.setAttribute('aria-valuetext', spoken(figure, plotted, at));
     };
-    go(plotted.at.length - 1);
+    const last = plotted.at.length - 1;
+    // Drawn anew, it is walked on from where one was.
+    go(document.activeElement === place ? Math.min(place.getAttribute('aria-valuenow'), last) : last);
     place.onkeydown = event => {
-        const last = plotted.at.length - 1;
-        const now = plot.cursor.idx ?? last;
+        const now = plot.cursor.idx ?? +place.getAttribute('aria-valuenow');
         const to = { ArrowLeft: now - 1, ArrowDown: now - 1, ArrowRight: now + 1, ArrowUp: now + 1, Home: 0, End: last }[event.key];
         if (to == null) return;
         event.preventDefault();
@@ -244,7 +289,7 @@ const PAUSE = 10_000;
 // What has changed is replaced; what has the focus, or is open, stays.
 async function refresh() {
     const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-    if (!answer.ok) return;
+    if (!answer.ok) throw new Error(answer.statusText);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const [now, next] = [document.querySelector('main'), page.querySelector('main')];
     localise(next);
@@ -261,14 +306,26 @@ async function refresh() {
     draw();
 }
 
+// Figures that are old are not taken for new ones.
+async function update(says) {
+    try {
+        await refresh();
+        says.value = '';
+    } catch {
+        says.value ||= `no answer since ${clock.format(new Date())}`;
+    }
+}
+
 function live() {
     const box = document.getElementById('live');
     if (!box || new URLSearchParams(location.search).get('until')) return;
     box.closest('label').hidden = false;
+    const says = box.closest('label').querySelector('output');
     let timer;
     const set = () => {
         clearInterval(timer);
-        if (box.checked) timer = setInterval(() => document.hidden || refresh().catch(() => {}), PAUSE);
+        says.value = '';
+        if (box.checked) timer = setInterval(() => document.hidden || update(says), PAUSE);
         sessionStorage.setItem('live', box.checked ? '1' : '');
     };
     box.checked = sessionStorage.getItem('live') === '1';

@@ -3,9 +3,9 @@
 use std::time::SystemTime;
 
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Filter, Noted, ReadError, Reader, Record};
+use portion_telemetry::read::{Endpoint, Filter, Noted, ReadError, Reader, Record};
 
-use crate::query::{Query, Wrong};
+use crate::query::{Query, Wrong, link};
 use crate::range::Range;
 
 /// Requests of a list, where nobody says how many, and at most.
@@ -17,6 +17,8 @@ pub(crate) struct Asked {
     pub(crate) range: Range,
     /// A name, `*` is anything.
     pub(crate) endpoint: Option<String>,
+    /// One endpoint, and none of its namesakes.
+    pub(crate) of: Option<Endpoint>,
     pub(crate) outcome: Option<Outcome>,
     /// What of it stands out so.
     pub(crate) noted: Option<Noted>,
@@ -40,6 +42,12 @@ impl Asked {
             let names = Noted::ALL.map(Noted::name).join(" or ");
             Noted::named(name).ok_or_else(|| Wrong::new("only", format!("it is {names}")))
         });
+        let text = |name| query.get(name).map(str::to_owned);
+        let of = query.get("kind").map(|kind| Endpoint {
+            upstream: text("upstream"),
+            kind: kind.to_owned(),
+            name: text("endpoint").unwrap_or_default(),
+        });
         let (usual, most) = LIMIT;
         let limit = query.get("limit").map(|text| {
             let limit = text.parse().ok().filter(|limit| (1..=most).contains(limit));
@@ -47,7 +55,8 @@ impl Asked {
         });
         Ok(Self {
             range: Range::read(query, now)?,
-            endpoint: query.get("endpoint").map(str::to_owned),
+            endpoint: text("endpoint").filter(|_| of.is_none()),
+            of,
             outcome: outcome.transpose()?,
             noted: noted.transpose()?,
             limit: limit.transpose()?.unwrap_or(usual),
@@ -56,8 +65,25 @@ impl Asked {
 
     /// All that is asked for, but how many.
     pub(crate) fn filter(&self) -> Filter {
-        let (endpoint, outcome) = (self.endpoint.clone(), self.outcome);
-        Filter { endpoint, outcome, ..self.range.filter() }
+        let (endpoint, of, outcome) = (self.endpoint.clone(), self.of.clone(), self.outcome);
+        Filter { endpoint, of, outcome, ..self.range.filter() }
+    }
+
+    /// The parameters that say again which requests are meant of the time.
+    pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 5] {
+        let of = self.of.as_ref();
+        [
+            ("upstream", of.and_then(|of| of.upstream.as_deref())),
+            ("kind", of.map(|of| of.kind.as_str())),
+            ("endpoint", of.map(|of| of.name.as_str()).or(self.endpoint.as_deref())),
+            ("outcome", self.outcome.map(Outcome::name)),
+            ("only", self.noted.map(Noted::name)),
+        ]
+    }
+
+    /// A path with all of them, and those of the time.
+    pub(crate) fn link(&self, path: &str) -> String {
+        link(path, &[self.range.parameters().as_slice(), &self.which()].concat())
     }
 
     /// The requests that are asked for.

@@ -47,6 +47,11 @@ impl Query {
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// Every name with its value; those without one are none.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.0.iter().map(|(name, _)| (name.as_str(), self.get(name)))
+    }
+
     /// Refuses names that mean nothing here.
     pub(crate) fn check(&self, known: &[&str]) -> Result<(), Wrong> {
         match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portion_telemetry::moment::moment;
+use portion_telemetry::moment::{moment, written};
 use portion_telemetry::read::{Filter, Series};
 
 use crate::query::{Query, Wrong};
 
 /// What is shown where nobody says.
-const USUAL: &str = "24h";
+pub(crate) const USUAL: &str = "24h";
 /// Slots that the axis of time has at most.
 const SLOTS: usize = 120;
 
@@ -28,8 +28,8 @@ impl Range {
 
     pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, Wrong> {
         let read = |name, text: &str| moment(text, now).map_err(|why| Wrong::new(name, why));
-        let from = query.get("since").unwrap_or(USUAL).to_owned();
-        let to = query.get("until").map(str::to_owned);
+        let from = dated(query.get("since").unwrap_or(USUAL), now);
+        let to = query.get("until").map(|to| dated(to, now));
         let since = read("since", &from)?;
         let until = match &to {
             Some(to) => read("until", to)?,
@@ -46,7 +46,6 @@ impl Range {
     pub(crate) fn around(at: u64, reach: Duration) -> Self {
         let reach = reach.as_micros() as u64;
         let (since, until) = (at.saturating_sub(reach), at.saturating_add(reach));
-        let written = portion_telemetry::moment::written;
         Self { since, until, from: written(since), to: Some(written(until)) }
     }
 
@@ -68,6 +67,12 @@ impl Range {
     pub(crate) fn step(&self) -> Duration {
         Series::step(self.since, self.until, SLOTS)
     }
+}
+
+/// A time of day is one of today, in UTC, and stays it: a link that keeps it means the same tomorrow.
+fn dated(text: &str, now: SystemTime) -> String {
+    let today = format!("{}T{text}", &written(micros(now))[..10]);
+    if moment(&today, now).is_ok() { today } else { text.to_owned() }
 }
 
 pub(crate) fn micros(time: SystemTime) -> u64 {
@@ -96,11 +101,20 @@ mod tests {
         check("since=6h", Ok((994, 1_000)));
         check("since=6h&until=2h", Ok((994, 998)));
         check("since=1970-02-01T00:00", Ok((744, 1_000)));
+        check("since=1970-02-11T10:00&until=11:30:00", Ok((994, 995)));
+        check("since=12:00&until=14:00", Ok((996, 998)));
+        check("since=12:60", Err("since"));
+        check("since=1200", Err("since"));
+        check("since=é2:00", Err("since"));
         check("since=2h&until=6h", Err("since"));
         check("since=soon", Err("since"));
         check("until=later", Err("until"));
         check("since=2999-01-01", Err("since"));
-        let range = Range::read(&Query::read(Some("since=6h&until=2h")), now).expect("it is one");
-        assert_eq!(range.parameters(), [("since", Some("6h")), ("until", Some("2h"))]);
+        let parameters = |query: &str, since: &str, until: &str| {
+            let range = Range::read(&Query::read(Some(query)), now).expect("it is one");
+            assert_eq!(range.parameters(), [("since", Some(since)), ("until", Some(until))]);
+        };
+        parameters("since=6h&until=2h", "6h", "2h");
+        parameters("since=12:00&until=14:00", "1970-02-11T12:00", "1970-02-11T14:00");
     }
 }

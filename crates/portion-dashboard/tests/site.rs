@@ -14,11 +14,20 @@ fn now() -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(1_760_000_000)
 }
 
-fn recorded() -> (tempfile::TempDir, Site) {
+/// A moment before that, in microseconds.
+const AT: u64 = 1_760_000_000_000_000 - 60_000_000;
+
+fn holding(events: impl IntoIterator<Item = Event>) -> (tempfile::TempDir, Site) {
     let folder = tempfile::tempdir().expect("directories can be made");
     let file = folder.path().join("telemetry.db");
     let recorder = Recorder::start(Settings { keep_for: Duration::MAX, ..Settings::new(&file) });
-    let at = 1_760_000_000_000_000 - 60_000_000;
+    events.into_iter().for_each(|event| recorder.hear(event));
+    assert!(recorder.flush(Duration::from_secs(30)), "{:?}", recorder.figures());
+    (folder, Site::new(Records::At(file)))
+}
+
+fn recorded() -> (tempfile::TempDir, Site) {
+    let at = AT;
     let served = Served {
         request: 7,
         at,
@@ -34,11 +43,12 @@ fn recorded() -> (tempfile::TempDir, Site) {
     };
     let change = Change { key: HOSTILE.to_owned(), old: None, new: Some(HOSTILE.to_owned()) };
     let configured = Configured { at, version: 1, source: HOSTILE.to_owned(), changes: vec![change] };
-    recorder.hear(Event::Served(Arc::new(served.clone())));
-    recorder.hear(Event::Served(Arc::new(Served { request: 8, at: at + 1, follow_up: true, ..served })));
-    recorder.hear(Event::Configured(Arc::new(configured)));
-    assert!(recorder.flush(Duration::from_secs(30)), "{:?}", recorder.figures());
-    (folder, Site::new(Records::At(file)))
+    let next = Served { request: 8, at: at + 1, follow_up: true, ..served.clone() };
+    holding([
+        Event::Served(Arc::new(served)),
+        Event::Served(Arc::new(next)),
+        Event::Configured(Arc::new(configured)),
+    ])
 }
 
 fn asked(site: &Site, target: &str) -> Answer {
@@ -63,7 +73,13 @@ fn every_question_has_a_status() {
     {
         check(target, 200);
     }
-    for target in ["/changes", "/requests/00000000000000000000000000000007", "/sessions/0000000000000009"] {
+    for target in [
+        "/changes",
+        "/api/records",
+        "/api/experiment",
+        "/requests/00000000000000000000000000000007",
+        "/sessions/0000000000000009",
+    ] {
         check(target, 200);
     }
     for wrong in
@@ -71,8 +87,15 @@ fn every_question_has_a_status() {
     {
         check(&format!("/?{wrong}"), 400);
     }
+    for target in ["/sessions", "/endpoints/tool/list", "/endpoints/tool/", "/requests?kind=tool&endpoint=x"]
+    {
+        check(target, 200);
+    }
+    for wrong in ["page=0", "page=1001", "page=x"] {
+        check(&format!("/sessions?{wrong}"), 400);
+    }
     for gone in
-        ["/x", "/requests/7", "/requests/0000000000000000000000000000000f", "/endpoints", "/endpoints/"]
+        ["/x", "/requests/7", "/requests/0000000000000000000000000000000f", "/endpoints", "/endpoints/x"]
     {
         check(gone, 404);
     }
@@ -85,7 +108,7 @@ fn every_question_has_a_status() {
 fn names_are_names_whatever_they_say() {
     let (_folder, site) = recorded();
     let mut targets =
-        vec!["/requests".to_owned(), "/changes".to_owned(), "/sessions/0000000000000009".to_owned()];
+        ["/requests", "/changes", "/sessions", "/sessions/0000000000000009"].map(str::to_owned).to_vec();
     targets.push("/requests/00000000000000000000000000000008".to_owned());
     let overview = body(&asked(&site, "/"));
     let of = overview.split("href=\"/endpoints/").nth(1).and_then(|rest| rest.split('"').next());
@@ -100,6 +123,211 @@ fn names_are_names_whatever_they_say() {
             "{target} has nothing that the policy forbids"
         );
     }
+}
+
+#[test]
+fn records_have_the_names_that_are_promised() {
+    let (_folder, site) = recorded();
+    let answer = asked(&site, "/api/records");
+    let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("it is JSON");
+    for name in [
+        "requestId",
+        "endpoint",
+        "timestamp",
+        "outcome",
+        "estimatedTokens",
+        "actualTokens",
+        "originalTokens",
+        "responseBytes",
+        "originalBytes",
+        "itemCount",
+        "latencyMs",
+        "overheadMs",
+        "paginationUsed",
+        "summarizationUsed",
+        "chunkingUsed",
+        "queryUsed",
+        "optimizationMetadata",
+        "tokensPerItem",
+        "experimentArm",
+        "session",
+    ] {
+        assert!(answer["records"][0].get(name).is_some(), "{name} is not in {answer}");
+    }
+}
+
+/// What stands between two texts, each time.
+fn between<'a>(page: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
+    page.split(begin).skip(1).filter_map(|rest| rest.split(end).next()).collect()
+}
+
+#[test]
+fn an_endpoint_has_its_own_page_and_list() {
+    let like = |number: u64, upstream: Option<&str>, kind| Served {
+        request: u128::from(number),
+        at: AT + number,
+        upstream: upstream.map(Arc::from),
+        kind,
+        endpoint: Arc::from("list"),
+        outcome: Outcome::Expired,
+        error: Some("cursor_expired"),
+        ..Served::default()
+    };
+    let (_folder, site) = holding(
+        [like(1, None, "tool"), like(2, None, "tool"), like(3, Some("z"), "tool"), like(4, None, "prompt")]
+            .map(|served| Event::Served(Arc::new(served))),
+    );
+    let overview = body(&asked(&site, "/"));
+    for (page, requests) in
+        [("/endpoints/tool/list", 2), ("/endpoints/tool/z/list", 1), ("/endpoints/prompt/list", 1)]
+    {
+        assert!(overview.contains(&format!("href=\"{page}?since=24h\"")), "{page} is not linked");
+        let page = body(&asked(&site, page));
+        assert_eq!(between(&page, "<dt>Requests</dt><dd title=\"", "\"")[0], requests.to_string());
+    }
+    // What stands out leads to the requests of one, these to one of them, and that back to them.
+    let standing = between(&overview, "<li><a href=\"", "\"")
+        .into_iter()
+        .find(|href| href.starts_with("/requests?") && href.contains("upstream=z"))
+        .expect("it stands out")
+        .replace("&amp;", "&");
+    let list = body(&asked(&site, &standing));
+    let request = between(&list, "<th scope=\"row\"><a href=\"", "\"");
+    let [request] = &request[..] else { panic!("one of them: {request:?}") };
+    let request = body(&asked(&site, &request.replace("&amp;", "&")));
+    assert!(request.contains(&standing.replace('&', "&amp;")), "no way back to {standing}");
+}
+
+#[test]
+fn what_is_oversized_and_not_shaped_is_what_is_counted() {
+    let first = |number: u64, outcome| Served {
+        request: u128::from(number),
+        at: AT + number,
+        kind: "tool",
+        outcome,
+        estimated_tokens: Some(9_000),
+        original_tokens: Some(9_000),
+        budget: Some(4_000),
+        ..Served::default()
+    };
+    let paginated = [1, 2, 3].map(|number| first(number, Outcome::Paginated));
+    let small = Served { original_tokens: Some(10), ..first(4, Outcome::Unshaped) };
+    let events = |more: Served| {
+        paginated
+            .clone()
+            .into_iter()
+            .chain([small.clone(), more])
+            .map(|served| Event::Served(Arc::new(served)))
+    };
+    let (_folder, site) = holding(events(first(5, Outcome::Unshaped)));
+    let page = body(&asked(&site, "/"));
+    assert!(page.contains("1 oversized payload, not shaped"), "{page}");
+    assert!(page.contains("unknown endpoint"), "links have a text");
+    let (_folder, site) = holding(events(first(5, Outcome::Paginated)));
+    assert!(!body(&asked(&site, "/")).contains("not shaped</span>"), "all that is large was shaped");
+}
+
+#[test]
+fn a_request_leads_to_the_change_that_it_was_served_by() {
+    const DAY: u64 = 24 * 3_600_000_000;
+    let configured = |at, source: &str| {
+        let source = source.to_owned();
+        Event::Configured(Arc::new(Configured { at, version: 2, source, changes: Vec::new() }))
+    };
+    let request = Event::Served(Arc::new(Served { request: 7, at: AT, config: 2, ..Served::default() }));
+    let (_folder, site) = holding([
+        configured(AT - 5 * DAY, "a.yaml"),
+        configured(AT - 2 * DAY, "a.yaml"),
+        configured(AT - 3 * DAY, "b.yaml"),
+        configured(AT + 1, "a.yaml"),
+        request,
+    ]);
+    let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
+    let links: Vec<_> = between(&page, "<a href=\"/changes?", "</a>");
+    let links: Vec<_> = links.iter().filter(|link| link.contains("#v2-")).collect();
+    for (link, (source, at)) in links.iter().zip([("a.yaml", AT - 2 * DAY), ("b.yaml", AT - 3 * DAY)]) {
+        assert!(link.ends_with(&format!("version 2 of {source}")), "{link}");
+        let (target, mark) = link.split('"').next().and_then(|href| href.split_once('#')).expect("a mark");
+        assert_eq!(mark, format!("v2-{at}"));
+        let changes = body(&asked(&site, &format!("/changes?{}", target.replace("&amp;", "&"))));
+        assert_eq!(changes.matches(&format!("id=\"{mark}\"")).count(), 1, "{changes}");
+        assert!(changes.contains(source), "{changes}");
+    }
+    assert_eq!(links.len(), 2, "{links:?}");
+}
+
+#[test]
+fn what_was_left_out_is_told_without_any_step() {
+    let check = |served: Served, expect: &str| {
+        let served = Served { request: 7, at: AT, ..served };
+        let (_folder, site) = holding([Event::Served(Arc::new(served))]);
+        let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
+        let told = between(&page, "What made it smaller</h2><p>", "</p>");
+        assert_eq!(told, [expect]);
+    };
+    let list =
+        Served { outcome: Outcome::Paginated, items: Some(50), total_items: Some(500), ..Served::default() };
+    check(list.clone(), "50 of 500 items were served: a page.");
+    check(Served { items: Some(500), ..list.clone() }, "All items were served.");
+    check(Served { error: Some("upstream"), ..list }, "Nothing: what was served is an error.");
+    let of = |outcome| Served { outcome, ..Served::default() };
+    check(of(Outcome::Chunked), "The first chunk of the text was served.");
+    check(of(Outcome::Summarized), "A summary was served in its place.");
+    check(of(Outcome::Untouched), "Nothing: it was small enough.");
+    check(of(Outcome::Unshaped), "Nothing: shaping is off for it.");
+}
+
+#[test]
+fn a_time_that_cannot_be_can_be_mended() {
+    let (_folder, site) = recorded();
+    let page = body(&asked(&site, "/requests?since=soon&until=09:30&outcome=expired"));
+    for part in [
+        "action=\"/requests\"",
+        "type=\"hidden\" name=\"outcome\" value=\"expired\"",
+        "name=\"since\" value=\"soon\"",
+        "name=\"until\" value=\"09:30\"",
+    ] {
+        assert!(page.contains(part), "{part} is not in {page}");
+    }
+    assert!(!body(&asked(&site, "/requests?limit=x")).contains("name=\"since\""), "the time is right");
+}
+
+#[test]
+fn sessions_are_listed_and_paged() {
+    let events = (0..30).map(|number: u64| {
+        let (outcome, error) = match number {
+            29 => (Outcome::Expired, Some("cursor_expired")),
+            28 => (Outcome::Untouched, Some("upstream")),
+            _ => (Outcome::Paginated, None),
+        };
+        let served = Served {
+            request: number.into(),
+            at: AT + number,
+            session: number,
+            outcome,
+            error,
+            ..Served::default()
+        };
+        Event::Served(Arc::new(served))
+    });
+    let (_folder, site) = holding(events);
+    let (first, second) = (body(&asked(&site, "/sessions")), body(&asked(&site, "/sessions?page=2")));
+    let shown = |page: &str| between(page, "href=\"/sessions/", "?").join(" ");
+    assert!(shown(&first).starts_with("000000000000001d 000000000000001c "), "{}", shown(&first));
+    assert!(first.contains("1 expired") && first.contains("1 error of the server"), "{first}");
+    assert_eq!(shown(&second).split(' ').count(), 5, "{}", shown(&second));
+    assert!(first.contains("page=2") && second.contains("page=1") && !second.contains("page=3"));
+}
+
+#[test]
+fn no_time_is_too_long_to_be_shown() {
+    let (_folder, site) = recorded();
+    let ever = "since=1970-01-01&until=9999-12-31";
+    let page = body(&asked(&site, &format!("/?{ever}")));
+    assert!(page.len() < 50_000, "it has {} bytes", page.len());
+    let answer = asked(&site, &format!("/api/series?{ever}"));
+    let answer: serde_json::Value = serde_json::from_slice(&answer.body).expect("it is JSON");
+    assert_eq!(answer["slots"][0]["requests"], 2);
 }
 
 #[test]
@@ -134,5 +362,6 @@ fn without_records_it_says_what_to_do() {
     check(&missing, "/", 200, "Put Portion in front of an MCP server");
     check(&missing, "/api/overview", 503, "records_unreadable");
     check(&Site::new(Records::Off), "/requests", 200, "Telemetry is off");
+    check(&Site::new(Records::Off), "/requests", 200, "start Portion without <code>--telemetry off</code>");
     check(&Site::new(Records::Off), "/api/alerts", 503, "telemetry_off");
 }

@@ -82,6 +82,9 @@ fn ask(table: &mut Table, reader: &Reader) {
     took("the last 50 of a rare outcome and an endpoint", &|| requests(&both));
     took("the last 50 of a session", &|| requests(&Filter { session: Some(77), ..week.clone() }));
     took("the last 50 of no session", &|| requests(&Filter { session: Some(1 << 40), ..week.clone() }));
+    took("25 sessions, 7 d", &|| {
+        reader.sessions(&Filter { limit: Some(25), ..week.clone() }, 0).map_or(0, |found| found.len())
+    });
     took("one request", &|| requests(&Filter { request: Some(500_000), ..Filter::default() }));
     took("what goes back to one payload", &|| {
         requests(&Filter { origin: Some(500_000), ..Filter::default() })

@@ -1,8 +1,10 @@
 //! What was changed, refused and raised: marks on the axis of time, a list below it, a page of its own.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
 use portion_core::event::{Alerted, Change, Configured, Misconfigured};
-use portion_telemetry::read::{ReadError, Reader};
+use portion_telemetry::read::{Filter, ReadError, Reader};
 use serde_json::{Value, json};
 
 use super::frame::{Frame, Place};
@@ -13,8 +15,10 @@ use crate::answer::Answer;
 use crate::query::link;
 use crate::range::Range;
 
-/// Of each, at most.
+/// Of each, at most: the newest.
 const MOST: usize = 200;
+/// How far around a change others are shown with it.
+const AROUND: Duration = Duration::from_hours(12);
 /// Lines of a page that is about something else.
 const FEW: usize = 6;
 /// Changes of one configuration that a line names.
@@ -28,7 +32,11 @@ enum Event {
 }
 
 /// What happened in some time, the newest first.
-pub(super) struct Events(Vec<Event>);
+pub(super) struct Events {
+    events: Vec<Event>,
+    /// There are more than these.
+    more: bool,
+}
 
 impl Event {
     fn at(&self) -> u64 {
@@ -57,12 +65,18 @@ impl Event {
         }
     }
 
+    /// Which file it is about.
+    fn source(&self) -> Option<&str> {
+        match self {
+            Self::Configured(configured) => Some(&configured.source),
+            Self::Refused(refused) => Some(&refused.source),
+            Self::Alert(_) => None,
+        }
+    }
+
     /// What it says, line by line.
     fn lines(&self) -> Vec<String> {
         match self {
-            Self::Configured(configured) if configured.changes.is_empty() => {
-                vec![format!("from {}", configured.source)]
-            }
             Self::Configured(configured) => configured.changes.iter().map(told).collect(),
             Self::Refused(refused) => refused.errors.clone(),
             Self::Alert(alert) => vec![format!(
@@ -77,13 +91,17 @@ impl Event {
 
 impl Events {
     pub(super) fn read(reader: &Reader, range: &Range) -> Result<Self, ReadError> {
-        let filter = portion_telemetry::read::Filter { limit: Some(MOST), ..range.filter() };
-        let configured = reader.configurations(&filter)?.into_iter().map(Event::Configured);
-        let refused = reader.misconfigurations(&filter)?.into_iter().map(Event::Refused);
-        let alerts = reader.alerts(&filter)?.into_iter().map(Event::Alert);
-        let mut events: Vec<Event> = configured.chain(refused).chain(alerts).collect();
+        // One more tells whether there are more.
+        let filter = Filter { limit: Some(MOST + 1), ..range.filter() };
+        let kinds: [Vec<Event>; 3] = [
+            reader.configurations(&filter)?.into_iter().map(Event::Configured).collect(),
+            reader.misconfigurations(&filter)?.into_iter().map(Event::Refused).collect(),
+            reader.alerts(&filter)?.into_iter().map(Event::Alert).collect(),
+        ];
+        let more = kinds.iter().any(|kind| kind.len() > MOST);
+        let mut events: Vec<Event> = kinds.into_iter().flat_map(|kind| kind.into_iter().take(MOST)).collect();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
-        Ok(Self(events))
+        Ok(Self { events, more })
     }
 
     /// What the script marks on the axis.
@@ -93,21 +111,22 @@ impl Events {
             let more = lines.len().saturating_sub(NAMED);
             let mut shown: Vec<String> = lines.into_iter().take(NAMED).collect();
             shown.extend((more > 0).then(|| format!("and {more} more")));
+            shown.extend(event.source().map(str::to_owned));
             json!({ "at": event.at() as f64 / 1e6, "kind": event.kind(), "title": event.title(), "lines": shown })
         };
-        self.0.iter().rev().map(mark).collect()
+        self.events.iter().rev().map(mark).collect()
     }
 }
 
 /// The list below charts.
 pub(super) fn section(events: &Events, range: &Range) -> Markup {
-    let more = events.0.len().saturating_sub(FEW);
+    let shown = events.events.len().min(FEW);
     html! {
         section aria-labelledby="changes" {
             h2 #changes { "Changes and alerts" }
-            (list(&events.0[..events.0.len() - more]))
-            @if more > 0 {
-                p { a href=(link("/changes", &range.parameters())) { "All " (events.0.len()) " of them" } }
+            (list(&events.events[..shown]))
+            @if events.events.len() > shown {
+                p { a href=(link("/changes", &range.parameters())) { "All of them" } }
             }
         }
     }
@@ -118,7 +137,10 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let events = Events::read(&visit.reader, range)?;
     let content = html! {
         h1 { "Changes and alerts" }
-        (list(&events.0))
+        (list(&events.events))
+        @if events.more {
+            p.quiet { "The newest " (MOST) " of each kind; choose a time that ends earlier for those before them." }
+        }
     };
     let frame =
         Frame { title: "Changes", place: Place::Changes, path: "/changes", range: Some(range), kept: &[] };
@@ -132,10 +154,13 @@ fn list(events: &[Event]) -> Markup {
         } @else {
             ol.events {
                 @for event in events {
-                    li.(event.kind()) id=[version(event)] {
+                    li.(event.kind()) id=[id(event)] {
                         (moment(event.at()))
                         strong { (event.title()) }
-                        (detail(event))
+                        div.diff {
+                            (detail(event))
+                            @if let Some(source) = event.source() { p.quiet { (source) } }
+                        }
                     }
                 }
             }
@@ -146,7 +171,7 @@ fn list(events: &[Event]) -> Markup {
 fn detail(event: &Event) -> Markup {
     match event {
         Event::Configured(configured) if !configured.changes.is_empty() => html! {
-            ul.diff {
+            ul {
                 @for Change { key, old, new } in &configured.changes {
                     li {
                         code { (key) } " "
@@ -157,15 +182,27 @@ fn detail(event: &Event) -> Markup {
                 }
             }
         },
-        other => html! { ul.diff { @for line in other.lines() { li { (line) } } } },
+        other => html! { ul { @for line in other.lines() { li { (line) } } } },
     }
 }
 
-fn version(event: &Event) -> Option<String> {
+/// Where it stands on the page, if anything leads there.
+fn id(event: &Event) -> Option<String> {
     match event {
-        Event::Configured(configured) => Some(format!("v{}", configured.version)),
+        Event::Configured(configured) => Some(id_of(configured)),
         _ => None,
     }
+}
+
+/// Versions are counted for each file: moments tell them apart.
+fn id_of(configured: &Configured) -> String {
+    format!("v{}-{}", configured.version, configured.at)
+}
+
+/// The page of changes, where that one is.
+pub(super) fn link_to(configured: &Configured) -> String {
+    let range = Range::around(configured.at, AROUND);
+    link("/changes", &range.parameters()) + "#" + &id_of(configured)
 }
 
 fn told(change: &Change) -> String {

@@ -6,30 +6,31 @@ use portion_telemetry::read::Figures;
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
-use super::{Failure, Visit, changes, charts, figures, notice, requests};
+use super::{Failure, Visit, called, changes, charts, endpoint_at, figures, notice, path_of, requests};
 use crate::answer::Answer;
 use crate::asked::Asked;
-use crate::query::{encoded, link};
+use crate::query::link;
 
 /// Requests that it shows.
 const SHOWN: usize = 25;
 
-/// `name`: as a filter has it, `*` is anything.
-pub(super) fn page(visit: Visit<'_>, name: &str) -> Result<Answer, Failure> {
+pub(super) fn page(visit: &Visit<'_>, path: &str) -> Result<Answer, Failure> {
     let Visit { reader, asked, lost, .. } = visit;
-    let all = Asked { endpoint: Some(name.to_owned()), outcome: None, ..asked.clone() };
+    let endpoint = endpoint_at(path).ok_or(Failure::Unknown("There is no such page."))?;
+    let name = called(&endpoint);
+    let path = format!("/endpoints/{}", path_of(&endpoint));
+    let above = format!("Endpoint, a {}", endpoint.kind);
+    let all = Asked { endpoint: None, of: Some(endpoint), outcome: None, ..asked.clone() };
     let range = &all.range;
     let total = reader.total(&all.filter())?;
-    let plotted = charts::Plotted::read(&reader, &all.filter(), range)?;
-    let events = changes::Events::read(&reader, range)?;
+    let plotted = charts::Plotted::read(reader, &all.filter(), range)?;
+    let events = changes::Events::read(reader, range)?;
     let shown = Asked { outcome: asked.outcome, noted: asked.noted, limit: SHOWN, ..all.clone() };
-    let listed = shown.list(&reader)?;
-    let plain = name.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[");
-    let path = format!("/endpoints/{}", encoded(name));
+    let listed = shown.list(reader)?;
     let content = html! {
-        p.above { "Endpoint" }
-        h1 { (plain) }
-        (figures::strip(&total, lost))
+        p.above { (above) }
+        h1 { (name) }
+        (figures::strip(&total, *lost))
         @if total.requests == 0 {
             (notice::quiet())
         } @else {
@@ -37,15 +38,15 @@ pub(super) fn page(visit: Visit<'_>, name: &str) -> Result<Answer, Failure> {
             section aria-labelledby="requests" {
                 h2 #requests { "Requests" }
                 (outcomes(&total, &path, &shown))
-                (requests::table(&listed.records, range, None))
+                (requests::table(&listed.records, &shown, None))
                 @if listed.rest.is_some() {
-                    p { a href=(requests::more(&Asked { limit: 100, ..shown.clone() })) { "More of them" } }
+                    p { a href=(shown.link("/requests")) { "More of them" } }
                 }
             }
         }
         (changes::section(&events, range))
     };
-    let frame = Frame { title: &plain, place: Place::Within, path: &path, range: Some(range), kept: &[] };
+    let frame = Frame { title: &name, place: Place::Within, path: &path, range: Some(range), kept: &[] };
     Ok(Answer::page(200, frame.around(&content)))
 }
 

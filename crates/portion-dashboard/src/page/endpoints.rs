@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use portion_telemetry::read::{Figures, Traffic};
 use portion_telemetry::show::grouped;
 
-use super::of_endpoint;
+use super::endpoint_link;
 use super::told::{part, short, took};
 use crate::query::{Query, Wrong, link};
 use crate::range::Range;
@@ -150,10 +150,7 @@ fn head(column: Option<usize>, key: &str, title: &str, sort: Sort, range: &Range
 fn row(traffic: &Traffic, range: &Range) -> Markup {
     html! {
         tr {
-            th scope="row" {
-                a href=(of_endpoint(&traffic.endpoint, range)) { (traffic.endpoint) }
-                @if traffic.endpoint.kind != "tool" { " " span.quiet { (traffic.endpoint.kind) } }
-            }
+            th scope="row" { (endpoint_link(&traffic.endpoint, range)) }
             @for column in &COLUMNS { td.n data-title=(column.title) { ((column.cell)(&traffic.figures)) } }
         }
     }

@@ -12,6 +12,7 @@ use crate::range::Range;
 pub(super) enum Place {
     Overview,
     Requests,
+    Sessions,
     Experiments,
     Changes,
     /// Below one of these.
@@ -73,6 +74,7 @@ impl Frame<'_> {
         let pages = [
             (Place::Overview, "/", "Overview"),
             (Place::Requests, "/requests", "Requests"),
+            (Place::Sessions, "/sessions", "Sessions"),
             (Place::Experiments, "/experiments", "Experiments"),
             (Place::Changes, "/changes", "Changes"),
         ];
@@ -104,6 +106,7 @@ impl Frame<'_> {
                 label.live hidden {
                     input type="checkbox" id="live";
                     " Live"
+                    output {}
                 }
             }
         }
@@ -118,16 +121,23 @@ impl Frame<'_> {
                         (moment(range.since)) " – " @if range.is_open() { "now" } @else { (moment(range.until)) }
                     }
                 }
-                form action=(self.path) {
-                    @for (name, value) in self.kept {
-                        @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
-                    }
-                    label { "From " input name="since" value=(range.from) required; }
-                    label { "to " input name="until" value=[range.to.as_deref()] placeholder="now"; }
-                    button { "Show" }
-                    p { "How long ago (90m, 2h, 7d), or a date in UTC (2026-11-22T08:00)." }
-                }
+                (times(self.path, &range.from, range.to.as_deref(), self.kept))
             }
+        }
+    }
+}
+
+/// From one moment to another, as they were written: the script says dates in the viewer's zone, and sends them in UTC.
+pub(super) fn times(path: &str, from: &str, to: Option<&str>, kept: &[(&str, Option<&str>)]) -> Markup {
+    html! {
+        form.times action=(path) {
+            @for (name, value) in kept {
+                @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
+            }
+            label { "From " input name="since" value=(from) required; }
+            label { "to " input name="until" value=[to] placeholder="now"; }
+            button { "Show" }
+            p { "How long ago (90m, 2h, 7d), a time of today (09:30) or a date (2026-11-22T08:00), in " span.zone { "UTC" } "." }
         }
     }
 }

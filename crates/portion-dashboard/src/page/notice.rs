@@ -3,10 +3,14 @@
 use maud::{Markup, html};
 use portion_telemetry::read::ReadError;
 
-use super::frame::{Frame, Place};
+use super::frame::{Frame, Place, times};
 use crate::answer::Answer;
-use crate::query::Wrong;
+use crate::query::{Query, Wrong};
+use crate::range::USUAL;
 use crate::site::Nothing;
+
+/// The parameters that say which time.
+const TIMES: [&str; 2] = ["since", "until"];
 
 /// What is said where nothing is recorded.
 pub(crate) const OFF: &str = "telemetry is off: nothing is recorded";
@@ -18,9 +22,10 @@ pub(super) fn nothing(nothing: &Nothing) -> Answer {
             "Telemetry is off",
             html! {
                 p { "Nothing is recorded, so there is nothing to show." }
-                p { "To record sizes, times and codes of requests, never what is in them, start Portion with "
-                    code { "--telemetry on" } ", or write it in the configuration:" }
-                pre { code { "telemetry: on" } }
+                p { "To record sizes, times and codes of requests, never what is in them, start Portion without "
+                    code { "--telemetry off" } ", and take " code { "telemetry: off" } " out of the configuration ("
+                    code { "PORTION_TELEMETRY" } " out of the environment). To keep them in a file of your choice:" }
+                pre { code { "telemetry: /srv/portion/telemetry.db" } }
             },
         ),
         Nothing::Unread(ReadError::Missing(path)) => {
@@ -37,13 +42,17 @@ pub(super) fn nothing(nothing: &Nothing) -> Answer {
     page(nothing.status(), title, &content)
 }
 
-/// A parameter cannot be.
-pub(super) fn wrong(wrong: &Wrong) -> Answer {
+/// A parameter cannot be. Where it is the time, another can be asked for.
+pub(super) fn wrong(wrong: &Wrong, path: &str, query: &Query) -> Answer {
+    let kept: Vec<_> = query.pairs().filter(|(name, _)| !TIMES.contains(name)).collect();
     page(
         400,
         "That cannot be asked",
         &html! {
             p { (wrong) "." }
+            @if TIMES.contains(&wrong.name.as_str()) {
+                (times(path, query.get(TIMES[0]).unwrap_or(USUAL), query.get(TIMES[1]), &kept))
+            }
             p { a href="/" { "Back to the overview" } }
         },
     )

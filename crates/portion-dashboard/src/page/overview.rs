@@ -20,16 +20,16 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let plotted = charts::Plotted::read(reader, &filter, range)?;
     let content = html! {
         h1.unseen { "Overview" }
-        (standing::banner(&alerts, range))
+        (standing::banner(&alerts))
         (figures::strip(&total, *lost))
         @if total.requests == 0 {
             (notice::quiet())
         } @else {
             (standing)
             (charts::section(&plotted, &events))
-            (endpoints::section(&traffic, sort, range))
         }
         (changes::section(&events, range))
+        @if total.requests > 0 { (endpoints::section(&traffic, sort, range)) }
     };
     let kept = [("sort", query.get("sort")), ("order", query.get("order"))];
     let frame =

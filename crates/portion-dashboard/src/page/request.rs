@@ -3,18 +3,20 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
+use portion_core::event::{Configured, Outcome};
 use portion_telemetry::read::{Filter, Record};
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
-use super::told::{bytes, counted, maybe, moment, percent, took};
-use super::{Failure, Visit, number, of_endpoint, requests, words};
+use super::told::{bytes, counted, maybe, moment, percent, took, waited};
+use super::{Failure, Visit, called, changes, endpoint_link, number, requests, words};
 use crate::answer::Answer;
+use crate::asked::Asked;
 use crate::query::link;
 use crate::range::Range;
 
 /// Requests that go back to one payload, at most.
-const FAMILY: usize = 200;
+const FAMILY: usize = 1_000;
 /// How far around a request what belongs to it is looked for.
 const AROUND: Duration = Duration::from_hours(12);
 
@@ -31,9 +33,13 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
         None => Vec::new(),
     };
     family.reverse();
-    let (range, around) = (&visit.asked.range, Range::around(record.at, AROUND));
+    let range = &visit.asked.range;
+    let configured = reader.configured(record.config, record.at)?;
     let content = html! {
-        p.above { a href=(of_endpoint(&record.endpoint, range)) { (record.endpoint) } }
+        p.above {
+            (endpoint_link(&record.endpoint, range)) " · "
+            a href=(visit.asked.link("/requests")) { (listed(&visit.asked)) }
+        }
         h1 { "Request of " (moment(record.at)) }
         (what_happened(record))
         (sizes(record))
@@ -44,16 +50,25 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
             }
             section aria-labelledby="facts" {
                 h2 #facts { "Facts" }
-                (facts(record, &around))
+                (facts(record, &configured))
             }
         }
         section aria-labelledby="followups" {
             h2 #followups { "Requests of the same result" }
-            (follow_ups(record, &family, range))
+            (follow_ups(record, &family, &visit.asked))
         }
     };
     let frame = Frame { title: "Request", place: Place::Within, path: "", range: Some(range), kept: &[] };
     Ok(Answer::page(200, frame.around(&content)))
+}
+
+/// The list that one came from, or may go to.
+fn listed(asked: &Asked) -> String {
+    let of = asked.of.as_ref().map(called).or_else(|| asked.endpoint.clone());
+    let outcome = asked.outcome.map(|outcome| outcome.name().to_owned());
+    let noted = asked.noted.map(|noted| noted.name().to_owned());
+    let which: Vec<String> = of.into_iter().chain(outcome).chain(noted).collect();
+    if which.is_empty() { "All requests".to_owned() } else { format!("Requests: {}", which.join(", ")) }
 }
 
 fn what_happened(record: &Record) -> Markup {
@@ -103,12 +118,8 @@ fn sizes(record: &Record) -> Markup {
 
 fn steps(record: &Record) -> Markup {
     html! {
-        @if record.stages.is_empty() {
-            p.quiet {
-                @if record.error.is_some() { "Nothing: what was served is an error." }
-                @else { "No step was needed: steps make the pages of lists smaller." }
-            }
-        } @else {
+        p { (cut(record)) }
+        @if !record.stages.is_empty() {
             ol.steps {
                 @for step in &record.stages { li { code { (step) } " " (words::step(step)) } }
             }
@@ -120,11 +131,37 @@ fn steps(record: &Record) -> Markup {
     }
 }
 
-fn facts(record: &Record, range: &Range) -> Markup {
+/// What was left out, if anything was, before any step.
+fn cut(record: &Record) -> String {
+    if record.error.is_some() {
+        return "Nothing: what was served is an error.".to_owned();
+    }
+    let counts = record.items.zip(record.total_items).filter(|(items, total)| items < total);
+    match Outcome::named(&record.outcome) {
+        Some(Outcome::Untouched) => "Nothing: it was small enough.".to_owned(),
+        Some(Outcome::Unshaped) => "Nothing: shaping is off for it.".to_owned(),
+        Some(Outcome::Paginated) => match counts {
+            Some((items, total)) => {
+                format!("{} of {} were served: a page.", grouped(items), counted(total, "item", "items"))
+            }
+            None => "All items were served.".to_owned(),
+        },
+        Some(Outcome::Chunked) if record.follow_up => "A part of the text was served.".to_owned(),
+        Some(Outcome::Chunked) => "The first chunk of the text was served.".to_owned(),
+        Some(Outcome::Summarized) => "A summary was served in its place.".to_owned(),
+        Some(Outcome::Queried) => "What the question asked for was served.".to_owned(),
+        Some(Outcome::Projected) => "What was named was served: fields, a section or a path.".to_owned(),
+        Some(Outcome::Raw) => "The bytes that were asked for were served.".to_owned(),
+        Some(Outcome::Capped) => "The byte limit: the reply ends where that is reached.".to_owned(),
+        _ => "Nothing that is known here.".to_owned(),
+    }
+}
+
+fn facts(record: &Record, configured: &[Configured]) -> Markup {
+    let around = Range::around(record.at, AROUND);
     let share =
         (!record.latency.is_zero()).then(|| record.overhead.as_secs_f64() / record.latency.as_secs_f64());
-    let session = link(&format!("/sessions/{:016x}", record.session), &range.parameters());
-    let changes = link("/changes", &range.parameters()) + &format!("#v{}", record.config);
+    let session = link(&format!("/sessions/{:016x}", record.session), &around.parameters());
     html! {
         dl.facts {
             dt { "Latency" }
@@ -136,7 +173,14 @@ fn facts(record: &Record, range: &Range) -> Markup {
             dt { "Session" }
             dd { a href=(session) { code { (format!("{:016x}", record.session)) } } }
             dt { "Configuration" }
-            dd { a href=(changes) { "version " (record.config) } }
+            dd {
+                @if configured.is_empty() { "version " (record.config) }
+                // Which file it was is not recorded where several have such a version.
+                @for (at, one) in configured.iter().enumerate() {
+                    @if at > 0 { ", or " }
+                    a href=(changes::link_to(one)) { "version " (record.config) " of " (one.source) }
+                }
+            }
             @if !record.counter.is_empty() {
                 dt { "Counted by" }
                 dd { (record.counter) @if let Some(actual) = record.actual_tokens { ", exactly: " (grouped(actual)) } }
@@ -150,7 +194,7 @@ fn facts(record: &Record, range: &Range) -> Markup {
 }
 
 /// What goes back to the same payload, in the order in which it was asked.
-fn follow_ups(record: &Record, family: &[Record], range: &Range) -> Markup {
+fn follow_ups(record: &Record, family: &[Record], asked: &Asked) -> Markup {
     let failed = family.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
     let made = family.iter().filter(|one| one.follow_up).count() as u64;
     let before = family.iter().take_while(|one| one.request != record.request).last();
@@ -168,16 +212,9 @@ fn follow_ups(record: &Record, family: &[Record], range: &Range) -> Markup {
                     " This one came " (waited(record.at.saturating_sub(before.at))) " after the one before it: the result was kept
                     for less (snapshotTtl), or had to make room for others (snapshotMemory)."
                 }
+                @if family.len() == FAMILY { " Those before the newest " (grouped(FAMILY as u64)) " are not shown." }
             }
-            (requests::table(family, range, Some(record.request)))
+            (requests::table(family, asked, Some(record.request)))
         }
-    }
-}
-
-/// How long was waited, in microseconds: seconds do.
-fn waited(micros: u64) -> String {
-    match micros / 1_000_000 {
-        seconds @ 0..120 => counted(seconds, "second", "seconds"),
-        seconds => counted(seconds / 60, "minute", "minutes"),
     }
 }

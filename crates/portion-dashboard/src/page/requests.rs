@@ -7,10 +7,9 @@ use portion_telemetry::read::{Noted, Record};
 
 use super::frame::{Frame, Place};
 use super::told::{maybe, moment, percent, took};
-use super::{Failure, Visit, notice, of_endpoint};
+use super::{Failure, Visit, called, endpoint_link, notice};
 use crate::answer::Answer;
 use crate::asked::Asked;
-use crate::query::link;
 use crate::range::Range;
 
 pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
@@ -20,40 +19,20 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let content = html! {
         h1 { "Requests" }
         (form(asked))
-        @if listed.records.is_empty() { (notice::quiet()) } @else { (table(&listed.records, range, None)) }
+        @if listed.records.is_empty() { (notice::quiet()) } @else { (table(&listed.records, asked, None)) }
         @if let Some(rest) = listed.rest {
-            p { a href=(to(asked, Some(&written(rest)))) { "Those before them" } }
+            @let before = Asked { range: Range { to: Some(written(rest)), ..range.clone() }, ..asked.clone() };
+            p { a href=(before.link("/requests")) { "Those before them" } }
         }
     };
-    let kept = [
-        ("endpoint", asked.endpoint.as_deref()),
-        ("outcome", asked.outcome.map(Outcome::name)),
-        ("only", asked.noted.map(Noted::name)),
-    ];
     let frame = Frame {
         title: "Requests",
         place: Place::Requests,
         path: "/requests",
         range: Some(range),
-        kept: &kept,
+        kept: &asked.which(),
     };
     Ok(Answer::page(200, frame.around(&content)))
-}
-
-/// The list with all that is asked for.
-pub(super) fn more(asked: &Asked) -> String {
-    to(asked, asked.range.to.as_deref())
-}
-
-fn to(asked: &Asked, until: Option<&str>) -> String {
-    let parameters = [
-        ("since", Some(asked.range.from.as_str())),
-        ("until", until),
-        ("endpoint", asked.endpoint.as_deref()),
-        ("outcome", asked.outcome.map(Outcome::name)),
-        ("only", asked.noted.map(Noted::name)),
-    ];
-    link("/requests", &parameters)
 }
 
 fn form(asked: &Asked) -> Markup {
@@ -61,7 +40,15 @@ fn form(asked: &Asked) -> Markup {
         form.filters action="/requests" {
             input type="hidden" name="since" value=(asked.range.from);
             @if let Some(to) = &asked.range.to { input type="hidden" name="until" value=(to); }
-            label { "Endpoint " input name="endpoint" value=[asked.endpoint.as_deref()] placeholder="any, as in list_*"; }
+            @if let Some(of) = &asked.of {
+                @for (name, value) in &asked.which()[..3] {
+                    @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
+                }
+                @let all = Asked { of: None, ..asked.clone() };
+                p { "Of " strong { (called(of)) } " " span.quiet { (of.kind) } ", or " a href=(all.link("/requests")) { "of any endpoint" } }
+            } @else {
+                label { "Endpoint " input name="endpoint" value=[asked.endpoint.as_deref()] placeholder="any, as in list_*"; }
+            }
             label { "Outcome "
                 select name="outcome" {
                     option value="" { "any" }
@@ -88,8 +75,8 @@ pub(super) fn outcome(name: &str) -> Markup {
     html! { span.outcome data-outcome=(name) { (name) } }
 }
 
-/// Requests in the order given. `this` is the one that the page is about.
-pub(super) fn table(records: &[Record], range: &Range, this: Option<u128>) -> Markup {
+/// Requests in the order given. Their pages lead back to what was `asked`; `this` is the one that the page is about.
+pub(super) fn table(records: &[Record], asked: &Asked, this: Option<u128>) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Requests" {
             table.requests {
@@ -105,21 +92,21 @@ pub(super) fn table(records: &[Record], range: &Range, this: Option<u128>) -> Ma
                     th.n scope="col" { "Added" }
                     th scope="col" { "Error" }
                 } }
-                tbody { @for record in records { (row(record, range, this == Some(record.request))) } }
+                tbody { @for record in records { (row(record, asked, this == Some(record.request))) } }
             }
         }
     }
 }
 
-fn row(record: &Record, range: &Range, is_this: bool) -> Markup {
+fn row(record: &Record, asked: &Asked, is_this: bool) -> Markup {
     let kept = kept_out(record);
     html! {
         tr class=[is_this.then_some("this")] {
             th scope="row" {
-                a href=(href(record, range)) aria-current=[is_this.then_some("true")] { (moment(record.at)) }
+                a href=(asked.link(&format!("/requests/{:032x}", record.request))) aria-current=[is_this.then_some("true")] { (moment(record.at)) }
             }
             td data-title="Endpoint" {
-                a href=(of_endpoint(&record.endpoint, range)) { (record.endpoint) }
+                (endpoint_link(&record.endpoint, &asked.range))
                 @if record.follow_up { " " span.quiet { "follow-up" } }
             }
             td data-title="Outcome" { (outcome(&record.outcome)) }
@@ -132,11 +119,6 @@ fn row(record: &Record, range: &Range, is_this: bool) -> Markup {
             td data-title="Error" { @if let Some(error) = &record.error { span.alarm { (error) } } }
         }
     }
-}
-
-/// Where a request has its page.
-fn href(record: &Record, range: &Range) -> String {
-    link(&format!("/requests/{:032x}", record.request), &range.parameters())
 }
 
 /// Share of the payload's tokens that its reply does not have, of a first call.

@@ -7,6 +7,7 @@ use super::frame::{Frame, Place};
 use super::told::{counted, moment, short};
 use super::{Failure, Visit, notice, number, requests};
 use crate::answer::Answer;
+use crate::query::link;
 
 /// Requests that are shown.
 const MOST: usize = 500;
@@ -21,7 +22,7 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
     let tokens: u64 = records.iter().filter_map(Record::served_tokens).sum();
     let failed = records.iter().filter(|record| record.error.is_some()).count() as u64;
     let content = html! {
-        p.above { "Session" }
+        p.above { a href=(link("/sessions", &range.parameters())) { "Sessions" } }
         h1 { code { (id) } }
         @if let (Some(first), Some(last)) = (records.first(), records.last()) {
             p.lead {
@@ -30,7 +31,7 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
                 @if failed > 0 { ", " strong.alarm { (counted(failed, "error", "errors")) } } "."
                 @if records.len() == MOST { " Earlier ones are not shown." }
             }
-            (requests::table(&records, range, None))
+            (requests::table(&records, &visit.asked, None))
         } @else {
             (notice::quiet())
         }

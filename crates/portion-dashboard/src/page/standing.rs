@@ -4,16 +4,18 @@ use maud::{Markup, html};
 use portion_core::event::Alerted;
 use portion_core::event::Outcome;
 use portion_telemetry::alert::USUAL;
-use portion_telemetry::read::{Noted, ReadError, Reader, Traffic, exactly};
+use portion_telemetry::moment::written;
+use portion_telemetry::read::{Filter, Noted, ReadError, Reader, Traffic};
 
 use super::told::{counted, moment, percent, took};
-use super::words;
+use super::{called, words};
 use crate::asked::Asked;
 use crate::query::link;
-use crate::range::Range;
 
 /// Lines that are shown.
 const MOST: usize = 5;
+/// Up to where what is not shaped is counted.
+const COUNTED: usize = 10_000;
 
 /// Something that stands out.
 struct Finding<'a> {
@@ -21,24 +23,38 @@ struct Finding<'a> {
     /// What it is.
     what: String,
     why: &'static str,
-    /// The requests behind it.
-    which: (&'static str, &'static str),
+    /// The requests behind it: what became of them, how they stand out.
+    which: (Option<Outcome>, Option<Noted>),
     /// How many: the more, the further up.
     weight: u64,
 }
 
+impl Finding<'_> {
+    /// What leads to the requests behind it.
+    fn asked(&self, asked: &Asked) -> Asked {
+        let (outcome, noted) = self.which;
+        let of = Some(self.traffic.endpoint.clone());
+        Asked { endpoint: None, of, outcome, noted, limit: 1, ..asked.clone() }
+    }
+}
+
 /// An alert stands.
-pub(super) fn banner(alerts: &[Alerted], range: &Range) -> Markup {
+pub(super) fn banner(alerts: &[Alerted]) -> Markup {
     html! {
         @for alert in alerts {
             div.banner role="alert" {
                 strong { "Oversized attempts: " (percent(alert.share)) }
                 " of " (counted(alert.requests, "request", "requests")) " in " (took_minutes(alert))
                 " were above their budget; the line is " (percent(alert.threshold)) ". Raised " (moment(alert.at)) ". "
-                a href=(link("/requests", &with(range, &[("only", Some(Noted::Oversized.name()))]))) { "The requests" }
+                a href=(link("/requests", &[("since", Some(&since(alert))), ("only", Some(Noted::Oversized.name()))])) { "The requests" }
             }
         }
     }
+}
+
+/// Since when requests raised it.
+fn since(alert: &Alerted) -> String {
+    written(alert.at.saturating_sub(alert.window.as_micros() as u64))
 }
 
 pub(super) fn took_minutes(alert: &Alerted) -> String {
@@ -50,13 +66,19 @@ pub(super) fn took_minutes(alert: &Alerted) -> String {
 
 /// What stands out of this traffic, the most frequent first, each with when it was so last.
 pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Result<Markup, ReadError> {
-    let range = &asked.range;
     let mut findings: Vec<Finding<'_>> = traffic.iter().flat_map(of).collect();
+    for traffic in traffic {
+        findings.extend(unshaped(reader, traffic, asked)?);
+    }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
     let more = findings.len().saturating_sub(MOST);
     findings.truncate(MOST);
-    let lines = findings.iter().map(|finding| Ok(line(finding, last(reader, finding, asked)?, range)));
-    let lines = lines.collect::<Result<Vec<_>, ReadError>>()?;
+    let mut lines = Vec::new();
+    for finding in &findings {
+        let asked = finding.asked(asked);
+        let last = asked.list(reader)?.records.first().map(|record| record.at);
+        lines.push(line(finding, last, &asked.link("/requests")));
+    }
     Ok(html! {
         section.standing aria-labelledby="standing" {
             h2 #standing { "What stands out" }
@@ -72,28 +94,11 @@ pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Resul
     })
 }
 
-/// When it was so last, in microseconds since 1970.
-fn last(reader: &Reader, finding: &Finding<'_>, asked: &Asked) -> Result<Option<u64>, ReadError> {
-    let (name, value) = finding.which;
-    let asked = Asked {
-        endpoint: Some(exactly(&finding.traffic.endpoint.to_string())),
-        outcome: Outcome::named(value).filter(|_| name == "outcome"),
-        noted: Noted::named(value).filter(|_| name == "only"),
-        limit: 1,
-        ..asked.clone()
-    };
-    Ok(asked.list(reader)?.records.first().map(|record| record.at))
-}
-
-fn line(finding: &Finding<'_>, last: Option<u64>, range: &Range) -> Markup {
-    let endpoint = exactly(&finding.traffic.endpoint.to_string());
-    let href = link(
-        "/requests",
-        &with(range, &[("endpoint", Some(&endpoint)), (finding.which.0, Some(finding.which.1))]),
-    );
+/// `last`: when it was so last, in microseconds since 1970.
+fn line(finding: &Finding<'_>, last: Option<u64>, href: &str) -> Markup {
     html! {
         li {
-            a href=(href) { (finding.traffic.endpoint) }
+            a href=(href) { (called(&finding.traffic.endpoint)) }
             span.what { (finding.what) }
             span.quiet { @if let Some(last) = last { "last " (moment(last)) } }
             span.why { (finding.why) }
@@ -113,12 +118,7 @@ fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
         let count = figures.of(outcome);
         if count > 0 {
             let (one, several) = what.split_once('|').unwrap_or_default();
-            found.push(finding(
-                counted(count, one, several),
-                brief(outcome),
-                ("outcome", outcome.name()),
-                count,
-            ));
+            found.push(finding(counted(count, one, several), brief(outcome), (Some(outcome), None), count));
         }
     }
     let ours = figures.of(Outcome::Expired) + figures.of(Outcome::Refused);
@@ -128,18 +128,34 @@ fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
         found.push(finding(
             what,
             "It answered so itself; Portion passed it on.",
-            ("only", Noted::Errors.name()),
+            (None, Some(Noted::Errors)),
             theirs,
         ));
     }
-    let oversized =
-        figures.oversized_share().filter(|share| *share > USUAL && figures.of(Outcome::Unshaped) > 0);
-    if let Some(share) = oversized {
-        let what = format!("{} oversized, not shaped", percent(share));
-        let why = "Shaping is off for some of it: the model got that whole.";
-        found.push(finding(what, why, ("only", Noted::Oversized.name()), figures.oversized));
-    }
     found
+}
+
+/// What was oversized and not shaped, where that is more than there should be.
+fn unshaped<'a>(
+    reader: &Reader,
+    traffic: &'a Traffic,
+    asked: &Asked,
+) -> Result<Option<Finding<'a>>, ReadError> {
+    let figures = &traffic.figures;
+    let above = |count: u64| count as f64 > USUAL * figures.sized as f64;
+    if !above(figures.oversized.min(figures.of(Outcome::Unshaped))) {
+        return Ok(None);
+    }
+    let (why, which) = (
+        "Shaping is off for them: the model got them whole.",
+        (Some(Outcome::Unshaped), Some(Noted::Oversized)),
+    );
+    let finding = Finding { traffic, what: String::new(), why, which, weight: 0 };
+    let filter = Filter { limit: Some(COUNTED), ..finding.asked(asked).filter() };
+    let weight = reader.noted_count(&filter, Noted::Oversized)?;
+    let more = if weight == COUNTED as u64 { " or more" } else { "" };
+    let what = format!("{}{more}, not shaped", counted(weight, "oversized payload", "oversized payloads"));
+    Ok(above(weight).then_some(Finding { what, weight, ..finding }))
 }
 
 /// The first sentence of what it means.
@@ -148,13 +164,4 @@ fn brief(outcome: Outcome) -> &'static str {
         Outcome::Expired => "What they led to was no longer kept: the model could not read on.",
         _ => words::outcome(outcome.name()),
     }
-}
-
-fn with<'a>(
-    range: &'a Range,
-    more: &[(&'static str, Option<&'a str>)],
-) -> Vec<(&'static str, Option<&'a str>)> {
-    let mut parameters = range.parameters().to_vec();
-    parameters.extend(more);
-    parameters
 }

@@ -52,6 +52,15 @@ pub(super) fn took(time: Duration) -> String {
     }
 }
 
+/// How long was waited, in microseconds: seconds do.
+pub(super) fn waited(micros: u64) -> String {
+    match micros / 1_000_000 {
+        seconds @ 0..120 => counted(seconds, "second", "seconds"),
+        seconds @ 120..7_200 => counted(seconds / 60, "minute", "minutes"),
+        seconds => counted(seconds / 3_600, "hour", "hours"),
+    }
+}
+
 /// One of it, or several: `1 request`, `2 requests`.
 pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { several })
@@ -87,6 +96,11 @@ mod tests {
         check(900, "0.90 ms");
         check(20_400, "20 ms");
         check(1_540_000, "1.5 s");
+        let check = |seconds: u64, expect: &str| assert_eq!(waited(seconds * 1_000_000), expect);
+        check(1, "1 second");
+        check(119, "119 seconds");
+        check(120, "2 minutes");
+        check(7_200, "2 hours");
         assert_eq!([bytes(512), bytes(40_000), bytes(1_940_000)], ["512 B", "40.0 kB", "1.9 MB"]);
         assert_eq!([part(None), part(Some(0.825))], ["–", "82.5 %"]);
     }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use portion_core::event::{Arm, Outcome};
 use rusqlite::types::Value;
 
+use super::Endpoint;
+
 /// Which records are meant; the default means all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
@@ -14,6 +16,8 @@ pub struct Filter {
     pub until: Option<u64>,
     /// Whose name, or `upstream/name`, is like that: `*` is anything, `?` a character, `[a-c]` one of those.
     pub endpoint: Option<String>,
+    /// That endpoint, and none of its namesakes.
+    pub of: Option<Endpoint>,
     /// What became of them.
     pub outcome: Option<Outcome>,
     /// The arm of an experiment.
@@ -60,10 +64,15 @@ impl Filter {
             add("request = ?", Value::Blob(request.to_be_bytes().to_vec()));
         }
         if let Some(glob) = &self.endpoint {
-            let like =
-                "endpoint IN (SELECT id FROM endpoints WHERE name GLOB ? OR upstream || '/' || name GLOB ?)";
-            add(like, Value::Text(glob.clone()));
-            values.push(Value::Text(glob.clone()));
+            terms.push(
+                "endpoint IN (SELECT id FROM endpoints WHERE name GLOB ? OR upstream || '/' || name GLOB ?)",
+            );
+            values.extend([glob, glob].map(|text| Value::Text(text.clone())));
+        }
+        if let Some(Endpoint { upstream, kind, name }) = &self.of {
+            terms.push("endpoint = (SELECT id FROM endpoints WHERE upstream = ? AND kind = ? AND name = ?)");
+            let upstream = upstream.as_deref().unwrap_or_default();
+            values.extend([upstream, kind, name].map(|text| Value::Text(text.to_owned())));
         }
         if !besides.is_empty() {
             terms.push(besides);
@@ -74,8 +83,14 @@ impl Filter {
 
     /// Whether times and endpoints are all that it says.
     pub(super) fn is_of_time_and_endpoint(&self) -> bool {
-        let Self { since: _, until: _, endpoint: _, outcome, arm, session, request, origin, limit: _ } = self;
+        let Self { since: _, until: _, endpoint: _, of: _, outcome, arm, session, request, origin, limit: _ } =
+            self;
         outcome.is_none() && arm.is_none() && session.is_none() && request.is_none() && origin.is_none()
+    }
+
+    /// Whether it means all endpoints.
+    pub(super) fn is_of_all(&self) -> bool {
+        self.endpoint.is_none() && self.of.is_none()
     }
 
     /// The moments that it says, as the file has them.

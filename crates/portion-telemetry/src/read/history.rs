@@ -54,6 +54,25 @@ impl Reader {
         Ok(found)
     }
 
+    /// The configurations of that version that came into force last before a moment: one of each file that has such a
+    /// version, the newest first. Versions are counted for each file, so that only the moment says which it was.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn configured(&self, version: u64, before: u64) -> Result<Vec<Configured>, ReadError> {
+        let sql = "SELECT id, max(at), source FROM configurations WHERE version = ? AND at <= ?
+                   GROUP BY source ORDER BY max(at) DESC";
+        let number = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(params![number(version), number(before)])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let changes = self.changes(row.get(0)?)?;
+            found.push(Configured { at: count(row, 1)?, version, source: row.get(2)?, changes });
+        }
+        Ok(found)
+    }
+
     /// The configurations that were refused, the newest first. Of the filter, times and limit count.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod quantiles;
 mod record;
 mod rolled;
 mod series;
+mod sessions;
 mod standing;
 mod traffic;
 
@@ -27,6 +28,7 @@ pub use noted::Noted;
 pub use quantiles::Quantiles;
 pub use record::{Endpoint, Record, Traced, Tried};
 pub use series::{Series, Slot};
+pub use sessions::Session;
 pub use traffic::Traffic;
 
 pub(crate) use record::{Cost, count, maybe};

@@ -1,6 +1,8 @@
 //! The requests behind a figure that stands out.
 
-use super::{Filter, ReadError, Reader, Record};
+use rusqlite::params_from_iter;
+
+use super::{Filter, ReadError, Reader, Record, count};
 
 /// Which requests stand out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,5 +54,16 @@ impl Reader {
         let which = format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}");
         self.select(&which, values, |record| records.push(record))?;
         Ok(records)
+    }
+
+    /// How many records pass and stand out so. [`Filter::limit`] is where counting ends.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn noted_count(&self, filter: &Filter, noted: Noted) -> Result<u64, ReadError> {
+        let (clause, values) = filter.clause(noted.condition());
+        let limit = filter.sql_limit();
+        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM requests {clause} LIMIT {limit})");
+        Ok(self.connection.query_row(&sql, params_from_iter(values), |row| count(row, 0))?)
     }
 }

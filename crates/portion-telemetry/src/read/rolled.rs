@@ -99,7 +99,7 @@ impl By {
     fn grains(self, filter: &Filter, minutes: i64) -> Vec<(Grain, i64)> {
         let (grains, step) = match self {
             // All together are no endpoint.
-            Self::Time(step) if filter.endpoint.is_none() => {
+            Self::Time(step) if filter.is_of_all() => {
                 ([(Grain::HourOfAll, 0), (Grain::MinuteOfAll, 0)], Some(step))
             }
             Self::Time(step) => ([(Grain::Hour, 0), (Grain::Minute, minutes)], Some(step)),

@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::read::{Figures, Filter, Reader};
+    use crate::read::{Endpoint, Figures, Filter, Reader};
     use crate::store::{Keep, open};
 
     const HOUR: u64 = 3_600_000_000;
@@ -184,10 +184,12 @@ mod tests {
         let moment = || prop::option::of(prop_oneof![19 * HOUR..24 * HOUR, Just(21 * HOUR), Just(22 * HOUR)]);
         let endpoint = prop::option::of(prop::sample::select(vec!["list_1", "list_[02]", "*", "none"]));
         let outcome = prop::option::weighted(0.1, Just(Outcome::Paginated));
-        (moment(), moment(), endpoint, outcome).prop_map(|(since, until, endpoint, outcome)| Filter {
+        let of = prop::option::weighted(0.2, prop::sample::select(vec!["list_1", "none"]));
+        (moment(), moment(), endpoint, of, outcome).prop_map(|(since, until, endpoint, of, outcome)| Filter {
             since,
             until,
             endpoint: endpoint.map(str::to_owned),
+            of: of.map(|name| Endpoint { upstream: None, kind: "tool".to_owned(), name: name.to_owned() }),
             outcome,
             ..Filter::default()
         })

@@ -2,6 +2,7 @@
 
 mod advising;
 mod alerting;
+mod asking;
 mod comparing;
 mod metering;
 mod recording;

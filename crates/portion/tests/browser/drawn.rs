@@ -68,7 +68,9 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     assert_eq!(said(&chromium, ".chart .mark").await?.len(), 5);
     let named = chromium.run("return document.querySelector('.mark').ariaLabel").await?;
     assert!(
-        named.as_str().is_some_and(|named| named.ends_with("Configuration 3. hardCap: 12000 → 8000")),
+        named.as_str().is_some_and(
+            |named| named.ends_with("Configuration 3. hardCap: 12000 → 8000. /home/me/portion.yaml")
+        ),
         "{named}"
     );
     assert_eq!(said(&chromium, ".endpoints tbody th").await?, ["list_bookings", "get_booking"]);
@@ -153,6 +155,101 @@ async fn arms_alerts_and_times_are_told() -> Outcome<()> {
 
 #[tokio::test]
 #[ignore = "needs Chromium"]
+async fn a_value_without_neighbours_is_a_point() -> Outcome<()> {
+    let day = now() / DAY * DAY;
+    let early = few(day - 6 * 60 * MINUTE).into_iter().chain(few(day));
+    let portion = Portion::show(|file| record(file, early))?;
+    let chromium = Chromium::start().await?;
+    chromium.size(1280, 900).await?;
+    chromium.visit(&format!("{}/?since={}&until={}", portion.url, written(day - DAY), written(day))).await?;
+    // Whether its colour is around a place of a chart, in pixels.
+    let script = |chart: usize, row: usize| {
+        format!(
+            "const plot = portion.plots[{chart}], [at, values] = [plot.data[0], plot.data[{row}]];
+             const named = document.createElement('canvas').getContext('2d');
+             named.fillStyle = plot.series[{row}].stroke();
+             const colour = [1, 3, 5].map(from => parseInt(named.fillStyle.slice(from, from + 2), 16));
+             const around = (x, y) => {{
+                 const {{ data }} = plot.ctx.getImageData(plot.valToPos(x, 'x', true) - 4, plot.valToPos(y, 'y', true) - 4, 9, 9);
+                 let found = 0;
+                 for (let at = 0; at < data.length; at += 4) found += colour.every((part, of) => Math.abs(part - data[at + of]) < 40);
+                 return found > 0;
+             }};
+             const slots = values.flatMap((value, slot) => (value == null ? [] : [slot]));
+             const between = [at[slots[0]], at[slots[1]]].reduce((sum, at) => sum + at) / 2;
+             return [...slots.map(slot => around(at[slot], values[slot])), around(between, values[slots[0]])]"
+        )
+    };
+    for (chart, row) in [(2, 1), (3, 1), (3, 3), (4, 1), (4, 2)] {
+        let drawn = chromium.run(&script(chart, row)).await?;
+        assert_eq!(drawn, json!([true, true, false]), "row {row} of chart {chart}");
+    }
+    chromium.leave().await
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
+async fn times_are_typed_where_the_viewer_is() -> Outcome<()> {
+    let portion = Portion::show(|file| record(file, few(now())))?;
+    let chromium = Chromium::start().await?;
+    chromium.zone("Asia/Tokyo").await?;
+    for width in [320, 400, 1280] {
+        chromium.size(width, 900).await?;
+        let range = "since=2026-11-21T22:00&until=2026-11-22T01:00:05.000001Z&outcome=expired";
+        chromium.visit(&format!("{}/requests?{range}", portion.url)).await?;
+        let script = "document.querySelector('.custom').open = true;
+                      const seen = it => { const { left, right } = it.getBoundingClientRect(); return left >= 0 && right <= innerWidth; };
+                      return [[...document.querySelectorAll('.custom form *')].every(seen),
+                              ...[...document.querySelectorAll('.custom form input:not([type=hidden])')].map(it => it.value)]";
+        let shown = chromium.run(script).await?;
+        assert_eq!(shown, json!([true, "2026-11-22 07:00", "2026-11-22 10:00:05"]), "{width}");
+    }
+    // What is not typed over is sent as it was.
+    let sent = async |since: &str, until: &str| -> Outcome<Value> {
+        let script = format!(
+            "const form = document.querySelector('.custom form'), {{ elements }} = form;
+             const types = (input, text) => {{ if (text) input.value = text; }};
+             types(elements.since, '{since}');
+             types(elements.until, '{until}');
+             return [...new FormData(form)].map(([name, value]) => `${{name}}=${{value}}`).join('&')"
+        );
+        chromium.run(&script).await
+    };
+    let kept = "outcome=expired";
+    assert_eq!(
+        sent("", "").await?,
+        json!(format!("{kept}&since=2026-11-21T22:00&until=2026-11-22T01:00:05.000001Z"))
+    );
+    assert_eq!(
+        sent("2026-11-22", "2026-11-22 09:30").await?,
+        json!(format!("{kept}&since=2026-11-21T15:00:00Z&until=2026-11-22T00:30:00Z"))
+    );
+    assert_eq!(
+        sent("90m", "2026-11-22T09:30Z").await?,
+        json!(format!("{kept}&since=90m&until=2026-11-22T09:30Z"))
+    );
+    let today = chromium
+        .run("const at = new Date(); at.setHours(9, 30, 0, 0); return at.toISOString().slice(0, 19) + 'Z'")
+        .await?;
+    let typed = sent("09:30", "soon").await?;
+    assert_eq!(typed, json!(format!("{kept}&since={}&until=soon", today.as_str().unwrap_or_default())));
+    // The form does send that.
+    sent("2026-11-22 09:00", "2026-11-22 09:30").await?;
+    chromium.run("document.querySelector('.custom form button').click()").await?;
+    let url = "return location.search";
+    for _ in 0..100 {
+        if chromium.run(url).await?.to_string().contains("00%3A30") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let expect = "?outcome=expired&since=2026-11-22T00%3A00%3A00Z&until=2026-11-22T00%3A30%3A00Z";
+    assert_eq!(chromium.run(url).await?, json!(expect));
+    chromium.leave().await
+}
+
+#[tokio::test]
+#[ignore = "needs Chromium"]
 async fn what_is_new_comes_in_and_the_focus_stays() -> Outcome<()> {
     let portion = Portion::show(|file| record(file, few(now())))?;
     let chromium = Chromium::start().await?;
@@ -164,5 +261,18 @@ async fn what_is_new_comes_in_and_the_focus_stays() -> Outcome<()> {
                   return refresh().then(() => [document.querySelector('.figures dd').textContent,
                       portion.plots[0].data[1].reduce((sum, tokens) => sum + tokens), document.activeElement === kept])";
     assert_eq!(chromium.run(script).await?, json!(["12", 80_000, true]));
+    // Where one is in a chart stays, too.
+    let script = "const place = document.querySelector('.plot');
+                  const left = () => place.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }));
+                  place.focus();
+                  left(), left();
+                  return refresh().then(() => (left(), portion.plotted.at.length - place.ariaValueNow))";
+    assert_eq!(chromium.run(script).await?, json!(4));
+    // Without an answer, that is said until there is one.
+    let script = "return update(document.querySelector('.live output')).then(() => document.querySelector('.live output').value)";
+    assert_eq!(chromium.run(script).await?, json!(""));
+    drop(portion);
+    let said = chromium.run(script).await?;
+    assert!(said.as_str().is_some_and(|said| said.starts_with("no answer since ")), "{said}");
     chromium.leave().await
 }

@@ -347,6 +347,25 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
     .collect()
 }
 
+/// Follow-ups of endpoints with names of every length: of 300 characters, of two, of none.
+pub(crate) fn named(end: u64) -> Vec<Event> {
+    let names = [format!("long_{}", "name".repeat(74)), "ls".to_owned(), String::new()];
+    let request = |(at, name): (usize, &String)| {
+        served(Served {
+            request: 0xd000 + at as u128,
+            at: end - 3 * MINUTE + at as u64,
+            endpoint: Arc::from(name.as_str()),
+            kind: "tool",
+            outcome: Outcome::Expired,
+            error: Some("cursor_expired"),
+            follow_up: true,
+            session: 0xd0,
+            ..Served::default()
+        })
+    };
+    names.iter().enumerate().map(request).collect()
+}
+
 /// Sessions of an experiment, so that each arm has enough of them: shaped replies cost a fifth.
 pub(crate) fn experiment(end: u64) -> Vec<Event> {
     let request = |number: u64| {

@@ -1,0 +1,109 @@
+//! What pages ask for is what was recorded.
+
+use std::sync::Arc;
+
+use portion_core::event::{Configured, Event, Observer as _, Outcome, Served};
+use portion_telemetry::read::{Endpoint, Filter, Noted};
+
+use crate::sample::{LONG, Place, page};
+
+#[test]
+fn namesakes_are_told_apart() {
+    let place = Place::new();
+    let named = |number, upstream: Option<&str>, kind, name: &str| Served {
+        upstream: upstream.map(Arc::from),
+        kind,
+        endpoint: Arc::from(name),
+        ..page(number)
+    };
+    place.record([
+        named(0, None, "tool", "list"),
+        named(1, None, "prompt", "list"),
+        named(2, Some("z"), "tool", "list"),
+        named(3, None, "tool", "z/list"),
+        named(4, None, "tool", "l*"),
+    ]);
+    let reader = place.reader();
+    for (upstream, kind, name, expect) in [
+        (None, "tool", "list", Some(0)),
+        (None, "prompt", "list", Some(1)),
+        (Some("z"), "tool", "list", Some(2)),
+        (None, "tool", "z/list", Some(3)),
+        (None, "tool", "l*", Some(4)),
+        (None, "resource", "list", None),
+    ] {
+        let of = Endpoint { upstream: upstream.map(str::to_owned), kind: kind.into(), name: name.into() };
+        let filter = Filter { of: Some(of), ..Filter::default() };
+        let found = reader.requests(&filter).expect("it can be read");
+        let found: Vec<u128> = found.iter().map(|record| record.request).collect();
+        assert_eq!(found, Vec::from_iter(expect), "{filter:?}");
+        let total = reader.total(&filter).expect("it can be read");
+        assert_eq!(total.requests, u64::from(expect.is_some()), "{filter:?}");
+    }
+}
+
+#[test]
+fn what_stands_out_is_counted_up_to_a_limit() {
+    let place = Place::new();
+    let whole =
+        |number, tokens| Served { outcome: Outcome::Unshaped, original_tokens: Some(tokens), ..page(number) };
+    place.record([page(0), whole(1, 10_000), whole(2, 10_000), whole(3, 100)]);
+    let check = |filter: Filter, expect| {
+        let count = place.reader().noted_count(&filter, Noted::Oversized);
+        assert_eq!(count.expect("it can be read"), expect, "{filter:?}");
+    };
+    let unshaped = Filter { outcome: Some(Outcome::Unshaped), ..Filter::default() };
+    check(Filter::default(), 3);
+    check(Filter { limit: Some(1), ..unshaped.clone() }, 1);
+    check(unshaped, 2);
+}
+
+#[test]
+fn a_version_is_the_last_one_before_a_moment() {
+    let place = Place::new();
+    let configured = |at, version, source: &str| Configured {
+        at,
+        version,
+        source: source.to_owned(),
+        changes: Vec::new(),
+    };
+    let recorder = place.recorder();
+    for (at, version, source) in [(1, 2, "a"), (2, 3, "a"), (3, 2, "b"), (5, 2, "a"), (9, 2, "a")] {
+        recorder.hear(Event::Configured(Arc::new(configured(at, version, source))));
+    }
+    assert!(recorder.flush(LONG));
+    let check = |before, expect: &[(u64, &str)]| {
+        let found = place.reader().configured(2, before).expect("it can be read");
+        let expect: Vec<_> = expect.iter().map(|(at, source)| configured(*at, 2, source)).collect();
+        assert_eq!(found, expect, "before {before}");
+    };
+    check(0, &[]);
+    check(1, &[(1, "a")]);
+    check(4, &[(3, "b"), (1, "a")]);
+    check(8, &[(5, "a"), (3, "b")]);
+}
+
+#[test]
+fn sessions_come_as_they_asked_last() {
+    let place = Place::new();
+    let of = |number, session: u64, name: &str| Served { session, endpoint: Arc::from(name), ..page(number) };
+    let expired = Served { outcome: Outcome::Expired, error: Some("cursor_expired"), ..of(3, 7, "list") };
+    let many = (100..2_200).map(|number| of(number, u64::MAX, "get"));
+    place.record([of(0, 7, "list"), of(1, 8, "list"), of(2, 7, "get"), expired].into_iter().chain(many));
+    let reader = place.reader();
+    let sessions = |filter: Filter, skip| reader.sessions(&filter, skip).expect("it can be read");
+    let all = sessions(Filter::default(), 0);
+    let told: Vec<_> = all.iter().map(|one| (one.session, one.first, one.last, one.requests)).collect();
+    let at = |number| page(number).at;
+    assert_eq!(told, [(u64::MAX, at(100), at(2_199), 2_100), (7, at(0), at(3), 3), (8, at(1), at(1), 1)]);
+    // Figures are of the newest requests, of as many as can be looked at in no time.
+    assert_eq!(all[0].traffic[0].figures.requests, 2_000);
+    let [list, get] = &all[1].traffic[..] else { panic!("two endpoints: {:?}", all[1].traffic) };
+    assert_eq!((list.endpoint.name.as_str(), list.figures.errors), ("list", 1));
+    assert_eq!((list.figures.of(Outcome::Expired), get.figures.served_tokens), (1, 1_000));
+    assert_eq!(sessions(Filter { limit: Some(1), ..Filter::default() }, 1), all[1..2]);
+    let early = sessions(Filter { since: Some(at(1)), until: Some(at(3)), ..Filter::default() }, 0);
+    let told: Vec<_> = early.iter().map(|one| (one.session, one.requests)).collect();
+    assert_eq!(told, [(7, 1), (8, 1)]);
+    assert_eq!(early[0].traffic[0].endpoint.name, "get");
+}
