@@ -58,7 +58,7 @@ pub struct Served {
     pub estimated_tokens: Option<u64>,
     /// What it costs by an exact counter, where that was sampled.
     pub actual_tokens: Option<u64>,
-    /// What the payload would have cost, estimated.
+    /// What the payload would have cost, estimated; `None` of a follow-up, whose payload came before.
     pub original_tokens: Option<u64>,
     /// What a reply that nobody asked to be larger could cost then: a payload above it was oversized.
     pub budget: Option<u64>,
@@ -76,7 +76,7 @@ pub struct Served {
     pub latency: Duration,
     /// What of that was ours.
     pub overhead: Duration,
-    /// Which steps made the reply smaller.
+    /// Which steps made the reply smaller, and what the byte limit left where that decided.
     pub stages: Vec<&'static str>,
     /// The arm of an experiment, where the endpoint has one.
     pub arm: Option<Arm>,

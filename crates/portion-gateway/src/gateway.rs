@@ -211,10 +211,16 @@ impl Gateway {
     }
 
     /// A fault as the reply to whoever reads on by a cursor, if that was given, and cannot be understood: it is told of what
-    /// the cursor points to, where that is known.
-    pub async fn refuse_reader(&self, fault: Fault, caller: Caller, cursor: Option<String>) -> Reply {
-        let (endpoint, origin, begun) = (None, None, self.now());
-        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin, begun };
+    /// the cursor points to, where that is known, else of what was called.
+    pub async fn refuse_reader(
+        &self,
+        fault: Fault,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        cursor: Option<String>,
+    ) -> Reply {
+        let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
+        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin: None, begun };
         let request = Request { cursor, ..Request::default() };
         let turn = match self.held(&turn.caller, None, &request).await {
             Ok((held, _)) => turn.astray(held.endpoint, Some(held.origin)),

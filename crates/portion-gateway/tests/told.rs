@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portion_core::event::{Outcome, Served};
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Call, Caller, Endpoint, Fault, Intent};
+use portion_gateway::call::{Ask, Call, Endpoint, Fault, Intent};
 use portion_gateway::store::{Limits, MemoryStore};
 use samples::trial::{Broken, Quarters, Trial, ada, next_cursor, notice, portion};
 use samples::{bookings, create_order, list_bookings, text};
@@ -84,15 +84,16 @@ async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
     trial.ask(&cursor, sql).await;
     check(&trial.told()[0], "create_order", Some(origin), "query_invalid");
     let wrong = || Fault::from(portion_core::view::ViewError::Stranger("filter".into()));
-    let refuse = async |caller: Caller, cursor: Option<&str>| {
-        trial.gateway.refuse_reader(wrong(), caller, cursor.map(str::to_owned)).await;
+    let refuse = async |endpoint: Option<Endpoint>, cursor: Option<&str>| {
+        let (caller, cursor) = (trial.caller(ada()), cursor.map(str::to_owned));
+        trial.gateway.refuse_reader(wrong(), caller, endpoint, cursor).await;
         trial.told().remove(0)
     };
-    let caller = || trial.caller(ada());
-    check(&refuse(caller(), Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
-    check(&refuse(caller(), None).await, "", None, "controls_conflict");
+    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+    check(&refuse(None, None).await, "", None, "controls_conflict");
+    check(&refuse(Some(list_bookings()), Some("mangled")).await, "list_bookings", None, "controls_conflict");
     trial.pass(TTL);
-    check(&refuse(caller(), Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
+    check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
 }
 
 #[tokio::test]

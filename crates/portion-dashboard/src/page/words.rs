@@ -37,7 +37,8 @@ pub(super) fn step(name: &str) -> &'static str {
         "condense" => "The fields that tell least were left out of every item; fields=all brings them back.",
         "elide" => "Long strings were shortened to their beginnings, with a mark of what is missing.",
         "fewer" => "Fewer items than were asked for were served; a cursor leads to the rest.",
-        _ => "",
+        // Where the byte limit decided, what it left.
+        _ => Outcome::named(name).map_or("", |left| outcome(left.name())),
     }
 }
 
@@ -64,6 +65,7 @@ pub(super) fn error(code: &str) -> &'static str {
         "controls_conflict" => "Two controls contradict each other.",
         "store_unavailable" => "The store of earlier replies could not be reached.",
         "message_too_large" => "The server's answer was above upstreamMessageLimit, and was not read.",
+        "upstream_gone" => "The server ended, or could not be reached, before it answered.",
         "internal" => "Portion failed; what the model was told says how to go on.",
         _ => "See the message that the model was sent.",
     }

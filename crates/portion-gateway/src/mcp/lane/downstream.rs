@@ -142,7 +142,7 @@ impl McpLane {
                     let caller = self.reader(who, cursor.as_deref()).await;
                     let reply = match query::read(ours, &caller.terms.policy) {
                         Ok(request) => self.follow(caller, None, Shape::Resource, request).await,
-                        Err(error) => self.gateway.refuse_reader(error.into(), caller, cursor).await,
+                        Err(error) => self.gateway.refuse_reader(error.into(), caller, None, cursor).await,
                     };
                     return Step::Answer(answer::read(id, &reply, modern));
                 }
@@ -192,7 +192,7 @@ impl McpLane {
                 let (caller, cursor) = self.asking(who, text, arguments).await;
                 let reply = match controls::read(text, arguments, &caller.terms.policy) {
                     Ok(request) => self.follow(caller, None, Shape::Tool, request).await,
-                    Err(error) => self.gateway.refuse_reader(error.into(), caller, cursor).await,
+                    Err(error) => self.gateway.refuse_reader(error.into(), caller, None, cursor).await,
                 };
                 return Err(answer(&reply, false));
             }
@@ -203,7 +203,7 @@ impl McpLane {
                         let intent = Intent::Query { request: request.clone(), ask };
                         self.replied(caller, None, &request, intent).await
                     }
-                    Err(fault) => self.gateway.refuse_reader(fault, caller, cursor).await,
+                    Err(fault) => self.gateway.refuse_reader(fault, caller, None, cursor).await,
                 };
                 return Err(answer(&reply, false));
             }
@@ -215,7 +215,7 @@ impl McpLane {
         let endpoint = self.endpoint_of(name, text, arguments)?;
         let mut caller = self.caller(who, Some(&endpoint));
         caller.arguments = controls::names(text, arguments);
-        let split = {
+        let (split, cursor) = {
             let known = self.known();
             let tool = known.catalogue.tool(&endpoint.name);
             let controls = caller.rule.controls(caller.treatment);
@@ -227,12 +227,20 @@ impl McpLane {
                     None => tool.gives_us(control),
                 })
             };
-            controls::split(splice, text, arguments, ours, &caller.terms.policy)
+            let cursor = walk::string(text, arguments, "cursor").filter(|_| ours("cursor"));
+            (controls::split(splice, text, arguments, ours, &caller.terms.policy), cursor)
         };
-        let (request, canonical) = split.map_err(|error| {
-            let fault = self.gateway.refuse(error.into(), &caller, &Request::default(), &endpoint);
-            answer(&Reply::Fault(fault), true)
-        })?;
+        let (request, canonical) = match split {
+            Ok(split) => split,
+            Err(error) if cursor.is_some() => {
+                let refused = self.gateway.refuse_reader(error.into(), caller, Some(endpoint), cursor).await;
+                return Err(answer(&refused, true));
+            }
+            Err(error) => {
+                let refused = self.gateway.refuse(error.into(), &caller, &Request::default(), &endpoint);
+                return Err(answer(&Reply::Fault(refused), true));
+            }
+        };
         let reuse = ReuseKey::of(&endpoint, &canonical);
         if request.cursor.is_some() {
             return Err(answer(&self.follow(caller, Some(endpoint), Shape::Tool, request).await, true));
