@@ -104,6 +104,14 @@ metrics! {
         "First calls whose payload has a known cost.";
     OVERSIZED "portion.calls_oversized" "{call}" Counter, OF_ENDPOINT,
         "Those of them whose payload was above the budget.";
+    ALL_REQUESTS "portion.all.requests" "{request}" Counter, &[OUTCOME],
+        "Requests of all endpoints together, from 0 on: those by endpoint begin with the first.";
+    ALL_TOKENS "portion.all.tokens" "{token}" Counter, &[DIRECTION],
+        "Tokens of all endpoints together, from 0 on.";
+    ALL_SIZED "portion.all.calls_sized" "{call}" Counter, &[],
+        "Sized calls of all endpoints together, from 0 on.";
+    ALL_OVERSIZED "portion.all.calls_oversized" "{call}" Counter, &[],
+        "Oversized calls of all endpoints together, from 0 on.";
     OVERHEAD "portion.overhead" "s" Histogram(OVERHEADS), &[],
         "What of the time of requests was ours.";
     ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERRORS), &[COUNTER],
