@@ -115,7 +115,7 @@ metrics! {
     OVERHEAD "portion.overhead" "s" Histogram(OVERHEADS), &[],
         "What of the time of requests was ours.";
     ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERRORS), &[COUNTER],
-        "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near.";
+        "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near; a token or two is 0.";
     ESTIMATE_BIAS "portion.estimate.bias" "1" Gauge, &[COUNTER],
         "By how much estimates are too high on average, since the start; negative: too low.";
     IN_FALLBACK "portion.endpoints_in_fallback" "{endpoint}" Gauge, &[],
