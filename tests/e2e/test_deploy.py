@@ -5,6 +5,7 @@ import re
 import subprocess
 import time
 import urllib.parse
+from contextlib import contextmanager
 
 import pytest
 
@@ -100,7 +101,9 @@ def test_the_metrics_are_all_listed(exposed):
         assert f"`{re.sub('_(bucket|sum|count)$', '', name)}`" in listed, name
 
 
-def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
+@contextmanager
+def prometheus(port, tmp_path):
+    """A function that waits until Prometheus, which scrapes every second, answers a query so."""
     own = free_port()
     (tmp_path / "prometheus.yml").write_text(
         f"global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: ['{RULES}']\n"
@@ -116,8 +119,8 @@ def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
             return None
         return [float(sample["value"][1]) for sample in answer["data"]["result"]]
 
-    def until(query, expect):
-        end = time.monotonic() + SECONDS
+    def until(query, expect, seconds=SECONDS):
+        end = time.monotonic() + seconds
         while (found := value(query)) != expect:
             assert time.monotonic() < end, f"{query}: {found}"
             time.sleep(0.2)
@@ -125,9 +128,31 @@ def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             until('up{job="portion"}', [1])
-            until("sum(portion_requests_total)", [4])
-            until('portion_calls_oversized_total{endpoint="list_bookings"}', [1])
-            until("count(portion:overhead_seconds:p95_5m)", [1])
-            until("sum(ALERTS)", [])
+            yield until
         finally:
             process.terminate()
+
+
+def test_prometheus_scrapes_it_and_evaluates_the_rules(port, tmp_path):
+    with prometheus(port, tmp_path) as until:
+        until("sum(portion_requests_total)", [4])
+        until('portion_calls_oversized_total{endpoint="list_bookings"}', [1])
+        until("count(portion:overhead_seconds:p95_5m)", [1])
+        until("sum(ALERTS)", [])
+
+
+def test_the_first_burst_is_an_alert_within_30_seconds(tmp_path):
+    port = free_port()
+    with (
+        Listening(served("--admin", f"127.0.0.1:{port}", "--", *FIXTURE)) as portion,
+        Peer(portion.url) as peer,
+        prometheus(port, tmp_path) as until,
+    ):
+        until("portion_all_calls_sized_total", [0])
+        for _ in range(60):
+            peer.call("list_bookings")
+        firing = 'count(ALERTS{alertname="PortionOversizedAttempts",alertstate="firing"})'
+        until(firing, [1], seconds=30)
+        until("portion_all_calls_oversized_total", [60])
+        until("portion:oversized:share5m", [1], seconds=30)
+        until("sum(portion_all_requests_total) == bool sum(portion_requests_total)", [1])

@@ -1,6 +1,7 @@
 """What is served is told to a collector of OpenTelemetry: spans in the caller's trace, and measurements that add up."""
 
 import json
+import re
 import socket
 import time
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ import pytest
 
 from harness.collector import Collector
 from harness.command import RAW_FIXTURE, wrapped
+from harness.hook import asked, free_port
 from harness.listening import Listening, served
 from harness.reply import Reply
 from harness.talk import OverHttp, OverStdio
@@ -145,6 +147,56 @@ def test_measurements_add_up(front, start, collector):
         [overhead] = collector.points("portion.overhead")
         assert overhead["count"] == 7
         assert overhead["sum"] == pytest.approx(sum(it["portion.overhead"] for it in all_of))
+
+
+def scraped(port):
+    """What `/metrics` has: series without their units and ends, by name, labels and value; of histograms counts and sums."""
+    found = set()
+    for name, labels, value in re.findall(r"^(\w+?)(?:{(.*)})? (\S+)$", asked(port, "/metrics"), re.MULTILINE):
+        labels = frozenset(re.findall(r'(\w+)="([^"]*)"', labels))
+        if not name.endswith("_bucket"):
+            found.add((re.sub("_total$", "", name), labels, round(float(value), 6)))
+    return found
+
+
+def exported(collector):
+    """The same of what was sent last."""
+    found = set()
+    for name, points in collector.latest().items():
+        for point in points:
+            count, total = point.pop("count", None), point.pop("sum")
+            labels = frozenset((key.replace(".", "_"), value) for key, value in point.items())
+            name = name.replace(".", "_")
+            parts = [("", total)] if count is None else [("_count", count), ("_sum", total)]
+            found |= {(name + part, labels, round(float(value), 6)) for part, value in parts}
+    return found
+
+
+def unitless(series):
+    units = "_(seconds|bytes|ratio)(?=$|_count$|_sum$)"
+    return {(re.sub(units, "", name), labels, value) for name, labels, value in series}
+
+
+def test_what_is_sent_is_what_is_scraped(front, start, collector):
+    port = free_port()
+    with start(front, "--otlp", collector.url, f"--admin=127.0.0.1:{port}", **SOON) as (session, _):
+        cursor = following(session.ask(call(1, "list_rows", count=500)))
+        session.ask(call(2, "portion_read", cursor=cursor))
+        session.ask(call(3, "portion_read", cursor="spoiled"))
+        for number in range(4, 30):
+            session.ask(call(number, "list_rows", count=500))
+
+        def same():
+            expect = unitless(scraped(port))
+            return collector.metrics and exported(collector) == expect and expect
+
+        same = collector.until(same, "the same figures")
+        assert {name for name, labels, value in same if labels == {("alert", "oversized")} and value == 1} == {
+            "portion_alert_active",
+            "portion_alert_share",
+            "portion_alerts_raised",
+        }
+        assert {"portion_records_dropped", "portion_config_valid", "portion_snapshots"} <= {name for name, *_ in same}
 
 
 def test_what_was_served_last_is_sent_at_the_end(front, start, collector):

@@ -72,7 +72,8 @@ impl Live {
         Ok((config.numbered(version), warnings))
     }
 
-    /// Keeps what is in force now by what its file says. `govern` is called with each version that comes after.
+    /// Keeps what is in force now by what its file says. `govern` is called with each version that comes after. A version
+    /// that no process had before is told of.
     ///
     /// # Errors
     /// Where the file cannot be watched.
@@ -88,8 +89,12 @@ impl Live {
         let state =
             State { version: config.version(), file: path, since: micros(), ..State::default() }.into();
         let (first, current) = (Arc::clone(&config), ArcSwap::new(config));
+        let replaced = history.as_ref().and_then(History::replaced);
         let history = history.map(Mutex::new);
         let kept = Arc::new(Kept { sources, first, current, state, history, observer, govern });
+        if let Some((path, replaced)) = file.as_ref().map(|(path, _)| path).zip(replaced) {
+            kept.began(path, replaced);
+        }
         let watch = file.map(|(path, text)| {
             let kept = Arc::clone(&kept);
             Watch::start(&path, Some(&text), Settle::default(), move |seen| kept.heed(&path_of(&kept), seen))
@@ -104,6 +109,15 @@ impl Live {
 }
 
 impl Kept {
+    /// The file was changed before this process began. What stood there may not be valid by now: then it is told without
+    /// what was changed.
+    fn began(&self, path: &Path, replaced: String) {
+        let replaced = self.sources.with(path, replaced);
+        let config = self.current.load();
+        let changes = Config::load(&replaced, 0).map_or_else(|_| Vec::new(), |(old, _)| diff(&old, &config));
+        self.tell(path, config.version(), changes);
+    }
+
     fn heed(&self, path: &Path, seen: Seen) {
         let why = match seen {
             Seen::Text(text) => return self.read(path, text),
@@ -115,8 +129,7 @@ impl Kept {
     }
 
     fn read(&self, path: &Path, text: String) {
-        let mut sources = self.sources.clone();
-        sources.file = Some((path.to_owned(), text));
+        let sources = self.sources.with(path, text);
         let (config, warnings) = match Config::load(&sources, 0) {
             Ok(loaded) => loaded,
             Err(Errors(errors)) => {
@@ -143,7 +156,7 @@ impl Kept {
         let waiting = waiting(&self.first, &config);
         (self.govern)(&config);
         self.current.store(Arc::clone(&config));
-        let (version, source) = (config.version(), path.display().to_string());
+        let version = config.version();
         {
             let mut state = self.state();
             state.reloads += 1;
@@ -152,13 +165,18 @@ impl Kept {
             state.errors.clear();
             state.waiting = waiting.iter().map(|change| change.key.clone()).collect();
         }
+        self.tell(path, version, changes);
+        for Change { key, .. } in waiting {
+            tracing::warn!(version, key, "obeyed only after a restart");
+        }
+    }
+
+    fn tell(&self, path: &Path, version: u64, changes: Vec<Change>) {
+        let source = path.display().to_string();
         tracing::info!(version, source, changes = changes.len(), "the configuration is another one now");
         for Change { key, old, new } in &changes {
             let (old, new) = (shown(old.as_ref()), shown(new.as_ref()));
             tracing::info!(version, source, key, old, new, "changed");
-        }
-        for Change { key, .. } in waiting {
-            tracing::warn!(version, key, "obeyed only after a restart");
         }
         let configured = Configured { at: micros(), version, source, changes };
         self.observer.hear(Event::Configured(Arc::new(configured)));

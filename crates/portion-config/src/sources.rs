@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::env::VarError;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::reference::NotExpanded;
@@ -19,6 +19,13 @@ pub struct Sources {
     pub options: Vec<(String, String)>,
     /// What references to secrets lead to; `None` where they are not to be followed, as when only the form is checked.
     pub outside: Option<Arc<dyn Outside>>,
+}
+
+impl Sources {
+    /// The same with that file.
+    pub(crate) fn with(&self, path: &Path, text: String) -> Self {
+        Self { file: Some((path.to_owned(), text)), ..self.clone() }
+    }
 }
 
 /// What references lead to.

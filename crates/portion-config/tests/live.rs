@@ -40,7 +40,11 @@ fn threshold(config: &Arc<Config>) -> usize {
 
 impl Scene {
     fn new(text: &str) -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
+        Self::within(tempfile::tempdir().expect("a directory"), text)
+    }
+
+    /// As another process finds the file.
+    fn within(folder: tempfile::TempDir, text: &str) -> Self {
         let file = file(folder.path());
         fs::write(&file, text).expect("written");
         let mut history = History::open(&folder.path().join("history")).expect("a history");
@@ -91,6 +95,34 @@ fn v3_1_a_change_is_in_force_and_on_record() {
     assert_eq!(changes, [listen, ("tokenBudgetThreshold", Some("4000"), Some("8000"))]);
     let state = scene.live.state();
     assert_eq!((state.version, state.reloads, state.waiting), (2, 1, vec!["listen".to_owned()]));
+}
+
+#[test]
+fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
+    let heard = |scene: Scene| {
+        let Scene { folder, heard, live, .. } = scene;
+        drop(live);
+        (folder, heard.try_iter().collect::<Vec<_>>())
+    };
+    let (folder, told) = heard(Scene::new("hardCap: 5000\nhardByteLimit: 60000\n"));
+    assert!(told.is_empty(), "there was nothing before: {told:?}");
+    let (folder, told) = heard(Scene::within(folder, "hardCap: 6000\nhardByteLimit: 60000\n"));
+    let [Event::Configured(told)] = &told[..] else { panic!("{told:?}") };
+    let changes =
+        told.changes.iter().map(|change| (&*change.key, change.old.as_deref(), change.new.as_deref()));
+    assert_eq!(changes.collect::<Vec<_>>(), [("hardCap", Some("5000"), Some("6000"))]);
+    assert_eq!((told.version, &*told.source), (2, &*file(folder.path()).display().to_string()));
+    let (folder, told) = heard(Scene::within(folder, "hardCap: 6000\nhardByteLimit: 60000\n"));
+    assert!(told.is_empty(), "the second who finds it says nothing: {told:?}");
+    let (folder, told) = heard(Scene::within(folder, "hardCap: 5000\nhardByteLimit: 60000\n"));
+    assert!(matches!(&told[..], [Event::Configured(told)] if told.version == 3), "{told:?}");
+
+    // What was valid for another version of this program may be no more.
+    let mut history = History::open(&folder.path().join("history")).expect("a history");
+    history.record(&file(folder.path()), "nonsense: 1\n", 1).expect("there is room");
+    let (_, told) = heard(Scene::within(folder, "hardCap: 6000\n"));
+    let [Event::Configured(told)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((told.version, told.changes.len()), (5, 0));
 }
 
 #[test]

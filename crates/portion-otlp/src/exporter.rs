@@ -1,11 +1,12 @@
 //! Makes spans and measurements of what it hears, and has the SDK send them.
 
 use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
+use portion_telemetry::meter::{Family, Meter};
 
 use crate::providers::Providers;
 use crate::settings::Settings;
@@ -21,9 +22,17 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Begins to export. This neither waits nor fails: what goes wrong is told in the log.
-    pub fn start(settings: &Settings) -> Self {
-        Self { providers: Mutex::new(Some(Providers::new(settings))) }
+    /// Begins to export. This neither waits nor fails: what goes wrong is told in the log. `meter` is to hear of each request
+    /// first.
+    pub fn start(settings: &Settings, meter: &Arc<Meter>) -> Self {
+        Self { providers: Mutex::new(Some(Providers::new(settings, meter))) }
+    }
+
+    /// From now on sends these figures, too, as they stand by then.
+    pub fn tell(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+        if let Some(providers) = &*self.providers() {
+            providers.tell(Box::new(figures));
+        }
     }
 
     /// Sends what is left, but waits no longer than that, nor for a collector that is away. What is heard later is lost.
@@ -48,7 +57,7 @@ impl Exporter {
 impl Observer for Exporter {
     fn hear(&self, event: Event) {
         if let Event::Served(served) = event
-            && let Some(providers) = &mut *self.providers()
+            && let Some(providers) = &*self.providers()
         {
             providers.take(&served);
         }

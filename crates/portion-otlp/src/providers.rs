@@ -14,9 +14,11 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, TracerProviderBuilder,
 };
 use portion_core::event::Served;
+use portion_telemetry::meter::Meter;
 
 use crate::client::Client;
 use crate::desk::Desk;
+use crate::figures::{Figures, observe};
 use crate::ids::Ids;
 use crate::meters::Meters;
 use crate::send::{Bounded, Metrics, ROOM, Spans};
@@ -44,20 +46,27 @@ struct Measured {
 
 impl Providers {
     /// Begins to send. What cannot be sent at all is told, and left out.
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, meter: &Arc<Meter>) -> Self {
         let resource = resource::resource();
         let traces = settings.traces.as_ref().map(|signal| Traces::new(signal, resource.clone()));
-        let metrics = settings.metrics.as_ref().map(|signal| Measured::new(signal, resource));
+        let metrics = settings.metrics.as_ref().map(|signal| Measured::new(signal, resource, meter));
         Self { traces: told("traces", traces), metrics: told("metrics", metrics) }
     }
 
     /// Takes note of a request.
-    pub(crate) fn take(&mut self, served: &Served) {
+    pub(crate) fn take(&self, served: &Served) {
         if let Some(Traces { tracer, ids, .. }) = &self.traces {
             span::tell(tracer, ids, served);
         }
-        if let Some(Measured { meters, .. }) = &mut self.metrics {
+        if let Some(Measured { meters, .. }) = &self.metrics {
             meters.measure(served);
+        }
+    }
+
+    /// Has these sent.
+    pub(crate) fn tell(&self, figures: Figures) {
+        if let Some(Measured { provider, .. }) = &self.metrics {
+            observe(&provider.meter_with_scope(scope()), figures);
         }
     }
 
@@ -97,13 +106,13 @@ impl Traces {
 }
 
 impl Measured {
-    fn new(signal: &Signal, resource: Resource) -> Result<Self, Box<dyn Error>> {
+    fn new(signal: &Signal, resource: Resource, meter: &Arc<Meter>) -> Result<Self, Box<dyn Error>> {
         let desk = Arc::new(Desk::new("metrics"));
         let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&desk))?;
         let inner = to(MetricExporter::builder().with_http(), signal, client).build()?;
         let reader = PeriodicReader::builder(Metrics { inner, desk: Arc::clone(&desk) }).build();
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
-        let meters = Meters::new(&provider.meter_with_scope(scope()));
+        let meters = Meters::new(&provider.meter_with_scope(scope()), Arc::clone(meter));
         Ok(Self { provider, meters, desk })
     }
 }

@@ -32,12 +32,12 @@ pub(crate) fn tell(tracer: &SdkTracer, ids: &Ids, served: &Served) {
 }
 
 /// What the method of a request is called, by the kind of its endpoint.
-pub(crate) fn method(kind: &str) -> &'static str {
+fn method(kind: &str) -> &'static str {
     conventions::method(kind).unwrap_or("_OTHER")
 }
 
 /// What went wrong: `tool_error` where the upstream said so itself, as figures have it, too.
-pub(crate) fn error(served: &Served) -> Option<&'static str> {
+fn error(served: &Served) -> Option<&'static str> {
     served.error.map(conventions::error_type)
 }
 

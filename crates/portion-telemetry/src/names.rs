@@ -104,10 +104,18 @@ metrics! {
         "First calls whose payload has a known cost.";
     OVERSIZED "portion.calls_oversized" "{call}" Counter, OF_ENDPOINT,
         "Those of them whose payload was above the budget.";
+    ALL_REQUESTS "portion.all.requests" "{request}" Counter, &[OUTCOME],
+        "Requests of all endpoints together, from 0 on: those by endpoint begin with the first.";
+    ALL_TOKENS "portion.all.tokens" "{token}" Counter, &[DIRECTION],
+        "Tokens of all endpoints together, from 0 on.";
+    ALL_SIZED "portion.all.calls_sized" "{call}" Counter, &[],
+        "Sized calls of all endpoints together, from 0 on.";
+    ALL_OVERSIZED "portion.all.calls_oversized" "{call}" Counter, &[],
+        "Oversized calls of all endpoints together, from 0 on.";
     OVERHEAD "portion.overhead" "s" Histogram(OVERHEADS), &[],
         "What of the time of requests was ours.";
     ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERRORS), &[COUNTER],
-        "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near.";
+        "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near; a token or two is 0.";
     ESTIMATE_BIAS "portion.estimate.bias" "1" Gauge, &[COUNTER],
         "By how much estimates are too high on average, since the start; negative: too low.";
     IN_FALLBACK "portion.endpoints_in_fallback" "{endpoint}" Gauge, &[],

@@ -99,7 +99,7 @@ mod tests {
         let expect = r#"# HELP portion_requests_total Requests with content that were answered, by what became of them.
 # TYPE portion_requests_total counter
 portion_requests_total{endpoint="a\"b\\c\nd",outcome="raw"} 3
-# HELP portion_estimate_error How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near.
+# HELP portion_estimate_error How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near; a token or two is 0.
 # TYPE portion_estimate_error histogram
 portion_estimate_error_bucket{le="0.5"} 2
 portion_estimate_error_bucket{le="1"} 2

@@ -7,7 +7,7 @@ use portion_config::{Config, Otlp, places};
 use portion_core::event::Observer;
 use portion_otlp::Exporter;
 use portion_telemetry::later::Later;
-use portion_telemetry::meter::Meter;
+use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder::{self, Recorder};
 
 use crate::alerts::Alerts;
@@ -38,13 +38,20 @@ impl Observers {
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
         let otlp = otlp(config);
         let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());
-        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(&otlp)));
+        let exporter = otlp.map(|otlp| Arc::new(Exporter::start(&otlp, &meter)));
         let mut all: Vec<Arc<dyn Observer>> = vec![Arc::clone(&meter) as _];
         all.extend(recorder.clone().map(|recorder| recorder as _));
         all.extend(exporter.clone().map(|exporter| exporter as _));
         let alerts = Alerts::start(&config.alerts(), all.clone());
         all.push(Arc::clone(&alerts.alarm) as _);
         Self { all: Arc::new(Later::start(Arc::new(all))), alerts, meter, recorder, exporter, traces }
+    }
+
+    /// Has a collector told these figures, too, if there is one.
+    pub(crate) fn tell(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+        if let Some(exporter) = &self.exporter {
+            exporter.tell(figures);
+        }
     }
 
     /// Nothing is served any more: what is still to be told, written and sent is, within moments.

@@ -21,6 +21,7 @@ use portion_telemetry::alert::Alarm;
 use portion_telemetry::meter::Meter;
 use portion_telemetry::recorder;
 
+use crate::admin::families;
 use crate::alerts;
 use crate::log;
 use crate::observers::Observers;
@@ -42,16 +43,13 @@ pub(crate) struct Setup {
     pub(crate) config: Arc<Config>,
     gateway: Arc<Gateway>,
     live: Live,
-    observers: Arc<Observers>,
+    observers: Observers,
     started: SystemTime,
 }
 
 /// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
 /// hold the setup then.
-pub(crate) struct Parting {
-    gateway: Arc<Gateway>,
-    observers: Arc<Observers>,
-}
+pub(crate) struct Parting(Arc<Setup>);
 
 impl Loaded {
     /// What file, environment and options say. Begins to log as they say.
@@ -73,7 +71,7 @@ impl Loaded {
     ///
     /// # Errors
     /// Where the file cannot be watched, or the system has no randomness.
-    pub(crate) fn start(self) -> Result<Setup, Box<dyn Error>> {
+    pub(crate) fn start(self) -> Result<Arc<Setup>, Box<dyn Error>> {
         let Self { config, sources, history } = self;
         // The vocabulary takes longer to load than the server may take to answer.
         let tokenizer = config.tokenizer();
@@ -81,7 +79,7 @@ impl Loaded {
         let room = surroundings();
         let (memory, ttl) = (config.snapshot_memory(), config.snapshot_ttl());
         let store = Arc::new(MemoryStore::new(store::Limits { memory, ttl }));
-        let observers = Arc::new(Observers::start(&config));
+        let observers = Observers::start(&config);
         let observer: Arc<dyn Observer> = Arc::clone(&observers.all) as _;
         let rules = Rules::new(Arc::clone(&config) as _, room);
         let settings =
@@ -96,7 +94,11 @@ impl Loaded {
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
-        Ok(Setup { config, gateway, live, observers, started: SystemTime::now() })
+        let setup = Arc::new(Setup { config, gateway, live, observers, started: SystemTime::now() });
+        // It holds the exporter. Whoever leaves holds it until the last is sent.
+        let told = Arc::downgrade(&setup);
+        setup.observers.tell(move || told.upgrade().map_or_else(Vec::new, |setup| families(&setup)));
+        Ok(setup)
     }
 }
 
@@ -113,8 +115,8 @@ impl Setup {
     }
 
     /// What waits, when it is dropped, for the end of what was told.
-    pub(crate) fn parting(&self) -> Parting {
-        Parting { gateway: Arc::clone(&self.gateway), observers: Arc::clone(&self.observers) }
+    pub(crate) fn parting(self: &Arc<Self>) -> Parting {
+        Parting(Arc::clone(self))
     }
 
     /// What the store holds.
@@ -155,10 +157,10 @@ impl Setup {
 
 impl Drop for Parting {
     fn drop(&mut self) {
-        if !self.gateway.settle(SETTLING) {
+        if !self.0.gateway.settle(SETTLING) {
             tracing::warn!("what was to be found out of the last replies is not recorded");
         }
-        self.observers.end();
+        self.0.observers.end();
     }
 }
 

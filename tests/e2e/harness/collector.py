@@ -37,13 +37,18 @@ class Collector:
         return [span(each) for scope in scopes for each in scope.spans]
 
     def points(self, name):
-        """The points of a metric as they were last sent: attributes and a sum, or a count and a sum."""
+        """The points of a metric as they were last sent."""
         for sent in reversed(self.metrics):
             scopes = [scope for whole in sent.resource_metrics for scope in whole.scope_metrics]
             found = [metric for scope in scopes for metric in scope.metrics if metric.name == name]
             if found:
-                return [point(each) for each in (found[0].sum.data_points or found[0].histogram.data_points)]
+                return points(found[0])
         return []
+
+    def latest(self):
+        """All points that were sent last, by the names of metrics."""
+        scopes = [scope for whole in self.metrics[-1].resource_metrics for scope in whole.scope_metrics]
+        return {metric.name: points(metric) for scope in scopes for metric in scope.metrics}
 
     def resource(self):
         return attributes(self.traces[0].resource_spans[0].resource.attributes)
@@ -91,10 +96,15 @@ def span(it):
     }
 
 
+def points(metric):
+    """Each with its attributes and its value, or its count and its sum."""
+    return [point(each) for each in getattr(metric, metric.WhichOneof("data")).data_points]
+
+
 def point(it):
     if hasattr(it, "bucket_counts"):
         return {**attributes(it.attributes), "count": it.count, "sum": it.sum}
-    return {**attributes(it.attributes), "sum": it.as_int}
+    return {**attributes(it.attributes), "sum": getattr(it, it.WhichOneof("value"))}
 
 
 def attributes(pairs):

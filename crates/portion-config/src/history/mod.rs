@@ -33,6 +33,8 @@ pub struct History {
     folder: PathBuf,
     /// The version that this process is known to have: what it records next is that one or later.
     reached: u64,
+    /// The last version that this process was the first to record.
+    first: Option<u64>,
     /// What was written last, until it is on the disk.
     unsettled: Option<(PathBuf, fs::File)>,
 }
@@ -110,7 +112,7 @@ impl History {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder).map_err(HistoryError::io("make the directory", folder))?;
-        let mut history = Self { folder: folder.to_owned(), reached: 0, unsettled: None };
+        let mut history = Self { folder: folder.to_owned(), reached: 0, first: None, unsettled: None };
         history.reached = history.list()?.last().map_or(0, |version| version.number);
         Ok(history)
     }
@@ -150,6 +152,7 @@ impl History {
             };
             if self.write(&version, text)? {
                 self.reached = version.number;
+                self.first = Some(version.number);
                 self.prune(&numbers);
                 return Ok(version.number);
             }
@@ -196,6 +199,15 @@ impl History {
         };
         let text = kept::text(&kept, number).map(str::to_owned);
         text.ok_or(HistoryError::Damaged { number, path })
+    }
+
+    /// The text that was in force before what was entered last: `None` where another process entered that, or nothing was
+    /// before.
+    pub fn replaced(&self) -> Option<String> {
+        let entered = self.first.filter(|first| *first == self.reached)?;
+        let numbers = self.numbers().ok()?;
+        let mut before = numbers.into_iter().rev().filter(|number| *number < entered);
+        before.find_map(|number| self.text(number).ok())
     }
 
     /// The version to go back to where the file says `present`: the newest one with another text. A file that was never

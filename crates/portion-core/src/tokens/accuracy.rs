@@ -6,15 +6,17 @@ pub const NEAR: f64 = 0.2;
 pub const FAR: f64 = 0.3;
 /// The share of estimates that are to be near at least.
 pub const NEAR_SHARE: f64 = 0.85;
+/// Tokens that make no error. Estimates are whole and rounded up: of `hello`, two tokens, one more would be half of it.
+const ROUNDING: u64 = 2;
 
 /// How near estimates come to exact counts, where somebody counted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
     /// Replies that were counted exactly.
     pub sampled: u64,
-    /// Those whose estimate was within 20 % of that.
+    /// Those whose [`error`] was within 20 %.
     pub near: u64,
-    /// Those whose estimate was more than 30 % off.
+    /// Those for which it was above 30 %.
     pub far: u64,
     /// Sum of the errors, each as a share of the exact count: positive where estimates are too high.
     pub errors: f64,
@@ -49,8 +51,11 @@ impl Accuracy {
     }
 }
 
-/// By how much an estimate is too high, as a share of the exact count.
+/// By how much an estimate is too high, as a share of the exact count; not at all where it is off by a token or two.
 pub fn error(estimated: u64, actual: u64) -> f64 {
+    if estimated.abs_diff(actual) <= ROUNDING {
+        return 0.0;
+    }
     // Of nothing, one token is as far off as all of it.
     (estimated as f64 - actual as f64) / actual.max(1) as f64
 }
@@ -71,6 +76,14 @@ mod tests {
         check(&[(125, 100)], 0, 0, Some(0.25));
         check(&[(150, 100), (100, 100)], 1, 1, Some(0.25));
         check(&[(0, 0)], 1, 0, Some(0.0));
-        check(&[(1, 0)], 0, 1, Some(1.0));
+        check(&[(4, 0)], 0, 1, Some(4.0));
+    }
+
+    #[test]
+    fn a_token_or_two_is_no_error_but_more_is() {
+        for (estimated, actual) in [(3, 2), (4, 2), (1, 2), (0, 2), (1, 0), (10, 8)] {
+            assert_eq!(error(estimated, actual), 0.0, "{estimated} for {actual}");
+        }
+        assert_eq!((error(5, 2), error(1, 4), error(13, 10)), (1.5, -0.75, 0.3));
     }
 }

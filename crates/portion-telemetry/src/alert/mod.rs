@@ -75,11 +75,15 @@ impl Alarm {
         Self { shared, teller: Mutex::new(teller.ok()) }
     }
 
-    /// Watches by another rule from now on. An alert that is raised is over by that.
+    /// Watches by another rule from now on: what was counted is held against it, where it looks as far back, else an alert
+    /// that is raised is over by that.
     pub fn obey(&self, rule: Option<Rule>) {
         let mut state = self.shared.state();
-        if state.watch.as_ref().map(Watch::rule) == rule {
-            return;
+        if let (Some(watch), Some(rule)) = (&mut state.watch, rule)
+            && watch.rule().window == rule.window
+        {
+            let turned = watch.obey(rule);
+            return state.turn(turned);
         }
         let standing = state.watch.as_ref().map(Watch::standing).filter(|standing| standing.raised);
         state.watch = rule.map(Watch::new);

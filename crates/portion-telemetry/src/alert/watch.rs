@@ -60,6 +60,13 @@ impl Watch {
         self.rule
     }
 
+    /// Holds what was counted against another rule of the same window. How it stands then, where the alert is raised or over
+    /// by that.
+    pub fn obey(&mut self, rule: Rule) -> Option<Standing> {
+        self.rule = rule;
+        self.turn()
+    }
+
     /// A call comes, with its endpoint where it is oversized. How it stands then, where the alert is raised or over by that.
     /// `now` is the time since any beginning, never less than it was before.
     pub fn count(&mut self, now: Duration, oversized: Option<&Arc<str>>) -> Option<Standing> {

@@ -1,9 +1,9 @@
 //! What was added up, by name and attributes: as it is exported, in whatever form.
 
-use portion_core::event::Outcome;
+use portion_core::event::{Outcome, Served};
 
-use super::cell::Cell;
-use super::{Histogram, Labels, Meter};
+use super::cell::{Cell, Ended};
+use super::{Histogram, Labels, Meter, Totals};
 use crate::names::{self, Metric};
 
 /// The values of one name.
@@ -97,7 +97,6 @@ impl Meter {
                 &names::OVERSIZED,
             ]
             .map(Family::new);
-        let mut kept_out = 0.0;
         for (labels, cell) in cells {
             let with = |more: &[(&'static str, &str)]| labels.with(more);
             for (outcome, count) in
@@ -112,12 +111,13 @@ impl Meter {
             }
             sized.push(with(&[]), cell.sized);
             oversized.push(with(&[]), cell.oversized);
-            kept_out += cell.tokens.0 as f64 - cell.tokens.1 as f64;
-            labels.operations(cell, &mut durations);
+            for (ended, histogram) in cell.durations {
+                durations.push(labels.operation(ended), histogram);
+            }
         }
-        let mut families =
-            vec![durations, requests, follow_ups, tokens, Family::of(&names::TOKENS_KEPT_OUT, kept_out)];
-        families.extend([content, sized, oversized, Family::of(&names::OVERHEAD, overhead)]);
+        let mut families = vec![durations, requests, follow_ups, tokens, content, sized, oversized];
+        families.extend(self.totals().families());
+        families.push(Family::of(&names::OVERHEAD, overhead));
         let [mut errors, mut bias, mut alerts] =
             [&names::ESTIMATE_ERROR, &names::ESTIMATE_BIAS, &names::ALERTS_RAISED].map(Family::new);
         for (counter, estimates) in estimates {
@@ -133,6 +133,35 @@ impl Meter {
     }
 }
 
+impl Meter {
+    /// By what the time of a request that was heard is told apart, as in [`families`](Self::families).
+    pub fn operation(&self, served: &Served) -> Vec<(&'static str, String)> {
+        let labels = self.sums().labels(served);
+        labels.operation((served.error, served.follow_up))
+    }
+}
+
+impl Totals {
+    /// What begins at 0: of a counter that begins with what it first counts, nobody who looks now and then sees an increase.
+    fn families(&self) -> Vec<Family> {
+        let [mut requests, mut tokens] = [&names::ALL_REQUESTS, &names::ALL_TOKENS].map(Family::new);
+        for outcome in Outcome::ALL {
+            requests.push(vec![(names::OUTCOME, outcome.name().to_owned())], self.of(outcome));
+        }
+        let (upstream, served) = self.tokens;
+        for (direction, count) in [("upstream", upstream), ("served", served)] {
+            tokens.push(vec![(names::DIRECTION, direction.to_owned())], count);
+        }
+        vec![
+            Family::of(&names::TOKENS_KEPT_OUT, upstream as f64 - served as f64),
+            requests,
+            tokens,
+            Family::of(&names::ALL_SIZED, self.sized),
+            Family::of(&names::ALL_OVERSIZED, self.oversized),
+        ]
+    }
+}
+
 impl Labels {
     /// As attributes, with more of them.
     fn with(&self, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
@@ -143,22 +172,20 @@ impl Labels {
         attributes
     }
 
-    /// Adds how long requests took, by the attributes of the conventions.
-    fn operations(&self, cell: Cell, durations: &mut Family) {
-        for ((error, follow_up), histogram) in cell.durations {
-            let name = match self.kind {
-                "tool" => Some(names::TOOL),
-                "prompt" => Some(names::PROMPT),
-                _ => None,
-            };
-            let mut attributes = Vec::new();
-            attributes.extend(names::method(self.kind).map(|method| (names::METHOD, method.to_owned())));
-            attributes.extend(name.map(|name| (name, self.endpoint.to_string())));
-            attributes.extend(self.upstream());
-            attributes.push((names::FOLLOW_UP, follow_up.to_string()));
-            attributes.extend(error.map(|error| (names::ERROR, names::error_type(error).to_owned())));
-            durations.push(attributes, histogram);
-        }
+    /// By what the time of a request is told apart: the attributes of the conventions.
+    fn operation(&self, (error, follow_up): Ended) -> Vec<(&'static str, String)> {
+        let name = match self.kind {
+            "tool" => Some(names::TOOL),
+            "prompt" => Some(names::PROMPT),
+            _ => None,
+        };
+        let mut attributes = Vec::new();
+        attributes.extend(names::method(self.kind).map(|method| (names::METHOD, method.to_owned())));
+        attributes.extend(name.map(|name| (name, self.endpoint.to_string())));
+        attributes.extend(self.upstream());
+        attributes.push((names::FOLLOW_UP, follow_up.to_string()));
+        attributes.extend(error.map(|error| (names::ERROR, names::error_type(error).to_owned())));
+        attributes
     }
 
     fn upstream(&self) -> Vec<(&'static str, String)> {

@@ -112,31 +112,33 @@ impl Sums {
     }
 
     fn cell(&mut self, served: &Served) -> &mut Cell {
-        let endpoint = match (served.kind, &*served.endpoint) {
-            ("resource", _) => &self.any,
-            (_, "") => &self.none,
-            _ => &served.endpoint,
-        };
-        let (upstream, is_named) = (served.upstream.clone(), Arc::ptr_eq(endpoint, &served.endpoint));
-        let labels = Labels { upstream, kind: served.kind, endpoint: Arc::clone(endpoint) };
-        let at = match self.places.get(&labels) {
-            Some(at) => *at,
-            None => self.place(labels, is_named),
-        };
+        let labels = self.labels(served);
+        let at = self.places.get(&labels).copied().unwrap_or_else(|| {
+            self.named += usize::from(Arc::ptr_eq(&labels.endpoint, &served.endpoint));
+            self.places.insert(labels, self.cells.len());
+            self.cells.push(Cell::default());
+            self.cells.len() - 1
+        });
         &mut self.cells[at]
     }
 
-    /// The cell of what was not asked before: another one, or what it shares.
-    fn place(&mut self, mut labels: Labels, is_named: bool) -> usize {
-        if is_named && self.named == NAMED {
-            labels.endpoint = Arc::clone(&self.other);
-        } else if is_named {
-            self.named += 1;
+    /// What the endpoint of a request is called.
+    fn labels(&self, served: &Served) -> Labels {
+        let Served { upstream, kind, endpoint, .. } = served;
+        let called = |endpoint: &Arc<str>| Labels {
+            upstream: upstream.clone(),
+            kind: *kind,
+            endpoint: Arc::clone(endpoint),
+        };
+        match (*kind, &**endpoint) {
+            ("resource", _) => called(&self.any),
+            (_, "") => called(&self.none),
+            _ => {
+                let own = called(endpoint);
+                let is_known = self.named < NAMED || self.places.contains_key(&own);
+                if is_known { own } else { called(&self.other) }
+            }
         }
-        *self.places.entry(labels).or_insert_with(|| {
-            self.cells.push(Cell::default());
-            self.cells.len() - 1
-        })
     }
 }
 

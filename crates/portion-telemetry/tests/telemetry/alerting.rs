@@ -157,6 +157,32 @@ fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
 }
 
 #[test]
+fn another_share_is_held_against_what_was_counted() {
+    let (told, changes) = channel();
+    let rule = |percent| Some(Rule { percent, window: Duration::from_mins(60) });
+    let alarm = Alarm::start(rule(60.0), move |change| {
+        let _ = told.send((change.alerted.raised, change.standing.rule.percent, change.standing.requests));
+    });
+    for tokens in [1_000, 10_000].into_iter().flat_map(|tokens| [tokens; 20]) {
+        let served = Served { original_tokens: Some(tokens), ..page(0) };
+        alarm.hear(Event::Served(Arc::new(served)));
+    }
+    for (percent, raised) in
+        [(60.0, false), (5.0, true), (55.0, true), (90.0, false), (55.0, false), (5.0, true)]
+    {
+        let stood = alarm.standing().is_some_and(|(standing, _)| standing.raised);
+        alarm.obey(rule(percent));
+        assert_eq!(alarm.standing().map(|(standing, _)| standing.raised), Some(raised), "{percent}");
+        if stood != raised {
+            assert_eq!(changes.recv_timeout(LONG), Ok((raised, percent, 40)));
+        }
+    }
+    alarm.obey(Some(Rule { percent: 5.0, window: Duration::from_mins(1) }));
+    assert_eq!(changes.recv_timeout(LONG), Ok((false, 5.0, 40)), "another window counts anew");
+    assert_eq!(alarm.standing().map(|(standing, _)| standing.requests), Some(0));
+}
+
+#[test]
 fn an_alert_is_over_where_nothing_more_comes() {
     let (told, changes) = channel();
     let rule = Rule { window: Duration::from_millis(300), ..Rule::default() };

@@ -70,6 +70,19 @@ proptest! {
         prop_assert_eq!(totals.bytes.1, requests.iter().map(|served| served.response_bytes).sum::<u64>());
         let kept_out = totals.tokens.0 as i64 - totals.tokens.1 as i64;
         prop_assert_eq!(sum(&meter, &names::TOKENS_KEPT_OUT), kept_out);
+        let together = [
+            (&names::ALL_REQUESTS, &names::REQUESTS),
+            (&names::ALL_TOKENS, &names::TOKENS),
+            (&names::ALL_SIZED, &names::SIZED),
+            (&names::ALL_OVERSIZED, &names::OVERSIZED),
+        ];
+        for (all, by_endpoint) in together {
+            prop_assert_eq!(sum(&meter, all), sum(&meter, by_endpoint), "{}", all.name);
+        }
+        let durations = family(&meter, &names::OPERATION_DURATION).points;
+        let durations: BTreeSet<_> = durations.into_iter().map(|point| point.attributes).collect();
+        let told: BTreeSet<_> = requests.iter().map(|served| meter.operation(served)).collect();
+        prop_assert_eq!(told, durations);
         for family in meter.families() {
             let labels: BTreeSet<_> = family.points.iter().map(|point| &point.attributes).collect();
             prop_assert_eq!(labels.len(), family.points.len(), "{} has each label once", family.metric.name);
@@ -95,6 +108,15 @@ fn the_first_endpoints_have_labels_of_their_own() {
     assert!(all.contains(&("tool_3".to_owned(), Value::Count(2))), "those that have one keep it");
     let read = |number: usize| Served { kind: "resource", ..called(number) };
     assert_eq!(labels(&heard((0..900).map(read))), [("*".to_owned(), Value::Count(900))]);
+}
+
+#[test]
+fn what_is_of_all_endpoints_begins_at_zero() {
+    let points = |metric| family(&Meter::default(), metric).points;
+    let zeros = |metric| points(metric).iter().filter(|point| point.value == Value::Count(0)).count();
+    assert_eq!([&names::ALL_SIZED, &names::ALL_OVERSIZED].map(zeros), [1, 1]);
+    assert_eq!((zeros(&names::ALL_TOKENS), zeros(&names::ALL_REQUESTS)), (2, Outcome::ALL.len()));
+    assert_eq!(points(&names::REQUESTS), [], "whose endpoints are not known");
 }
 
 #[test]

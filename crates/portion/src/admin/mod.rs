@@ -3,6 +3,8 @@
 mod health;
 mod metrics;
 
+pub(crate) use metrics::families;
+
 use std::future::ready;
 use std::net::SocketAddr;
 use std::pin::Pin;

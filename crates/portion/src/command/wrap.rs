@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
             }
         },
     };
-    let setup = Arc::new(loaded.start()?);
+    let setup = loaded.start()?;
     let _parting = setup.parting();
     let message_limit = setup.config.upstream_message_limit();
     let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));

@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
 async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     let mut signals = Signals::listen()?;
     let servers = servers(options, &loaded)?;
-    let setup = Arc::new(loaded.start()?);
+    let setup = loaded.start()?;
     let _parting = setup.parting();
     let backend = |(path, name, server): Placed| Ok((path, server.backend(setup.lanes(name.as_deref()))?));
     let backends = servers.into_iter().map(backend);
