@@ -127,7 +127,7 @@ impl McpLane {
                 }
                 What::ListTools
             }
-            Row::CallTool => match self.call(text, envelope, splice, modern, who).await {
+            Row::CallTool => match Box::pin(self.call(text, envelope, splice, modern, who)).await {
                 Ok(what) => what,
                 Err(Detour::Answer(answer)) => return Step::Answer(answer),
                 Err(Detour::Unknown) => {
