@@ -375,3 +375,43 @@ def test_v5_health_says_while_telemetry_cannot_be_written_and_why(tmp_path):
         assert any("cannot be written" in why and str(path.parent) in why for why in told["reasons"])
         (tmp_path / "file").unlink()
         until(lambda: json.loads(asked(admin, "/health"))["status"] == "ok", "it is well again", seconds=30)
+
+
+def asked_for(recorded, *options):
+    """What `portion stats` prints, and what it says besides."""
+    command = [PORTION, "stats", "--telemetry", str(recorded.path), "--format", "csv", *options]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[1:], done.stderr
+
+
+def test_v5_what_is_no_longer_kept_request_by_request_is_told(recorded):
+    with Peer(wrapped(FIXTURE, "--telemetry", str(recorded.path))) as peer:
+        peer.call("list_bookings", count=2)
+        [first] = recorded.requests(1)
+    assert asked_for(recorded)[1] == "", "nothing is missing"
+    rows, told = asked_for(recorded, "--until", "2001-01-01")
+    assert not rows and re.search(r"nothing that was asked for is recorded; there are requests from 20\S+ \S+Z to 20", told)
+    # As where older requests went by size: an hour of 2020 is added up.
+    with sqlite3.connect(recorded.path) as records:
+        [at] = records.execute("SELECT unixepoch('2020-01-01 10:00') * 1000000").fetchone()
+        nothing = "0, 0, 0, 0, 0, 0, 0, 0.0, x'', x''"
+        for grain, endpoint in ((1, 1), (3, 0)):
+            sql = f"INSERT INTO rollups VALUES (?, ?, ?, 1394, 0, 0, 'paginated 1394', {nothing})"
+            records.execute(sql, (grain, at, endpoint))
+        records.execute("UPDATE rolled SET minutes = ?", (at + 3_600_000_000,))
+    half = ("--since", "2020-01-01T10:00", "--until", "2020-01-01T10:30")
+    rows, told = asked_for(recorded, *half)
+    assert len(rows) == 1 and ",1394," in rows[0]
+    assert "this is of the time from 2020-01-01 10:00:00Z to 2020-01-01 11:00:00Z" in told
+    rows, told = asked_for(recorded, *half, "--outcome", "paginated")
+    assert not rows and "this is of requests since 20" in told
+    assert asked_for(recorded, "--since", first["timestamp"])[1] == "", "since then, all is kept"
+
+
+def test_calibrate_fails_where_nothing_is_of_use(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"hello": "world"}\n')
+    done = subprocess.run([PORTION, "calibrate", str(log)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "1 entry of no use" in done.stdout
+    assert "a request beside the usage of its response" in done.stderr

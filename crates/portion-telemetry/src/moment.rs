@@ -3,22 +3,46 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A moment in microseconds since 1970: how long before `now` (`90s`, `2h`, `7d`), or a date with or without a time, in
-/// UTC (`2026-11-22`, `2026-11-22T08:00`, `2026-11-22T08:00:00Z`).
+/// UTC (`2026-11-22`, `2026-11-22T08:00`, `2026-11-22T08:00:00Z`) or so far ahead of it (`2026-11-22T08:00+01:00`).
 ///
 /// # Errors
 /// It is neither; the text says what it may be.
 pub fn moment(text: &str, now: SystemTime) -> Result<u64, String> {
-    let date = |text: &str| humantime::parse_rfc3339_weak(text).ok();
     let time = match humantime::parse_duration(text) {
         Ok(ago) => now.checked_sub(ago),
-        Err(_) => {
-            date(text).or_else(|| date(&format!("{text}:00"))).or_else(|| date(&format!("{text} 00:00:00")))
-        }
+        Err(_) => match ahead(text) {
+            Some((clock, ahead, true)) => date(clock).and_then(|time| time.checked_sub(ahead)),
+            Some((clock, behind, false)) => date(clock).and_then(|time| time.checked_add(behind)),
+            None => date(text),
+        },
     };
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    since
-        .map(|since| since.as_micros() as u64)
-        .ok_or_else(|| "it is how long ago, such as 90s, 2h or 7d, or a date such as 2026-11-22".into())
+    since.map(|since| since.as_micros() as u64).ok_or_else(|| {
+        "it is how long ago, such as 90s, 2h or 7d, or a date such as 2026-11-22, with a time such as \
+         2026-11-22T08:00:00Z or 2026-11-22T08:00+01:00"
+            .into()
+    })
+}
+
+/// A date, with or without a time.
+fn date(text: &str) -> Option<SystemTime> {
+    let parsed = |text: &str| humantime::parse_rfc3339_weak(text).ok();
+    parsed(text).or_else(|| parsed(&format!("{text}:00"))).or_else(|| parsed(&format!("{text} 00:00:00")))
+}
+
+/// A date without the offset at its end (`+01:00`), that offset, and whether the clock is ahead of UTC by it.
+fn ahead(text: &str) -> Option<(&str, Duration, bool)> {
+    let (clock, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
+    let (hours, minutes) = offset.get(1..)?.split_once(':')?;
+    let [hours, minutes] = [hours, minutes].map(|digits| digits.parse::<u64>().ok());
+    let offset_is = |sign| offset.starts_with(sign);
+    let ahead = (offset_is('+') || offset_is('-')).then(|| offset_is('+'))?;
+    Some((clock, Duration::from_mins(hours? * 60 + minutes?), ahead))
+}
+
+/// A moment in microseconds since 1970 as people read it, in UTC, to the second.
+pub fn spoken(micros: u64) -> String {
+    written(micros).split('.').next().unwrap_or_default().replacen('T', " ", 1) + "Z"
 }
 
 /// A moment in microseconds since 1970 as RFC 3339 has it, in UTC.
@@ -45,6 +69,12 @@ mod tests {
         check("2026-11-22T08:01", Some("2026-11-22T08:01:00.000000Z"));
         check("2026-11-22 08:01:02.5", Some("2026-11-22T08:01:02.500000Z"));
         check("2026-11-22T08:01:02Z", Some("2026-11-22T08:01:02.000000Z"));
+        check("2026-11-22T08:01:02+01:00", Some("2026-11-22T07:01:02.000000Z"));
+        check("2026-11-22T08:01-03:30", Some("2026-11-22T11:31:00.000000Z"));
+        check("2026-11-22+01:00", Some("2026-11-21T23:00:00.000000Z"));
+        check("2026-11-22T08:01+25", None);
+        check("+01:00", None);
+        check("äöü", None);
         check("1900-01-01", None);
         check("600y", None);
         check("yesterday", None);

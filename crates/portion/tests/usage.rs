@@ -82,3 +82,10 @@ fn limits_are_named_as_they_are_given() -> Result<(), Box<dyn Error>> {
     check_with("wrap -- cat --hard-cap 1", &from, "PORTION_HARD_CAP: hardCap is `many`")?;
     check_with("wrap -- cat --hard-cap 1", &from, "PORTION_WARN_AT: warnAt is `7`")
 }
+
+#[test]
+fn what_a_command_cannot_use_is_named() -> Result<(), Box<dyn Error>> {
+    check("stats --since banana", "90s, 2h or 7d, or a date such as 2026-11-22, with a time such as")?;
+    check("stats --telemetry .", ". cannot be read: it is a directory")?;
+    check("stats --telemetry Cargo.toml", "Cargo.toml is not a file of telemetry")
+}

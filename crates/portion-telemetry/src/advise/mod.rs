@@ -7,6 +7,7 @@
 mod size;
 mod walk;
 
+pub(crate) use size::READ_ON;
 pub use size::{Advice, Limits, Verdict};
 pub use walk::Walks;
 

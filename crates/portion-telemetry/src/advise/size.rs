@@ -7,14 +7,14 @@ use crate::read::Endpoint;
 /// Share of the calls that are to need one reply.
 const SERVED: f64 = 0.8;
 /// Share of the calls that must have been read on for anything to be said.
-const READ_ON: f64 = 0.5;
+pub(crate) const READ_ON: f64 = 0.5;
 /// Share of the items that are to cost no more than what is reckoned with.
 const PRICE: f64 = 0.95;
 /// Tokens of a page without its items: what one past the end of a list costs (`docs/controls.md`).
 const BARE_PAGE: f64 = 160.0;
 
 /// What it is worth to spare a follow-up besides, in tokens: the model writes a call and waits for it. A judgement, not a
-/// measurement; what is added to first pages costs all that do not read it, and that is measured.
+/// measurement: it decides between sizes that save tokens, not whether one does.
 const TURN: i64 = 500;
 
 /// What bounds a page of an endpoint.
@@ -60,7 +60,7 @@ pub struct Advice {
 pub enum Verdict {
     /// Nothing can be said yet.
     TooFew,
-    /// Nothing: few read on, or one reply is enough for most.
+    /// Nothing: few read on, one reply is enough for most, or a larger page would cost more than it saves.
     Fits,
     /// A larger page size.
     Larger {
@@ -153,16 +153,16 @@ impl Seen {
         Verdict::Bounded { page_size, budget: (budget <= limits.hard_cap).then_some(budget) }
     }
 
-    /// The size up to the largest by which most would have been saved; `None` where any costs more than it saves.
+    /// The size up to the largest by which most would have been spared, of those that save tokens; `None` where none does.
     fn best(&self, now: u64, largest: u64) -> Option<u64> {
-        let larger = |size: &u64| Some(rounded(size + size / 4 + 1));
+        let larger = |size: &u64| Some(rounded(size + 1));
         let sizes = std::iter::successors(Some(now), larger).skip(1).take_while(|size| *size < largest);
         let worth = |size: u64| {
             let (follow_ups, tokens) = self.saved(size);
-            (tokens + follow_ups as i64 * TURN, size)
+            (tokens > 0).then_some((tokens + follow_ups as i64 * TURN, size))
         };
-        let sizes = sizes.chain((largest > now).then_some(largest)).map(worth);
-        sizes.max().filter(|(worth, _)| *worth > 0).map(|(_, size)| size)
+        let sizes = sizes.chain((largest > now).then_some(largest)).filter_map(worth);
+        sizes.max().map(|(_, size)| size)
     }
 
     /// Follow-ups and tokens that pages of that size would have saved.
@@ -244,14 +244,33 @@ mod tests {
         check(calls(20, 100, 50, 80), None, Some(8_000));
         check(calls(20, 100, 20, 200), None, None);
         check(calls(20, 180, 50, 40), Some(90), Some(7_200));
+        // Two of that size are all that is read.
+        check(calls(20, 200, 50, 22), Some(100), Some(4_400));
     }
 
     #[test]
     fn items_that_nobody_reads_count_against_what_is_saved() {
         let all = advice(calls(20, 150, 50, 20));
         assert_eq!((all.saved_follow_ups, all.saved_tokens), (40, 40 * 160));
-        let most = advice([calls(80, 150, 50, 20), calls(20, 50, 50, 20)].concat());
-        assert_eq!((most.verdict.page_size(), most.saved_follow_ups), (Some(150), 160));
-        assert!(most.saved_tokens < 0, "it is worth it all the same: {most:?}");
+        // Ten calls pay for a hundred items each that ninety others read.
+        let most = advice([calls(90, 150, 50, 5), calls(10, 50, 50, 5)].concat());
+        assert_eq!((most.verdict.page_size(), most.saved_follow_ups), (Some(150), 180));
+        assert!(0 < most.saved_tokens && most.saved_tokens < 180 * 160, "{most:?}");
+        let dear = advice([calls(80, 150, 50, 20), calls(20, 50, 50, 20)].concat());
+        assert_eq!((dear.verdict, dear.saved_tokens), (Verdict::Fits, 0), "it would cost more than it saves");
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn what_is_advised_saves_tokens(
+            reads in proptest::collection::vec((1..400_u64, 1..60_u64), 20..60),
+            price in 1..60_u64,
+        ) {
+            let walks = reads.iter().flat_map(|(items, size)| calls(1, *items, *size, price)).collect();
+            let advice = advice(walks);
+            proptest::prop_assert!(advice.verdict.page_size().is_none() || advice.saved_tokens > 0, "{:?}", advice);
+        }
     }
 }

@@ -117,12 +117,19 @@ pub fn exactly(name: &str) -> String {
     pattern
 }
 
+/// What of [`Filter::endpoint`] a name is like in which only `*` means others.
+pub fn like(name: &str) -> String {
+    exactly(name).replace("[*]", "*")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::exactly;
+    use super::{exactly, like};
 
     #[test]
     fn names_mean_themselves() {
         assert_eq!(exactly("list_*[a]?"), "list_[*][[]a][?]");
+        assert_eq!(like("list_*[a]?"), "list_*[[]a][?]");
+        assert_eq!(like("a[*]b"), "a[[]*]b");
     }
 }

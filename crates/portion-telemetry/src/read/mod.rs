@@ -3,6 +3,7 @@
 mod figures;
 mod filter;
 mod history;
+mod kept;
 mod noted;
 mod pieces;
 mod process;
@@ -18,12 +19,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use thiserror::Error;
 
 pub use figures::Figures;
 pub(crate) use figures::share;
-pub use filter::{Filter, exactly};
+pub use filter::{Filter, exactly, like};
+pub use kept::Kept;
 pub use noted::Noted;
 pub use quantiles::Quantiles;
 pub use record::{Endpoint, Record, Traced, Tried};
@@ -74,6 +76,14 @@ pub enum ReadError {
              a request first"
     )]
     Older(PathBuf),
+    /// The file system or the database does not let it be opened.
+    #[error("{path} cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The database said no.
     #[error("telemetry cannot be read: {0}")]
     Database(#[from] rusqlite::Error),
@@ -86,7 +96,7 @@ impl Reader {
     /// It is not there, or no file that can be read here.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let connection = open(path)?;
-        match standing(&connection)? {
+        match standing(&connection).map_err(|error| refused(path, &error))? {
             Standing::Ours(NEWEST) => Ok(Self { connection }),
             Standing::Ours(found) if found > NEWEST => Err(ReadError::Newer { path: path.to_owned(), found }),
             Standing::Ours(_) => {
@@ -179,8 +189,24 @@ fn open(path: &Path) -> Result<Connection, ReadError> {
     if !path.exists() {
         return Err(ReadError::Missing(path.to_owned()));
     }
+    if path.is_dir() {
+        return Err(ReadError::Unreadable { path: path.to_owned(), why: "it is a directory".to_owned() });
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
     connection.busy_timeout(PATIENCE)?;
     Ok(connection)
+}
+
+/// Why a file cannot be opened, by its name.
+fn refused(path: &Path, error: &rusqlite::Error) -> ReadError {
+    let why = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => return ReadError::Foreign(path.to_owned()),
+        // Readers of a file that is being written share what is beside it.
+        Some(ErrorCode::ReadOnly) => {
+            format!("{error}: copy it to where you may write, with what is beside it")
+        }
+        _ => error.to_string(),
+    };
+    ReadError::Unreadable { path: path.to_owned(), why }
 }

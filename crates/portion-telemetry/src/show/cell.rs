@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::moment::written as moment;
+use crate::moment::{spoken, written};
 use crate::statistics::Estimate;
 
 /// What stands in a column of a row.
@@ -40,7 +40,7 @@ impl Cell {
             Self::Nothing => Value::Null,
             Self::Text(text) => Value::from(text.as_str()),
             Self::Texts(texts) => Value::from(texts.as_slice()),
-            Self::Moment(at) => Value::from(moment(*at)),
+            Self::Moment(at) => Value::from(written(*at)),
             Self::Yes(yes) => Value::from(*yes),
             Self::Count(count) => Value::from(*count),
             Self::Number(number) | Self::Share(number) => Value::from(*number),
@@ -66,8 +66,7 @@ impl Cell {
         match self {
             Self::Nothing => "–".to_owned(),
             Self::Texts(texts) => texts.join(" "),
-            // Seconds are as much as one reads.
-            Self::Moment(at) => moment(*at).split('.').next().unwrap_or_default().replacen('T', " ", 1) + "Z",
+            Self::Moment(at) => spoken(*at),
             Self::Yes(yes) => if *yes { "yes" } else { "" }.to_owned(),
             Self::Count(count) => grouped(*count),
             Self::Number(number) => rounded(*number, false),

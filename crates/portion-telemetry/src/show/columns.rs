@@ -97,6 +97,11 @@ pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
         Cell::maybe(traffic.figures.follow_ups_per_first(), Cell::Number)
     }),
     Column::both("errors", "errors", |traffic| Cell::Count(traffic.figures.errors)),
+    Column::both("expired", "expired", |traffic| outcomes(traffic, Outcome::Expired)),
+    Column::both("refused", "refused", |traffic| outcomes(traffic, Outcome::Refused)),
+    Column::programs("untouched", |traffic| outcomes(traffic, Outcome::Untouched)),
+    Column::programs("unshaped", |traffic| outcomes(traffic, Outcome::Unshaped)),
+    Column::programs("raw", |traffic| outcomes(traffic, Outcome::Raw)),
     Column::programs("paginated", |traffic| outcomes(traffic, Outcome::Paginated)),
     Column::programs("summarized", |traffic| outcomes(traffic, Outcome::Summarized)),
     Column::programs("projected", |traffic| outcomes(traffic, Outcome::Projected)),

@@ -20,6 +20,7 @@ pub enum Format {
 }
 
 /// A column: what it is called, and what is in it.
+#[derive(Debug)]
 pub(super) struct Column<T> {
     /// Its name in JSON and CSV; `None` where it is for people alone.
     pub(super) name: Option<&'static str>,
@@ -65,42 +66,75 @@ impl<T> Column<T> {
     }
 }
 
+/// Rows that are written down one by one: of what is for programs, none is kept.
+#[derive(Debug)]
+pub(super) struct Rows<T: 'static> {
+    columns: &'static [Column<T>],
+    format: Format,
+    /// Whether nothing was written yet.
+    first: bool,
+    /// Columns are as wide as all that is in them: a table comes at the end.
+    table: Table,
+}
+
+impl<T> Rows<T> {
+    pub(super) fn new(columns: &'static [Column<T>], format: Format) -> Self {
+        let table = Table::new(columns.iter().filter_map(|column| column.title));
+        Self { columns, format, first: true, table }
+    }
+
+    /// What is to be written of a row now.
+    pub(super) fn row(&mut self, row: &T) -> String {
+        let text = match self.format {
+            Format::Table => {
+                let columns = self.columns.iter().filter(|column| column.title.is_some());
+                self.table.row(columns.map(|column| (column.cell)(row)));
+                String::new()
+            }
+            Format::Json => {
+                let object = format!("{:#}", object(row, self.columns)).replace('\n', "\n  ");
+                format!("{}\n  {object}", if self.first { "[" } else { "," })
+            }
+            Format::Csv => {
+                let columns = self.columns.iter().filter(|column| column.name.is_some());
+                let fields: Vec<String> = columns.map(|column| (column.cell)(row).plain()).collect();
+                self.names() + &line(&fields)
+            }
+        };
+        self.first = false;
+        text
+    }
+
+    /// What is to be written after all of them.
+    pub(super) fn end(self) -> String {
+        match self.format {
+            Format::Table => self.table.to_string(),
+            Format::Json => if self.first { "[]\n" } else { "\n]\n" }.to_owned(),
+            Format::Csv => self.names(),
+        }
+    }
+
+    /// The line above all others, where it is not written yet.
+    fn names(&self) -> String {
+        let names = || self.columns.iter().filter_map(|column| column.name.map(str::to_owned));
+        if self.first { line(&names().collect::<Vec<_>>()) } else { String::new() }
+    }
+}
+
 /// Writes rows down.
-pub(super) fn write<T>(rows: &[T], columns: &[Column<T>], format: Format) -> String {
-    match format {
-        Format::Table => table(rows, columns),
-        Format::Json => json(rows, columns),
-        Format::Csv => csv(rows, columns),
-    }
-}
-
-fn table<T>(rows: &[T], columns: &[Column<T>]) -> String {
-    let columns = || columns.iter().filter_map(|column| Some((column.title?, column.cell)));
-    let mut table = Table::new(columns().map(|(title, _)| title));
-    for row in rows {
-        table.row(columns().map(|(_, cell)| cell(row)));
-    }
-    table.to_string()
-}
-
-fn json<T>(rows: &[T], columns: &[Column<T>]) -> String {
-    format!("{:#}\n", values(rows, columns))
+pub(super) fn write<T>(rows: &[T], columns: &'static [Column<T>], format: Format) -> String {
+    let mut written = Rows::new(columns, format);
+    let text: String = rows.iter().map(|row| written.row(row)).collect();
+    text + &written.end()
 }
 
 /// An array of objects.
 pub(super) fn values<T>(rows: &[T], columns: &[Column<T>]) -> Value {
-    let object = |row: &T| {
-        let members = columns.iter().filter_map(|column| Some((column.name?, (column.cell)(row).json())));
-        members.collect::<Value>()
-    };
-    rows.iter().map(object).collect()
+    rows.iter().map(|row| object(row, columns)).collect()
 }
 
-fn csv<T>(rows: &[T], columns: &[Column<T>]) -> String {
-    let columns = || columns.iter().filter_map(|column| Some((column.name?, column.cell)));
-    let names = columns().map(|(name, _)| name.to_owned()).collect();
-    let lines = rows.iter().map(|row| columns().map(|(_, cell)| cell(row).plain()).collect::<Vec<_>>());
-    std::iter::once(names).chain(lines).map(|fields| line(&fields)).collect()
+fn object<T>(row: &T, columns: &[Column<T>]) -> Value {
+    columns.iter().filter_map(|column| Some((column.name?, (column.cell)(row).json()))).collect()
 }
 
 fn line(fields: &[String]) -> String {
@@ -128,6 +162,20 @@ mod tests {
         };
         check(&["a", "", "b c"], "a,,b c\r\n");
         check(&["a,b", "say \"x\"", "two\nlines"], "\"a,b\",\"say \"\"x\"\"\",\"two\nlines\"\r\n");
+    }
+
+    #[test]
+    fn rows_that_are_written_one_by_one_are_what_they_are_together() {
+        const COLUMNS: &[Column<&str>] = &[
+            Column::both("name", "name", |text| Cell::text(*text)),
+            Column::programs("size", |text| Cell::Count(text.len() as u64)),
+        ];
+        for rows in [&[][..], &["a\n\"b"], &["a", "b", "c"]] {
+            assert_eq!(write(rows, COLUMNS, Format::Json), format!("{:#}\n", values(rows, COLUMNS)));
+        }
+        assert_eq!(write(&["a", "b"], COLUMNS, Format::Csv), "name,size\r\na,1\r\nb,1\r\n");
+        assert_eq!(write(&[], COLUMNS, Format::Csv), "name,size\r\n");
+        assert_eq!(write(&["a", "b"], COLUMNS, Format::Table), "name\na\nb\n");
     }
 
     #[test]

@@ -14,9 +14,32 @@ use crate::against::Forecast;
 use crate::experiment::Comparison;
 use crate::read::{Record, Traffic};
 
+use format::Rows;
+
 pub use cell::grouped;
 pub use format::Format;
 pub use table::shown;
+
+/// Records, one a row, written down one by one: they may be more than memory holds.
+#[derive(Debug)]
+pub struct Requests(Rows<Record>);
+
+impl Requests {
+    /// None so far.
+    pub fn new(format: Format) -> Self {
+        Self(Rows::new(columns::REQUESTS, format))
+    }
+
+    /// What is to be written of a record now.
+    pub fn row(&mut self, record: &Record) -> String {
+        self.0.row(record)
+    }
+
+    /// What is to be written after all of them.
+    pub fn end(self) -> String {
+        self.0.end()
+    }
+}
 
 /// Records, one a row.
 pub fn requests(records: &[Record], format: Format) -> String {

@@ -1,7 +1,7 @@
 //! Opening the file: made where it is missing, migrated where it is old, set aside where it is corrupt.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,6 +29,9 @@ pub(crate) fn open(path: &Path, most: u64) -> Result<Store, Trouble> {
     let _lock = Lock::take(path)?;
     let connection = match prepare(path, most) {
         Err(trouble) if trouble.cure() == Cure::Inspect => {
+            if !may_be_ours(path) {
+                return Err(Trouble::Foreign(path.to_owned()));
+            }
             tell(&trouble, &set_aside(path)?);
             prepare(path, most)?
         }
@@ -121,6 +124,14 @@ fn make_file(path: &Path) -> Result<(), Trouble> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(source) => Err(Trouble::Files { path: path.to_owned(), source }),
     }
+}
+
+/// Whether a file that is no database may have been one of ours: it begins as `SQLite`'s do, or with nothing, as after a
+/// crash. Nobody of this process has it open as a database.
+fn may_be_ours(path: &Path) -> bool {
+    let mut begins = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut begins));
+    read.is_ok() && (begins == *b"SQLite format 3\0" || begins == [0; 16])
 }
 
 fn identity(path: &Path) -> Option<Identity> {

@@ -303,6 +303,12 @@ mod tests {
             assert_eq!(sum(|figures| figures.requests), total.requests, "{since} to {until}");
             assert_eq!(sum(|figures| figures.of(Outcome::Untouched)), total.of(Outcome::Untouched));
         }
+        // Where no single requests are left, times are whole minutes.
+        let odd =
+            Filter { since: Some(7 * minute + 30_000_000), until: Some(9 * minute + 1), ..Filter::default() };
+        let kept = reader.kept().expect("it can be read");
+        assert!(kept.single_since().is_some_and(|since| since > HOUR));
+        assert_eq!(reader.total(&kept.rounded(&odd)).expect("it can be read").requests, 180);
         let early = Filter { until: Some(HOUR), ..Filter::default() };
         let names: Vec<String> = reader
             .endpoints(&early)

@@ -23,9 +23,7 @@ pub(crate) enum Trouble {
         known: i64,
     },
     /// It is no file of ours.
-    #[error(
-        "{0} is a database of something else: it is left as it is, and nothing is recorded; name another file"
-    )]
+    #[error("{0} is no file of telemetry: it is left as it is, and nothing is recorded; name another file")]
     Foreign(PathBuf),
     /// Corrupt files stand beside it already, as many as are kept.
     #[error("{0} is corrupt, and so are the {most} files that stand beside it; remove those", most = super::aside::MOST)]

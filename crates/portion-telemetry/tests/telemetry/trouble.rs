@@ -41,13 +41,39 @@ fn garbage_is_set_aside() {
     let place = Place::new();
     make_directory(&place.path);
     for number in 1..=2_usize {
-        fs::write(&place.path, "this is no database".repeat(100)).expect("it can be written");
+        let garbage = "SQLite format 3\0".to_owned() + &"this is no database".repeat(100);
+        fs::write(&place.path, garbage).expect("it can be written");
         place.record([page(0)]);
         assert_eq!(recorded(&place), 1);
         let aside = place.path.with_file_name(format!("telemetry.db.corrupt-{number}"));
         let kept = fs::read_to_string(aside).expect("it is there");
-        assert!(kept.starts_with("this is no database"));
+        assert!(kept.contains("this is no database"));
     }
+}
+
+#[test]
+fn what_never_was_a_database_is_not_touched() {
+    for text in ["notes of mine".repeat(100), "short".to_owned()] {
+        let place = Place::new();
+        make_directory(&place.path);
+        fs::write(&place.path, &text).expect("it can be written");
+        let recorder = place.recorder();
+        hear(&recorder, page(0));
+        assert!(!recorder.flush(LONG));
+        let trouble = recorder.figures().trouble.expect("it fails");
+        assert!(trouble.contains("is no file of telemetry: it is left as it is"), "{trouble}");
+        assert_eq!(fs::read_to_string(&place.path).expect("it is there"), text);
+        assert!(matches!(Reader::open(&place.path), Err(ReadError::Foreign(_))));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let place = Place::new();
+    make_directory(&place.path);
+    let directory = place.path.parent().expect("it is in one");
+    let error = Reader::open(directory).expect_err("it is no file").to_string();
+    assert_eq!(error, format!("{} cannot be read: it is a directory", directory.display()));
 }
 
 #[test]

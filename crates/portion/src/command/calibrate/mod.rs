@@ -70,6 +70,11 @@ pub(crate) fn run(options: &Options) -> Outcome {
     }
     let text = if options.format == "json" { report::json(&found) } else { report::text(&found) };
     io::stdout().lock().write_all(text.as_bytes())?;
+    if found.families.is_empty() {
+        return Err(
+            "no entry is a request beside the usage of its response: see portion calibrate --help".into()
+        );
+    }
     Ok(ExitCode::SUCCESS)
 }
 

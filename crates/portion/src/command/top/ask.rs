@@ -9,8 +9,7 @@ use portion_telemetry::read::{
 
 /// Requests of an endpoint that are shown.
 const REQUESTS: usize = 200;
-/// How far back the line of tokens goes at least, and how many points it has.
-const LINE: Duration = Duration::from_hours(1);
+/// Points of the line of tokens at most.
 const POINTS: usize = 120;
 
 /// What the file says of a time.
@@ -37,11 +36,9 @@ pub(super) fn ask(
     detail: Option<&Endpoint>,
     now: u64,
 ) -> Result<Found, ReadError> {
-    let back = |range: Duration| Some(now.saturating_sub(range.as_micros() as u64));
-    let of = |range| Filter { since: back(range), ..Filter::default() };
-    let traffic = reader.endpoints(&of(range))?;
-    let long = range.max(LINE);
-    let step = Series::step(back(long).unwrap_or_default(), now, POINTS);
+    let filter = Filter { since: Some(now.saturating_sub(range.as_micros() as u64)), ..Filter::default() };
+    let traffic = reader.endpoints(&filter)?;
+    let step = Series::step(filter.since.unwrap_or_default(), now, POINTS);
     let requests = match detail {
         None => Vec::new(),
         Some(endpoint) => {
@@ -57,9 +54,9 @@ pub(super) fn ask(
     };
     Ok(Found {
         now,
-        all: reader.total(&of(range))?,
+        all: reader.total(&filter)?,
         traffic,
-        line: reader.series(&of(long), step)?,
+        line: reader.series(&filter, step)?,
         alert: reader.standing(now)?.into_iter().next(),
         requests,
         trouble: None,

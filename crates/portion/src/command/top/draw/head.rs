@@ -77,23 +77,23 @@ pub(super) fn warning(found: &Found) -> Option<Span<'_>> {
     Some(Span::styled(text, style))
 }
 
-/// Tokens of each slot, the latest to the right.
-pub(super) fn sparkline(frame: &mut Frame<'_>, found: &Found, area: Rect) {
+/// Tokens along the time that all figures are of: a column may be less than a slot, or several, of which the highest is
+/// drawn.
+pub(super) fn sparkline(frame: &mut Frame<'_>, range: Duration, found: &Found, area: Rect) {
     let step = found.line.step.max(MINUTE);
-    let length = step.as_micros() as u64;
-    let minutes = (step.as_secs() / 60).max(1);
+    let (length, minutes) = (step.as_micros() as u64, (step.as_secs() / 60).max(1));
     let [title, bars] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
-    let last = found.now / length;
-    let first = (last + 1).saturating_sub(u64::from(bars.width));
-    let mut points = vec![0; usize::from(bars.width)];
-    for slot in &found.line.slots {
-        let place = (slot.at / length).checked_sub(first).and_then(|place| points.get_mut(place as usize));
-        if let Some(point) = place {
-            *point = slot.figures.served_tokens / minutes;
-        }
-    }
+    let width = u64::from(bars.width);
+    let span = range.as_micros() as u64;
+    let moment = |column: u64| found.now.saturating_sub(span) + span / width.max(1) * column;
+    let point = |column: u64| {
+        let (from, to) = (moment(column), moment(column + 1));
+        let slots = found.line.slots.iter().filter(|slot| slot.at < to && slot.at + length > from);
+        slots.map(|slot| slot.figures.served_tokens / minutes).max().unwrap_or_default()
+    };
+    let points: Vec<u64> = (0..width).map(point).collect();
     let most = points.iter().max().copied().unwrap_or_default();
-    let words = format!("tokens to the model a minute, up to {}; {} a column", short(most), told(step));
+    let words = format!("tokens to the model a minute, up to {}; the last {}", short(most), told(range));
     frame.render_widget(Line::from(words).dim(), title);
     frame.render_widget(Sparkline::default().data(&points).cyan(), bars);
 }

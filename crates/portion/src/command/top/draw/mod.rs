@@ -26,7 +26,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, found: &Found) {
     .areas(frame.area());
     frame.render_widget(Paragraph::new(head::header(state, found)), head);
     frame.render_widget(head::warning(found).map_or(Line::default(), Line::from), alert);
-    head::sparkline(frame, found, line);
+    head::sparkline(frame, state.range, found, line);
     if state.detail.is_some() {
         table::requests(frame, state, found, body);
     } else {
@@ -116,6 +116,16 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_tokens_is_of_the_time_that_figures_are_of() {
+        let drawn = drawn(30, 16, &State::new(Duration::from_mins(5)), &found());
+        let lowest = drawn.lines().nth(6).expect("it is below the title");
+        assert!(
+            lowest.chars().count() == 30 && !lowest.contains(' '),
+            "each of its minutes has some:\n{drawn}"
+        );
+    }
+
+    #[test]
     fn an_alert_and_a_wide_terminal() {
         let alert = Alerted {
             at: NOW - 60_000_000,
@@ -170,7 +180,7 @@ portion top · last 1h · 08:53:20Z
 1,300 requests · 0.4/s · 3 errors · estimates near 94.0 %
 tokens 11.7M → 1.2M · kept out 90.0 %
 oversized 4.0 % ████·┊·············· ┊ 5 %
-tokens to the model a minute, up to 8,000; 1m a column
+tokens to the model a minute, up to 8,000; the last 1h
                                                         ▂▄▆█
                                                     ▂▄▆█████
 endpoint          requests▾   came served kept out oversized

@@ -1,7 +1,9 @@
 //! `portion stats`: what was served, by endpoint, request by request, or arm by arm.
 
+mod notes;
+
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
@@ -11,9 +13,10 @@ use portion_config::{Config, find, places};
 use portion_core::event::Outcome as Served;
 use portion_telemetry::advise::{Advice, Limits, Walks};
 use portion_telemetry::moment;
-use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader};
-use portion_telemetry::show::{self, Format};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, like};
+use portion_telemetry::show::{self, Format, grouped};
 
+use self::notes::{Answer, notes};
 use super::Outcome;
 use super::obeyed::Obeyed;
 use crate::options::FILE_HELP;
@@ -41,7 +44,8 @@ pub(crate) struct Options {
     /// Name endpoints whose lists are read on by many follow-ups, and a better pageSize
     #[arg(long, conflicts_with = "outcome")]
     advise: bool,
-    /// From that time on: how long ago (90s, 2h, 7d), or a date (2026-11-22, 2026-11-22T08:00:00Z)
+    /// From that time on: how long ago (90s, 2h, 7d), or a date in UTC or with an offset (2026-11-22, 2026-11-22T08:00,
+    /// 2026-11-22T08:00:00+01:00)
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<u64>,
     /// Before that time
@@ -71,21 +75,54 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Outcome {
     let Options { since, until, endpoint, outcome, limit, format, .. } = options;
     let limit = limit.or(options.requests.then_some(100));
-    let (endpoint, outcome) = (endpoint.clone(), *outcome);
+    let (endpoint, outcome) = (endpoint.as_deref().map(like), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
     let reader = Reader::open(&file(options.telemetry.as_deref(), options.config.as_deref())?)?;
-    let text = if options.advise {
+    let kept = reader.kept()?;
+    let single = options.advise || options.experiment || options.requests || outcome.is_some();
+    let of = if single { filter.clone() } else { kept.rounded(&filter) };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let empty = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
-        show::advice(&advice(&reader, &filter, config)?, *format)
+        let advice = advice(&reader, &of, config)?;
+        out.write_all(show::advice(&advice, *format).as_bytes())?;
+        false
     } else if options.experiment {
-        show::comparisons(&reader.experiment(&filter)?, *format)
+        let comparisons = reader.experiment(&of)?;
+        out.write_all(show::comparisons(&comparisons, *format).as_bytes())?;
+        comparisons.is_empty()
     } else if options.requests {
-        show::requests(&reader.requests(&filter)?, *format)
+        requests(&reader, &of, *format, &mut out)?
     } else {
-        show::endpoints(&reader.endpoints(&filter)?, *format)
+        let endpoints = reader.endpoints(&of)?;
+        out.write_all(show::endpoints(&endpoints, *format).as_bytes())?;
+        endpoints.is_empty()
     };
-    io::stdout().lock().write_all(text.as_bytes())?;
+    out.flush()?;
+    for note in notes(&kept, Answer { asked: &filter, of: &of, single, empty }) {
+        anstream::eprintln!("portion: {note}");
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes requests down as they are read; whether there are none.
+fn requests(
+    reader: &Reader,
+    filter: &Filter,
+    format: Format,
+    out: &mut impl io::Write,
+) -> Result<bool, Box<dyn Error>> {
+    let (mut rows, mut written, mut empty) = (show::Requests::new(format), Ok(()), true);
+    reader.each(filter, |record| {
+        empty = false;
+        let text = rows.row(&record);
+        if written.is_ok() {
+            written = out.write_all(text.as_bytes());
+        }
+    })?;
+    written?;
+    out.write_all(rows.end().as_bytes())?;
+    Ok(empty)
 }
 
 /// The file of records: the one that is named, or what the configuration says.
@@ -99,7 +136,18 @@ pub(crate) fn file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBu
 
 fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {
     let (mut walks, obeyed) = (Walks::default(), Obeyed::new(config));
-    reader.each(&Filter { limit: Some(REQUESTS), ..filter.clone() }, |record| walks.add(&record))?;
+    let (mut read, mut oldest) = (0, 0);
+    reader.each(&Filter { limit: Some(REQUESTS), ..filter.clone() }, |record| {
+        (read, oldest) = (read + 1, record.at);
+        walks.add(&record);
+    })?;
+    if read == REQUESTS {
+        anstream::eprintln!(
+            "portion: this is of the newest {} requests, since {}",
+            grouped(read as u64),
+            moment::spoken(oldest)
+        );
+    }
     let mut advice = walks.advise(|endpoint| limits(&obeyed, endpoint));
     advice.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(advice)
