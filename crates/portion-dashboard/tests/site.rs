@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portion_core::event::{Change, Configured, Event, Observer as _, Outcome, Served};
+use portion_core::event::{Alerted, Change, Configured, Event, Observer as _, Outcome, Served};
 use portion_dashboard::{Answer, Records, Site};
+use portion_telemetry::moment::written;
 use portion_telemetry::recorder::{Recorder, Settings};
 
 /// A name that would be a page of its own, if it were let.
@@ -290,6 +291,51 @@ fn a_time_that_cannot_be_can_be_mended() {
         assert!(page.contains(part), "{part} is not in {page}");
     }
     assert!(!body(&asked(&site, "/requests?limit=x")).contains("name=\"since\""), "the time is right");
+}
+
+#[test]
+fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
+    let alert = |at| Alerted {
+        at,
+        alert: "oversized".into(),
+        raised: true,
+        share: 0.1,
+        threshold: 0.05,
+        requests: 100,
+        counted: 10,
+        window: Duration::from_mins(5),
+        process: 1,
+    };
+    let alerts = |count: u64| (0..count).map(|number| Event::Alerted(Arc::new(alert(AT + number))));
+    let (_folder, site) = holding(alerts(200));
+    let changes = "/changes?since=2d";
+    assert!(!body(&asked(&site, changes)).contains("The newest 200"), "these are all of them");
+    // Whatever time a page is about, an alert that stands now is about now.
+    let page = body(&asked(&site, "/?since=2d&until=1d"));
+    let since = written(AT + 199 - 300_000_000).replace(':', "%3A");
+    assert!(page.contains(&format!("href=\"/requests?since={since}&amp;only=oversized\"")), "{page}");
+    let (_folder, site) = holding(alerts(201));
+    let page = body(&asked(&site, changes));
+    assert!(page.contains("The newest 200 of each kind"), "{page}");
+    assert_eq!(page.matches("<li class=\"alert\">").count(), 200);
+}
+
+#[test]
+fn all_that_goes_back_to_a_result_is_shown() {
+    let (_folder, site) = holding((0..=250).map(|number: u64| {
+        let served = Served {
+            request: number.into(),
+            at: AT + number,
+            origin: Some(1),
+            follow_up: number > 0,
+            ..Served::default()
+        };
+        Event::Served(Arc::new(served))
+    }));
+    let page = body(&asked(&site, "/requests/00000000000000000000000000000003"));
+    assert!(page.contains("250 follow-ups were made"), "{page}");
+    assert_eq!(page.matches("aria-current=\"true\"").count(), 1, "it is among them");
+    assert!(page.contains("/requests/00000000000000000000000000000000"), "and so is the first call");
 }
 
 #[test]

@@ -65,9 +65,8 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
 /// The list that one came from, or may go to.
 fn listed(asked: &Asked) -> String {
     let of = asked.of.as_ref().map(called).or_else(|| asked.endpoint.clone());
-    let outcome = asked.outcome.map(|outcome| outcome.name().to_owned());
-    let noted = asked.noted.map(|noted| noted.name().to_owned());
-    let which: Vec<String> = of.into_iter().chain(outcome).chain(noted).collect();
+    let [.., (_, outcome), (_, only)] = asked.which();
+    let which: Vec<&str> = [of.as_deref(), outcome, only].into_iter().flatten().collect();
     if which.is_empty() { "All requests".to_owned() } else { format!("Requests: {}", which.join(", ")) }
 }
 

@@ -15,7 +15,7 @@ use crate::query::link;
 /// Lines that are shown.
 const MOST: usize = 5;
 /// Up to where what is not shaped is counted.
-const COUNTED: usize = 10_000;
+const COUNTED: usize = 1_000;
 
 /// Something that stands out.
 struct Finding<'a> {
@@ -23,20 +23,14 @@ struct Finding<'a> {
     /// What it is.
     what: String,
     why: &'static str,
-    /// The requests behind it: what became of them, how they stand out.
-    which: (Option<Outcome>, Option<Noted>),
+    /// The requests behind it.
+    which: Which,
     /// How many: the more, the further up.
     weight: u64,
 }
 
-impl Finding<'_> {
-    /// What leads to the requests behind it.
-    fn asked(&self, asked: &Asked) -> Asked {
-        let (outcome, noted) = self.which;
-        let of = Some(self.traffic.endpoint.clone());
-        Asked { endpoint: None, of, outcome, noted, limit: 1, ..asked.clone() }
-    }
-}
+/// What became of requests, and how they stand out.
+type Which = (Option<Outcome>, Option<Noted>);
 
 /// An alert stands.
 pub(super) fn banner(alerts: &[Alerted]) -> Markup {
@@ -75,7 +69,7 @@ pub(super) fn list(reader: &Reader, traffic: &[Traffic], asked: &Asked) -> Resul
     findings.truncate(MOST);
     let mut lines = Vec::new();
     for finding in &findings {
-        let asked = finding.asked(asked);
+        let asked = behind(finding.traffic, finding.which, asked);
         let last = asked.list(reader)?.records.first().map(|record| record.at);
         lines.push(line(finding, last, &asked.link("/requests")));
     }
@@ -146,16 +140,20 @@ fn unshaped<'a>(
     if !above(figures.oversized.min(figures.of(Outcome::Unshaped))) {
         return Ok(None);
     }
-    let (why, which) = (
-        "Shaping is off for them: the model got them whole.",
-        (Some(Outcome::Unshaped), Some(Noted::Oversized)),
-    );
-    let finding = Finding { traffic, what: String::new(), why, which, weight: 0 };
-    let filter = Filter { limit: Some(COUNTED), ..finding.asked(asked).filter() };
+    let which = (Some(Outcome::Unshaped), Some(Noted::Oversized));
+    let filter = Filter { limit: Some(COUNTED), ..behind(traffic, which, asked).filter() };
     let weight = reader.noted_count(&filter, Noted::Oversized)?;
-    let more = if weight == COUNTED as u64 { " or more" } else { "" };
-    let what = format!("{}{more}, not shaped", counted(weight, "oversized payload", "oversized payloads"));
-    Ok(above(weight).then_some(Finding { what, weight, ..finding }))
+    let is_more = weight == COUNTED as u64;
+    let payloads = counted(weight, "oversized payload", "oversized payloads");
+    let what = format!("{payloads}{}, not shaped", if is_more { " or more" } else { "" });
+    let why = "Shaping is off for them: the model got them whole.";
+    Ok((is_more || above(weight)).then_some(Finding { traffic, what, why, which, weight }))
+}
+
+/// What leads to those requests of an endpoint, and to the last of them.
+fn behind(traffic: &Traffic, (outcome, noted): Which, asked: &Asked) -> Asked {
+    let of = Some(traffic.endpoint.clone());
+    Asked { endpoint: None, of, outcome, noted, limit: 1, ..asked.clone() }
 }
 
 /// The first sentence of what it means.

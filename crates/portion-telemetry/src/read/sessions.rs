@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::{Filter, ReadError, Reader, Traffic, count};
 
 /// Requests of a session that figures are of, at most: the newest.
-const COUNTED: u64 = 2_000;
+const COUNTED: u64 = 1_000;
 
 /// What a session asked in some time, and was answered.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Session {
     pub last: u64,
     /// How many there were.
     pub requests: u64,
-    /// The figures of each endpoint that it asked, the busiest first: of its newest 2,000 requests.
+    /// The figures of each endpoint that it asked, the busiest first: of its newest 1,000 requests.
     pub traffic: Vec<Traffic>,
 }
 

@@ -97,7 +97,7 @@ fn sessions_come_as_they_asked_last() {
     let at = |number| page(number).at;
     assert_eq!(told, [(u64::MAX, at(100), at(2_199), 2_100), (7, at(0), at(3), 3), (8, at(1), at(1), 1)]);
     // Figures are of the newest requests, of as many as can be looked at in no time.
-    assert_eq!(all[0].traffic[0].figures.requests, 2_000);
+    assert_eq!(all[0].traffic[0].figures.requests, 1_000);
     let [list, get] = &all[1].traffic[..] else { panic!("two endpoints: {:?}", all[1].traffic) };
     assert_eq!((list.endpoint.name.as_str(), list.figures.errors), ("list", 1));
     assert_eq!((list.figures.of(Outcome::Expired), get.figures.served_tokens), (1, 1_000));

@@ -199,7 +199,9 @@ async fn times_are_typed_where_the_viewer_is() -> Outcome<()> {
         chromium.visit(&format!("{}/requests?{range}", portion.url)).await?;
         let script = "document.querySelector('.custom').open = true;
                       const seen = it => { const { left, right } = it.getBoundingClientRect(); return left >= 0 && right <= innerWidth; };
-                      return [[...document.querySelectorAll('.custom form *')].every(seen),
+                      const [label, form] = document.querySelectorAll('.custom > *');
+                      const below = form.getBoundingClientRect().top >= label.getBoundingClientRect().bottom - 4;
+                      return [below && [...form.querySelectorAll('*')].every(seen),
                               ...[...document.querySelectorAll('.custom form input:not([type=hidden])')].map(it => it.value)]";
         let shown = chromium.run(script).await?;
         assert_eq!(shown, json!([true, "2026-11-22 07:00", "2026-11-22 10:00:05"]), "{width}");

@@ -31,7 +31,7 @@ async fn everything(chromium: &Chromium) -> Outcome<(Portion, Vec<(&'static str,
             chromium.run(&format!("return document.querySelector('{link}').getAttribute('href')")).await?;
         Ok(href.as_str().ok_or("a link leads somewhere")?.to_owned())
     };
-    let request = href("/requests?outcome=expired&limit=1", ".requests tbody th a").await?;
+    let request = href("/requests?endpoint=stays/*&outcome=expired&limit=1", ".requests tbody th a").await?;
     let long = href("/requests?endpoint=long_*&limit=1", ".requests tbody th a").await?;
     let session = href(&request, ".facts a[href^=\"/sessions\"]").await?;
     let pages = vec![
