@@ -213,14 +213,14 @@ def test_the_variables_of_opentelemetry_are_heeded(start, collector):
         "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
         "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20mine",
         "OTEL_SERVICE_NAME": "bookings",
-        "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
+        "OTEL_RESOURCE_ATTRIBUTES": "service.name=others,deployment.environment.name=test%20here",
         "OTEL_METRICS_EXPORTER": "none",
     }
     with start("wrap", **named) as (session, _):
         session.ask(call(1, "list_rows", PARENT, count=1))
         spans(collector, 1)
     resource = collector.resource()
-    assert (resource["service.name"], resource["deployment.environment.name"]) == ("bookings", "test")
+    assert (resource["service.name"], resource["deployment.environment.name"]) == ("bookings", "test here")
     assert resource["service.version"] and resource["service.instance.id"]
     assert {headers["authorization"] for headers in collector.headers} == {"Bearer mine"}
     assert not collector.metrics
@@ -280,11 +280,13 @@ def test_a_collector_that_takes_nothing_costs_no_request_and_is_told_of_once(fro
         assert told() == ["metrics", "traces"], stderr()
 
 
-def test_a_collector_that_takes_nothing_holds_nobody_up_at_the_end(start, trouble):
-    with start("wrap", "--otlp", trouble) as (session, _):
-        session.ask(call(1, "list_rows", PARENT, count=1))
+def test_a_collector_that_takes_nothing_holds_nobody_up_at_the_end_and_what_is_lost_is_told(start, trouble):
+    with start("wrap", "--otlp", trouble) as (session, stderr):
+        for number in range(3):
+            session.ask(call(number, "list_rows", PARENT, count=1))
         left = time.monotonic()
     assert time.monotonic() - left < 5, "two seconds, and what ends the server"
+    assert re.search(r'signal="traces" lost=3\b', stderr()), stderr()
 
 
 def test_a_collector_that_comes_back_is_sent_to_again(start, collector):

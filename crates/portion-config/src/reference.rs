@@ -118,11 +118,11 @@ impl Secret {
             }
             option = if word.starts_with('-') && !word.contains('=') { word.clone() } else { String::new() };
         }
-        Ok(words.iter().map(|word| Self::of(word)).collect())
+        Ok(words.into_iter().map(Self::of).collect())
     }
 
-    fn of(text: &str) -> Self {
-        Self { written: text.to_owned(), shown: None, expanded: None }
+    fn of(text: impl Into<String>) -> Self {
+        Self { written: text.into(), shown: None, expanded: None }
     }
 
     /// As it was written, but for what may be secret.

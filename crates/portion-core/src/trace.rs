@@ -20,15 +20,20 @@ pub struct Parent {
 }
 
 impl Parent {
-    /// The one that a `traceparent` of version 00 names. `None` for anything else: what later versions mean is not known.
+    /// The one that a `traceparent` names. Later versions than 00 begin as that does; what they say besides is not known.
     pub fn of(traceparent: &str) -> Option<Self> {
         let (version, rest) = traceparent.split_once('-')?;
         let (id, rest) = rest.split_once('-')?;
-        let (span, flags) = rest.split_once('-')?;
+        let (span, rest) = rest.split_once('-')?;
+        let (flags, more) = rest.split_once('-').map_or((rest, None), |(flags, more)| (flags, Some(more)));
+        let is_known = match digits(version, 2)? {
+            0 => more.is_none(),
+            version => version != 0xff,
+        };
         let id = digits(id, 32)?;
         let span = u64::try_from(digits(span, 16)?).ok()?;
         let flags = digits(flags, 2)?;
-        (version == "00" && id != 0 && span != 0).then_some(Self { id, span, sampled: flags & 1 == 1 })
+        (is_known && id != 0 && span != 0).then_some(Self { id, span, sampled: flags & 1 == 1 })
     }
 
     /// The place of our span below it.

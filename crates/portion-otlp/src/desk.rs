@@ -14,7 +14,7 @@ pub(crate) struct Desk {
     failing: AtomicBool,
     /// The program ends: nothing is tried twice.
     closing: AtomicBool,
-    /// Things that wait.
+    /// Things that wait, or are on their way.
     waiting: AtomicUsize,
     /// Those that were lost since it goes wrong.
     lost: AtomicU64,
@@ -45,7 +45,7 @@ impl Desk {
         false
     }
 
-    /// So many are on their way.
+    /// So many wait no more.
     pub(crate) fn leave(&self, things: usize) {
         self.waiting.fetch_sub(things, Relaxed);
     }
@@ -76,6 +76,15 @@ impl Desk {
     pub(crate) fn close(&self) -> bool {
         self.closing.store(true, Relaxed);
         !self.failing.load(Relaxed)
+    }
+
+    /// Nothing is sent any more: says what was lost.
+    pub(crate) fn end(&self) {
+        let lost = self.lost.load(Relaxed) + self.waiting.load(Relaxed) as u64;
+        if lost > 0 {
+            let signal = self.signal;
+            tracing::warn!(signal, lost, "the collector did not take what was sent until the end");
+        }
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -73,10 +73,11 @@ impl Providers {
     /// Sends what is left, where somebody takes it, and trying nothing twice.
     pub(crate) fn close(&self, within: Duration) {
         // What goes wrong here has been told by then.
-        if let Some(Traces { provider, desk, .. }) = &self.traces
-            && desk.close()
-        {
-            let _ = provider.shutdown_with_timeout(within);
+        if let Some(Traces { provider, desk, .. }) = &self.traces {
+            if desk.close() {
+                let _ = provider.shutdown_with_timeout(within);
+            }
+            desk.end();
         }
         if let Some(Measured { provider, desk, .. }) = &self.metrics
             && desk.close()

@@ -1,27 +1,47 @@
 //! Who sends: the service, which operators may name otherwise by the variables of OpenTelemetry.
 
-use opentelemetry::{KeyValue, Value};
+use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{IdGenerator as _, RandomIdGenerator};
 
-/// What the SDK calls a service whose name nobody told.
-const UNKNOWN: &str = "unknown_service";
-
 /// Who sends.
 pub(crate) fn resource() -> Resource {
-    let said = Resource::builder().build();
     let instance = RandomIdGenerator::default().new_trace_id().to_bytes();
-    let usual: [(&'static str, Value); 3] = [
-        ("service.name", "portion".into()),
-        ("service.version", env!("CARGO_PKG_VERSION").into()),
-        ("service.instance.id", uuid(u128::from_be_bytes(instance)).into()),
+    let usual = [
+        ("service.name", "portion".to_owned()),
+        ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ("service.instance.id", uuid(u128::from_be_bytes(instance))),
     ];
-    let unsaid = usual.into_iter().filter(|(name, _)| {
-        let value = said.get(&(*name).into());
-        value.is_none_or(|value| *name == "service.name" && value.as_str().starts_with(UNKNOWN))
-    });
-    let unsaid: Vec<KeyValue> = unsaid.map(|(name, value)| KeyValue::new(name, value)).collect();
-    Resource::builder().with_attributes(unsaid).build()
+    let usual = usual.map(|(name, value)| (name.to_owned(), value));
+    let all = usual.into_iter().chain(said(|name| std::env::var(name).ok()));
+    // The SDK takes values as they are written, and its own name of the service for less than what is said there.
+    Resource::builder().with_attributes(all.map(|(name, value)| KeyValue::new(name, value))).build()
+}
+
+/// What the variables say, what counts more later:
+/// <https://opentelemetry.io/docs/specs/otel/resource/sdk/#specifying-resource-information-via-an-environment-variable>.
+fn said(variable: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+    let pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
+    let mut said: Vec<_> =
+        pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value.trim()))).collect();
+    let name = variable("OTEL_SERVICE_NAME").filter(|name| !name.is_empty());
+    said.extend(name.map(|name| ("service.name".to_owned(), name)));
+    said
+}
+
+/// A text with `%2C` for a comma; as it is written, where that is no UTF-8.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut parts = text.split('%');
+    bytes.extend(parts.next().unwrap_or_default().bytes());
+    for part in parts {
+        let code = part.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let (code, rest) = code.map_or((b'%', part), |code| (code, part.get(2..).unwrap_or_default()));
+        bytes.push(code);
+        bytes.extend(rest.bytes());
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// A random UUID of version 4, <https://www.rfc-editor.org/rfc/rfc9562#section-5.4>.
@@ -33,7 +53,27 @@ fn uuid(random: u128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::uuid;
+    use super::{said, uuid};
+
+    #[test]
+    fn what_is_said_of_the_service_is_read_as_it_is_meant() {
+        let check = |attributes: &str, name: &str, expect: &[(&str, &str)]| {
+            let said = said(|variable| match variable {
+                "OTEL_RESOURCE_ATTRIBUTES" => Some(attributes.to_owned()),
+                _ => Some(name.to_owned()),
+            });
+            let said: Vec<_> = said.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(said, expect);
+        };
+        check("", "", &[]);
+        check(
+            "service.name=there,x=1",
+            "here",
+            &[("service.name", "there"), ("x", "1"), ("service.name", "here")],
+        );
+        check(" a = 1%2C2%3d3 ,b", "", &[("a", "1,2=3")]);
+        check("a=%C3%BC,b=%ff,c=5%,d=%zz%", "", &[("a", "ü"), ("b", "%ff"), ("c", "5%"), ("d", "%zz%")]);
+    }
 
     #[test]
     fn a_uuid_says_its_version_and_variant() {

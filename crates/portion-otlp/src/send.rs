@@ -40,8 +40,8 @@ pub(crate) struct Metrics {
 impl SpanExporter for Spans {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
-        self.desk.leave(spans);
         let sent = self.inner.export(batch).await;
+        self.desk.leave(spans);
         self.desk.settle(spans, &sent);
         sent
     }

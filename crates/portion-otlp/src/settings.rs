@@ -7,6 +7,9 @@ use std::time::Duration;
 /// How long a collector may take to answer, unless a variable says otherwise: the default of the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The protocol that is spoken, as the variables have it.
+const SPOKEN: &str = "http/protobuf";
+
 /// Where to send what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -39,14 +42,14 @@ impl Settings {
                 return None;
             }
             let below = |base: String| format!("{}/{path}", base.trim_end_matches('/'));
-            let own = || variable(&format!("OTEL_EXPORTER_OTLP_{name}_ENDPOINT"));
-            let endpoint = collector
-                .clone()
-                .map(below)
-                .or_else(own)
-                .or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(below))?;
-            let timeout = variable(&format!("OTEL_EXPORTER_OTLP_{name}_TIMEOUT"))
-                .or_else(|| variable("OTEL_EXPORTER_OTLP_TIMEOUT"))
+            let own = |what: &str| variable(&format!("OTEL_EXPORTER_OTLP_{name}_{what}"));
+            let either = |what: &str| own(what).or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{what}")));
+            let named = || own("ENDPOINT").or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(below));
+            let endpoint = match collector.clone().map(below) {
+                Some(ours) => ours,
+                None => named().filter(|_| speaks(name, either("PROTOCOL").as_deref()))?,
+            };
+            let timeout = either("TIMEOUT")
                 .and_then(|millis| millis.trim().parse().ok())
                 .map_or(TIMEOUT, Duration::from_millis);
             Some(Signal { endpoint, timeout })
@@ -55,6 +58,21 @@ impl Settings {
             Self { traces: signal("TRACES", "v1/traces"), metrics: signal("METRICS", "v1/metrics") };
         (settings.traces.is_some() || settings.metrics.is_some()).then_some(settings)
     }
+}
+
+/// Whether the protocol is ours. What speaks another one would not understand us.
+fn speaks(signal: &str, protocol: Option<&str>) -> bool {
+    let other = protocol.map(str::trim).filter(|protocol| *protocol != SPOKEN);
+    if let Some(protocol) = other {
+        let signal = signal.to_ascii_lowercase();
+        tracing::warn!(
+            signal,
+            protocol,
+            "nothing of it is sent to the collector: {SPOKEN} is spoken, not what OTEL_EXPORTER_OTLP_PROTOCOL says; \
+             name the collector's port for that, usually 4318, with --otlp"
+        );
+    }
+    other.is_none()
 }
 
 #[cfg(test)]
@@ -94,5 +112,10 @@ mod tests {
         let times = [("OTEL_EXPORTER_OTLP_TIMEOUT", "500"), ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "70")];
         check(Some("http://c:4318"), &times, [Some((traces, 500)), Some((metrics, 70))]);
         check(Some("http://c:4318"), &[("OTEL_EXPORTER_OTLP_TIMEOUT", "soon")], both);
+        let protocol = |protocol| ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+        check(None, &[endpoint, protocol("http/protobuf")], both);
+        check(None, &[endpoint, protocol("grpc")], [None, None]);
+        check(None, &[endpoint, ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json")], [None, both[1]]);
+        check(Some("http://c:4318"), &[protocol("grpc")], both);
     }
 }

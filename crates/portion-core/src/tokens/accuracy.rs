@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_token_or_two_is_no_error_but_more_is() {
         for (estimated, actual) in [(3, 2), (4, 2), (1, 2), (0, 2), (1, 0), (10, 8)] {
-            assert_eq!(error(estimated, actual), 0.0, "{estimated} for {actual}");
+            assert_eq!((estimated, actual, error(estimated, actual)), (estimated, actual, 0.0));
         }
         assert_eq!((error(5, 2), error(1, 4), error(13, 10)), (1.5, -0.75, 0.3));
     }

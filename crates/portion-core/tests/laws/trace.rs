@@ -35,14 +35,14 @@ proptest! {
         text.replace_range(at..=at, &put);
         if let Some(read) = Parent::of(&text) {
             let flags = u8::from_str_radix(&text[53..], 16).expect("they were read");
-            prop_assert_eq!(text, written(read, flags));
+            prop_assert_eq!(&text[2..], &written(read, flags)[2..], "the version may be another one");
         }
     }
 
     #[test]
     fn any_text_is_held_against_it(text in "(?s)[0-9a-fA-F-]{0,60}|.{0,60}") {
         if let Some(read) = Parent::of(&text) {
-            prop_assert!(read.id != 0 && read.span != 0 && text.len() == 55);
+            prop_assert!(read.id != 0 && read.span != 0 && text.len() >= 55);
         }
     }
 }
@@ -55,7 +55,10 @@ fn what_is_none() {
     check(format!("00-{id}-{span}-03"), true);
     check(format!("00-{id}-{span}-1"), false);
     check(format!("00-{id}-{span}-01-"), false);
-    check(format!("01-{id}-{span}-01"), false);
+    check(format!("01-{id}-{span}-01"), true);
+    check(format!("cc-{id}-{span}-01-what-comes-one-day"), true);
+    check(format!("cc-{id}-{span}-01."), false);
+    check(format!("1-{id}-{span}-01"), false);
     check(format!("ff-{id}-{span}-01"), false);
     check(format!("00-{}-{span}-01", id.to_uppercase()), false);
     check(format!("00-{}-{span}-01", "0".repeat(32)), false);

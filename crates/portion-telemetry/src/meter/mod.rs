@@ -124,17 +124,16 @@ impl Sums {
 
     /// What the endpoint of a request is called.
     fn labels(&self, served: &Served) -> Labels {
-        let Served { upstream, kind, endpoint, .. } = served;
         let called = |endpoint: &Arc<str>| Labels {
-            upstream: upstream.clone(),
-            kind: *kind,
+            upstream: served.upstream.clone(),
+            kind: served.kind,
             endpoint: Arc::clone(endpoint),
         };
-        match (*kind, &**endpoint) {
+        match (served.kind, &*served.endpoint) {
             ("resource", _) => called(&self.any),
             (_, "") => called(&self.none),
             _ => {
-                let own = called(endpoint);
+                let own = called(&served.endpoint);
                 let is_known = self.named < NAMED || self.places.contains_key(&own);
                 if is_known { own } else { called(&self.other) }
             }

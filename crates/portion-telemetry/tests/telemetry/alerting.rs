@@ -159,7 +159,7 @@ fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
 #[test]
 fn another_share_is_held_against_what_was_counted() {
     let (told, changes) = channel();
-    let rule = |percent| Some(Rule { percent, window: Duration::from_mins(60) });
+    let rule = |percent| Some(Rule { percent, window: Duration::from_hours(1) });
     let alarm = Alarm::start(rule(60.0), move |change| {
         let _ = told.send((change.alerted.raised, change.standing.rule.percent, change.standing.requests));
     });
