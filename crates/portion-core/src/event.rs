@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn tokens_of_a_payload_are_counted_once() {
         let check = |follow_up, original_tokens, estimated_tokens, expect| {
-            let served = Served { follow_up, original_tokens, estimated_tokens, ..Served::default() };
+            let served = Served { follow_up, estimated_tokens, original_tokens, ..Served::default() };
             assert_eq!(served.tokens(), expect);
         };
         check(false, Some(900), Some(100), (900, 100));
