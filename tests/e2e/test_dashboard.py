@@ -14,6 +14,7 @@ from harness.listening import Listening, served
 from harness.peer import Peer
 from harness.recorded import Recorded
 from harness.reply import Reply
+from harness.waiting import until
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +96,16 @@ def test_answers_are_those_of_the_commands(shown, recorded):
 def test_the_admin_listener_shows_it_to_this_machine_alone(path, recorded):
     log = ("--log-level", "info", "--telemetry", str(recorded.path))
     with Listening(served(*log, "--admin", "127.0.0.1:0", "--", *FIXTURE)) as portion:
-        [address] = {found for line in portion.said for found in re.findall(r"dashboard.*?address=(\S+)", line)}
+        # It is told after where clients are served.
+        address = until(lambda: re.search(r"dashboard.*?address=(\S+)", "".join(portion.said)), "an address")[1]
         status, headers, body = asked(f"http://{address}{path}")
         assert status == 200 and body
         if path != "/health":
             assert headers["content-security-policy"].startswith("default-src 'none'; script-src 'self';")
             assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "no-referrer")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"http://{address}{path}", data=b"since=1h", timeout=60)
+        assert (refused.value.code, refused.value.headers["allow"]) == (405, "GET, HEAD")
         assert asked(f"http://{address}{path}", Host="evil.example")[0] == 403, "a name that was bound anew"
         assert asked(f"http://{address}{path}", Origin="http://evil.example")[0] == 403
 

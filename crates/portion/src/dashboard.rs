@@ -52,6 +52,10 @@ impl Backend for Dashboard {
         Box::pin(self.page(asked))
     }
 
+    fn speaks_rpc(&self) -> bool {
+        false
+    }
+
     fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
         None
     }

@@ -78,6 +78,10 @@ impl Backend for Page {
         Box::pin(ready(response))
     }
 
+    fn speaks_rpc(&self) -> bool {
+        false
+    }
+
     fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
         None
     }

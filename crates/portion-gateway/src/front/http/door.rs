@@ -137,7 +137,7 @@ impl Door {
             return Refusal::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
         }
         if let Some(backend) = self.behind(request.uri().path()) {
-            return match self.asked(request).await {
+            return match self.asked(request, backend.speaks_rpc()).await {
                 Ok(asked) => backend.answer(asked).await,
                 Err(refusal) => refusal.into(),
             };
@@ -145,7 +145,7 @@ impl Door {
         if let Some((backend, question)) = self.well_known(request.uri().path_and_query())
             && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         {
-            let asked = match self.asked(request).await {
+            let asked = match self.asked(request, false).await {
                 Ok(asked) => asked,
                 Err(refusal) => return refusal.into(),
             };
@@ -166,7 +166,7 @@ impl Door {
         behind.map(|(_, backend)| &**backend)
     }
 
-    async fn asked(&self, request: Request<Incoming>) -> Result<Asked, Refusal> {
+    async fn asked(&self, request: Request<Incoming>, is_rpc: bool) -> Result<Asked, Refusal> {
         let (head, body) = request.into_parts();
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let coding = String::from_utf8_lossy(coding.as_bytes());
@@ -189,7 +189,7 @@ impl Door {
                 return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message));
             }
         };
-        if head.method == Method::POST {
+        if is_rpc && head.method == Method::POST {
             check_rpc(&body)?;
         }
         let proof = head.headers.get(AUTHORIZATION).map(|value| String::from_utf8_lossy(value.as_bytes()));

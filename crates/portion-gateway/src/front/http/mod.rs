@@ -61,6 +61,11 @@ pub trait Backend: Send + Sync {
     /// Answers a request of MCP. Whoever asked may leave before: then the future is dropped, and so is the body.
     fn answer(&self, asked: Asked) -> Answering<'_>;
 
+    /// Whether what is posted to it is JSON-RPC, and is refused before it where it is not.
+    fn speaks_rpc(&self) -> bool {
+        true
+    }
+
     /// Answers a question for what stands under `/.well-known/` for this path, which a client asks for when it is to
     /// prove who it is. `None`: there is nothing, and nobody to ask.
     fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>>;
