@@ -1,12 +1,16 @@
 """V5: what was served is recorded, logged and added up, one record a request, and never its content."""
 
 import json
+import os
 import re
+import shutil
 import sqlite3
 import subprocess
+import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -407,6 +411,28 @@ def test_v5_what_is_no_longer_kept_request_by_request_is_told(recorded):
     rows, told = asked_for(recorded, *half, "--outcome", "paginated")
     assert not rows and "this is of requests since 20" in told
     assert asked_for(recorded, "--since", first["timestamp"])[1] == "", "since then, all is kept"
+
+
+def test_v5_a_copy_is_read_where_nothing_can_be_written(recorded):
+    with Peer(wrapped(FIXTURE, "--telemetry", str(recorded.path))) as peer:
+        peer.call("list_bookings", count=2)
+        recorded.requests(1)
+    with tempfile.TemporaryDirectory() as place:
+        place = Path(place)
+        copy, portion = place / "copy.db", place / "portion"
+        with sqlite3.connect(recorded.path) as records:
+            records.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(recorded.path, copy)
+        shutil.copy(PORTION, portion)
+        copy.chmod(0o444)
+        place.chmod(0o555)
+        # Nothing is denied to root.
+        nobody = {"user": 65534} if os.geteuid() == 0 else {}
+        command = [portion, "stats", "--telemetry", copy, "--requests", "--format", "json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, **nobody)
+        place.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)) == 1
 
 
 def test_calibrate_fails_where_nothing_is_of_use(tmp_path):

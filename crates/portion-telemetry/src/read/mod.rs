@@ -95,14 +95,14 @@ impl Reader {
     /// # Errors
     /// It is not there, or no file that can be read here.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let connection = open(path)?;
-        match standing(&connection).map_err(|error| refused(path, &error))? {
+        let (connection, standing) = open(path)?;
+        match standing {
             Standing::Ours(NEWEST) => Ok(Self { connection }),
             Standing::Ours(found) if found > NEWEST => Err(ReadError::Newer { path: path.to_owned(), found }),
             Standing::Ours(_) => {
                 drop(connection);
                 store::open(path, u64::MAX).map_err(|_| ReadError::Older(path.to_owned()))?;
-                Ok(Self { connection: open(path)? })
+                Ok(Self { connection: open(path)?.0 })
             }
             Standing::Empty => Err(ReadError::Missing(path.to_owned())),
             Standing::Foreign => Err(ReadError::Foreign(path.to_owned())),
@@ -185,7 +185,7 @@ impl Reader {
     }
 }
 
-fn open(path: &Path) -> Result<Connection, ReadError> {
+fn open(path: &Path) -> Result<(Connection, Standing), ReadError> {
     if !path.exists() {
         return Err(ReadError::Missing(path.to_owned()));
     }
@@ -193,20 +193,69 @@ fn open(path: &Path) -> Result<Connection, ReadError> {
         return Err(ReadError::Unreadable { path: path.to_owned(), why: "it is a directory".to_owned() });
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
-    connection.busy_timeout(PATIENCE)?;
-    Ok(connection)
+    let opened = |name: &Path, flags| {
+        let connection = Connection::open_with_flags(name, flags)?;
+        connection.busy_timeout(PATIENCE)?;
+        standing(&connection).map(|standing| (connection, standing))
+    };
+    let found = match opened(path, flags) {
+        // Readers share what is beside the file: where that can be neither made nor written, nobody writes the file either.
+        Err(error) if is_denied(&error) && !has_log(path) => {
+            opened(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)
+        }
+        found => found,
+    };
+    found.map_err(|error| refused(path, &error))
+}
+
+fn is_denied(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Whether some of what was written is beside the file still.
+fn has_log(path: &Path) -> bool {
+    let log = store::with_suffix(path, "-wal");
+    log.metadata().is_ok_and(|log| log.len() > 0)
+}
+
+/// The file as one that does not change, by a name that says so.
+fn unchanging(path: &Path) -> PathBuf {
+    let mut name = String::from("file:");
+    for character in path.to_string_lossy().chars() {
+        match character {
+            '%' => name.push_str("%25"),
+            '?' => name.push_str("%3f"),
+            '#' => name.push_str("%23"),
+            plain => name.push(plain),
+        }
+    }
+    PathBuf::from(name + "?immutable=1")
 }
 
 /// Why a file cannot be opened, by its name.
 fn refused(path: &Path, error: &rusqlite::Error) -> ReadError {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => return ReadError::Foreign(path.to_owned()),
-        // Readers of a file that is being written share what is beside it.
-        Some(ErrorCode::ReadOnly) => {
+        _ if is_denied(error) => {
             format!("{error}: copy it to where you may write, with what is beside it")
         }
         _ => error.to_string(),
     };
     ReadError::Unreadable { path: path.to_owned(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_change_is_read_by_itself() {
+        let directory = tempfile::tempdir().expect("directories can be made");
+        let path = directory.path().join("100 %?#.db");
+        drop(store::open(&path, u64::MAX).expect("it can be made"));
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let connection = Connection::open_with_flags(unchanging(&path), flags).expect("it can be opened");
+        assert_eq!(standing(&connection), Ok(Standing::Ours(NEWEST)));
+        assert!(!store::with_suffix(&path, "-shm").exists(), "nothing is put beside it");
+    }
 }

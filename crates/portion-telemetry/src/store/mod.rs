@@ -11,6 +11,7 @@ mod write;
 
 use rusqlite::Connection;
 
+pub(crate) use lock::with_suffix;
 pub(crate) use migrate::{NEWEST, Standing, standing};
 pub(crate) use open::open;
 pub(crate) use retain::Keep;
