@@ -190,9 +190,10 @@ async fn values_are_bound_and_fields_of_nothing_are_no_error() {
 #[tokio::test]
 async fn however_large_an_answer_is_it_keeps_within_the_limits() {
     let trial = Trial::new();
-    let note = "Arrives late, by train. ".repeat(14);
+    let note = "Arrives late, by train. ".repeat(56);
+    // Few and long: a question has but so much time, and this is not about that.
     let records: Vec<Value> =
-        (0..400).map(|n| json!({"id": n, "guest": format!("Guest {n}"), "note": note})).collect();
+        (0..100).map(|n| json!({"id": n, "guest": format!("Guest {n}"), "note": note})).collect();
     let records = text(Value::from(records).to_string());
     let list = handle(&portion(trial.fresh(list_bookings(), records, Request::default()).await));
     let Policy { token_budget_threshold, hard_cap, max_page_size, hard_byte_limit, .. } = Policy::default();

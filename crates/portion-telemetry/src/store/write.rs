@@ -13,6 +13,8 @@ const NAME: usize = 512;
 /// Names of arguments that are kept, and characters of each: callers choose them.
 const ARGUMENTS: usize = 32;
 const ARGUMENT: usize = 64;
+/// How long after the first all have told of a change of the configuration.
+const TOLD: Duration = Duration::from_mins(1);
 
 const REQUEST: &str = "INSERT INTO requests (request, at, endpoint, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
@@ -115,10 +117,14 @@ impl<'a> Requests<'a> {
     }
 }
 
+/// Every process that obeys a file tells of its change: it is noted once.
 fn configuration(transaction: &Transaction<'_>, configured: &Configured) -> Result<()> {
-    let sql = "INSERT INTO configurations (at, version, source) VALUES (?, ?, ?)";
-    transaction
-        .execute(sql, params![stored(configured.at), stored(configured.version), configured.source])?;
+    let sql = "INSERT INTO configurations (at, version, source) SELECT ?1, ?2, ?3 WHERE ?2 IS NOT
+               (SELECT version FROM configurations WHERE source = ?3 AND at > ?1 - ?4 ORDER BY at DESC LIMIT 1)";
+    let (at, version) = (stored(configured.at), stored(configured.version));
+    if transaction.execute(sql, params![at, version, configured.source, micros(TOLD)])? == 0 {
+        return Ok(());
+    }
     let id = transaction.last_insert_rowid();
     let mut change =
         transaction.prepare("INSERT INTO changes (configuration, key, old, new) VALUES (?, ?, ?, ?)")?;

@@ -247,6 +247,37 @@ fn what_was_configured_is_read_as_it_was_told() {
 }
 
 #[test]
+fn a_change_of_a_file_is_noted_once_however_many_obey_it() {
+    const SECOND: u64 = 1_000_000;
+    let place = Place::new();
+    let recorder = place.recorder();
+    let configured = |at, version, source: &str| {
+        let source = source.to_owned();
+        Event::Configured(Arc::new(Configured { at: at * SECOND, version, source, changes: vec![] }))
+    };
+    for (at, version, source) in [
+        (100, 2, "portion.yaml"),
+        (101, 2, "portion.yaml"),
+        (101, 2, "other.yaml"),
+        (102, 3, "portion.yaml"),
+        (103, 3, "portion.yaml"),
+        // Back to what it was, and from another beginning: these are changes.
+        (104, 2, "portion.yaml"),
+        (200, 2, "portion.yaml"),
+    ] {
+        recorder.hear(configured(at, version, source));
+    }
+    assert!(recorder.flush(LONG));
+    let noted = place.reader().configurations(&Filter::default()).expect("it can be read");
+    let noted: Vec<_> = noted.iter().rev().map(|it| (it.at / SECOND, it.version, &*it.source)).collect();
+    let file = "portion.yaml";
+    assert_eq!(
+        noted,
+        [(100, 2, file), (101, 2, "other.yaml"), (102, 3, file), (104, 2, file), (200, 2, file)]
+    );
+}
+
+#[test]
 fn names_are_kept_up_to_a_length() {
     let place = Place::new();
     let (uri, argument) = ("ü".repeat(600), "a".repeat(70));
