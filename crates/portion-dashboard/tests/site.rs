@@ -339,6 +339,37 @@ fn all_that_goes_back_to_a_result_is_shown() {
 }
 
 #[test]
+fn a_follow_up_is_about_what_was_counted_when_it_came() {
+    let first = Served {
+        request: 1,
+        at: AT,
+        endpoint: Arc::from("list"),
+        kind: "tool",
+        outcome: Outcome::Paginated,
+        origin: Some(7),
+        estimated_tokens: Some(900),
+        original_tokens: Some(9_000),
+        original_bytes: 36_000,
+        total_items: Some(500),
+        ..Served::default()
+    };
+    // What the next one gives is an answer to a question, and so are its bytes.
+    let next = Served {
+        request: 2,
+        at: AT + 1,
+        follow_up: true,
+        original_tokens: None,
+        original_bytes: 400,
+        total_items: Some(2),
+        ..first.clone()
+    };
+    let (_folder, site) = holding([first, next].map(|it| Event::Served(Arc::new(it))));
+    let page = body(&asked(&site, &format!("/requests/{:032x}", 2)));
+    let about = between(&page, "The result that it is about", "Served to the model");
+    assert!(about[0].contains("<strong>9,000</strong> tokens, 36.0 kB, 500 items"), "{about:?}");
+}
+
+#[test]
 fn sessions_are_listed_and_paged() {
     let events = (0..30).map(|number: u64| {
         let (outcome, error) = match number {

@@ -42,7 +42,7 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
         }
         h1 { "Request of " (moment(record.at)) }
         (what_happened(record))
-        (sizes(record))
+        (sizes(record, &family))
         div.columns {
             section aria-labelledby="steps" {
                 h2 #steps { "What made it smaller" }
@@ -79,10 +79,12 @@ fn what_happened(record: &Record) -> Markup {
     }
 }
 
-/// What came and what was served, drawn to one scale with what a reply could cost.
-fn sizes(record: &Record) -> Markup {
+/// What came and what was served, drawn to one scale with what a reply could cost. What a follow-up is about was counted
+/// when it came.
+fn sizes(record: &Record, family: &[Record]) -> Markup {
+    let source = family.iter().find(|one| record.follow_up && !one.follow_up).unwrap_or(record);
     let (payload, served) =
-        (record.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
+        (source.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
     let most = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
     let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / most as f64 * 100.0);
     let came = if record.follow_up { "The result that it is about" } else { "Came from the server" };
@@ -92,7 +94,7 @@ fn sizes(record: &Record) -> Markup {
     html! {
         dl.sizes {
             @for (name, class, tokens, size, items) in [
-                (came, "came", record.payload_tokens(), record.original_bytes, items(record.total_items)),
+                (came, "came", source.payload_tokens(), source.original_bytes, items(source.total_items)),
                 ("Served to the model", "served", record.served_tokens(), record.response_bytes, items(record.items)),
             ] {
                 dt { (name) }

@@ -242,6 +242,7 @@ fn call(
                 if outcome == Outcome::Queried { "sql" } else { "fields" }.into(),
             ],
             actual_tokens: None,
+            original_tokens: None,
             estimated_tokens: Some(if error.is_some() { 70 } else { 300 + random.below(1_500) }),
             response_bytes: 1_200,
             items: (is_list && error.is_none()).then_some(20),
@@ -328,6 +329,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         error,
         follow_up: true,
         actual_tokens: None,
+        original_tokens: None,
         estimated_tokens: Some(500),
         stages: vec![],
         ..first(number, 4_000)
