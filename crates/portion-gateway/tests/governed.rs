@@ -2,9 +2,9 @@
 
 mod samples;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use portion_core::event::{Arm, Event, Observer, Outcome, Served};
+use portion_core::event::{Arm, Observer, Outcome, Served};
 use portion_core::policy::{Given, Manner, Room, Techniques};
 use portion_core::redact::Redact;
 use portion_core::tokens::Tokenizer;
@@ -16,20 +16,8 @@ use portion_gateway::rules::Rules;
 use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
 use portion_gateway::store::MemoryStore;
-use samples::trial::{ada, fault, next_cursor, notice, portion, shown};
+use samples::trial::{Ear, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
-
-/// Remembers what it hears.
-#[derive(Default)]
-struct Ear(Mutex<Vec<Served>>);
-
-impl Observer for Ear {
-    fn hear(&self, event: Event) {
-        if let Event::Served(served) = event {
-            self.0.lock().expect("nobody panics with it").push(Served::clone(&served));
-        }
-    }
-}
 
 /// A gateway that is governed, with who listens to it.
 struct Realm {

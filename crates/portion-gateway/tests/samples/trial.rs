@@ -61,8 +61,9 @@ pub(crate) struct Trial {
     ear: Arc<Ear>,
 }
 
+/// Remembers what it hears.
 #[derive(Default)]
-struct Ear(Mutex<Vec<Served>>);
+pub(crate) struct Ear(pub(crate) Mutex<Vec<Served>>);
 
 impl Observer for Ear {
     fn hear(&self, event: Event) {
