@@ -224,6 +224,12 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
     let page = body(&asked(&site, "/"));
     assert!(page.contains("1 oversized payload, not shaped"), "{page}");
     assert!(page.contains("unknown endpoint"), "links have a text");
+    let every_second = |number: u64| Some(if number.is_multiple_of(2) { 10 } else { 9_000 });
+    let unshaped =
+        |number| Served { original_tokens: every_second(number), ..first(number, Outcome::Unshaped) };
+    let many = (5..205).map(|number| Event::Served(Arc::new(unshaped(number))));
+    let (_folder, site) = holding(events(first(205, Outcome::Paginated)).chain(many));
+    assert!(body(&asked(&site, "/")).contains("50 of the last 100 not shaped were oversized"));
     let (_folder, site) = holding(events(first(5, Outcome::Paginated)));
     assert!(!body(&asked(&site, "/")).contains("not shaped</span>"), "all that is large was shaped");
 }

@@ -14,8 +14,8 @@ use crate::query::link;
 
 /// Lines that are shown.
 const MOST: usize = 5;
-/// Up to where what is not shaped is counted.
-const COUNTED: usize = 1_000;
+/// Requests of an endpoint that were not shaped, of which those that are too large are counted: the newest.
+const COUNTED: usize = 100;
 
 /// Something that stands out.
 struct Finding<'a> {
@@ -142,12 +142,16 @@ fn unshaped<'a>(
     }
     let which = (Some(Outcome::Unshaped), Some(Noted::Oversized));
     let filter = Filter { limit: Some(COUNTED), ..behind(traffic, which, asked).filter() };
-    let weight = reader.noted_count(&filter, Noted::Oversized)?;
-    let is_more = weight == COUNTED as u64;
-    let payloads = counted(weight, "oversized payload", "oversized payloads");
-    let what = format!("{payloads}{}, not shaped", if is_more { " or more" } else { "" });
+    let (of, oversized) = reader.noted_of(&filter, Noted::Oversized)?;
+    let (what, weight) = if of < COUNTED as u64 {
+        let payloads = counted(oversized, "oversized payload", "oversized payloads");
+        (format!("{payloads}, not shaped"), oversized)
+    } else {
+        let likely = (oversized as f64 / of as f64 * figures.of(Outcome::Unshaped) as f64) as u64;
+        (format!("{oversized} of the last {of} not shaped were oversized"), likely)
+    };
     let why = "Shaping is off for them: the model got them whole.";
-    Ok((is_more || above(weight)).then_some(Finding { traffic, what, why, which, weight }))
+    Ok(above(weight).then_some(Finding { traffic, what, why, which, weight }))
 }
 
 /// What leads to those requests of an endpoint, and to the last of them.

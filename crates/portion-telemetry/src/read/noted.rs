@@ -56,14 +56,18 @@ impl Reader {
         Ok(records)
     }
 
-    /// How many records pass and stand out so. [`Filter::limit`] is where counting ends.
+    /// How many of the newest records that pass there are, up to [`Filter::limit`], and how many of these stand out so.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn noted_count(&self, filter: &Filter, noted: Noted) -> Result<u64, ReadError> {
-        let (clause, values) = filter.clause(noted.condition());
-        let limit = filter.sql_limit();
-        let sql = format!("SELECT count(*) FROM (SELECT 1 FROM requests {clause} LIMIT {limit})");
-        Ok(self.connection.query_row(&sql, params_from_iter(values), |row| count(row, 0))?)
+    pub fn noted_of(&self, filter: &Filter, noted: Noted) -> Result<(u64, u64), ReadError> {
+        let (clause, values) = filter.clause("TRUE");
+        let (limit, condition) = (filter.sql_limit(), noted.condition());
+        let newest =
+            format!("SELECT {condition} AS noted FROM requests {clause} ORDER BY at DESC LIMIT {limit}");
+        let sql = format!("SELECT count(*), coalesce(sum(noted), 0) FROM ({newest})");
+        Ok(self
+            .connection
+            .query_row(&sql, params_from_iter(values), |row| Ok((count(row, 0)?, count(row, 1)?)))?)
     }
 }

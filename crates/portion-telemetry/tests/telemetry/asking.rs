@@ -43,19 +43,20 @@ fn namesakes_are_told_apart() {
 }
 
 #[test]
-fn what_stands_out_is_counted_up_to_a_limit() {
+fn what_stands_out_is_counted_of_the_newest() {
     let place = Place::new();
     let whole =
         |number, tokens| Served { outcome: Outcome::Unshaped, original_tokens: Some(tokens), ..page(number) };
     place.record([page(0), whole(1, 10_000), whole(2, 10_000), whole(3, 100)]);
     let check = |filter: Filter, expect| {
-        let count = place.reader().noted_count(&filter, Noted::Oversized);
+        let count = place.reader().noted_of(&filter, Noted::Oversized);
         assert_eq!(count.expect("it can be read"), expect, "{filter:?}");
     };
     let unshaped = Filter { outcome: Some(Outcome::Unshaped), ..Filter::default() };
-    check(Filter::default(), 3);
-    check(Filter { limit: Some(1), ..unshaped.clone() }, 1);
-    check(unshaped, 2);
+    check(Filter::default(), (4, 3));
+    check(Filter { limit: Some(2), ..unshaped.clone() }, (2, 1));
+    check(unshaped, (3, 2));
+    check(Filter { until: Some(0), ..Filter::default() }, (0, 0));
 }
 
 #[test]
