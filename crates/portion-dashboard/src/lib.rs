@@ -8,6 +8,7 @@ mod answer;
 mod api;
 mod asked;
 mod assets;
+mod family;
 mod page;
 mod query;
 mod range;

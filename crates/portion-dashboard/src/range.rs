@@ -9,6 +9,8 @@ use crate::query::{Query, Wrong};
 
 /// What is shown where nobody says.
 pub(crate) const USUAL: &str = "24h";
+/// How far around a moment is looked.
+const AROUND: Duration = Duration::from_hours(12);
 /// Slots that the axis of time has at most.
 const SLOTS: usize = 120;
 
@@ -42,9 +44,9 @@ impl Range {
         Ok(Self { since, until, from, to })
     }
 
-    /// So much before and after a moment.
-    pub(crate) fn around(at: u64, reach: Duration) -> Self {
-        let reach = reach.as_micros() as u64;
+    /// What is before and after a moment: where what belongs to it is looked for.
+    pub(crate) fn around(at: u64) -> Self {
+        let reach = AROUND.as_micros() as u64;
         let (since, until) = (at.saturating_sub(reach), at.saturating_add(reach));
         Self { since, until, from: written(since), to: Some(written(until)) }
     }

@@ -266,7 +266,7 @@ fn tell(observer: &dyn Observer, served: Served) {
 
 /// What an endpoint is and is called in records.
 fn named(endpoint: Option<&Endpoint>) -> (&'static str, Cow<'_, str>) {
-    endpoint.map_or(("tool", Cow::Borrowed("")), |endpoint| (endpoint.kind.name(), endpoint.told()))
+    (endpoint.map_or("tool", |endpoint| endpoint.kind.name()), Endpoint::told(endpoint))
 }
 
 /// A number from 0 to below 1 for each request: of any that follow each other, about the same share is below a bound.

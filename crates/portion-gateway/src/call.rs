@@ -205,13 +205,14 @@ impl Caller {
 }
 
 impl Endpoint {
-    /// Its name as it is told to logs and records: whoever calls decides how long it is.
-    pub(crate) fn told(&self) -> Cow<'_, str> {
-        if self.name.len() <= NAME_TOLD {
-            return Cow::Borrowed(&self.name);
+    /// The name of one as it is told to logs and records, of none nothing: whoever calls decides how long it is.
+    pub(crate) fn told(endpoint: Option<&Self>) -> Cow<'_, str> {
+        let name = endpoint.map_or("", |endpoint| &endpoint.name);
+        if name.len() <= NAME_TOLD {
+            return Cow::Borrowed(name);
         }
-        let kept = self.name.floor_char_boundary(NAME_TOLD - '…'.len_utf8());
-        Cow::Owned(format!("{}…", &self.name[..kept]))
+        let kept = name.floor_char_boundary(NAME_TOLD - '…'.len_utf8());
+        Cow::Owned(format!("{}…", &name[..kept]))
     }
 
     /// Whether it may be asked the same once more without acting once more.
@@ -247,9 +248,9 @@ mod tests {
     #[test]
     fn names_are_told_within_bounds() {
         let told = |name: &str| {
-            Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true }
-                .told()
-                .into_owned()
+            let endpoint =
+                Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
+            Endpoint::told(Some(&endpoint)).into_owned()
         };
         let fits = "x".repeat(256);
         assert_eq!((told("list"), told(&fits)), ("list".to_owned(), fits));

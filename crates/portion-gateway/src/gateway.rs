@@ -4,7 +4,6 @@
 //! store; a reply whose snapshot found no room is rendered anew, without cursors. Whatever fails on the way,
 //! the reply gets smaller or plainer, and the upstream is not asked again.
 
-use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -324,7 +323,8 @@ impl Gateway {
             Ok(payload) => {
                 let matches = payload.answer.as_ref().map_or(0, |answer| answer.matches);
                 let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
-                let (upstream, name) = (turn.caller.upstream.as_deref(), name(turn.endpoint.as_deref()));
+                let (upstream, name) =
+                    (turn.caller.upstream.as_deref(), Endpoint::told(turn.endpoint.as_deref()));
                 decision::queried(upstream, &name, &arguments, matches, bytes, answer_bytes);
                 let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
@@ -437,7 +437,8 @@ impl Gateway {
                 let shown = Shown { texts, snapshot: &job.snapshot, audit, by: by(capped) };
                 self.accounts.tell_of(account, told, shown);
                 if portion.dropped() > 0 {
-                    let (upstream, name) = (turn.caller.upstream.as_deref(), name(turn.endpoint.as_deref()));
+                    let (upstream, name) =
+                        (turn.caller.upstream.as_deref(), Endpoint::told(turn.endpoint.as_deref()));
                     decision::dropped(upstream, &name, portion.dropped());
                 }
                 return Reply::Portion(match turn.caller.left() {
@@ -479,10 +480,6 @@ fn under(caller: Caller, held: &Held) -> Caller {
 /// What counted.
 fn by(capped: bool) -> By {
     if capped { By::Bytes } else { By::Counter }
-}
-
-fn name(endpoint: Option<&Endpoint>) -> Cow<'_, str> {
-    endpoint.map_or(Cow::Borrowed(""), Endpoint::told)
 }
 
 /// Whether the store took it; if not, why is logged.

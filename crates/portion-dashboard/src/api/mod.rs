@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::asked::Asked;
+use crate::family;
 use crate::page;
 use crate::query::{Query, Wrong};
 use crate::range::micros;
@@ -22,8 +23,6 @@ const DESCRIPTION: &str = include_str!("openapi.json");
 const TRAFFIC: &[&str] = &["since", "until", "endpoint", "outcome"];
 const LISTED: &[&str] = &["since", "until", "limit"];
 const RECORDS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
-/// Requests that go back to one payload, at most.
-const FAMILY: usize = 1_000;
 
 /// Answers what stands after `/api/`.
 pub(crate) fn answer(site: &Site, question: &str, query: &Query, now: SystemTime) -> Answer {
@@ -95,18 +94,10 @@ fn records(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
     let wrong = || Wrong::new("id", "it is a number of 32 hexadecimal digits");
     let number = page::number(id, 32).ok_or_else(wrong)?;
-    let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
-    let Some(record) = found.first() else {
+    let Some((record, family)) = family::found(reader, number)? else {
         return Err(Failure::Unknown("no request of that number is recorded; old ones are forgotten"));
     };
-    let family = match record.origin {
-        Some(origin) => {
-            let limit = Some(FAMILY);
-            reader.requests(&Filter { origin: Some(origin), limit, ..Filter::default() })?
-        }
-        None => Vec::new(),
-    };
-    let one = values::requests(&found[..1]);
+    let one = values::requests(&[record]);
     let family = values::requests(&family);
     Ok(json!({ "record": one.get(0), "sameOrigin": family }))
 }

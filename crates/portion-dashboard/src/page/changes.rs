@@ -1,7 +1,5 @@
 //! What was changed, refused and raised: marks on the axis of time, a list below it, a page of its own.
 
-use std::time::Duration;
-
 use maud::{Markup, html};
 use portion_core::event::{Alerted, Change, Configured, Misconfigured};
 use portion_telemetry::read::{Filter, ReadError, Reader};
@@ -17,8 +15,6 @@ use crate::range::Range;
 
 /// Of each, at most: the newest.
 const MOST: usize = 200;
-/// How far around a change others are shown with it.
-const AROUND: Duration = Duration::from_hours(12);
 /// Lines of a page that is about something else.
 const FEW: usize = 6;
 /// Changes of one configuration that a line names.
@@ -201,7 +197,7 @@ fn id_of(configured: &Configured) -> String {
 
 /// The page of changes, where that one is.
 pub(super) fn link_to(configured: &Configured) -> String {
-    let range = Range::around(configured.at, AROUND);
+    let range = Range::around(configured.at);
     link("/changes", &range.parameters()) + "#" + &id_of(configured)
 }
 

@@ -1,10 +1,8 @@
 //! One request: what came, what was served of it, what made it smaller, what was asked afterwards.
 
-use std::time::Duration;
-
 use maud::{Markup, html};
 use portion_core::event::{Configured, Outcome};
-use portion_telemetry::read::{Filter, Record};
+use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
@@ -12,26 +10,16 @@ use super::told::{bytes, counted, maybe, moment, percent, took, waited};
 use super::{Failure, Visit, called, changes, endpoint_link, number, requests, words};
 use crate::answer::Answer;
 use crate::asked::Asked;
+use crate::family;
 use crate::query::link;
 use crate::range::Range;
-
-/// Requests that go back to one payload, at most.
-const FAMILY: usize = 1_000;
-/// How far around a request what belongs to it is looked for.
-const AROUND: Duration = Duration::from_hours(12);
 
 pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
     let reader = &visit.reader;
     let unknown = Failure::Unknown("No request of that number is recorded; old ones are forgotten.");
     let Some(number) = number(id, 32) else { return Err(unknown) };
-    let found = reader.requests(&Filter { request: Some(number), ..Filter::default() })?;
-    let Some(record) = found.first() else { return Err(unknown) };
-    let mut family = match record.origin {
-        Some(_) => {
-            reader.requests(&Filter { origin: record.origin, limit: Some(FAMILY), ..Filter::default() })?
-        }
-        None => Vec::new(),
-    };
+    let Some((record, mut family)) = family::found(reader, number)? else { return Err(unknown) };
+    let record = &record;
     family.reverse();
     let range = &visit.asked.range;
     let configured = reader.configured(record.config, record.at)?;
@@ -159,7 +147,7 @@ fn cut(record: &Record) -> String {
 }
 
 fn facts(record: &Record, configured: &[Configured]) -> Markup {
-    let around = Range::around(record.at, AROUND);
+    let around = Range::around(record.at);
     let share =
         (!record.latency.is_zero()).then(|| record.overhead.as_secs_f64() / record.latency.as_secs_f64());
     let session = link(&format!("/sessions/{:016x}", record.session), &around.parameters());
@@ -213,7 +201,7 @@ fn follow_ups(record: &Record, family: &[Record], asked: &Asked) -> Markup {
                     " This one came " (waited(record.at.saturating_sub(before.at))) " after the one before it: the result was kept
                     for less (snapshotTtl), or had to make room for others (snapshotMemory)."
                 }
-                @if family.len() == FAMILY { " Those before the newest " (grouped(FAMILY as u64)) " are not shown." }
+                @if family.len() == family::MOST { " Those before the newest " (grouped(family::MOST as u64)) " are not shown." }
             }
             (requests::table(family, asked, Some(record.request)))
         }

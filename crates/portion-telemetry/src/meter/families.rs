@@ -79,11 +79,11 @@ impl From<Histogram> for Value {
 impl Meter {
     /// All that was added up, by name.
     pub fn families(&self) -> Vec<Family> {
-        let (mut cells, overhead, estimates, raised) = {
+        let (mut cells, totals, overhead, estimates, raised) = {
             let sums = self.sums();
             let cells = sums.places.iter().map(|(labels, at)| (labels.clone(), sums.cells[*at].clone()));
             let cells: Vec<(Labels, Cell)> = cells.collect();
-            (cells, sums.overhead.clone(), sums.estimates.clone(), sums.raised.clone())
+            (cells, sums.totals(), sums.overhead.clone(), sums.estimates.clone(), sums.raised.clone())
         };
         cells.sort_by(|one, other| one.0.cmp(&other.0));
         let [mut durations, mut requests, mut follow_ups, mut tokens, mut content, mut sized, mut oversized] =
@@ -116,7 +116,7 @@ impl Meter {
             }
         }
         let mut families = vec![durations, requests, follow_ups, tokens, content, sized, oversized];
-        families.extend(self.totals().families());
+        families.extend(totals.families());
         families.push(Family::of(&names::OVERHEAD, overhead));
         let [mut errors, mut bias, mut alerts] =
             [&names::ESTIMATE_ERROR, &names::ESTIMATE_BIAS, &names::ALERTS_RAISED].map(Family::new);

@@ -5,7 +5,7 @@ use portion_core::tokens::accuracy::Accuracy;
 
 use crate::read::share;
 
-use super::Meter;
+use super::{Meter, Sums};
 
 /// What was served altogether since the start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,9 +33,14 @@ pub struct Totals {
 impl Meter {
     /// What was served altogether since the start.
     pub fn totals(&self) -> Totals {
-        let sums = self.sums();
+        self.sums().totals()
+    }
+}
+
+impl Sums {
+    pub(super) fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        for cell in &sums.cells {
+        for cell in &self.cells {
             for (total, count) in totals.outcomes.iter_mut().zip(cell.outcomes) {
                 *total += count;
             }
@@ -47,7 +52,7 @@ impl Meter {
             totals.sized += cell.sized;
             totals.oversized += cell.oversized;
         }
-        for (_, estimates) in &sums.estimates {
+        for (_, estimates) in &self.estimates {
             totals.accuracy.join(&estimates.accuracy);
         }
         totals

@@ -106,7 +106,7 @@ impl Filter {
 }
 
 /// What of [`Filter::endpoint`] only that name is like: the characters that mean others stand for themselves.
-pub fn exactly(name: &str) -> String {
+fn exactly(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for character in name.chars() {
         match character {

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use figures::Figures;
 pub(crate) use figures::share;
-pub use filter::{Filter, exactly, like};
+pub use filter::{Filter, like};
 pub use kept::Kept;
 pub use noted::Noted;
 pub use quantiles::Quantiles;

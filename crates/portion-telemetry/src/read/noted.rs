@@ -61,7 +61,7 @@ impl Reader {
     /// # Errors
     /// The file cannot be read.
     pub fn noted_of(&self, filter: &Filter, noted: Noted) -> Result<(u64, u64), ReadError> {
-        let (clause, values) = filter.clause("TRUE");
+        let (clause, values) = filter.clause("");
         let (limit, condition) = (filter.sql_limit(), noted.condition());
         let newest =
             format!("SELECT {condition} AS noted FROM requests {clause} ORDER BY at DESC LIMIT {limit}");

@@ -79,7 +79,7 @@ impl Departed {
     }
 
     pub(super) fn endpoint(&self) -> Cow<'_, str> {
-        self.slot.endpoint.as_ref().map_or(Cow::Borrowed(""), |endpoint| endpoint.told())
+        Endpoint::told(self.slot.endpoint.as_deref())
     }
 }
 

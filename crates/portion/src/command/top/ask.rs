@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use portion_core::event::Alerted;
-use portion_telemetry::read::{
-    Endpoint, Figures, Filter, ReadError, Reader, Record, Series, Traffic, exactly,
-};
+use portion_telemetry::read::{Endpoint, Figures, Filter, ReadError, Reader, Record, Series, Traffic};
 
 /// Requests of an endpoint that are shown.
 const REQUESTS: usize = 200;
@@ -42,14 +40,8 @@ pub(super) fn ask(
     let requests = match detail {
         None => Vec::new(),
         Some(endpoint) => {
-            let filter = Filter {
-                endpoint: Some(exactly(&endpoint.name)),
-                limit: Some(REQUESTS),
-                ..Filter::default()
-            };
-            let mut found = reader.requests(&filter)?;
-            found.retain(|record| record.endpoint == *endpoint);
-            found
+            let of = Some(endpoint.clone());
+            reader.requests(&Filter { of, limit: Some(REQUESTS), ..Filter::default() })?
         }
     };
     Ok(Found {
