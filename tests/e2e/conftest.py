@@ -1,6 +1,7 @@
 """Processes that the suites share, and where they record."""
 
 import os
+from pathlib import Path
 
 import pytest
 from mcp.client import stdio
@@ -11,9 +12,24 @@ from harness.peer import Peer
 
 @pytest.fixture(scope="session", autouse=True)
 def records_of_its_own(tmp_path_factory):
-    """No test writes to the records of whoever runs it."""
-    os.environ["PORTION_TELEMETRY"] = str(tmp_path_factory.mktemp("records") / "telemetry.db")
-    stdio.DEFAULT_INHERITED_ENV_VARS.append("PORTION_TELEMETRY")
+    """Sends the records of every test to a scratch directory, and checks at the end that the user's file is as it was."""
+    before = users_records()
+    scratch = tmp_path_factory.mktemp("records")
+    scratched = {
+        "PORTION_TELEMETRY": scratch / "telemetry.db",
+        "XDG_DATA_HOME": scratch / "data",
+        "XDG_STATE_HOME": scratch / "state",
+    }
+    for name, path in scratched.items():
+        os.environ[name] = str(path)
+        stdio.DEFAULT_INHERITED_ENV_VARS.append(name)
+    yield
+    assert users_records() == before, "a test wrote to the telemetry of the user who runs it"
+
+
+def users_records(data=Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")):
+    """The user's telemetry files with their sizes and times."""
+    return {file.name: (file.stat().st_size, file.stat().st_mtime_ns) for file in (data / "portion").glob("telemetry.db*")}
 
 
 @pytest.fixture(scope="module")

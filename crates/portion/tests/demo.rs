@@ -1,13 +1,18 @@
 //! The demo as a user runs it: the real server, the real client, the real `portion wrap` between.
 use std::error::Error;
-use std::process::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 #[test]
 fn shows_less_and_loses_nothing() -> Result<(), Box<dyn Error>> {
-    let output = Command::new(env!("CARGO_BIN_EXE_portion")).args(["demo", "--json"]).output()?;
+    let home = tempfile::tempdir()?;
+    let output = at_home(&home).args(["demo", "--json"]).output()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(files(home.path())?, Vec::<PathBuf>::new(), "the demo leaves nothing behind");
     let report: Value = serde_json::from_slice(&output.stdout)?;
     for (part, least_units) in [("list", 1_000), ("log", 10_000)] {
         let figure = |path: &str| {
@@ -21,4 +26,46 @@ fn shows_less_and_loses_nothing() -> Result<(), Box<dyn Error>> {
         assert_eq!(report[part]["proof"]["identical"], Value::Bool(true), "{part}");
     }
     Ok(())
+}
+
+#[test]
+fn commands_that_serve_nobody_record_nothing() -> Result<(), Box<dyn Error>> {
+    let home = tempfile::tempdir()?;
+    let lines =
+        ["shape -", "config check", "config show", "config schema", "stats", "stats --advise", "demo-server"];
+    for line in lines {
+        at_home(&home).args(line.split_whitespace()).output()?;
+        assert_eq!(files(home.path())?, Vec::<PathBuf>::new(), "{line}");
+    }
+    Ok(())
+}
+
+/// The program in a home directory of its own, with nothing of the caller's settings.
+fn at_home(home: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_portion"));
+    let ours = std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_string_lossy().starts_with("PORTION_"));
+    ours.for_each(|name| {
+        command.env_remove(name);
+    });
+    for (name, folder) in
+        [("XDG_DATA_HOME", "data"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")]
+    {
+        command.env(name, home.path().join(folder));
+    }
+    command.env("HOME", home.path()).current_dir(home.path()).stdin(Stdio::null());
+    command
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
+    let (mut folders, mut files) = (vec![folder.to_path_buf()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    Ok(files)
 }
