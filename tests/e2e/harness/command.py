@@ -14,6 +14,8 @@ NODE_SERVERS = E2E / "node_modules/@modelcontextprotocol"
 FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/server.py")]
 SDK_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/sdk.py")]
 MEET_FIXTURE = [str(CLIENT_BIN / "python"), "-I", "-S", str(E2E / "fixture/meet.py")]
+TYPED_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/typed.py")]
+TYPED_FIXTURE_1 = [str(LEGACY_BIN / "python"), str(E2E / "fixture/typed.py")]
 RAW_FIXTURE = [str(CLIENT_BIN / "python"), str(E2E / "fixture/raw.py")]
 
 

@@ -4,7 +4,7 @@ use super::envelope;
 use super::said::Said;
 use super::walk::{Channel, Walk};
 use crate::policy::MetadataStyle;
-use crate::scan::{Kind, quote};
+use crate::scan::{Kind, minify, quote};
 use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
 
 /// What `structuredContent` is made from.
@@ -46,8 +46,18 @@ impl<'a> Form<'a> {
 /// Keys a notice is merged under, in camel case.
 const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
-/// The whole `structuredContent` of a reply, the notice merged in: always a JSON object.
+/// The whole `structuredContent` of a reply, the notice merged in: always a JSON object, and minified.
+///
+/// It is written into a message as JSON, not as a string. White space of the text that it may be made from, line breaks
+/// above all, would end up raw in the message.
 pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
+    let merged = merged(walk, form, text, said);
+    let mut minified = String::with_capacity(merged.len());
+    minify(&merged, &mut minified);
+    minified
+}
+
+fn merged(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
     let notice = said.text.as_str();
     let style = walk.cx.policy.manner.metadata_style;
     let (channel, shape) = match form {

@@ -5,12 +5,14 @@
 //! on with the next line. Reading is blocking on purpose: a thread that sleeps in `read` hands a small
 //! message on without waking anybody else, which is what keeps the added latency in microseconds.
 
+mod line;
 mod sniff;
 
 use std::io::{self, Read};
 
 use memchr::memchr;
 
+pub(crate) use line::unbreak;
 use sniff::Sniffer;
 
 /// How much is read at once. Measured best between 256 and 512 KiB: large enough for few calls on a

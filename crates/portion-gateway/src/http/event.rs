@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use memchr::memchr2;
 
+use crate::frame::unbreak;
+
 /// A part of a stream, each as the bytes that came: joined they are the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Piece {
@@ -71,7 +73,7 @@ pub fn priming(id: &str, retry: Duration) -> Vec<u8> {
     format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into_bytes()
 }
 
-/// An event of our own with these data, white space at their end left out.
+/// An event of our own with these data on one line, white space at their end left out.
 pub fn written(id: Option<&str>, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 64);
     if let Some(id) = id {
@@ -80,19 +82,18 @@ pub fn written(id: Option<&str>, data: &[u8]) -> Vec<u8> {
         out.push(b'\n');
     }
     out.extend_from_slice(b"event: message\n");
-    let mut rest = data.trim_ascii_end();
-    loop {
-        let at = memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(&rest[..at]);
-        out.push(b'\n');
-        if at == rest.len() {
-            break;
-        }
-        rest = rest[at..].strip_prefix(b"\r\n").unwrap_or(&rest[at + 1..]);
-    }
-    out.push(b'\n');
+    push_line(&mut out, data);
+    out.extend_from_slice(b"\n\n");
     out
+}
+
+/// Appends JSON as one `data` line, its end left out. A client must not have to join lines, and a carriage return
+/// would end one.
+fn push_line(out: &mut Vec<u8>, data: &[u8]) {
+    out.extend_from_slice(b"data: ");
+    let start = out.len();
+    out.extend_from_slice(data.trim_ascii_end());
+    unbreak(&mut out[start..]);
 }
 
 impl Event {
@@ -121,7 +122,7 @@ impl Event {
         self.raw
     }
 
-    /// The same with other data, everything else as it came.
+    /// The same with other data, JSON, on one line; everything else as it came.
     pub fn with_data(&self, data: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(data.len() + 64);
         let mut written = false;
@@ -131,11 +132,8 @@ impl Event {
                 out.extend_from_slice(end);
             } else if !written {
                 written = true;
-                for line in data.split(|byte| *byte == b'\n') {
-                    out.extend_from_slice(b"data: ");
-                    out.extend_from_slice(line);
-                    out.extend_from_slice(end);
-                }
+                push_line(&mut out, data);
+                out.extend_from_slice(end);
             }
         }
         out
@@ -366,7 +364,7 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(event.data()), expect);
         };
         check(None, "{}\r", "{}");
-        check(Some("3-1"), "{\r\n\"a\":\r1\n}", "{\n\"a\":\n1\n}");
+        check(Some("3-1"), "{\r\n\"a\":\r1\n}", "{  \"a\": 1 }");
         check(Some("3-0"), "", "");
     }
 
@@ -380,7 +378,7 @@ mod tests {
         let stream = b": c\r\nid:  1\r\ndata: a\r\nx: y\r\ndata: b\r\nretry: 3\r\n\r\n";
         let pieces = read(stream, 100, 1000);
         let Piece::Event(event) = &pieces[1] else { panic!("{pieces:?}") };
-        let expect = "id:  1\r\ndata: new\r\ndata: line\r\nx: y\r\nretry: 3\r\n\r\n";
+        let expect = "id:  1\r\ndata: new line\r\nx: y\r\nretry: 3\r\n\r\n";
         assert_eq!(String::from_utf8_lossy(&event.with_data(b"new\nline")), expect);
     }
 

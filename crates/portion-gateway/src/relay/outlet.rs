@@ -7,6 +7,7 @@ use std::thread;
 use tokio::sync::oneshot;
 
 use super::Outgoing;
+use crate::frame::unbreak;
 use crate::latch::Latch;
 
 /// A writer shared by both directions. Whole messages, in the order of the calls; whoever comes while it is
@@ -24,7 +25,19 @@ impl Outlet {
 
     /// Writes the message and its newline. One that cannot be written shuts the outlet; then messages are
     /// dropped, for nobody would read them.
+    ///
+    /// A raw line break inside a message would make two of it: it becomes a space, and the fault is logged. A
+    /// carriage return at the end is part of how the other side ends its lines, and stays.
     pub(super) fn send(&self, mut message: Vec<u8>) {
+        let end = message.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
+        let breaks = unbreak(&mut message[..end]);
+        if breaks > 0 {
+            tracing::warn!(
+                breaks,
+                bytes = message.len(),
+                "a message had raw line breaks; they became spaces"
+            );
+        }
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = writer.as_mut() else { return };
         message.push(b'\n');
@@ -54,5 +67,28 @@ impl Outlet {
     /// Closes it, after the message that is being written.
     pub(super) fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{PipeReader, Read, pipe};
+
+    use super::Outlet;
+
+    fn written(messages: &[&str]) -> String {
+        let (mut reader, writer): (PipeReader, _) = pipe().expect("a pipe");
+        let outlet = Outlet::new(Some(Box::new(writer)));
+        messages.iter().for_each(|message| outlet.send(message.as_bytes().to_vec()));
+        outlet.close();
+        let mut all = String::new();
+        reader.read_to_string(&mut all).expect("UTF-8");
+        all
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        assert_eq!(written(&["{\n\"a\":\r\n1}", "{}"]), "{ \"a\":  1}\n{}\n");
+        assert_eq!(written(&["{}\r", "\r"]), "{}\r\n\r\n", "how a server ends its lines is left alone");
     }
 }

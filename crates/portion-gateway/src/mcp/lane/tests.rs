@@ -6,6 +6,7 @@ mod failures;
 mod manners;
 mod questions;
 mod traces;
+mod wire;
 
 use std::sync::Arc;
 
@@ -60,8 +61,12 @@ fn lane_listing(listing: &Listing) -> McpLane {
 }
 
 fn lane_under(policy: Policy, listing: &Listing) -> McpLane {
+    lane_of_terms(Terms::new(policy, &Quarters, None), listing)
+}
+
+fn lane_of_terms(terms: Terms, listing: &Listing) -> McpLane {
     let store = Arc::new(MemoryStore::new(Limits::default()));
-    let rules = Rules::fixed(Terms::new(policy, &Quarters, None));
+    let rules = Rules::fixed(terms);
     let gateway = Gateway::new(Settings::new(rules, store, [7; 32]));
     Lanes::new(Arc::new(gateway), listing.clone(), 1 << 20).lane(Scope::of("stdio"), Session::unique())
 }

@@ -17,7 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::{Carrier, Dial, Dialling, Link, NoLink, Said};
-use crate::frame::Frames;
+use crate::frame::{Frames, unbreak};
 use crate::latch::Latch;
 use crate::upstream::stdio::{Child, Output, Program};
 
@@ -173,11 +173,7 @@ async fn attend(mut child: Child, pipes: Arc<Pipes>, incoming: mpsc::Sender<Said
 
 /// A message as a line: what ends lines can stand between tokens only, where a space means the same.
 fn into_line(mut message: Vec<u8>) -> Vec<u8> {
-    for byte in &mut message {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
-    }
+    unbreak(&mut message);
     message.push(b'\n');
     message
 }

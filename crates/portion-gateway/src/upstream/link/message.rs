@@ -1,5 +1,6 @@
 //! Messages as a link carries them, made of what HTTP brings.
 
+use crate::frame::unbreak;
 use crate::mcp::Note;
 use crate::mcp::code::INTERNAL;
 
@@ -8,11 +9,7 @@ pub(super) fn on_one_line(mut message: Vec<u8>) -> Vec<u8> {
     while matches!(message.last(), Some(b'\n' | b'\r')) {
         message.pop();
     }
-    for byte in &mut message {
-        if matches!(byte, b'\n' | b'\r') {
-            *byte = b' ';
-        }
-    }
+    unbreak(&mut message);
     message
 }
 
