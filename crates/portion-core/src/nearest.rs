@@ -34,3 +34,14 @@ fn edits(a: &[char], b: &[char]) -> usize {
     }
     row[b.len()]
 }
+
+/// The word that `given` misspells: it differs in case alone, or by one edit in five letters and two in seven.
+///
+/// Stricter than [`nearest`]: for places where another name than a known word is allowed.
+pub fn misspelt<'a>(given: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let chars = |text: &str| text.to_lowercase().chars().take(64).collect::<Vec<char>>();
+    let wanted = chars(given);
+    words.into_iter().find(|word| {
+        *word != given && edits(&wanted, &chars(word)) <= word.chars().count().saturating_sub(3) / 2
+    })
+}

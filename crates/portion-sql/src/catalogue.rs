@@ -24,6 +24,8 @@ pub(crate) struct Catalogue {
     pub(crate) tables: Vec<Arc<Table>>,
     /// Other names of tables: a list is `items`, and what the payload calls it.
     pub(crate) aliases: Vec<(String, Arc<Table>)>,
+    /// Dotted paths of fields that were redacted.
+    pub(crate) redacted: Arc<[String]>,
 }
 
 /// The tables of what a view looks at.
@@ -35,6 +37,7 @@ pub(crate) fn of(snapshot: &Snapshot, view: &View) -> Catalogue {
         subjects.insert(0, main);
     }
     let mut making = Making::default();
+    making.found.redacted = snapshot.redacted().into();
     // Table-valued functions keep their names.
     for taken in ["json_each", "json_tree"] {
         making.names.unique(taken);
@@ -116,7 +119,8 @@ impl Making {
         if self.found.tables.len() >= MOST {
             return None;
         }
-        let table = Arc::new(Table::new(self.names.unique(&table_name(name)), source));
+        let redacted = Arc::clone(&self.found.redacted);
+        let table = Arc::new(Table::new(self.names.unique(&table_name(name)), source, redacted));
         self.found.tables.push(Arc::clone(&table));
         Some(table)
     }
@@ -134,7 +138,7 @@ impl Making {
         let fields = if self.names.is_free("fields") { "fields" } else { "portion_fields" };
         let name = self.names.unique(fields);
         let tables = self.found.tables.clone();
-        self.found.tables.push(Arc::new(Table::new(name, FieldsOf(tables))));
+        self.found.tables.push(Arc::new(Table::new(name, FieldsOf(tables), Arc::default())));
         self.found
     }
 }

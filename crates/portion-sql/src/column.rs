@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use portion_core::scan::Kind;
 
 use crate::cell::is_huge;
+use crate::redacted::COLLATION;
 
 /// One column.
 #[derive(Clone, Debug)]
@@ -21,6 +22,20 @@ pub(crate) struct Column {
     pub(crate) record: bool,
     /// Whether `error` is `ERROR` in it.
     pub(crate) ignores_case: bool,
+    /// Whether its values were redacted.
+    pub(crate) redacted: Hidden,
+}
+
+/// How much of a column was redacted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Hidden {
+    /// Nothing.
+    #[default]
+    No,
+    /// Its values.
+    Whole,
+    /// Fields of the objects in it.
+    Within,
 }
 
 /// The declared types that tell the columns of a result apart. Their words also make the affinity: BLOB is none,
@@ -28,10 +43,13 @@ pub(crate) struct Column {
 pub(crate) const RECORD: &str = "JSON RECORD BLOB";
 pub(crate) const JSON: &str = "JSON BLOB";
 pub(crate) const HUGE: &str = "HUGE REAL";
+pub(crate) const REDACTED: &str = "REDACTED TEXT";
 
 impl Column {
     pub(crate) fn new(name: impl Into<String>, kinds: Kinds, present: usize) -> Self {
-        Self { name: name.into(), kinds, present, hidden: false, record: false, ignores_case: false }
+        let name = name.into();
+        let (hidden, record, ignores_case) = (false, false, false);
+        Self { name, kinds, present, hidden, record, ignores_case, redacted: Hidden::No }
     }
 
     pub(crate) fn hidden(mut self) -> Self {
@@ -42,7 +60,9 @@ impl Column {
     /// How `CREATE TABLE` declares it. With the affinity of its kinds, `"zip" = 94105` finds texts
     /// and `"id" = '123'` finds numbers.
     pub(crate) fn declaration(&self) -> String {
+        let redacted = self.redacted == Hidden::Whole;
         let kind = match self.kinds {
+            _ if redacted => REDACTED,
             _ if self.record => RECORD,
             kinds if kinds.any(Kinds::CONTAINER) => JSON,
             kinds if kinds.any(Kinds::NUMERIC) && !kinds.any(Kinds::TEXT) => {
@@ -57,7 +77,11 @@ impl Column {
         };
         let hidden = if self.hidden { " HIDDEN" } else { "" };
         let name = self.name.replace('"', "\"\"");
-        let collation = if self.ignores_case { " COLLATE NOCASE" } else { "" };
+        let collation = match self.ignores_case {
+            _ if redacted => format!(" COLLATE {COLLATION}"),
+            true => " COLLATE NOCASE".into(),
+            false => String::new(),
+        };
         format!("\"{name}\" {kind}{hidden}{collation}")
     }
 }

@@ -19,6 +19,15 @@ pub enum QueryError {
         /// The tables there are, the main one first.
         tables: Vec<TableColumns>,
     },
+    /// It computes with values that were redacted.
+    #[error(
+        "{fields} {}: every value is the same mark, so it cannot be counted, grouped, filtered, sorted, joined or computed by",
+        if fields.contains(", ") { "are redacted" } else { "is redacted" }
+    )]
+    Redacted {
+        /// The fields.
+        fields: String,
+    },
     /// It reached a limit before it had an answer.
     #[error("{what}")]
     TooCostly {
@@ -55,15 +64,26 @@ impl QueryError {
     /// The code a program can act on.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Invalid { .. } => "query_invalid",
+            Self::Invalid { .. } | Self::Redacted { .. } => "query_invalid",
             Self::TooCostly { .. } => "query_too_costly",
         }
+    }
+
+    /// The error of a statement that computes with redacted fields.
+    pub(crate) fn redacted(fields: &[impl AsRef<str>]) -> Self {
+        let fields: Vec<String> = fields.iter().map(|field| identifier(field.as_ref())).collect();
+        Self::Redacted { fields: fields.join(", ") }
     }
 
     /// What to do next.
     pub fn advice(&self) -> String {
         match self {
             Self::TooCostly { advice, .. } => advice.clone(),
+            Self::Redacted { .. } => {
+                "leave it out of the statement, or select it as a plain column of one SELECT; the operator decides what \
+                 is redacted"
+                    .into()
+            }
             Self::Invalid { tables, .. } => {
                 let mut text = String::from("give one SELECT over these tables (SQLite's SQL): ");
                 let share = LISTED / tables.len().clamp(1, 4);

@@ -10,6 +10,7 @@
 //! | `catalogue` | which tables a view has, and what they are called |
 //! | `fields` | the table of all columns |
 //! | `records` | lists of JSON: their columns, learnt in one pass, and the cells of a row |
+//! | `redacted` | columns whose values were redacted, and what a statement does with them |
 //! | `text` | lines, sections, entries, comma-separated rows |
 //! | `index` | the rows that have a value, for joins |
 //! | `vtab` | the bridge to SQLite, and the only `unsafe` code |
@@ -30,6 +31,7 @@ mod index;
 mod limits;
 mod params;
 mod records;
+mod redacted;
 mod table;
 mod text;
 mod vtab;

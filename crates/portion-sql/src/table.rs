@@ -8,6 +8,7 @@ use portion_core::span::Span;
 use crate::cell::Cell;
 use crate::column::Column;
 use crate::limits::Clock;
+use crate::redacted;
 
 /// Rows that can be read in any order.
 pub(crate) trait Rows: Send + Sync {
@@ -83,12 +84,19 @@ pub(crate) trait Source: Send + Sync {
 pub(crate) struct Table {
     pub(crate) name: String,
     source: Box<dyn Source>,
+    /// Dotted paths of fields that were redacted, in this table or another.
+    redacted: Arc<[String]>,
     rows: OnceLock<Arc<dyn Rows>>,
 }
 
 impl Table {
-    pub(crate) fn new(name: String, source: impl Source + 'static) -> Self {
-        Self { name, source: Box::new(source), rows: OnceLock::new() }
+    pub(crate) fn new(name: String, source: impl Source + 'static, redacted: Arc<[String]>) -> Self {
+        Self { name, source: Box::new(source), redacted, rows: OnceLock::new() }
+    }
+
+    /// Its rows, where they were prepared.
+    pub(crate) fn opened(&self) -> Option<&Arc<dyn Rows>> {
+        self.rows.get()
     }
 
     /// Its rows, prepared once; `None` where the clock stopped it.
@@ -96,7 +104,10 @@ impl Table {
         if let Some(rows) = self.rows.get() {
             return Some(Arc::clone(rows));
         }
-        let rows = self.source.open(clock)?;
+        let mut rows = self.source.open(clock)?;
+        if !self.redacted.is_empty() {
+            rows = redacted::marked(rows, &self.redacted, clock)?;
+        }
         Some(Arc::clone(self.rows.get_or_init(|| rows)))
     }
 }

@@ -20,9 +20,10 @@ use rusqlite::vtab::{
 use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
-use crate::column::Column;
+use crate::column::{Column, Hidden};
 use crate::index::{Found, Index};
 use crate::limits::Clock;
+use crate::redacted::Usage;
 use crate::table::{Row, Rows, Table, Wanted};
 
 /// Makes a table known to a connection under a name.
@@ -31,9 +32,10 @@ pub(crate) fn register(
     name: &str,
     table: &Arc<Table>,
     clock: &Arc<Clock>,
+    usage: &Arc<Usage>,
 ) -> Result<()> {
     const MODULE: Module<'_, Tab> = Module::eponymous_only_module();
-    let opening = Opening { table: Arc::clone(table), clock: Arc::clone(clock) };
+    let opening = Opening { table: Arc::clone(table), clock: Arc::clone(clock), usage: Arc::clone(usage) };
     connection.create_module(name, &MODULE, Some(opening))
 }
 
@@ -41,6 +43,7 @@ pub(crate) fn register(
 struct Opening {
     table: Arc<Table>,
     clock: Arc<Clock>,
+    usage: Arc<Usage>,
 }
 
 /// A table that a statement names.
@@ -50,6 +53,7 @@ struct Tab {
     rows: Arc<dyn Rows>,
     indexes: Indexes,
     clock: Arc<Clock>,
+    usage: Arc<Usage>,
 }
 
 /// Its indexes, by column, as far as they were asked for.
@@ -62,6 +66,7 @@ struct Cursor {
     rows: Arc<dyn Rows>,
     indexes: Indexes,
     clock: Arc<Clock>,
+    usage: Arc<Usage>,
     /// The rows to walk through, where not all.
     only: Option<(Arc<Index>, Found)>,
     /// How many rows of the walk are done.
@@ -91,13 +96,14 @@ unsafe impl VTab<'_> for Tab {
         _: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
         caught(|| {
-            let Opening { table, clock } = opening.ok_or_else(|| Error::ModuleError("no table".into()))?;
+            let Opening { table, clock, usage } =
+                opening.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
             let rows = table.rows(clock).ok_or_else(interrupted)?;
             let declared: Vec<String> = rows.columns().iter().map(Column::declaration).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
-            let (base, clock) = (sqlite3_vtab::default(), Arc::clone(clock));
-            Ok((Cow::Owned(statement), Self { base, rows, indexes: Indexes::default(), clock }))
+            let (base, clock, usage) = (sqlite3_vtab::default(), Arc::clone(clock), Arc::clone(usage));
+            Ok((Cow::Owned(statement), Self { base, rows, indexes: Indexes::default(), clock, usage }))
         })
     }
 
@@ -124,6 +130,7 @@ unsafe impl VTab<'_> for Tab {
             rows: Arc::clone(&self.rows),
             indexes: Arc::clone(&self.indexes),
             clock: Arc::clone(&self.clock),
+            usage: Arc::clone(&self.usage),
             only: None,
             done: 0,
             row: RefCell::default(),
@@ -165,6 +172,9 @@ unsafe impl VTabCursor for Cursor {
         caught(|| {
             let mut read = self.row.borrow_mut();
             let column = usize::try_from(column).unwrap_or(usize::MAX);
+            if self.rows.columns().get(column).is_some_and(|column| column.redacted == Hidden::Whole) {
+                self.usage.note_read();
+            }
             if !read.row.wanted.has(column) {
                 read.row = self.rows.blank(Wanted::default());
                 read.current = false;

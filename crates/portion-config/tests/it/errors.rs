@@ -61,6 +61,42 @@ fn types_are_told_apart() {
 }
 
 #[test]
+fn presets_that_do_not_exist_are_told_wherever_they_are_given() {
+    let told = |place: &str, given: &str, meant: &str| {
+        format!(
+            "{place}: redact cannot be obeyed: `{given}` is not a preset; did you mean `{meant}`? A field of that name is \
+             written `{given}*`; name the members, such as [password, guest.phone, '*Code'], or write none"
+        )
+    };
+    let check_all = |sources: &Sources, expect: &[String]| {
+        check(sources, &expect.iter().map(String::as_str).collect::<Vec<_>>());
+    };
+    let named = |place: &str| {
+        told(place, "secret", "secrets").replace("redact cannot", "redact is `secret`, which cannot")
+    };
+    check_all(&yaml("redact: secret"), &[named("portion.yaml:1:9")]);
+    check_all(&yaml("redact: [phone, secret]"), &[told("portion.yaml:1:9", "secret", "secrets")]);
+    check_all(&yaml("endpoints: {list_*: {redact: secret}}"), &[named("portion.yaml:1:30")]);
+    check_all(&yaml("redact: [none]"), &[told("portion.yaml:1:9", "none", "none")]);
+    check_all(&with_options(yaml("{}"), &[("redact", "secret")]), &[named("--redact")]);
+    check_all(&with_variables(yaml("{}"), &[("PORTION_REDACT", "secret")]), &[named("PORTION_REDACT")]);
+    // The words of other keys are held against what is written likewise.
+    let list = |given: &str, meant: &str| {
+        format!(
+            "`{given}`, which is not known; did you mean {meant}? A name like that is written as a list: [{given}]"
+        )
+    };
+    check_all(
+        &yaml("stripFields: usuall"),
+        &[format!("portion.yaml:1:14: stripFields is {}", list("usuall", "usual"))],
+    );
+    check_all(
+        &yaml("advertise: list"),
+        &[format!("portion.yaml:1:12: advertise is {}", list("list", "lists"))],
+    );
+}
+
+#[test]
 fn limits_that_contradict_each_other_are_told_with_both_places() {
     check(
         &yaml(

@@ -14,12 +14,34 @@ mod secret;
 mod table;
 mod text;
 
+use crate::nearest::misspelt;
 use pattern::Pattern;
 
 /// What stands in place of a string.
 pub const REDACTED: &str = "[redacted]";
 /// Names that are told; of more than these it is said only that there are more.
 const TOLD: usize = 64;
+/// The preset that hides what usually is a secret.
+const SECRETS: &str = "secrets";
+/// Words that are likely meant as the preset, and not as the name of a field.
+const MEANT_ON: &[&str] = &[
+    "1",
+    "all",
+    "auto",
+    "default",
+    "defaults",
+    "everything",
+    "on",
+    "pii",
+    "preset",
+    "sensitive",
+    "standard",
+    "true",
+    "usual",
+    "yes",
+];
+/// Words that are likely meant to hide nothing.
+const MEANT_OFF: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
 
 /// Which members of JSON, and which settings in text, are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +62,14 @@ pub enum RedactError {
     /// One of them can match any member.
     #[error("`{0}` would hide everything: name the members, such as password,guest.phone,*Code")]
     Everything(String),
+    /// One of them is no field but a preset that does not exist: it would hide nothing.
+    #[error("`{given}` is not a preset; did you mean `{meant}`? A field of that name is written `{given}*`")]
+    Preset {
+        /// What was given.
+        given: String,
+        /// What was probably meant.
+        meant: &'static str,
+    },
 }
 
 impl Redact {
@@ -57,12 +87,14 @@ impl Redact {
     /// any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not matter.
     ///
     /// # Errors
-    /// Where a name is empty, or matches all names.
+    /// Where a name is empty, matches all names, or misspells a preset.
     pub fn parse(patterns: &str) -> Result<Self, RedactError> {
         let mut redact = Self::nothing();
         for name in patterns.split(',').map(str::trim) {
-            if name == "secrets" {
+            if name == SECRETS {
                 redact.secrets = true;
+            } else if let Some(meant) = preset_meant(name) {
+                return Err(RedactError::Preset { given: name.to_owned(), meant });
             } else {
                 redact.patterns.push(Pattern::parse(name)?);
             }
@@ -111,6 +143,18 @@ impl Redact {
             ends_path: self.patterns.iter().any(|pattern| !pattern.is_name() && pattern.ends_with(name)),
         }
     }
+}
+
+/// The preset that a name was probably meant as, where it is likely no field.
+fn preset_meant(name: &str) -> Option<&'static str> {
+    if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
+    if is(MEANT_OFF) {
+        return Some("none");
+    }
+    (is(MEANT_ON) || misspelt(name, [SECRETS]).is_some()).then_some(SECRETS)
 }
 
 /// What a name says of the member that has it.

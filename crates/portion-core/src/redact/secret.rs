@@ -93,6 +93,60 @@ const ENDS: &[&str] = &[
     "cardnumber",
     "connectionstring",
 ];
+/// Things that let somebody into a building, and the words after them that make a secret of it: what is said to a guest
+/// alone, such as `keyPickup` or `gate_instructions`.
+const ENTRIES: &[&str] = &[
+    "access",
+    "alarm",
+    "building",
+    "buzzer",
+    "door",
+    "elevator",
+    "entrance",
+    "entry",
+    "garage",
+    "gate",
+    "intercom",
+    "key",
+    "keybox",
+    "keypad",
+    "keys",
+    "keysafe",
+    "lock",
+    "lockbox",
+    "padlock",
+    "safe",
+    "smartlock",
+];
+const ENTRY_SECRETS: &[&str] = &[
+    "code",
+    "codes",
+    "collection",
+    "combination",
+    "combo",
+    "handover",
+    "instruction",
+    "instructions",
+    "keycode",
+    "passcode",
+    "pickup",
+    "pin",
+];
+/// The same of the network of a building.
+const WIFI_SECRETS: &[&str] =
+    &["code", "credentials", "key", "login", "pass", "password", "user", "username"];
+/// Last words of names that tell something of an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
+const ABOUT_ENTRY: &[&str] = &[
+    "amount", "at", "cost", "count", "date", "enabled", "expiry", "expires", "fee", "fees", "id", "ids",
+    "length", "on", "policy", "price", "required", "status", "tax", "time", "type", "until", "updated",
+    "valid",
+];
+/// Names like those of an entry that software uses for other things: the code of a key that was pressed, instructions
+/// of a processor.
+const NO_ENTRY: &[&str] =
+    &["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
+/// What is said of keys alone.
+const OF_KEYS: &[&str] = &["collection", "handover", "pickup"];
 /// Last words of names that tell something of a secret, not the secret.
 const ABOUT: &[&str] = &[
     "at",
@@ -138,6 +192,10 @@ const ABOUT: &[&str] = &[
     "path",
     "address",
     "hint",
+    "on",
+    "fee",
+    "price",
+    "cost",
 ];
 /// First words of names that ask or count.
 const ASKING: &[&str] =
@@ -177,6 +235,9 @@ pub(super) fn is_secret(name: &str) -> bool {
     let words = words(name);
     let is = |word: &str, among: &[&str]| among.contains(&word);
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+    if lets_in(&words) {
+        return true;
+    }
     if words.len() > 1 && (is(last, ABOUT) || is(first, ASKING)) {
         return false;
     }
@@ -191,7 +252,23 @@ pub(super) fn is_secret(name: &str) -> bool {
         || words.windows(2).any(pair)
 }
 
-/// The words of a name, without the digits after them.
+/// Whether words name what lets somebody into a building or its network.
+fn lets_in(words: &[String]) -> bool {
+    let is = |word: &str, among: &[&str]| among.contains(&word);
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+    if is(first, ASKING) || is(last, ABOUT_ENTRY) {
+        return false;
+    }
+    words.windows(2).any(|pair| {
+        let (thing, what) = (pair[0].as_str(), pair[1].as_str());
+        let entry =
+            is(thing, ENTRIES) && is(what, ENTRY_SECRETS) && !NO_ENTRY.contains(&&*format!("{thing} {what}"));
+        let entry = entry && (thing.starts_with("key") || !is(what, OF_KEYS));
+        entry || thing == "wifi" && is(what, WIFI_SECRETS)
+    })
+}
+
+/// The words of a name, without the digits after them; of `Wi-Fi`, `key-pickup` and the like the usual spelling.
 fn words(name: &str) -> Vec<String> {
     let mut words = crate::words::of_name(name);
     for word in &mut words {
@@ -200,6 +277,29 @@ fn words(name: &str) -> Vec<String> {
         }
     }
     words.retain(|word| !word.is_empty());
+    let mut at = 0;
+    while at + 1 < words.len() {
+        let joined = match (words[at].as_str(), words[at + 1].as_str()) {
+            ("wi", "fi") => "wifi",
+            ("wlan" | "wireless", _) => {
+                words[at] = "wifi".into();
+                at += 1;
+                continue;
+            }
+            ("pick", "up") => "pickup",
+            ("hand", "over") => "handover",
+            ("lock", "box") => "lockbox",
+            ("key", "box") => "keybox",
+            ("key", "safe") => "keysafe",
+            ("key", "pad") => "keypad",
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        words[at] = joined.into();
+        words.remove(at + 1);
+    }
     words
 }
 
@@ -222,6 +322,26 @@ mod tests {
              doorSecurityCode door_code wifiPassword wifipassword pin pinCode pin_code authorization Proxy-Authorization \
              credential credentials cookie Set-Cookie session_token ssn cvv cvv2 cardNumber card_number connectionString \
              password2 refreshTokens idToken csrfToken passphrase",
+        );
+    }
+
+    #[test]
+    fn names_of_what_lets_somebody_in() {
+        check(
+            true,
+            "doorCode doorCodeVendor doorCodeInstruction door_code_instructions keyPickup key_pickup key-pick-up \
+             keyPickupAddress keysHandover keyHandover wifiUsername wifiPassword wifi_user_name wi-fi_password Wi-FiUsername \
+             lockCode lockboxCode lock_box_code gateCode gate_instructions alarmCode accessCode access_instructions \
+             entryInstructions buzzerCode intercom_code padlockCombination safeCombination lockCombination smartLockCode \
+             garageCode wlanKey wirelessPassword lockboxInstructions keySafeCode keypadCode entrance_code wifiPass",
+        );
+        check(
+            false,
+            "keyPickupFee key_pickup_fee keyPickupTime doorCodeUpdatedAt doorCodeId hasDoorCode postcode postCode zipcode \
+             countryCode keyCode keyCodes keyCombination keyCollection gateway gateId lockVersion lock lockTime accessType accessibility doorType \
+             wifi hasWifi wifiAvailable wifiSpeed instruction specialInstruction cleaningInstruction instructions pickup \
+             pickupTime pickupLocation colorCode alarm entryDate entries keyword safeMode buildingName buildingNumber \
+             requiresKeyPickup doorCodeCount",
         );
     }
 

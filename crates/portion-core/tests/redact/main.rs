@@ -113,6 +113,36 @@ fn patterns() {
 }
 
 #[test]
+fn words_that_are_no_preset_are_refused() {
+    let check = |given: &str, expect: Option<&'static str>| {
+        let meant = match Redact::parse(given) {
+            Err(RedactError::Preset { meant, .. }) => Some(meant),
+            _ => None,
+        };
+        assert_eq!(meant, expect, "{given}");
+    };
+    for given in [
+        "secret",
+        "Secrets",
+        "SECRETS",
+        "secrest",
+        "secretes",
+        "phone,secret",
+        "default",
+        "all",
+        "true",
+        "PII",
+    ] {
+        check(given, Some("secrets"));
+    }
+    check("None", Some("none"));
+    check("off", Some("none"));
+    for given in ["secrets", "secret*", "*secret", "client.secret", "secretary", "phone", "sector", "note"] {
+        check(given, None);
+    }
+}
+
+#[test]
 fn cells_of_tables() {
     let expect = r#"{"columns":["id","pin","cvv"],"rows":[[1,"[redacted]",null],[2,null,null],[3,true,"[redacted]"]]}"#;
     check(

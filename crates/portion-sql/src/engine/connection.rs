@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags, Result};
 use super::permit;
 use crate::catalogue::Catalogue;
 use crate::limits::{Clock, Limits, Stopped};
+use crate::redacted::{COLLATION, Usage};
 use crate::{functions, vtab};
 
 /// Steps of SQLite's machine between two looks at the clock and at the memory: few, for one may take as long as it takes to
@@ -48,6 +49,8 @@ const SWITCHES: [(DbConfig, bool); 8] = [
 /// A connection, and how many values the statements prepared on it make.
 pub(super) struct Opened {
     pub(super) connection: Connection,
+    /// What the statement does with redacted columns.
+    pub(super) usage: Arc<Usage>,
     values: Arc<AtomicUsize>,
 }
 
@@ -77,11 +80,19 @@ pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -
         connection.set_db_config(switch, to)?;
     }
     functions::register(&connection, clock, limits)?;
+    let usage = Arc::new(Usage::default());
+    let compared = Arc::clone(&usage);
+    connection.create_collation(COLLATION, move |a, b| {
+        compared.note_compared();
+        a.cmp(b)
+    })?;
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
     let own = catalogue.tables.iter().map(|table| (&table.name, table));
+    let mut tables = Vec::new();
     for (name, table) in own.chain(catalogue.aliases.iter().map(|(name, table)| (name, table))) {
-        vtab::register(&connection, name, table, clock)?;
+        vtab::register(&connection, name, table, clock, &usage)?;
         names.insert(name.to_lowercase());
+        tables.push((name.clone(), Arc::clone(table)));
     }
     for (limit, most) in MOST {
         connection.set_limit(limit, most)?;
@@ -89,12 +100,16 @@ pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -
     watch(&mut connection, Arc::clone(clock), limits.heap)?;
     let values = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&values);
+    let (noted, redacts) = (Arc::clone(&usage), !catalogue.redacted.is_empty());
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         // Called for every column and every function that is named.
         counted.fetch_add(1, Ordering::Relaxed);
+        if redacts {
+            noted.note(&context.action, &tables);
+        }
         permit::permit(&context.action, &names)
     }))?;
-    Ok(Opened { connection, values })
+    Ok(Opened { connection, usage, values })
 }
 
 /// Stops the connection when its time is over or it holds too much. SQLite counts for all of the process: what others

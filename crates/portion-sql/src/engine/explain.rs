@@ -24,6 +24,9 @@ pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: 
         Error::MultipleStatement => ("one statement can be asked at a time".into(), None),
         other => (other.to_string(), None),
     };
+    if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted)) {
+        return QueryError::redacted(&[field]);
+    }
     let tables = tables(catalogue, limits);
     let nearest = meant(&message, &tables);
     let message = match message.as_str() {
@@ -33,6 +36,27 @@ pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: 
     // The token is mostly told by the message.
     let token = token.filter(|token| !message.contains(token.as_str()));
     QueryError::Invalid { message, token, nearest, tables }
+}
+
+/// The column that a message says does not exist.
+fn missing_column(message: &str) -> Option<&str> {
+    let name = message.strip_prefix("no such column: ")?;
+    // Of a name in quotes SQLite asks whether it is a text.
+    Some(name.split(" - should this be").next().unwrap_or(name).trim().trim_matches('"'))
+}
+
+/// Whether a name, with or without that of its table, is that of a field that was redacted: where its values were no
+/// strings, there is no column.
+fn is_redacted(name: &str, fields: &[String]) -> bool {
+    let names = |name: &str| {
+        fields.iter().any(|field| {
+            let around = field.len().checked_sub(name.len()).filter(|at| field.is_char_boundary(*at));
+            around.is_some_and(|at| {
+                field[at..].eq_ignore_ascii_case(name) && (at == 0 || field[..at].ends_with('.'))
+            })
+        })
+    };
+    names(name) || name.split_once('.').is_some_and(|(_, column)| names(column))
 }
 
 /// The token that a text begins with.

@@ -7,10 +7,12 @@ mod permit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use rusqlite::{Connection, Error, ErrorCode, Statement};
+use connection::Opened;
+use rusqlite::{Error, ErrorCode, Statement};
 
 use crate::answer::{Answer, Writing};
 use crate::catalogue::Catalogue;
+use crate::column::REDACTED;
 use crate::limits::{Clock, Limits};
 use crate::{QueryError, Question, forgive, params};
 
@@ -46,7 +48,12 @@ impl Asked<'_> {
         }
         let opened =
             connection::open(self.catalogue, &self.clock, self.limits).map_err(|e| self.explain(e))?;
-        let mut statement = self.prepare(&opened.connection)?;
+        let mut statement = self.prepare(&opened)?;
+        let taken = opened.usage.taken_out(sql, self.question.params, &self.catalogue.redacted);
+        if !taken.is_empty() {
+            return Err(QueryError::redacted(&taken));
+        }
+        let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED)).count();
         params::bind(&mut statement, self.question.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
@@ -60,7 +67,10 @@ impl Asked<'_> {
             }
             Err(Failed::Sqlite(error)) => Err(self.explain(error)),
             Err(Failed::TooWide) => Err(explain::row(self.limits)),
-            Ok(answer) => Ok(answer),
+            Ok(answer) => match opened.usage.computed(shown, &self.catalogue.tables) {
+                Some(fields) => Err(QueryError::redacted(&fields)),
+                None => Ok(answer),
+            },
         }
     }
 
@@ -79,9 +89,11 @@ impl Asked<'_> {
     }
 
     /// The statement, with names in quotes that can only have been meant so.
-    fn prepare<'c>(&self, connection: &'c Connection) -> Result<Statement<'c>, QueryError> {
+    fn prepare<'c>(&self, opened: &'c Opened) -> Result<Statement<'c>, QueryError> {
+        let connection = &opened.connection;
         let mut sql = self.question.sql.to_owned();
         for _ in 0..forgive::TIMES {
+            opened.usage.reset();
             match connection.prepare(&sql) {
                 Ok(statement) => return self.only_reads(statement),
                 Err(error) => match forgive::quoted(&error, &sql, |name| self.has_column(name)) {
@@ -90,6 +102,7 @@ impl Asked<'_> {
                 },
             }
         }
+        opened.usage.reset();
         connection.prepare(&sql).map_err(|error| self.explain(error)).and_then(|s| self.only_reads(s))
     }
 

@@ -4,6 +4,7 @@
 mod common;
 
 mod functions;
+mod redacted;
 
 use common::{answer, check, refused};
 

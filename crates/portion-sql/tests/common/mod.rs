@@ -1,7 +1,10 @@
 //! One question to one payload.
 #![allow(dead_code)]
 
+use std::sync::Arc;
+
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::Redact;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
 use portion_sql::{Answer, Limits, QueryError, Question, query};
@@ -10,6 +13,13 @@ use portion_sql::{Answer, Limits, QueryError, Question, query};
 pub(crate) fn snapshot(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
     capture(Payload { blocks: vec![block], ..Payload::default() })
+}
+
+/// The same where secrets are redacted.
+pub(crate) fn redacted(text: &str) -> Snapshot {
+    let block = Block::new("/content/0/text", Content::Text(text.into()));
+    let redact = Some(Arc::new(Redact::default_secrets()));
+    capture(Payload { blocks: vec![block], redact, ..Payload::default() })
 }
 
 /// A question to a text.

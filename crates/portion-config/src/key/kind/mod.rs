@@ -6,6 +6,7 @@ mod wrong;
 
 pub use wrong::Wrong;
 
+use portion_core::nearest::misspelt;
 use portion_core::tokens::Factor;
 
 use crate::document::{Node, Tree};
@@ -148,7 +149,15 @@ impl Kind {
             Self::Word(known) => one(word(node, text, known)),
             Self::Text => one(self.text(node, text)),
             Self::ToolName => one(tool_name(node, text)),
-            Self::Names | Self::Redact => self.names(node, text.split(',').map(|name| (name.trim(), node))),
+            Self::Names | Self::Redact => {
+                // A word that misspells one of the key's own would be a name that matches nothing.
+                if let Some(meant) = misspelt(text.trim(), or.iter().copied()) {
+                    let fix =
+                        format!("did you mean {meant}? A name like that is written as a list: [{text}]");
+                    return Err(vec![Wrong::new(node, "is not known", fix)]);
+                }
+                self.names(node, text.split(',').map(|name| (name.trim(), node)))
+            }
             Self::Address => one(address(node, text)),
             Self::Url => one(url(node, Secret::in_url(text))),
             Self::Webhook => one(url(node, Secret::in_webhook(text))),
