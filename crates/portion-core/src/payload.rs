@@ -34,6 +34,8 @@ pub struct Payload {
 pub struct Answered {
     /// How many rows or matches there are.
     pub matches: usize,
+    /// How many units hold some words of what was looked for, where none holds all of it together.
+    pub word_matches: usize,
     /// What else is to be told, in order: it stands in `meta` as it is.
     pub also: serde_json::Map<String, serde_json::Value>,
     /// Whether the fields that are wanted of it are known to be fields of what was asked about: then no row need have them.

@@ -62,8 +62,8 @@ impl Ask {
             Self::Find { pattern, context, fields } => {
                 let fields = fields.as_deref();
                 let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
-                let find::Found { json, matches, also } = find::find(snapshot, view, &ask)?;
-                Ok(payload(snapshot, json, matches, also))
+                let find::Found { json, matches, word_matches, also } = find::find(snapshot, view, &ask)?;
+                Ok(payload(snapshot, json, Answered { matches, word_matches, also, ..Answered::default() }))
             }
         }));
         answered.unwrap_or_else(|_| {
@@ -92,13 +92,12 @@ fn by_sql(
     if !answer.rounded.is_empty() {
         also.insert("rounded".into(), answer.rounded.into());
     }
-    Ok(payload(snapshot, answer.json, answer.rows, also))
+    Ok(payload(snapshot, answer.json, Answered { matches: answer.rows, also, ..Answered::default() }))
 }
 
 /// An answer with what is told of it; `snapshot` is what was asked about.
-fn payload(snapshot: &Snapshot, json: String, matches: usize, mut also: Map<String, Value>) -> Payload {
-    also.extend(hidden(snapshot).map(|fields| ("redacted".to_owned(), fields)));
-    let answer = Answered { matches, also, ..Answered::default() };
+fn payload(snapshot: &Snapshot, json: String, mut answer: Answered) -> Payload {
+    answer.also.extend(hidden(snapshot).map(|fields| ("redacted".to_owned(), fields)));
     let block = Block::new("/content/0/text", Content::Text(json));
     // What was asked about has nothing to hide any more, and a column may be called what it likes.
     let redact = Some(Arc::new(Redact::nothing()));

@@ -321,7 +321,8 @@ impl Gateway {
         let request = &about.request;
         match answer {
             Ok(payload) => {
-                let matches = payload.answer.as_ref().map_or(0, |answer| answer.matches);
+                let matches =
+                    payload.answer.as_ref().map_or(0, |answer| answer.matches + answer.word_matches);
                 let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
                 let (upstream, name) =
                     (turn.caller.upstream.as_deref(), Endpoint::told(turn.endpoint.as_deref()));

@@ -42,6 +42,8 @@ pub(super) struct Engine {
     weight: usize,
     /// Whether the automaton gave up.
     tired: bool,
+    /// Whether a match can be empty.
+    empty: bool,
 }
 
 impl Engine {
@@ -53,7 +55,7 @@ impl Engine {
         let mut syntax = regex_syntax::ParserBuilder::new();
         syntax.nest_limit(NEST).multi_line(true).crlf(true).case_insensitive(ignore_case);
         let hir = syntax.build().parse(pattern).map_err(|error| malformed(pattern, &error))?;
-        let weight = weight(&hir);
+        let (weight, empty) = (weight(&hir), hir.properties().minimum_len().is_none_or(|len| len == 0));
         if weight > PLACES {
             return Err(FindError::TooLarge);
         }
@@ -80,7 +82,12 @@ impl Engine {
         let (forward, backward) = (dfa(eager, forward)?, dfa(config.match_kind(MatchKind::All), backward)?);
         let regex = Builder::new().build_from_dfas(forward, backward);
         let (cache, vm_cache) = (regex.create_cache(), vm.create_cache());
-        Ok(Self { regex, cache, vm, vm_cache, weight, tired: false })
+        Ok(Self { regex, cache, vm, vm_cache, weight, tired: false, empty })
+    }
+
+    /// Whether it matches an empty text, which is everywhere.
+    pub(super) fn matches_nothing(&self) -> bool {
+        self.empty
     }
 
     /// The first match from a byte on.

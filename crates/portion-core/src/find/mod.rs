@@ -1,9 +1,9 @@
 //! Search over what a cursor looks at: where something is said, and how often.
 //!
 //! What is looked for is text, or a regular expression between slashes. It is looked for as it is written; where that
-//! is nowhere, ignoring case; then in the names of members; then word by word. The answer says which of these it was. Matches are
-//! counted exactly, however few of them are told of, and each comes with the place that reads on from it: a line, a path,
-//! a byte.
+//! is nowhere, ignoring case; then in the names of members; then, where it reads as one, as a regular expression; then word
+//! by word. The answer says which of these it was. Matches are counted exactly, however few of them are told of, and each
+//! comes with the place that reads on from it: a line, a path, a byte. Hits of single words are counted apart.
 
 mod ahead;
 mod bm25;
@@ -83,7 +83,10 @@ pub struct Found {
     pub json: String,
     /// How many matches there are, told of or not: lines, records, values, names.
     pub matches: usize,
-    /// What else is to be told: `searched` (`text`, `regex`, `words`), `ignoringCase`, `in` (`keys`), `occurrences` where
+    /// How many lines, records and values hold some of the words, where the words are nowhere together.
+    pub word_matches: usize,
+    /// What else is to be told: `searched` (`text`, `regex`, `words`), `literalMatches` where text was tried as a regular
+    /// expression for want of any, `ignoringCase`, `in` (`keys`), `occurrences` where
     /// lines hold several, `exact` for how many values are the pattern and nothing else, `words` with how many units hold
     /// each, `kept` where not all matches are told of, `nearest` with words much like one that is nowhere.
     pub also: Map<String, Value>,
@@ -126,7 +129,7 @@ impl Found {
     fn of(items: &[String], matches: usize, also: &[(&'static str, Value)]) -> Self {
         let json = format!("[{}]", items.join(","));
         let also = also.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Self { json, matches, also }
+        Self { json, matches, word_matches: 0, also }
     }
 
     fn nothing(searched: &'static str) -> Self {

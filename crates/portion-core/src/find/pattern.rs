@@ -11,6 +11,8 @@ use super::literal::{Literal, is_unspaced};
 
 /// Bytes that a pattern may have.
 const LONGEST: usize = 4 << 10;
+/// Characters that mean something else in a regular expression.
+const METACHARACTERS: [char; 12] = ['.', '*', '+', '?', '|', '(', '[', '{', '^', '$', '\\', ')'];
 /// Words of a pattern that are looked for one by one.
 const WORDS: usize = 24;
 
@@ -59,6 +61,16 @@ impl<'a> Pattern<'a> {
         }
         let engine = Engine::new(inside, flags.contains('i'));
         Some(engine.map(|engine| Matcher::Regex(Box::new(engine), None)))
+    }
+
+    /// As the regular expression that text without slashes is, where it has signs of one and stands for some text.
+    pub(super) fn implied_regex(&self, ignore_case: bool) -> Option<Matcher> {
+        let text = self.text.trim();
+        if !text.contains(METACHARACTERS) {
+            return None;
+        }
+        let engine = Engine::new(text, ignore_case).ok().filter(|engine| !engine.matches_nothing())?;
+        Some(Matcher::Regex(Box::new(engine), None))
     }
 
     /// As it is written but for the case of its letters; `None` where it is too long for that.

@@ -85,13 +85,17 @@ impl Scope<'_> {
         {
             return Ok(found);
         }
+        if let Some(found) = self.as_regex(pattern, fuel)? {
+            return Ok(found);
+        }
         let words = pattern.words();
         if words.len() > 1 {
             let ranked = words::ranked(self, &words, fuel)?;
             if ranked.matches > 0 {
                 let holding = words.into_iter().zip(ranked.holding.into_iter().map(Value::from));
                 let also = [("searched", "words".into()), ("words", Value::Object(holding.collect()))];
-                let mut found = Found::of(&ranked.items, ranked.matches, &also);
+                let mut found = Found::of(&ranked.items, 0, &also);
+                found.word_matches = ranked.matches;
                 if ranked.items.len() < ranked.matches {
                     found.also.insert("kept".into(), ranked.items.len().into());
                 }
@@ -104,6 +108,23 @@ impl Scope<'_> {
             nothing.also.insert("nearest".into(), near.into());
         }
         Ok(nothing)
+    }
+
+    /// Looks for text that is nowhere as the regular expression that it may have been meant as, first in the case that it
+    /// is written in.
+    fn as_regex(&self, pattern: &Pattern<'_>, fuel: &mut Fuel) -> Result<Option<Found>, FindError> {
+        for ignoring in [false, true] {
+            let Some(matcher) = pattern.implied_regex(ignoring) else { return Ok(None) };
+            let mut said = vec![("searched", "regex".into()), ("literalMatches", 0.into())];
+            said.extend(ignoring.then_some(("ignoringCase", true.into())));
+            let mut way = self.way(matcher, fuel)?;
+            for place in [In::Values, In::Keys] {
+                if let Some(found) = self.search(&mut way, place, &said, fuel)? {
+                    return Ok(Some(found));
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn way(&self, matcher: Matcher, fuel: &mut Fuel) -> Result<Way, FindError> {

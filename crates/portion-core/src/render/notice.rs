@@ -87,8 +87,11 @@ impl Notice<'_> {
         if let Some(handle) = &self.handle {
             say("cursor", handle.as_str().into());
         }
-        if let Some(Answered { matches, also, .. }) = self.answer {
+        if let Some(Answered { matches, word_matches, also, .. }) = self.answer {
             say("matches", (*matches).into());
+            if *word_matches > 0 {
+                say("wordMatches", (*word_matches).into());
+            }
             if let Some(served) = self.drawn.meta.get("served") {
                 say("returned", served.clone());
             }

@@ -121,7 +121,7 @@ fn words_are_ranked_where_they_stand_nowhere_together() {
     let found = ask(text, &Ask::new("dog cat")).expect("valid");
     assert_eq!(found.also["searched"], "words");
     assert_eq!(serde_json::Value::Object(found.also)["words"].to_string(), r#"{"dog":2,"cat":2}"#);
-    assert_eq!(found.matches, 3);
+    assert_eq!((found.matches, found.word_matches), (0, 3));
     assert!(
         found.json.starts_with(r#"[{"line":3,"text":"A dog chased the cat; the dog won."}"#),
         "{}",
@@ -129,6 +129,49 @@ fn words_are_ranked_where_they_stand_nowhere_together() {
     );
     // Together they are a phrase, in the order of the text.
     assert_eq!(ask(text, &Ask::new("the cat")).expect("valid").also["searched"], "text");
+}
+
+#[test]
+fn words_of_text_that_is_nowhere_are_no_matches() {
+    let text: String = (0..250).map(|n| format!("number {n} is here\n")).collect();
+    let found = ask(&text, &Ask::new("number 42:")).expect("valid");
+    assert_eq!((found.matches, found.word_matches), (0, 250), "{:?}", found.also);
+    assert_eq!(found.also["searched"], "words");
+}
+
+#[test]
+fn text_that_is_nowhere_is_tried_as_a_regex() {
+    let text = "GET /api/v1\nPOST /api/v2\nGet the door\n";
+    let found = |pattern: &str| told(ask(text, &Ask { context: Some(0), ..Ask::new(pattern) }));
+    assert_eq!(
+        found("^POST .*v[0-9]$"),
+        r#"1 {"searched":"regex","literalMatches":0} [{"line":2,"text":"POST /api/v2"}]"#
+    );
+    assert_eq!(
+        found("post|PATCH"),
+        r#"1 {"searched":"regex","literalMatches":0,"ignoringCase":true} [{"line":2,"text":"POST /api/v2"}]"#
+    );
+    // What is there as it is written, in whatever case, is no expression.
+    assert_eq!(
+        told(ask("a.b\nA.C\naxb\n", &Ask { context: Some(0), ..Ask::new("a.b") })),
+        r#"1 {"searched":"text"} [{"line":1,"text":"a.b"}]"#
+    );
+    assert_eq!(
+        told(ask("a.b\nA.C\naxc\n", &Ask { context: Some(0), ..Ask::new("a.c") })),
+        r#"1 {"searched":"text","ignoringCase":true} [{"line":2,"text":"A.C"}]"#
+    );
+    // What is no expression, or one that is found everywhere, is looked for word by word.
+    assert_eq!(
+        found("door (x"),
+        r#"0 {"searched":"words","words":{"door":1,"x":0}} [{"line":3,"text":"Get the door"}]"#
+    );
+    assert_eq!(found("z*"), r#"0 {"searched":"text"} []"#);
+    // Names of members are looked through as well.
+    check(
+        r#"{"server":{"hostName":"a"}}"#,
+        "^host.+e$",
+        r#"1 {"searched":"regex","literalMatches":0,"in":"keys"} [{"path":"/server/hostName","text":"a"}]"#,
+    );
 }
 
 #[test]
