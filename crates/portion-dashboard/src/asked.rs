@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Endpoint, Filter, Noted, ReadError, Reader, Record};
+use portion_telemetry::read::{Endpoint, Filter, Notable, ReadError, Reader, Record};
 
 use crate::query::{Query, Wrong, link};
 use crate::range::Range;
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
     pub(crate) of: Option<Endpoint>,
     pub(crate) outcome: Option<Outcome>,
     /// What of it stands out so.
-    pub(crate) noted: Option<Noted>,
+    pub(crate) noted: Option<Notable>,
     pub(crate) limit: usize,
 }
 
@@ -39,8 +39,8 @@ impl Asked {
             Outcome::named(name).ok_or_else(|| Wrong::new("outcome", format!("it is one of {}", names())))
         });
         let noted = query.get("only").map(|name| {
-            let names = Noted::ALL.map(Noted::name).join(" or ");
-            Noted::named(name).ok_or_else(|| Wrong::new("only", format!("it is {names}")))
+            let names = Notable::ALL.map(Notable::name).join(" or ");
+            Notable::named(name).ok_or_else(|| Wrong::new("only", format!("it is {names}")))
         });
         let text = |name| query.get(name).map(str::to_owned);
         let of = query.get("kind").map(|kind| Endpoint {
@@ -77,7 +77,7 @@ impl Asked {
             ("kind", of.map(|of| of.kind.as_str())),
             ("endpoint", of.map(|of| of.name.as_str()).or(self.endpoint.as_deref())),
             ("outcome", self.outcome.map(Outcome::name)),
-            ("only", self.noted.map(Noted::name)),
+            ("only", self.noted.map(Notable::name)),
         ]
     }
 
@@ -91,7 +91,7 @@ impl Asked {
         // One more tells whether there are more.
         let filter = Filter { limit: Some(self.limit + 1), ..self.filter() };
         let mut records = match self.noted {
-            Some(noted) => reader.noted(&filter, noted)?,
+            Some(noted) => reader.notable(&filter, noted)?,
             None => reader.requests(&filter)?,
         };
         let Some(edge) = records.get(self.limit).map(|record| record.at) else {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portion_telemetry::moment::{moment, written};
 use portion_telemetry::read::{Filter, Series};
+use portion_telemetry::timestamp::{parse_timestamp, rfc3339};
 
 use crate::query::{Query, Wrong};
 
@@ -29,7 +29,7 @@ impl Range {
     pub(crate) const PRESETS: [&str; 6] = ["15m", "1h", "6h", "24h", "7d", "30d"];
 
     pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, Wrong> {
-        let read = |name, text: &str| moment(text, now).map_err(|why| Wrong::new(name, why));
+        let read = |name, text: &str| parse_timestamp(text, now).map_err(|why| Wrong::new(name, why));
         let from = dated(query.get("since").unwrap_or(USUAL), now);
         let to = query.get("until").map(|to| dated(to, now));
         let since = read("since", &from)?;
@@ -48,7 +48,7 @@ impl Range {
     pub(crate) fn around(at: u64) -> Self {
         let reach = AROUND.as_micros() as u64;
         let (since, until) = (at.saturating_sub(reach), at.saturating_add(reach));
-        Self { since, until, from: written(since), to: Some(written(until)) }
+        Self { since, until, from: rfc3339(since), to: Some(rfc3339(until)) }
     }
 
     /// Whether it ends now, whenever that is.
@@ -73,8 +73,8 @@ impl Range {
 
 /// A time of day is one of today, in UTC, and stays it: a link that keeps it means the same tomorrow.
 fn dated(text: &str, now: SystemTime) -> String {
-    let today = format!("{}T{text}", &written(micros(now))[..10]);
-    if moment(&today, now).is_ok() { today } else { text.to_owned() }
+    let today = format!("{}T{text}", &rfc3339(micros(now))[..10]);
+    if parse_timestamp(&today, now).is_ok() { today } else { text.to_owned() }
 }
 
 pub(crate) fn micros(time: SystemTime) -> u64 {

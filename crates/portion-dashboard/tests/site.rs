@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{Alerted, Change, Configured, Event, Observer as _, Outcome, Served};
 use portion_dashboard::{Answer, Records, Site};
-use portion_telemetry::moment::written;
 use portion_telemetry::recorder::{Recorder, Settings};
+use portion_telemetry::timestamp::rfc3339;
 
 /// A name that would be a page of its own, if it were let.
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&[*]";
@@ -23,7 +23,7 @@ fn holding(events: impl IntoIterator<Item = Event>) -> (tempfile::TempDir, Site)
     let file = folder.path().join("telemetry.db");
     let recorder = Recorder::start(Settings { keep_for: Duration::MAX, ..Settings::new(&file) });
     events.into_iter().for_each(|event| recorder.hear(event));
-    assert!(recorder.flush(Duration::from_secs(30)), "{:?}", recorder.figures());
+    assert!(recorder.flush(Duration::from_secs(30)), "{:?}", recorder.snapshot());
     (folder, Site::new(Records::At(file)))
 }
 
@@ -318,7 +318,7 @@ fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
     assert!(!body(&asked(&site, changes)).contains("The newest 200"), "these are all of them");
     // Whatever time a page is about, an alert that stands now is about now.
     let page = body(&asked(&site, "/?since=2d&until=1d"));
-    let since = written(AT + 199 - 300_000_000).replace(':', "%3A");
+    let since = rfc3339(AT + 199 - 300_000_000).replace(':', "%3A");
     assert!(page.contains(&format!("href=\"/requests?since={since}&amp;only=oversized\"")), "{page}");
     let (_folder, site) = holding(alerts(201));
     let page = body(&asked(&site, changes));

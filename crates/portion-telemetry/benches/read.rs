@@ -1,4 +1,4 @@
-//! What questions take over a million records: `cargo bench -p portion-telemetry --bench read`. Figures are printed,
+//! Measures queries over a million records: `cargo bench -p portion-telemetry --bench read`. Results are printed,
 //! never asserted. What a dashboard asks for is to be ready within a second, all in all.
 
 #[path = "../../portion-core/benches/figures/table.rs"]
@@ -39,7 +39,7 @@ fn write(path: &Path) {
     let recorder =
         Recorder::start(Settings { keep_for: Duration::MAX, keep_bytes: u64::MAX, ..Settings::new(path) });
     for number in 0..RECORDS {
-        while recorder.figures().queue > 4_096 {
+        while recorder.snapshot().queued > 4_096 {
             std::thread::yield_now();
         }
         recorder.hear(Event::Served(Arc::new(served(number))));

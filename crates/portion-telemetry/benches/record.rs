@@ -1,4 +1,4 @@
-//! What recording costs: `cargo bench -p portion-telemetry`. Figures are printed, never asserted.
+//! Measures the cost of recording: `cargo bench -p portion-telemetry`. Results are printed, never asserted.
 
 #[path = "../../portion-core/benches/figures/table.rs"]
 mod table;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use portion_core::event::{Event, Observer, Outcome, Served};
 use portion_telemetry::alert::{Alarm, Rule};
-use portion_telemetry::later::Later;
+use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;
 use portion_telemetry::read::{Filter, Reader};
 use portion_telemetry::recorder::{Recorder, Settings};
@@ -42,10 +42,10 @@ fn at_a_rate(table: &mut Table, path: &Path) {
     recorder.flush(Duration::from_secs(10));
     table.add("hear, 2,000 a second: p50", "", nanos(&mut times, 50));
     table.add("hear, 2,000 a second: p99", "2 µs", nanos(&mut times, 99));
-    table.add("dropped of 10,000", "0", recorder.figures().dropped.to_string());
+    table.add("dropped of 10,000", "0", recorder.snapshot().dropped.to_string());
 }
 
-/// The same by all who hear what the program serves, recorder, meter and alarm: at once, and later, as the program does.
+/// Measures all observers of the program, recorder, meter and alarm: directly, and through the queue.
 fn by_all(table: &mut Table, path: &Path) {
     let (recorder, meter) = (Arc::new(Recorder::start(settings(path))), Arc::new(Meter::default()));
     let alarm = Arc::new(Alarm::start(Some(Rule::default()), |_| ()));
@@ -56,9 +56,9 @@ fn by_all(table: &mut Table, path: &Path) {
         table.add(&format!("hear, all of them, {what}: p99"), target, nanos(&mut times, 99));
     };
     row("at once", "", &all);
-    let later = Later::start(Arc::new(all));
+    let later = AsyncObserver::start(Arc::new(all));
     row("later", "2 µs", &later);
-    assert!(later.settle(Duration::from_secs(10)));
+    assert!(later.flush(Duration::from_secs(10)));
 }
 
 /// How long each of some seconds of busy traffic takes to be heard.
@@ -103,7 +103,7 @@ fn at_a_burst(table: &mut Table, path: &Path) {
     recorder.flush(Duration::from_secs(10));
     table.add("hear, 50,000 in a row: p50", "", nanos(&mut times, 50));
     table.add("hear, 50,000 in a row: p99", "2 µs", nanos(&mut times, 99));
-    table.add("dropped", "", recorder.figures().dropped.to_string());
+    table.add("dropped", "", recorder.snapshot().dropped.to_string());
 }
 
 /// A file that cannot be written costs a caller nothing more.
@@ -120,13 +120,13 @@ fn as_fast_as_written(table: &mut Table, path: &Path) {
     let recorder = Recorder::start(settings(path));
     let start = Instant::now();
     for number in 0..MANY {
-        while recorder.figures().queue > 4_096 {
+        while recorder.snapshot().queued > 4_096 {
             std::thread::yield_now();
         }
         recorder.hear(event(number));
     }
     recorder.flush(Duration::from_mins(1));
-    let rate = recorder.figures().written as f64 / start.elapsed().as_secs_f64();
+    let rate = recorder.snapshot().written as f64 / start.elapsed().as_secs_f64();
     table.add("records written a second", "", format!("{rate:.0}"));
     drop(recorder);
     let bytes = std::fs::metadata(path).map_or(0, |file| file.len());

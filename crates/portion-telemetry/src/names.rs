@@ -1,75 +1,77 @@
-//! What figures are called, wherever they go: one table for Prometheus and for OTLP.
+//! Names, units and attributes of all metrics: one table for Prometheus and OTLP.
 //!
-//! What the [conventions for MCP](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/) name is called so, with the
-//! bounds that they recommend; all else begins with `portion.`. Names and attributes are OpenTelemetry's, and
-//! [`Metric::prometheus`] is how [its translation](https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/)
-//! has them: whether figures come by a scrape or by a collector, the same rules and dashboards hold.
+//! Metrics that the [MCP conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/) define have the name
+//! and the bounds given there. All others begin with `portion.`. Names and attributes are those of OpenTelemetry.
+//! [`Metric::prometheus`] translates them as
+//! [specified](https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/), so the same rules
+//! and dashboards work for scraped and collected metrics.
 
-/// Figures of one name.
+/// A metric.
 #[derive(Debug, PartialEq)]
 pub struct Metric {
-    /// Its name in OpenTelemetry.
+    /// Name in OpenTelemetry.
     pub name: &'static str,
-    /// How its values go.
+    /// Instrument kind.
     pub kind: Kind,
-    /// What it counts, in UCUM; what stands in braces is no unit.
+    /// Unit in UCUM. Text in braces is an annotation, not a unit.
     pub unit: &'static str,
-    /// What it says.
+    /// Description.
     pub help: &'static str,
-    /// What tells its values apart; an attribute that does not apply is left out.
+    /// Attributes of the values. An attribute that does not apply is left out.
     pub attributes: &'static [&'static str],
 }
 
-/// How values go.
+/// Instrument kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// Up.
+    /// Only increases.
     Counter,
-    /// Up and down.
+    /// Increases and decreases.
     Gauge,
-    /// How often up to each of these bounds.
+    /// Counts values up to each of these bounds.
     Histogram(&'static [f64]),
 }
 
-/// What was asked, as JSON-RPC has it: `tools/call`.
+/// JSON-RPC method of a request: `tools/call`.
 pub const METHOD: &str = "mcp.method.name";
-/// The tool, where it is one.
+/// Name of the tool, for tool calls.
 pub const TOOL: &str = "gen_ai.tool.name";
-/// The prompt, where it is one.
+/// Name of the prompt, for prompts.
 pub const PROMPT: &str = "gen_ai.prompt.name";
-/// The code of the error that was served, where one was; `tool_error` for one of a tool's own.
+/// Code of the error served, if any; `tool_error` for an error of the tool.
 pub const ERROR: &str = "error.type";
-/// The server, where it has a name.
+/// Name of the upstream server, if it has one.
 pub const UPSTREAM: &str = "upstream";
-/// What the endpoint is: `tool`, `resource`, `prompt`.
+/// Kind of the endpoint: `tool`, `resource`, `prompt`.
 pub const KIND: &str = "kind";
-/// The endpoint; see [`Meter`](crate::meter::Meter) for how many there can be.
+/// Name of the endpoint. [`Meter`](crate::meter::Meter) bounds the number of values.
 pub const ENDPOINT: &str = "endpoint";
-/// What became of a request.
+/// Outcome of a request.
 pub const OUTCOME: &str = "outcome";
-/// Whether a request was answered from a snapshot: `true` or `false`.
+/// `true` if a request was answered from a snapshot, else `false`.
 pub const FOLLOW_UP: &str = "follow_up";
-/// `upstream` for what payloads are, `served` for what replies are.
+/// `upstream` for payloads, `served` for replies.
 pub const DIRECTION: &str = "direction";
-/// What counts tokens.
+/// Name of the token counter.
 pub const COUNTER: &str = "counter";
-/// Which alert.
+/// Name of the alert.
 pub const ALERT: &str = "alert";
-/// A version of this program.
+/// Version of Portion.
 pub const VERSION: &str = "version";
 
-/// What tells endpoints apart.
-const OF_ENDPOINT: &[&str] = &[UPSTREAM, KIND, ENDPOINT];
-/// The same, with the two directions.
-const BOTH_WAYS: &[&str] = &[UPSTREAM, KIND, ENDPOINT, DIRECTION];
+/// Attributes of values by endpoint.
+const BY_ENDPOINT: &[&str] = &[UPSTREAM, KIND, ENDPOINT];
+/// Attributes of values by endpoint and direction.
+const BY_ENDPOINT_AND_DIRECTION: &[&str] = &[UPSTREAM, KIND, ENDPOINT, DIRECTION];
 
-/// Seconds, as the conventions for MCP have them.
-const DURATIONS: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
-/// Seconds that a request can be with us.
-const OVERHEADS: &[f64] =
+/// Bounds in seconds, from the MCP conventions.
+const DURATION_BOUNDS: &[f64] =
+    &[0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0];
+/// Bounds in seconds for the time that Portion adds.
+const OVERHEAD_BOUNDS: &[f64] =
     &[0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5];
-/// Shares of the exact count. Up to 0.2 an estimate is near, above 0.3 it is badly wrong.
-const ERRORS: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0];
+/// Bounds for the relative error of an estimate. Up to 0.2 an estimate is near, above 0.3 it is far off.
+const ERROR_BOUNDS: &[f64] = &[0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0];
 
 macro_rules! metrics {
     ($($ident:ident $name:literal $unit:literal $kind:expr, $attributes:expr, $help:literal;)*) => {
@@ -79,7 +81,7 @@ macro_rules! metrics {
                 Metric { name: $name, kind: $kind, unit: $unit, help: $help, attributes: $attributes };
         )*
 
-        /// Every one, in the order in which they are shown.
+        /// All metrics, in the order in which they are exported.
         pub const ALL: &[&Metric] = &[$(&$ident),*];
     };
 }
@@ -87,83 +89,83 @@ macro_rules! metrics {
 use Kind::{Counter, Gauge, Histogram};
 
 metrics! {
-    OPERATION_DURATION "mcp.server.operation.duration" "s" Histogram(DURATIONS),
+    OPERATION_DURATION "mcp.server.operation.duration" "s" Histogram(DURATION_BOUNDS),
         &[METHOD, TOOL, PROMPT, UPSTREAM, FOLLOW_UP, ERROR],
-        "From a request with content to its reply, the upstream's time included.";
+        "Time from a request with content to its reply, including the upstream.";
     REQUESTS "portion.requests" "{request}" Counter, &[UPSTREAM, KIND, ENDPOINT, OUTCOME],
-        "Requests with content that were answered, by what became of them.";
-    FOLLOW_UPS "portion.follow_ups" "{request}" Counter, OF_ENDPOINT,
-        "Requests that were answered from a snapshot.";
-    TOKENS "portion.tokens" "{token}" Counter, BOTH_WAYS,
-        "Tokens: upstream, what payloads would have cost; served, what was served of them, follow-ups included.";
+        "Requests with content, by outcome.";
+    FOLLOW_UPS "portion.follow_ups" "{request}" Counter, BY_ENDPOINT,
+        "Requests answered from a snapshot.";
+    TOKENS "portion.tokens" "{token}" Counter, BY_ENDPOINT_AND_DIRECTION,
+        "Tokens of payloads (upstream) and of the replies made from them, follow-ups included (served).";
     TOKENS_KEPT_OUT "portion.tokens_kept_out" "{token}" Gauge, &[],
-        "Tokens of payloads less those that were served of them, since the start.";
-    CONTENT "portion.content" "By" Counter, BOTH_WAYS,
-        "Bytes: upstream, those of payloads; served, those of replies.";
-    SIZED "portion.calls_sized" "{call}" Counter, OF_ENDPOINT,
+        "Tokens of payloads minus tokens served of them, since the start.";
+    CONTENT "portion.content" "By" Counter, BY_ENDPOINT_AND_DIRECTION,
+        "Bytes of payloads (upstream) and of replies (served).";
+    SIZED "portion.calls_sized" "{call}" Counter, BY_ENDPOINT,
         "First calls whose payload has a known cost.";
-    OVERSIZED "portion.calls_oversized" "{call}" Counter, OF_ENDPOINT,
-        "Those of them whose payload was above the budget.";
+    OVERSIZED "portion.calls_oversized" "{call}" Counter, BY_ENDPOINT,
+        "First calls whose payload exceeded the budget.";
     ALL_REQUESTS "portion.all.requests" "{request}" Counter, &[OUTCOME],
-        "Requests of all endpoints together, from 0 on: those by endpoint begin with the first.";
+        "Requests of all endpoints, starting at 0; series by endpoint start with their first request.";
     ALL_TOKENS "portion.all.tokens" "{token}" Counter, &[DIRECTION],
-        "Tokens of all endpoints together, from 0 on.";
+        "Tokens of all endpoints, starting at 0.";
     ALL_SIZED "portion.all.calls_sized" "{call}" Counter, &[],
-        "Sized calls of all endpoints together, from 0 on.";
+        "Sized calls of all endpoints, starting at 0.";
     ALL_OVERSIZED "portion.all.calls_oversized" "{call}" Counter, &[],
-        "Oversized calls of all endpoints together, from 0 on.";
-    OVERHEAD "portion.overhead" "s" Histogram(OVERHEADS), &[],
-        "What of the time of requests was ours.";
-    ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERRORS), &[COUNTER],
-        "How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near; a token or two is 0.";
+        "Oversized calls of all endpoints, starting at 0.";
+    OVERHEAD "portion.overhead" "s" Histogram(OVERHEAD_BOUNDS), &[],
+        "Time that Portion adds to a request.";
+    ESTIMATE_ERROR "portion.estimate.error" "1" Histogram(ERROR_BOUNDS), &[COUNTER],
+        "Relative error of estimates against exact counts, where both exist: up to 0.2 is near; one or two tokens count as 0.";
     ESTIMATE_BIAS "portion.estimate.bias" "1" Gauge, &[COUNTER],
-        "By how much estimates are too high on average, since the start; negative: too low.";
+        "Mean relative error of estimates since the start; negative if they are too low.";
     IN_FALLBACK "portion.endpoints_in_fallback" "{endpoint}" Gauge, &[],
-        "Endpoints whose counts are badly too low, so that the byte limit decides.";
+        "Endpoints whose estimates are far too low, so the byte limit applies.";
     ALERT_ACTIVE "portion.alert.active" "" Gauge, &[ALERT],
-        "Whether an alert is raised.";
+        "1 while the alert is raised, else 0.";
     ALERTS_RAISED "portion.alerts_raised" "{alert}" Counter, &[ALERT],
-        "Alerts that were raised.";
+        "Alerts raised.";
     WINDOW_SHARE "portion.alert.share" "1" Gauge, &[ALERT],
-        "The share that an alert is about, over its window; nothing where nothing was asked.";
+        "Share that the alert watches, over its window; absent without calls.";
     WEBHOOKS_FAILED "portion.webhooks_failed" "{message}" Counter, &[],
-        "Messages of alerts that could not be delivered.";
+        "Alert messages that could not be delivered.";
     RECORDS_WRITTEN "portion.records_written" "{record}" Counter, &[],
-        "Records that were written.";
+        "Records written.";
     RECORDS_DROPPED "portion.records_dropped" "{record}" Counter, &[],
-        "Records that were lost.";
+        "Records lost.";
     RECORD_WRITES_FAILED "portion.record_writes_failed" "{write}" Counter, &[],
-        "Writes of records that failed; they are tried again.";
+        "Failed writes of records; they are retried.";
     RECORDS_QUEUED "portion.records_queued" "{record}" Gauge, &[],
-        "Records that wait to be written.";
+        "Records waiting to be written.";
     CONFIG_VERSION "portion.config.version" "" Gauge, &[],
-        "The version of the configuration in force.";
+        "Version of the configuration in force.";
     CONFIG_VALID "portion.config.valid" "" Gauge, &[],
-        "Whether what the configuration file says is in force.";
+        "1 if the configuration file is in force, 0 if it was refused.";
     CONFIG_SINCE "portion.config.last_reload_timestamp" "s" Gauge, &[],
-        "Since when it is in force.";
+        "Time at which the configuration came into force.";
     CONFIG_RELOADS "portion.config.reloads" "{reload}" Counter, &[],
         "Configurations that came into force.";
     CONFIG_REFUSALS "portion.config.refusals" "{refusal}" Counter, &[],
-        "Configurations that were refused.";
+        "Configurations refused.";
     SNAPSHOTS "portion.snapshots" "{snapshot}" Gauge, &[],
-        "Snapshots that are kept.";
+        "Snapshots stored.";
     SNAPSHOT_BYTES "portion.snapshot" "By" Gauge, &[],
-        "Bytes of the snapshots that are kept.";
+        "Bytes of the snapshots stored.";
     SNAPSHOTS_EVICTED "portion.snapshots_evicted" "{snapshot}" Counter, &[],
-        "Snapshots that made room for others.";
+        "Snapshots evicted to make room.";
     SNAPSHOTS_EXPIRED "portion.snapshots_expired" "{snapshot}" Counter, &[],
-        "Snapshots whose time was over.";
+        "Snapshots that expired.";
     SNAPSHOTS_REFUSED "portion.snapshots_refused" "{snapshot}" Counter, &[],
-        "Snapshots that found no room.";
+        "Snapshots that did not fit in the store.";
     BUILD "portion.build.info" "" Gauge, &[VERSION],
-        "The version of this program.";
+        "Version of this program.";
     START_TIME "process.start_time" "s" Gauge, &[],
-        "When this process began to serve.";
+        "Time at which this process started to serve.";
 }
 
 impl Metric {
-    /// Its name for Prometheus: with its unit, and `_total` where it counts.
+    /// Returns the name for Prometheus: with its unit, and with `_total` for counters.
     pub fn prometheus(&self) -> String {
         let unit = match (self.unit, self.kind) {
             ("s", _) => "_seconds",
@@ -176,12 +178,12 @@ impl Metric {
     }
 }
 
-/// An attribute's name as a label of Prometheus.
+/// Returns an attribute name as a Prometheus label.
 pub fn label(attribute: &str) -> String {
     attribute.replace('.', "_")
 }
 
-/// What the method of a request is called, by the kind of its endpoint.
+/// Returns the JSON-RPC method for a kind of endpoint.
 pub fn method(kind: &str) -> Option<&'static str> {
     match kind {
         "tool" => Some("tools/call"),
@@ -191,7 +193,7 @@ pub fn method(kind: &str) -> Option<&'static str> {
     }
 }
 
-/// The code of an error as the conventions have it: `tool_error` where the upstream said so itself.
+/// Returns an error code as the conventions name it: `tool_error` for an error of the upstream.
 pub fn error_type(code: &'static str) -> &'static str {
     if code == "upstream" { "tool_error" } else { code }
 }

@@ -1,4 +1,4 @@
-//! Figures in the text format of Prometheus.
+//! Writes metrics in the text format of Prometheus.
 //!
 //! Source: <https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format>.
 
@@ -7,14 +7,14 @@ use std::fmt::{self, Write as _};
 use crate::meter::{Family, Histogram, Point, Value};
 use crate::names::{Kind, label};
 
-/// What the format is called in HTTP.
+/// `Content-Type` of the format.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Writes them down. A name without values has its head alone.
+/// Formats metric families. A family without values has only its header lines.
 pub fn text(families: &[Family]) -> String {
     let mut out = String::new();
     for family in families {
-        // Writing to a text cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write(&mut out, family);
     }
     out
@@ -54,7 +54,7 @@ type Attribute = (&'static str, String);
 
 struct Labels<'a> {
     attributes: &'a [Attribute],
-    /// The bound of a bucket.
+    /// Upper bound of a bucket.
     le: Option<f64>,
 }
 
@@ -96,17 +96,17 @@ mod tests {
         let mut errors = Histogram::new(&[0.5, 1.0]);
         [0.25, 0.5, 4.0].into_iter().for_each(|value| errors.add(value));
         let errors = Family::of(&names::ESTIMATE_ERROR, errors);
-        let expect = r#"# HELP portion_requests_total Requests with content that were answered, by what became of them.
+        let expect = r#"# HELP portion_requests_total Requests with content, by outcome.
 # TYPE portion_requests_total counter
 portion_requests_total{endpoint="a\"b\\c\nd",outcome="raw"} 3
-# HELP portion_estimate_error How far off estimates are where tokens were counted exactly too, as a share of that: up to 0.2 is near; a token or two is 0.
+# HELP portion_estimate_error Relative error of estimates against exact counts, where both exist: up to 0.2 is near; one or two tokens count as 0.
 # TYPE portion_estimate_error histogram
 portion_estimate_error_bucket{le="0.5"} 2
 portion_estimate_error_bucket{le="1"} 2
 portion_estimate_error_bucket{le="+Inf"} 3
 portion_estimate_error_sum 4.75
 portion_estimate_error_count 3
-# HELP portion_alert_active Whether an alert is raised.
+# HELP portion_alert_active 1 while the alert is raised, else 0.
 # TYPE portion_alert_active gauge
 portion_alert_active 1
 "#;

@@ -88,7 +88,7 @@ fn write(file: &Path) {
     let recorder = Recorder::start(settings);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
     for number in 0..RECORDS {
-        while recorder.figures().queue > 4_000 {
+        while recorder.snapshot().queued > 4_000 {
             std::thread::sleep(Duration::from_millis(1));
         }
         recorder.hear(Event::Served(Arc::new(request(number, now - MONTH + MONTH / RECORDS * number))));

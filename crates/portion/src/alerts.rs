@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portion_config::Alerts as Written;
 use portion_core::event::{Event, Observer};
-use portion_telemetry::alert::{Alarm, Rule, Standing};
+use portion_telemetry::alert::{Alarm, AlertState, Rule};
 use serde_json::{Value, json};
 
 use crate::webhook::Webhook;
@@ -44,7 +44,7 @@ pub(crate) fn rule(written: &Written) -> Option<Rule> {
 }
 
 /// The endpoints with most of what an alert is about, as JSON.
-pub(crate) fn blamed(standing: &Standing) -> Value {
+pub(crate) fn blamed(standing: &AlertState) -> Value {
     let endpoints = standing.endpoints.iter();
     endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

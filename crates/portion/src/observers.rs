@@ -6,7 +6,7 @@ use std::time::Duration;
 use portion_config::{Config, Otlp, places};
 use portion_core::event::Observer;
 use portion_otlp::Exporter;
-use portion_telemetry::later::Later;
+use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder::{self, Recorder};
 
@@ -24,7 +24,7 @@ pub(crate) struct Observers {
     pub(crate) recorder: Option<Arc<Recorder>>,
     pub(crate) alerts: Alerts,
     /// All of them, told when the reply is on its way.
-    pub(crate) all: Arc<Later>,
+    pub(crate) all: Arc<AsyncObserver>,
     exporter: Option<Arc<Exporter>>,
     /// Whether spans are exported.
     pub(crate) traces: bool,
@@ -44,7 +44,7 @@ impl Observers {
         all.extend(exporter.clone().map(|exporter| exporter as _));
         let alerts = Alerts::start(&config.alerts(), all.clone());
         all.push(Arc::clone(&alerts.alarm) as _);
-        Self { all: Arc::new(Later::start(Arc::new(all))), alerts, meter, recorder, exporter, traces }
+        Self { all: Arc::new(AsyncObserver::start(Arc::new(all))), alerts, meter, recorder, exporter, traces }
     }
 
     /// Has a collector told these figures, too, if there is one.
@@ -56,7 +56,7 @@ impl Observers {
 
     /// Nothing is served any more: what is still to be told, written and sent is, within moments.
     pub(crate) fn end(&self) {
-        self.all.settle(TOLD);
+        self.all.flush(TOLD);
         self.alerts.end();
         if let Some(recorder) = &self.recorder {
             recorder.end(RECORDED);

@@ -87,7 +87,7 @@ impl Loaded {
         let gateway = Arc::new(Gateway::new(settings));
         let (governed, alarm) = (Arc::clone(&gateway), Arc::clone(&observers.alerts.alarm));
         let govern = Box::new(move |config: &Arc<Config>| {
-            alarm.obey(alerts::rule(&config.alerts()));
+            alarm.set_rule(alerts::rule(&config.alerts()));
             governed.govern(Rules::new(Arc::clone(config) as _, room));
         });
         let live = Live::keep(sources, Arc::clone(&config), history, observer, govern)?;
@@ -130,8 +130,8 @@ impl Setup {
     }
 
     /// What is to be known of the configuration, and what was recorded.
-    pub(crate) fn health(&self) -> (State, Option<recorder::Figures>) {
-        (self.live.state(), self.observers.recorder.as_ref().map(|recorder| recorder.figures()))
+    pub(crate) fn health(&self) -> (State, Option<recorder::QueueSnapshot>) {
+        (self.live.state(), self.observers.recorder.as_ref().map(|recorder| recorder.snapshot()))
     }
 
     /// What was served since the start.

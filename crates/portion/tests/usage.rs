@@ -87,5 +87,5 @@ fn limits_are_named_as_they_are_given() -> Result<(), Box<dyn Error>> {
 fn what_a_command_cannot_use_is_named() -> Result<(), Box<dyn Error>> {
     check("stats --since banana", "90s, 2h or 7d, or a date such as 2026-11-22, with a time such as")?;
     check("stats --telemetry .", ". cannot be read: it is a directory")?;
-    check("stats --telemetry Cargo.toml", "Cargo.toml is not a file of telemetry")
+    check("stats --telemetry Cargo.toml", "Cargo.toml is not a Portion telemetry file")
 }

@@ -62,7 +62,7 @@ fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<
 
 fn overview(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
     let total = reader.total(&asked.filter())?;
-    let alerts: Vec<Value> = reader.standing(micros(now))?.iter().map(alert).collect();
+    let alerts: Vec<Value> = reader.active_alerts(micros(now))?.iter().map(alert).collect();
     Ok(json!({ "range": range(asked), "figures": figures(&total), "alerts": alerts }))
 }
 
@@ -70,7 +70,7 @@ fn series(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
     let series = reader.series(&asked.filter(), asked.range.step())?;
     let slot = |slot: &portion_telemetry::read::Slot| {
         let mut json = json!({ "timestamp": moment(slot.at) });
-        if let (Value::Object(slot), Value::Object(figures)) = (&mut json, figures(&slot.figures)) {
+        if let (Value::Object(slot), Value::Object(figures)) = (&mut json, figures(&slot.stats)) {
             slot.extend(figures);
         }
         json
@@ -118,7 +118,7 @@ fn configurations(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
 fn alerts(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
     let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
     let events: Vec<Value> = reader.alerts(&filter)?.iter().map(alert).collect();
-    let standing: Vec<Value> = reader.standing(micros(now))?.iter().map(alert).collect();
+    let standing: Vec<Value> = reader.active_alerts(micros(now))?.iter().map(alert).collect();
     Ok(json!({ "range": range(asked), "standing": standing, "events": events }))
 }
 

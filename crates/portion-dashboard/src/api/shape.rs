@@ -1,19 +1,19 @@
 //! What is recorded, as JSON.
 
 use portion_core::event::{Alerted, Configured, Misconfigured};
-use portion_telemetry::moment;
-use portion_telemetry::read::{Figures, Traffic};
+use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::values;
+use portion_telemetry::timestamp;
 use serde_json::{Value, json};
 
 /// RFC 3339, in UTC.
 pub(super) fn moment(at: u64) -> Value {
-    Value::from(moment::written(at))
+    Value::from(timestamp::rfc3339(at))
 }
 
 /// The figures of an endpoint's row, without the endpoint, and all outcomes.
-pub(super) fn figures(figures: &Figures) -> Value {
-    let traffic = Traffic { figures: figures.clone(), ..Traffic::default() };
+pub(super) fn figures(figures: &TrafficStats) -> Value {
+    let traffic = Traffic { stats: figures.clone(), ..Traffic::default() };
     let mut json = values::endpoints(&[traffic])[0].take();
     if let Value::Object(members) = &mut json {
         for name in ["upstream", "kind", "endpoint"] {

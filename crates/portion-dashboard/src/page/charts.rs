@@ -1,7 +1,7 @@
 //! Charts: a caption, what it says in words, a place for the script to draw in, and the same as a table.
 
 use maud::{Markup, PreEscaped, html};
-use portion_telemetry::read::{Figures, Slot};
+use portion_telemetry::read::{Slot, TrafficStats};
 use portion_telemetry::show::grouped;
 use serde_json::{Value, json};
 
@@ -14,14 +14,14 @@ pub(super) use super::plotted::Plotted;
 struct Drawn<'a> {
     key: &'a str,
     title: &'a str,
-    cell: &'a dyn Fn(&Figures) -> String,
+    cell: &'a dyn Fn(&TrafficStats) -> String,
 }
 
 /// All charts of a page, and what they draw.
 pub(super) fn section(plotted: &Plotted, events: &Events) -> Markup {
     let outcomes: Vec<_> = plotted.outcomes().collect();
     let counts: Vec<_> =
-        outcomes.iter().map(|outcome| move |figures: &Figures| grouped(figures.of(*outcome))).collect();
+        outcomes.iter().map(|outcome| move |figures: &TrafficStats| grouped(figures.of(*outcome))).collect();
     let stacked: Vec<Drawn<'_>> = outcomes
         .iter()
         .zip(&counts)
@@ -81,7 +81,7 @@ fn table(title: &str, plotted: &Plotted, drawn: &[Drawn<'_>]) -> Markup {
         html! {
             tr {
                 th scope="row" { (moment(slot.at)) }
-                @for one in drawn { td.n { ((one.cell)(&slot.figures)) } }
+                @for one in drawn { td.n { ((one.cell)(&slot.stats)) } }
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
-use portion_telemetry::read::Figures;
+use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
@@ -51,7 +51,7 @@ pub(super) fn page(visit: &Visit<'_>, path: &str) -> Result<Answer, Failure> {
 }
 
 /// Its outcomes, each a filter.
-fn outcomes(total: &Figures, path: &str, shown: &Asked) -> Markup {
+fn outcomes(total: &TrafficStats, path: &str, shown: &Asked) -> Markup {
     let [since, until] = shown.range.parameters();
     let to = |outcome: Option<Outcome>| {
         link(path, &[since, until, ("outcome", outcome.map(Outcome::name))]) + "#requests"

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use maud::{Markup, html};
-use portion_telemetry::read::{Figures, Traffic};
+use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::grouped;
 
 use super::endpoint_link;
@@ -15,9 +15,9 @@ use crate::range::Range;
 struct Column {
     key: &'static str,
     title: &'static str,
-    cell: fn(&Figures) -> String,
+    cell: fn(&TrafficStats) -> String,
     /// What is compared; nothing comes last.
-    value: fn(&Figures) -> Option<f64>,
+    value: fn(&TrafficStats) -> Option<f64>,
 }
 
 const COLUMNS: [Column; 9] = [
@@ -39,18 +39,18 @@ const COLUMNS: [Column; 9] = [
         cell: |f| short(f.served_tokens),
         value: |f| Some(f.served_tokens as f64),
     },
-    Column { key: "kept", title: "Kept out", cell: |f| part(f.reduction()), value: Figures::reduction },
+    Column { key: "kept", title: "Kept out", cell: |f| part(f.reduction()), value: TrafficStats::reduction },
     Column {
         key: "oversized",
         title: "Oversized",
         cell: |f| part(f.oversized_share()),
-        value: Figures::oversized_share,
+        value: TrafficStats::oversized_share,
     },
     Column {
         key: "followups",
         title: "Follow-ups a call",
         cell: |f| f.follow_ups_per_first().map_or_else(|| "–".to_owned(), |number| format!("{number:.2}")),
-        value: Figures::follow_ups_per_first,
+        value: TrafficStats::follow_ups_per_first,
     },
     Column { key: "errors", title: "Errors", cell: |f| grouped(f.errors), value: |f| Some(f.errors as f64) },
     Column {
@@ -100,7 +100,7 @@ impl Sort {
         let turned = |order: Ordering| if self.rising { order } else { order.reverse() };
         let Some(column) = self.column else { return turned(names) };
         let value = COLUMNS[column].value;
-        match (value(&one.figures), value(&other.figures)) {
+        match (value(&one.stats), value(&other.stats)) {
             (Some(one), Some(other)) => turned(one.total_cmp(&other)).then(names),
             (one, other) => other.is_some().cmp(&one.is_some()).then(names),
         }
@@ -151,7 +151,7 @@ fn row(traffic: &Traffic, range: &Range) -> Markup {
     html! {
         tr {
             th scope="row" { (endpoint_link(&traffic.endpoint, range)) }
-            @for column in &COLUMNS { td.n data-title=(column.title) { ((column.cell)(&traffic.figures)) } }
+            @for column in &COLUMNS { td.n data-title=(column.title) { ((column.cell)(&traffic.stats)) } }
         }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     fn rows_come_in_the_order_asked_for() {
         let traffic = |name: &str, requests, original_tokens| Traffic {
             endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
-            figures: Figures { requests, original_tokens, served_tokens: 10, ..Figures::default() },
+            stats: TrafficStats { requests, original_tokens, served_tokens: 10, ..TrafficStats::default() },
         };
         let rows = [traffic("b", 5, 100), traffic("a", 5, 0), traffic("c", 9, 20)];
         let check = |query: &str, expect: &str| {

@@ -1,7 +1,7 @@
 //! Arms of experiments, held against each other.
 
 use maud::{Markup, html};
-use portion_telemetry::experiment::{Comparison, Design, LEAST_SESSIONS, Measured, Verdict};
+use portion_telemetry::experiment::{Comparison, Design, MIN_SESSIONS, Measured, Verdict};
 use portion_telemetry::show::grouped;
 use portion_telemetry::statistics::Estimate;
 
@@ -19,7 +19,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
             (teach())
         } @else {
             p.quiet { "Means and shares over sessions with their 95 % confidence intervals; verdicts from "
-                (LEAST_SESSIONS) " sessions an arm on." }
+                (MIN_SESSIONS) " sessions an arm on." }
             @for comparison in &comparisons { (section(comparison)) }
         }
     };

@@ -2,16 +2,17 @@
 
 use maud::{Markup, html};
 use portion_core::tokens::accuracy::NEAR_SHARE;
-use portion_telemetry::alert::USUAL;
-use portion_telemetry::read::Figures;
+use portion_telemetry::alert::DEFAULT_SHARE;
+use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
 
 use super::told::{counted, part, percent, short, took};
 
 /// The figures that one looks at first. `lost`: records that are known not to have been written.
-pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
-    let Figures { requests, follow_ups, errors, original_tokens, served_tokens, accuracy, overhead, .. } =
-        figures;
+pub(super) fn strip(figures: &TrafficStats, lost: Option<u64>) -> Markup {
+    let TrafficStats {
+        requests, follow_ups, errors, original_tokens, served_tokens, accuracy, overhead, ..
+    } = figures;
     let oversized = figures.oversized_share();
     let near = accuracy.near_share();
     let error_share = (*requests > 0).then(|| *errors as f64 / *requests as f64);
@@ -23,7 +24,7 @@ pub(super) fn strip(figures: &Figures, lost: Option<u64>) -> Markup {
             (figure("Kept out", &part(figures.reduction()), None, "follow-ups included", false))
             (figure("Oversized", &part(oversized), None,
                 &format!("{} of {} first calls", grouped(figures.oversized), grouped(figures.sized)),
-                oversized.is_some_and(|share| share > USUAL)))
+                oversized.is_some_and(|share| share > DEFAULT_SHARE)))
             (figure("Errors", &grouped(*errors), None, &error_share.map_or_else(|| "none".to_owned(), |share| format!("{} of requests", percent(share))), false))
             (figure("Estimates within 20 %", &part(near), None, &format!("of {} counted exactly", grouped(accuracy.sampled)),
                 near.is_some_and(|near| near < NEAR_SHARE)))

@@ -14,7 +14,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
     let total = reader.total(&filter)?;
     let traffic = reader.endpoints(&filter)?;
     let events = changes::Events::read(reader, range)?;
-    let alerts = reader.standing(micros(*now))?;
+    let alerts = reader.active_alerts(micros(*now))?;
     let sort = endpoints::Sort::read(query)?;
     let standing = standing::list(reader, &traffic, asked)?;
     let plotted = charts::Plotted::read(reader, &filter, range)?;

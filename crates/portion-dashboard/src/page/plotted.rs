@@ -2,7 +2,7 @@
 //! included.
 
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Figures, Filter, ReadError, Reader, Slot};
+use portion_telemetry::read::{Filter, ReadError, Reader, Slot, TrafficStats};
 use serde_json::{Value, json};
 
 use crate::range::Range;
@@ -27,21 +27,22 @@ impl Plotted {
 
     /// Outcomes that there were, in the order of [`Outcome::ALL`].
     pub(super) fn outcomes(&self) -> impl Iterator<Item = Outcome> {
-        let was = |outcome: &Outcome| self.slots.iter().any(|slot| slot.figures.of(*outcome) > 0);
+        let was = |outcome: &Outcome| self.slots.iter().any(|slot| slot.stats.of(*outcome) > 0);
         Outcome::ALL.into_iter().filter(was)
     }
 
     /// What the charts draw. Moments are seconds, shares 0 to 1, times milliseconds.
     pub(super) fn json(&self) -> Value {
-        let along = |value: &dyn Fn(&Figures) -> Value, nothing: Value| self.along(value, &nothing);
-        let count = |value: &dyn Fn(&Figures) -> u64| along(&|figures| json!(value(figures)), json!(0));
-        let maybe =
-            |value: &dyn Fn(&Figures) -> Option<f64>| along(&|figures| json!(value(figures)), Value::Null);
+        let along = |value: &dyn Fn(&TrafficStats) -> Value, nothing: Value| self.along(value, &nothing);
+        let count = |value: &dyn Fn(&TrafficStats) -> u64| along(&|figures| json!(value(figures)), json!(0));
+        let maybe = |value: &dyn Fn(&TrafficStats) -> Option<f64>| {
+            along(&|figures| json!(value(figures)), Value::Null)
+        };
         let outcomes: serde_json::Map<String, Value> = self
             .outcomes()
             .map(|outcome| (outcome.name().to_owned(), count(&|figures| figures.of(outcome))))
             .collect();
-        let added = |of: fn(&Figures) -> std::time::Duration| {
+        let added = |of: fn(&TrafficStats) -> std::time::Duration| {
             maybe(&|figures| (figures.requests > 0).then(|| of(figures).as_secs_f64() * 1e3))
         };
         let seconds: Vec<f64> = self.moments().map(|at| at as f64 / 1e6).collect();
@@ -50,7 +51,7 @@ impl Plotted {
             "at": seconds,
             "tokens": { "came": count(&|figures| figures.original_tokens), "served": count(&|figures| figures.served_tokens) },
             "outcomes": outcomes,
-            "oversized": { "share": maybe(&Figures::oversized_share) },
+            "oversized": { "share": maybe(&TrafficStats::oversized_share) },
             "latency": {
                 "p50": added(|figures| figures.overhead.p50),
                 "p95": added(|figures| figures.overhead.p95),
@@ -67,11 +68,11 @@ impl Plotted {
         (self.axis.0..self.axis.1).step_by(self.step.max(1) as usize)
     }
 
-    fn along(&self, value: &dyn Fn(&Figures) -> Value, nothing: &Value) -> Value {
+    fn along(&self, value: &dyn Fn(&TrafficStats) -> Value, nothing: &Value) -> Value {
         let mut slots = self.slots.iter().peekable();
         self.moments()
             .map(|at| match slots.next_if(|slot| slot.at == at) {
-                Some(slot) => value(&slot.figures),
+                Some(slot) => value(&slot.stats),
                 None => nothing.clone(),
             })
             .collect()
@@ -87,13 +88,13 @@ mod tests {
     #[test]
     fn every_slot_has_a_value() {
         const MINUTE: u64 = 60_000_000;
-        let figures = Figures {
+        let stats = TrafficStats {
             requests: 3,
             outcomes: BTreeMap::from([("paginated".to_owned(), 2), ("expired".to_owned(), 1)]),
             original_tokens: 900,
-            ..Figures::default()
+            ..TrafficStats::default()
         };
-        let slots = vec![Slot { at: 2 * MINUTE, figures }];
+        let slots = vec![Slot { at: 2 * MINUTE, stats }];
         let json = Plotted { step: MINUTE, axis: (MINUTE, 4 * MINUTE), slots }.json();
         assert_eq!(json["at"], json!([60.0, 120.0, 180.0]));
         assert_eq!(json["tokens"]["came"], json!([0, 900, 0]));

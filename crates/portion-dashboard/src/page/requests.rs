@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
-use portion_telemetry::moment::written;
-use portion_telemetry::read::{Noted, Record};
+use portion_telemetry::read::{Notable, Record};
+use portion_telemetry::timestamp::rfc3339;
 
 use super::frame::{Frame, Place};
 use super::told::{maybe, moment, percent, took};
@@ -21,7 +21,7 @@ pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
         (form(asked))
         @if listed.records.is_empty() { (notice::quiet()) } @else { (table(&listed.records, asked, None)) }
         @if let Some(rest) = listed.rest {
-            @let before = Asked { range: Range { to: Some(written(rest)), ..range.clone() }, ..asked.clone() };
+            @let before = Asked { range: Range { to: Some(rfc3339(rest)), ..range.clone() }, ..asked.clone() };
             p { a href=(before.link("/requests")) { "Those before them" } }
         }
     };
@@ -60,7 +60,7 @@ fn form(asked: &Asked) -> Markup {
             label { "Only "
                 select name="only" {
                     option value="" { "all" }
-                    @for noted in Noted::ALL {
+                    @for noted in Notable::ALL {
                         option value=(noted.name()) selected[asked.noted == Some(noted)] { (noted.name()) }
                     }
                 }

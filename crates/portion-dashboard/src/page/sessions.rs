@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
-use portion_telemetry::read::{Figures, Filter, Session};
+use portion_telemetry::read::{Filter, Session, TrafficStats};
 use portion_telemetry::show::grouped;
 
 use super::frame::{Frame, Place};
@@ -72,8 +72,8 @@ fn table(sessions: &[Session], range: &Range) -> Markup {
 
 fn row(session: &Session, range: &Range) -> Markup {
     let id = format!("{:016x}", session.session);
-    let of = |count: fn(&Figures) -> u64| {
-        session.traffic.iter().map(|traffic| count(&traffic.figures)).sum::<u64>()
+    let of = |count: fn(&TrafficStats) -> u64| {
+        session.traffic.iter().map(|traffic| count(&traffic.stats)).sum::<u64>()
     };
     let more = session.traffic.len().saturating_sub(NAMED);
     html! {
@@ -99,7 +99,7 @@ fn row(session: &Session, range: &Range) -> Markup {
 }
 
 /// Cursors that led nowhere, and what was refused, apart: what they call for is not the same.
-fn errors(of: &dyn Fn(fn(&Figures) -> u64) -> u64) -> Markup {
+fn errors(of: &dyn Fn(fn(&TrafficStats) -> u64) -> u64) -> Markup {
     let (expired, refused) =
         (of(|figures| figures.of(Outcome::Expired)), of(|figures| figures.of(Outcome::Refused)));
     let others = of(|figures| figures.errors).saturating_sub(expired + refused);

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use portion_core::event::Alerted;
 use portion_core::event::Outcome;
-use portion_telemetry::alert::USUAL;
-use portion_telemetry::moment::written;
-use portion_telemetry::read::{Filter, Noted, ReadError, Reader, Traffic};
+use portion_telemetry::alert::DEFAULT_SHARE;
+use portion_telemetry::read::{Filter, Notable, ReadError, Reader, Traffic};
+use portion_telemetry::timestamp::rfc3339;
 
 use super::told::{counted, moment, percent, took};
 use super::{called, words};
@@ -30,7 +30,7 @@ struct Finding<'a> {
 }
 
 /// What became of requests, and how they stand out.
-type Which = (Option<Outcome>, Option<Noted>);
+type Which = (Option<Outcome>, Option<Notable>);
 
 /// An alert stands.
 pub(super) fn banner(alerts: &[Alerted]) -> Markup {
@@ -40,7 +40,7 @@ pub(super) fn banner(alerts: &[Alerted]) -> Markup {
                 strong { "Oversized attempts: " (percent(alert.share)) }
                 " of " (counted(alert.requests, "request", "requests")) " in " (took_minutes(alert))
                 " were above their budget; the line is " (percent(alert.threshold)) ". Raised " (moment(alert.at)) ". "
-                a href=(link("/requests", &[("since", Some(&since(alert))), ("only", Some(Noted::Oversized.name()))])) { "The requests" }
+                a href=(link("/requests", &[("since", Some(&since(alert))), ("only", Some(Notable::Oversized.name()))])) { "The requests" }
             }
         }
     }
@@ -48,7 +48,7 @@ pub(super) fn banner(alerts: &[Alerted]) -> Markup {
 
 /// Since when requests raised it.
 fn since(alert: &Alerted) -> String {
-    written(alert.at.saturating_sub(alert.window.as_micros() as u64))
+    rfc3339(alert.at.saturating_sub(alert.window.as_micros() as u64))
 }
 
 pub(super) fn took_minutes(alert: &Alerted) -> String {
@@ -101,7 +101,7 @@ fn line(finding: &Finding<'_>, last: Option<u64>, href: &str) -> Markup {
 }
 
 fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
-    let figures = &traffic.figures;
+    let figures = &traffic.stats;
     let finding = |what, why, which, weight| Finding { traffic, what, why, which, weight };
     let mut found = Vec::new();
     for (outcome, what) in [
@@ -122,7 +122,7 @@ fn of(traffic: &Traffic) -> Vec<Finding<'_>> {
         found.push(finding(
             what,
             "It answered so itself; Portion passed it on.",
-            (None, Some(Noted::Errors)),
+            (None, Some(Notable::Errors)),
             theirs,
         ));
     }
@@ -135,14 +135,14 @@ fn unshaped<'a>(
     traffic: &'a Traffic,
     asked: &Asked,
 ) -> Result<Option<Finding<'a>>, ReadError> {
-    let figures = &traffic.figures;
-    let above = |count: u64| count as f64 > USUAL * figures.sized as f64;
+    let figures = &traffic.stats;
+    let above = |count: u64| count as f64 > DEFAULT_SHARE * figures.sized as f64;
     if !above(figures.oversized.min(figures.of(Outcome::Unshaped))) {
         return Ok(None);
     }
-    let which = (Some(Outcome::Unshaped), Some(Noted::Oversized));
+    let which = (Some(Outcome::Unshaped), Some(Notable::Oversized));
     let filter = Filter { limit: Some(COUNTED), ..behind(traffic, which, asked).filter() };
-    let (of, oversized) = reader.noted_of(&filter, Noted::Oversized)?;
+    let (of, oversized) = reader.count_notable(&filter, Notable::Oversized)?;
     let (what, weight) = if of < COUNTED as u64 {
         let payloads = counted(oversized, "oversized payload", "oversized payloads");
         (format!("{payloads}, not shaped"), oversized)

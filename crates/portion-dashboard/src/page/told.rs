@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use maud::{Markup, html};
-use portion_telemetry::moment::written;
 use portion_telemetry::show::grouped;
+use portion_telemetry::timestamp::rfc3339;
 
 /// A number that is read at a glance: `1,234`, `56.7k`, `8.90M`.
 pub(super) fn short(number: u64) -> String {
@@ -68,7 +68,7 @@ pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
 
 /// A moment in UTC, to the second; the script says it in the viewer's zone.
 pub(super) fn moment(at: u64) -> Markup {
-    let whole = written(at);
+    let whole = rfc3339(at);
     let seconds = whole.split('.').next().unwrap_or_default().replace('T', " ");
     html! { time datetime=(whole) title=(format!("{seconds} UTC")) { (seconds) "Z" } }
 }

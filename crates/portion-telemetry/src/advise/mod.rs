@@ -1,15 +1,16 @@
-//! Which page sizes would have saved follow-ups, worked out of how far callers read on.
+//! Advises page sizes that would have saved follow-ups, from how many pages callers read.
 //!
-//! **An estimate.** Items to come are taken to cost what those served did, and callers to read as far as they did. A page
-//! need not be larger than what four calls in five read, nor can it be than its budget holds; within that, it is as large
-//! as saves most: what nobody reads of it counts against what is spared to those who read on.
+//! The result is an **estimate**. It assumes that further items cost as much as the items served, and that callers
+//! read as far as they did. A page never holds more items than four calls in five read, nor more than the token budget
+//! allows. Within these bounds the advised size saves the most tokens: items that nobody reads count against the
+//! follow-ups saved.
 
+mod sequence;
 mod size;
-mod walk;
 
-pub(crate) use size::READ_ON;
+pub use sequence::PageSequences;
+pub(crate) use size::MIN_READ_ON_SHARE;
 pub use size::{Advice, Limits, Verdict};
-pub use walk::Walks;
 
-/// Calls from which something can be said.
-pub const LEAST_CALLS: u64 = 20;
+/// Minimum number of calls for advice.
+pub const MIN_CALLS: u64 = 20;

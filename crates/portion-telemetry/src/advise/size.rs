@@ -1,86 +1,87 @@
-//! The page size that an endpoint should have had.
+//! Computes the page size that fits an endpoint's recorded calls.
 
-use super::LEAST_CALLS;
-use super::walk::Walk;
+use super::MIN_CALLS;
+use super::sequence::PageSequence;
 use crate::read::Endpoint;
 
-/// Share of the calls that are to need one reply.
-const SERVED: f64 = 0.8;
-/// Share of the calls that must have been read on for anything to be said.
-pub(crate) const READ_ON: f64 = 0.5;
-/// Share of the items that are to cost no more than what is reckoned with.
-const PRICE: f64 = 0.95;
-/// Tokens of a page without its items: what one past the end of a list costs (`docs/controls.md`).
-const BARE_PAGE: f64 = 160.0;
+/// Share of the calls that should need a single reply.
+const COVERED_SHARE: f64 = 0.8;
+/// Minimum share of the calls that were read on (at least one follow-up); below it, no change is advised.
+pub(crate) const MIN_READ_ON_SHARE: f64 = 0.5;
+/// Quantile of the cost per item, in tokens, that a page is budgeted with.
+const ITEM_COST_QUANTILE: f64 = 0.95;
+/// Tokens of a page without items, measured as a page past the end of a list (`docs/controls.md`).
+const PAGE_OVERHEAD: f64 = 160.0;
 
-/// What it is worth to spare a follow-up besides, in tokens: the model writes a call and waits for it. A judgement, not a
-/// measurement: it decides between sizes that save tokens, not whether one does.
-const TURN: i64 = 500;
+/// Value of an avoided follow-up, in tokens: the model writes a call and waits for it. This is a judgement, not a
+/// measurement. It only ranks sizes that save tokens; it does not make a size count as saving.
+const FOLLOW_UP_COST: i64 = 500;
 
-/// What bounds a page of an endpoint.
+/// Limits on the pages of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `pageSize`, items.
     pub page_size: u64,
     /// `maxPageSize`, items.
     pub max_page_size: u64,
-    /// What a reply aims at, tokens: `replyTarget`, or `tokenBudgetThreshold` where that is less.
+    /// Token target of a reply: the smaller of `replyTarget` and `tokenBudgetThreshold`.
     pub target: u64,
     /// `hardCap`, tokens.
     pub hard_cap: u64,
 }
 
-/// What is to be said of an endpoint.
+/// Advice for one endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Advice {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// Calls that were answered by a page whose size nobody asked for.
+    /// Calls answered by a page whose size the caller did not set.
     pub calls: u64,
-    /// Pages that were read after the first ones.
+    /// Pages read after the first ones.
     pub follow_ups: u64,
-    /// Share of the calls that were read on.
+    /// Share of the calls with at least one follow-up, 0 to 1.
     pub read_on: f64,
-    /// Items that four calls in five did not read beyond.
+    /// Number of items that covers four calls in five.
     pub needed: u64,
-    /// Tokens that 95 % of the pages did not exceed for each item.
+    /// Tokens per item that 95 % of the pages do not exceed.
     pub tokens_per_item: f64,
-    /// Its page size.
+    /// Page size configured now.
     pub page_size: u64,
-    /// What is to be done.
+    /// Recommended change.
     pub verdict: Verdict,
-    /// Follow-ups that a better page size would have saved.
+    /// Follow-ups that the advised page size would have saved.
     pub saved_follow_ups: u64,
-    /// Tokens that it would have saved, items that nobody had asked for counted against it: negative where it costs some.
+    /// Tokens that the advised page size would have saved, less the cost of items that callers did not read. Negative
+    /// if it costs more.
     pub saved_tokens: i64,
 }
 
-/// What is to be done.
+/// Recommended change of a page size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing can be said yet.
+    /// There are fewer than [`MIN_CALLS`](super::MIN_CALLS) calls.
     TooFew,
-    /// Nothing: few read on, one reply is enough for most, or a larger page would cost more than it saves.
+    /// No change: few calls are read on, one reply is enough for most, or a larger page would cost more than it saves.
     Fits,
-    /// A larger page size.
+    /// A larger page size saves tokens.
     Larger {
-        /// That one.
+        /// The advised page size.
         page_size: u64,
-        /// Whether `maxPageSize` keeps it below what is needed.
+        /// `maxPageSize` keeps it below the number of items needed.
         bounded: bool,
     },
-    /// The budget keeps pages below what is needed.
+    /// The token budget keeps pages below the number of items needed.
     Bounded {
-        /// As large as the budget holds, where that is larger than now.
+        /// The largest page that the budget holds, if it is larger than the current one.
         page_size: Option<u64>,
-        /// The budget that would hold what is needed, in tokens; `None` where it were above the `hardCap`: then only
-        /// smaller items help.
+        /// Budget that would hold the items needed, in tokens. `None` if it exceeds `hardCap`; then only smaller items
+        /// help.
         budget: Option<u64>,
     },
 }
 
 impl Verdict {
-    /// The page size that is advised.
+    /// Returns the advised page size, if there is one.
     pub fn page_size(self) -> Option<u64> {
         match self {
             Self::Larger { page_size, .. } => Some(page_size),
@@ -89,7 +90,7 @@ impl Verdict {
         }
     }
 
-    /// Its name, for programs.
+    /// Returns the name used in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Self::TooFew => "tooFew",
@@ -100,36 +101,40 @@ impl Verdict {
     }
 }
 
-/// The calls of an endpoint.
+/// The recorded calls of one endpoint.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    walks: Vec<Walk>,
+pub(super) struct EndpointCalls {
+    sequences: Vec<PageSequence>,
 }
 
-impl Seen {
-    pub(super) fn add(&mut self, walk: Walk) {
-        self.walks.push(walk);
+impl EndpointCalls {
+    pub(super) fn add(&mut self, sequence: PageSequence) {
+        self.sequences.push(sequence);
     }
 
     pub(super) fn advise(self, endpoint: Endpoint, limits: Limits) -> Advice {
-        let calls = self.walks.len() as u64;
-        let read_on =
-            self.walks.iter().filter(|walk| walk.follow_ups > 0).count() as f64 / calls.max(1) as f64;
-        let needed = quantile(self.walks.iter().map(|walk| walk.items as f64).collect(), SERVED);
-        let price = quantile(self.walks.iter().flat_map(|walk| walk.prices.clone()).collect(), PRICE);
+        let calls = self.sequences.len() as u64;
+        let read_on = self.sequences.iter().filter(|sequence| sequence.follow_ups > 0).count() as f64
+            / calls.max(1) as f64;
+        let needed =
+            quantile(self.sequences.iter().map(|sequence| sequence.items as f64).collect(), COVERED_SHARE);
+        let item_cost = quantile(
+            self.sequences.iter().flat_map(|sequence| sequence.item_costs.clone()).collect(),
+            ITEM_COST_QUANTILE,
+        );
         let mut advice = Advice {
             endpoint,
             calls,
-            follow_ups: self.walks.iter().map(|walk| walk.follow_ups).sum(),
+            follow_ups: self.sequences.iter().map(|sequence| sequence.follow_ups).sum(),
             read_on,
             needed: needed as u64,
-            tokens_per_item: price,
+            tokens_per_item: item_cost,
             page_size: limits.page_size,
             verdict: Verdict::TooFew,
             saved_follow_ups: 0,
             saved_tokens: 0,
         };
-        if calls >= LEAST_CALLS {
+        if calls >= MIN_CALLS {
             advice.verdict = self.verdict(&advice, limits);
         }
         if let Some(size) = advice.verdict.page_size() {
@@ -139,7 +144,7 @@ impl Seen {
     }
 
     fn verdict(&self, advice: &Advice, limits: Limits) -> Verdict {
-        if advice.read_on < READ_ON {
+        if advice.read_on < MIN_READ_ON_SHARE {
             return Verdict::Fits;
         }
         let holds = (limits.target as f64 / advice.tokens_per_item.max(1.0)) as u64;
@@ -153,43 +158,45 @@ impl Seen {
         Verdict::Bounded { page_size, budget: (budget <= limits.hard_cap).then_some(budget) }
     }
 
-    /// The size up to the largest by which most would have been spared, of those that save tokens; `None` where none does.
+    /// Finds the size up to `largest` that is worth most among the sizes that save tokens. `None` if no size saves
+    /// tokens.
     fn best(&self, now: u64, largest: u64) -> Option<u64> {
         let larger = |size: &u64| Some(rounded(size + 1));
         let sizes = std::iter::successors(Some(now), larger).skip(1).take_while(|size| *size < largest);
         let worth = |size: u64| {
             let (follow_ups, tokens) = self.saved(size);
-            (tokens > 0).then_some((tokens + follow_ups as i64 * TURN, size))
+            (tokens > 0).then_some((tokens + follow_ups as i64 * FOLLOW_UP_COST, size))
         };
         let sizes = sizes.chain((largest > now).then_some(largest)).filter_map(worth);
         sizes.max().map(|(_, size)| size)
     }
 
-    /// Follow-ups and tokens that pages of that size would have saved.
+    /// Returns the follow-ups and tokens that pages of `size` items would have saved.
     fn saved(&self, size: u64) -> (u64, i64) {
-        let sum = |of: fn(&Walk) -> u64| self.walks.iter().map(of).sum::<u64>() as f64;
-        let pages = sum(|walk| 1 + walk.follow_ups);
-        let price =
-            ((sum(|walk| walk.tokens) - pages * BARE_PAGE) / sum(|walk| walk.items).max(1.0)).max(0.0);
+        let sum = |of: fn(&PageSequence) -> u64| self.sequences.iter().map(of).sum::<u64>() as f64;
+        let pages = sum(|sequence| 1 + sequence.follow_ups);
+        let item_cost = ((sum(|sequence| sequence.tokens) - pages * PAGE_OVERHEAD)
+            / sum(|sequence| sequence.items).max(1.0))
+        .max(0.0);
         let (mut follow_ups, mut tokens) = (0, 0.0);
-        for walk in &self.walks {
-            let pages = walk.items.div_ceil(size).max(1);
-            let saved = walk.follow_ups.saturating_sub(pages - 1);
-            let there = walk.total.unwrap_or(u64::MAX).max(walk.items);
-            let unread = (pages * size).min(there) - walk.items;
+        for sequence in &self.sequences {
+            let pages = sequence.items.div_ceil(size).max(1);
+            let saved = sequence.follow_ups.saturating_sub(pages - 1);
+            let there = sequence.total.unwrap_or(u64::MAX).max(sequence.items);
+            let unread = (pages * size).min(there) - sequence.items;
             follow_ups += saved;
-            tokens += saved as f64 * BARE_PAGE - unread as f64 * price;
+            tokens += saved as f64 * PAGE_OVERHEAD - unread as f64 * item_cost;
         }
         (follow_ups, tokens as i64)
     }
 }
 
-/// Up to a number that one would write: tens, above a hundred fifties.
+/// Rounds up to a multiple of 10, or of 50 above 100.
 fn rounded(items: u64) -> u64 {
     items.next_multiple_of(if items > 100 { 50 } else { 10 })
 }
 
-/// The nearest rank; 0 of nothing.
+/// Returns the nearest-rank quantile, or 0 for an empty list.
 fn quantile(mut numbers: Vec<f64>, share: f64) -> f64 {
     numbers.sort_by(f64::total_cmp);
     let rank = (numbers.len() as f64 * share).ceil() as usize;
@@ -202,49 +209,49 @@ mod tests {
 
     const LIMITS: Limits = Limits { page_size: 50, max_page_size: 200, target: 4_000, hard_cap: 12_000 };
 
-    /// So many calls, each read to that many items by pages of that size, of 1,000 that there are.
-    fn calls(count: usize, items: u64, size: u64, price: u64) -> Vec<Walk> {
-        let walk = Walk {
+    /// Builds `calls` calls, each read up to that many of 1,000 items with pages of that size.
+    fn calls(count: usize, items: u64, size: u64, item_cost: u64) -> Vec<PageSequence> {
+        let sequence = PageSequence {
             first: Some(size),
             total: Some(1_000),
             follow_ups: items.div_ceil(size) - 1,
             items,
-            tokens: items * price,
-            prices: vec![price as f64; items.div_ceil(size) as usize],
+            tokens: items * item_cost,
+            item_costs: vec![item_cost as f64; items.div_ceil(size) as usize],
         };
-        vec![walk; count]
+        vec![sequence; count]
     }
 
-    fn advice(walks: Vec<Walk>) -> Advice {
-        Seen { walks }.advise(Endpoint::default(), LIMITS)
+    fn advice(sequences: Vec<PageSequence>) -> Advice {
+        EndpointCalls { sequences }.advise(Endpoint::default(), LIMITS)
     }
 
     #[test]
     fn a_page_is_what_most_calls_read_where_the_budget_holds_it() {
-        let check = |walks: Vec<Walk>, expect| assert_eq!(advice(walks).verdict, expect);
+        let check = |sequences: Vec<PageSequence>, expect| assert_eq!(advice(sequences).verdict, expect);
         let larger = |page_size, bounded| Verdict::Larger { page_size, bounded };
         check(calls(19, 150, 50, 20), Verdict::TooFew);
         check(calls(20, 150, 50, 20), larger(150, false));
         check(calls(20, 50, 50, 20), Verdict::Fits);
         check(calls(20, 72, 50, 20), larger(80, false));
         check(calls(20, 390, 50, 10), larger(200, true));
-        // Few read on: all would pay for them.
+        // Few calls are read on, and all would pay for larger pages.
         check([calls(70, 50, 50, 20), calls(30, 150, 50, 20)].concat(), Verdict::Fits);
-        // So they do where only half of them do.
+        // The same holds if only half of the calls are read on.
         check([calls(50, 50, 50, 20), calls(50, 150, 50, 20)].concat(), Verdict::Fits);
-        // One in five reads on without end.
+        // One call in five is read to the end.
         check([calls(80, 100, 50, 20), calls(20, 900, 50, 20)].concat(), larger(100, false));
     }
 
     #[test]
     fn what_the_budget_bounds_is_not_a_matter_of_page_sizes() {
-        let check = |walks: Vec<Walk>, page_size, budget| {
-            assert_eq!(advice(walks).verdict, Verdict::Bounded { page_size, budget });
+        let check = |sequences: Vec<PageSequence>, page_size, budget| {
+            assert_eq!(advice(sequences).verdict, Verdict::Bounded { page_size, budget });
         };
         check(calls(20, 100, 50, 80), None, Some(8_000));
         check(calls(20, 100, 20, 200), None, None);
         check(calls(20, 180, 50, 40), Some(90), Some(7_200));
-        // Two of that size are all that is read.
+        // Callers read two pages of that size.
         check(calls(20, 200, 50, 22), Some(100), Some(4_400));
     }
 
@@ -252,7 +259,7 @@ mod tests {
     fn items_that_nobody_reads_count_against_what_is_saved() {
         let all = advice(calls(20, 150, 50, 20));
         assert_eq!((all.saved_follow_ups, all.saved_tokens), (40, 40 * 160));
-        // Ten calls pay for a hundred items each that ninety others read.
+        // Ten calls pay for a hundred items each that the other ninety read.
         let most = advice([calls(90, 150, 50, 5), calls(10, 50, 50, 5)].concat());
         assert_eq!((most.verdict.page_size(), most.saved_follow_ups), (Some(150), 180));
         assert!(0 < most.saved_tokens && most.saved_tokens < 180 * 160, "{most:?}");
@@ -266,10 +273,10 @@ mod tests {
         #[test]
         fn what_is_advised_saves_tokens(
             reads in proptest::collection::vec((1..400_u64, 1..60_u64), 20..60),
-            price in 1..60_u64,
+            item_cost in 1..60_u64,
         ) {
-            let walks = reads.iter().flat_map(|(items, size)| calls(1, *items, *size, price)).collect();
-            let advice = advice(walks);
+            let sequences = reads.iter().flat_map(|(items, size)| calls(1, *items, *size, item_cost)).collect();
+            let advice = advice(sequences);
             proptest::prop_assert!(advice.verdict.page_size().is_none() || advice.saved_tokens > 0, "{:?}", advice);
         }
     }

@@ -1,7 +1,7 @@
-//! Alerts: oversized attempts above their share of the traffic.
+//! Raises an alert when the share of oversized calls exceeds a threshold.
 //!
-//! Calls are counted as they come, so that an alert is raised by the very call that makes it so. What follows (log, record,
-//! webhook) is done by a thread of its own, which also sees to it that an alert ends where nothing more comes.
+//! Calls are counted as they arrive, so the call that crosses the threshold raises the alert. A separate thread writes
+//! the log, the record and the webhook. It also ends the alert when no more calls arrive.
 
 mod watch;
 mod window;
@@ -13,97 +13,99 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{Alerted, Event, Observer, Served};
 
-pub use watch::{LEAST, Rule, Standing, Watch};
+pub use watch::{AlertState, MIN_CALLS, Rule, Watch};
 
-/// The name of the alert.
+/// Name of the alert.
 pub const OVERSIZED: &str = "oversized";
-/// The share of oversized attempts that is taken for too many where nothing else is written.
-pub const USUAL: f64 = 0.05;
-/// How often is looked where nothing comes.
-const TICK: Duration = Duration::from_secs(1);
-/// Changes that wait to be told at most.
-const QUEUE: usize = 64;
+/// Default threshold: the share of oversized calls, 0 to 1.
+pub const DEFAULT_SHARE: f64 = 0.05;
+/// Interval at which the window advances without calls.
+const TICK_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum number of changes that wait to be sent.
+const QUEUE_CAPACITY: usize = 64;
 
-/// An alert was raised, or is over.
+/// An alert that was raised or has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What is recorded of it.
+    /// Event to record.
     pub alerted: Alerted,
-    /// How it stands.
-    pub standing: Standing,
-    /// When it was raised, microseconds since 1970.
+    /// State of the window at that time.
+    pub state: AlertState,
+    /// Time at which the alert was raised, in microseconds since 1970.
     pub since: u64,
 }
 
-/// Hears requests, and tells when too many are oversized.
+/// Observes requests and reports when too many are oversized.
 #[derive(Debug)]
 pub struct Alarm {
     shared: Arc<Shared>,
-    /// Whoever tells; gone where it has ended, or could not be started.
-    teller: Mutex<Option<JoinHandle<()>>>,
+    /// Thread that sends changes. `None` after it ended, or if it could not be started.
+    notifier: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
 struct Shared {
     started: Instant,
-    state: Mutex<State>,
+    monitor: Mutex<Monitor>,
 }
 
 #[derive(Debug)]
-struct State {
-    /// `None` where nobody wants to be told.
+struct Monitor {
+    /// `None` while alerts are off.
     watch: Option<Watch>,
-    /// The upper half of the numbers of this process's requests.
+    /// Process number: the upper half of the request numbers of this process.
     process: u64,
-    /// When the alert was raised, microseconds since 1970.
+    /// Time at which the alert was raised, in microseconds since 1970.
     since: Option<u64>,
-    /// To whoever tells; `None` once that is to end.
+    /// Channel to the sending thread. `None` once that thread is to end.
     changes: Option<SyncSender<Change>>,
 }
 
 impl Alarm {
-    /// Watches by that rule, and has `tell` called with each change, on a thread of its own.
-    pub fn start(rule: Option<Rule>, tell: impl FnMut(&Change) + Send + 'static) -> Self {
-        let (changes, receiver) = sync_channel(QUEUE);
+    /// Starts watching by `rule` and calls `notify` for each change, on a separate thread.
+    pub fn start(rule: Option<Rule>, notify: impl FnMut(&Change) + Send + 'static) -> Self {
+        let (changes, receiver) = sync_channel(QUEUE_CAPACITY);
         let watch = rule.map(Watch::new);
-        let state = Mutex::new(State { watch, process: 0, since: None, changes: Some(changes) });
-        let shared = Arc::new(Shared { started: Instant::now(), state });
+        let monitor = Mutex::new(Monitor { watch, process: 0, since: None, changes: Some(changes) });
+        let shared = Arc::new(Shared { started: Instant::now(), monitor });
         let watching = Arc::clone(&shared);
-        let teller = thread::Builder::new().name("alerts".to_owned());
-        let teller = teller.spawn(move || watching.tell(&receiver, tell));
-        let teller = teller.inspect_err(|error| tracing::warn!(%error, "no thread for alerts: none is told"));
-        Self { shared, teller: Mutex::new(teller.ok()) }
+        let notifier = thread::Builder::new().name("alerts".to_owned());
+        let notifier = notifier.spawn(move || watching.run_notifier(&receiver, notify));
+        let notifier = notifier
+            .inspect_err(|error| tracing::warn!(%error, "cannot start the alert thread; no alert is sent"));
+        Self { shared, notifier: Mutex::new(notifier.ok()) }
     }
 
-    /// Watches by another rule from now on: what was counted is held against it, where it looks as far back, else an alert
-    /// that is raised is over by that.
-    pub fn obey(&self, rule: Option<Rule>) {
-        let mut state = self.shared.state();
-        if let (Some(watch), Some(rule)) = (&mut state.watch, rule)
+    /// Replaces the rule. If the window keeps its length, the counts are kept and compared with the new rule.
+    /// Otherwise counting restarts and a raised alert ends.
+    pub fn set_rule(&self, rule: Option<Rule>) {
+        let mut monitor = self.shared.monitor();
+        if let (Some(watch), Some(rule)) = (&mut monitor.watch, rule)
             && watch.rule().window == rule.window
         {
-            let turned = watch.obey(rule);
-            return state.turn(turned);
+            let transition = watch.set_rule(rule);
+            return monitor.publish(transition);
         }
-        let standing = state.watch.as_ref().map(Watch::standing).filter(|standing| standing.raised);
-        state.watch = rule.map(Watch::new);
-        state.turn(standing.map(|standing| Standing { raised: false, ..standing }));
+        let raised = monitor.watch.as_ref().map(Watch::state).filter(|state| state.raised);
+        monitor.watch = rule.map(Watch::new);
+        monitor.publish(raised.map(|state| AlertState { raised: false, ..state }));
     }
 
-    /// How it stands now, and since when, in microseconds since 1970, an alert is raised. `None` where nobody wants to know.
-    pub fn standing(&self) -> Option<(Standing, Option<u64>)> {
+    /// Returns the current state, and the time since which an alert is raised, in microseconds since 1970. `None`
+    /// while alerts are off.
+    pub fn state(&self) -> Option<(AlertState, Option<u64>)> {
         let now = self.shared.started.elapsed();
-        let mut state = self.shared.state();
-        state.tick(now);
-        Some((state.watch.as_ref()?.standing(), state.since))
+        let mut monitor = self.shared.monitor();
+        monitor.tick(now);
+        Some((monitor.watch.as_ref()?.state(), monitor.since))
     }
 
-    /// Tells what was found by now, and nothing after that.
+    /// Sends the changes found so far and stops sending.
     pub fn end(&self) {
-        self.shared.state().changes = None;
-        let teller = self.teller.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(teller) = teller {
-            drop(teller.join());
+        self.shared.monitor().changes = None;
+        let notifier = self.notifier.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(notifier) = notifier {
+            drop(notifier.join());
         }
     }
 }
@@ -114,12 +116,12 @@ impl Observer for Alarm {
             && let Some(is_oversized) = served.is_oversized()
         {
             let now = self.shared.started.elapsed();
-            self.shared.state().count(now, &served, is_oversized);
+            self.shared.monitor().count(now, &served, is_oversized);
         }
     }
 }
 
-/// What was found by then is told first.
+/// Sends pending changes first.
 impl Drop for Alarm {
     fn drop(&mut self) {
         self.end();
@@ -127,58 +129,59 @@ impl Drop for Alarm {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn monitor(&self) -> MutexGuard<'_, Monitor> {
+        self.monitor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, changes: &Receiver<Change>, mut tell: impl FnMut(&Change)) {
+    fn run_notifier(&self, changes: &Receiver<Change>, mut notify: impl FnMut(&Change)) {
         loop {
-            match changes.recv_timeout(TICK) {
+            match changes.recv_timeout(TICK_INTERVAL) {
                 Ok(change) => {
                     log(&change);
-                    tell(&change);
+                    notify(&change);
                 }
-                Err(RecvTimeoutError::Timeout) => self.state().tick(self.started.elapsed()),
+                Err(RecvTimeoutError::Timeout) => self.monitor().tick(self.started.elapsed()),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 }
 
-impl State {
+impl Monitor {
     fn count(&mut self, now: Duration, served: &Served, is_oversized: bool) {
         self.process = (served.request >> 64) as u64;
-        let turned = self.watch.as_mut().and_then(|watch| {
+        let transition = self.watch.as_mut().and_then(|watch| {
             let oversized = is_oversized.then_some(&served.endpoint);
             watch.count(now, oversized)
         });
-        self.turn(turned);
+        self.publish(transition);
     }
 
     fn tick(&mut self, now: Duration) {
-        let turned = self.watch.as_mut().and_then(|watch| watch.tick(now));
-        self.turn(turned);
+        let transition = self.watch.as_mut().and_then(|watch| watch.tick(now));
+        self.publish(transition);
     }
 
-    /// Hands a change to whoever tells. Where nobody does any more, or too much waits, it is seen in how it stands alone.
-    fn turn(&mut self, turned: Option<Standing>) {
-        let Some(standing) = turned else { return };
+    /// Queues a change for the sending thread. If that thread has ended or the queue is full, the change is visible in
+    /// [`Alarm::state`] only.
+    fn publish(&mut self, transition: Option<AlertState>) {
+        let Some(state) = transition else { return };
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
         let since = self.since.take().unwrap_or(at);
-        self.since = standing.raised.then_some(at);
+        self.since = state.raised.then_some(at);
         let alerted = Alerted {
             at,
             alert: OVERSIZED.into(),
-            raised: standing.raised,
-            share: standing.share().unwrap_or_default(),
-            threshold: standing.rule.percent / 100.0,
-            requests: standing.requests,
-            counted: standing.oversized,
-            window: standing.rule.window,
+            raised: state.raised,
+            share: state.share().unwrap_or_default(),
+            threshold: state.rule.percent / 100.0,
+            requests: state.requests,
+            counted: state.oversized,
+            window: state.rule.window,
             process: self.process,
         };
         if let Some(changes) = &self.changes {
-            drop(changes.try_send(Change { alerted, standing, since }));
+            drop(changes.try_send(Change { alerted, state, since }));
         }
     }
 }
@@ -186,10 +189,10 @@ impl State {
 fn log(change: &Change) {
     let Alerted { share, threshold, requests, counted: oversized, .. } = change.alerted;
     let alert = &*change.alerted.alert;
-    let told = change.standing.sentence();
+    let sentence = change.state.sentence();
     if change.alerted.raised {
-        tracing::warn!(alert, share, threshold, requests, oversized, "{told}");
+        tracing::warn!(alert, share, threshold, requests, oversized, "{sentence}");
     } else {
-        tracing::info!(alert, share, threshold, requests, oversized, "{told}");
+        tracing::info!(alert, share, threshold, requests, oversized, "{sentence}");
     }
 }

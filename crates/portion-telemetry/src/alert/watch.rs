@@ -1,26 +1,26 @@
-//! Whether too many calls are oversized: a state machine, to which time is an argument.
+//! State machine that decides whether too many calls are oversized. Time is an argument.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::USUAL;
+use super::DEFAULT_SHARE;
 use super::window::{Counted, Window};
 
-/// Calls below which no share means anything.
-pub const LEAST: u64 = 20;
-/// Endpoints that are named.
-const BLAMED: usize = 5;
+/// Minimum number of calls in the window for an alert.
+pub const MIN_CALLS: u64 = 20;
+/// Maximum number of endpoints named in a state.
+const TOP_ENDPOINTS: usize = 5;
 
-/// When too many calls are oversized.
+/// Condition under which the alert is raised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// Per cent of the calls that may be; from 0 to 100.
+    /// Allowed share of oversized calls, in per cent, 0 to 100.
     pub percent: f64,
-    /// How far back is looked.
+    /// Length of the sliding window.
     pub window: Duration,
 }
 
-/// Watches calls come.
+/// Counts calls in a sliding window and compares them with a rule.
 #[derive(Clone, Debug)]
 pub struct Watch {
     rule: Rule,
@@ -28,101 +28,102 @@ pub struct Watch {
     raised: bool,
 }
 
-/// How it stands.
+/// State of the alert and the counts in its window.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
-    /// What it is held against.
+pub struct AlertState {
+    /// Rule that the counts are compared with.
     pub rule: Rule,
-    /// Whether the alert is raised.
+    /// The alert is raised.
     pub raised: bool,
-    /// Calls of the window whose size is known.
+    /// Calls in the window whose payload size is known.
     pub requests: u64,
-    /// Those of them that were oversized.
+    /// Oversized calls among them.
     pub oversized: u64,
-    /// The endpoints with most of these, and how many.
+    /// Endpoints with the most oversized calls, and their number.
     pub endpoints: Vec<(Arc<str>, u64)>,
 }
 
 impl Default for Rule {
     fn default() -> Self {
-        Self { percent: USUAL * 100.0, window: Duration::from_mins(5) }
+        Self { percent: DEFAULT_SHARE * 100.0, window: Duration::from_mins(5) }
     }
 }
 
 impl Watch {
-    /// Nothing has come yet.
+    /// Creates an empty window.
     pub fn new(rule: Rule) -> Self {
         Self { rule, window: Window::new(rule.window), raised: false }
     }
 
-    /// What it is held against.
+    /// Returns the rule in force.
     pub fn rule(&self) -> Rule {
         self.rule
     }
 
-    /// Holds what was counted against another rule of the same window. How it stands then, where the alert is raised or over
-    /// by that.
-    pub fn obey(&mut self, rule: Rule) -> Option<Standing> {
+    /// Compares the counts with another rule of the same window length. Returns the new state if that raises or ends
+    /// the alert.
+    pub fn set_rule(&mut self, rule: Rule) -> Option<AlertState> {
         self.rule = rule;
-        self.turn()
+        self.evaluate()
     }
 
-    /// A call comes, with its endpoint where it is oversized. How it stands then, where the alert is raised or over by that.
-    /// `now` is the time since any beginning, never less than it was before.
-    pub fn count(&mut self, now: Duration, oversized: Option<&Arc<str>>) -> Option<Standing> {
+    /// Counts a call; `oversized` is its endpoint if it is oversized. Returns the new state if the call raises or ends
+    /// the alert. `now` is the time since any fixed point and never decreases.
+    pub fn count(&mut self, now: Duration, oversized: Option<&Arc<str>>) -> Option<AlertState> {
         self.window.advance(now);
         self.window.count(oversized);
-        self.turn()
+        self.evaluate()
     }
 
-    /// Time goes by. How it stands then, where the alert is raised or over by that.
-    pub fn tick(&mut self, now: Duration) -> Option<Standing> {
+    /// Advances the window to `now`. Returns the new state if that raises or ends the alert.
+    pub fn tick(&mut self, now: Duration) -> Option<AlertState> {
         self.window.advance(now);
-        self.turn()
+        self.evaluate()
     }
 
-    /// How it stands, as of the last call or tick.
-    pub fn standing(&self) -> Standing {
+    /// Returns the state as of the last call or tick.
+    pub fn state(&self) -> AlertState {
         let Counted { requests, oversized } = self.window.counted();
         let Self { rule, raised, .. } = *self;
-        Standing { rule, raised, requests, oversized, endpoints: self.window.endpoints(BLAMED) }
+        AlertState { rule, raised, requests, oversized, endpoints: self.window.endpoints(TOP_ENDPOINTS) }
     }
 
-    /// Raised above the threshold, over at four fifths of it: a share in between changes nothing. Kept in per cent and in
-    /// products of whole numbers, so that 5 % is never above 5 %.
-    fn turn(&mut self) -> Option<Standing> {
+    /// Raises the alert above the threshold and ends it at four fifths of the threshold, so a share in between changes
+    /// nothing. Compares products in per cent, so 5 % is never above 5 %.
+    fn evaluate(&mut self) -> Option<AlertState> {
         let Counted { requests, oversized } = self.window.counted();
-        let is_above = requests >= LEAST && oversized as f64 * 100.0 > self.rule.percent * requests as f64;
+        let is_above =
+            requests >= MIN_CALLS && oversized as f64 * 100.0 > self.rule.percent * requests as f64;
         let is_below = oversized as f64 * 500.0 <= self.rule.percent * 4.0 * requests as f64;
-        let turns = if self.raised { is_below } else { is_above };
-        turns.then(|| {
+        let changes = if self.raised { is_below } else { is_above };
+        changes.then(|| {
             self.raised = !self.raised;
-            self.standing()
+            self.state()
         })
     }
 }
 
-impl Standing {
-    /// Share of the calls that were oversized, from 0 to 1. `None` of none.
+impl AlertState {
+    /// Share of oversized calls, 0 to 1. `None` without calls.
     pub fn share(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.oversized as f64 / self.requests as f64)
     }
 
-    /// In a sentence for people, with what to do.
+    /// Describes the state in a sentence for people, with a remedy.
     pub fn sentence(&self) -> String {
         let Self { rule, requests, oversized, endpoints, .. } = self;
         let window = humantime::format_duration(rule.window).to_string().replace(' ', "");
         let share = self.share().unwrap_or_default() * 100.0;
-        let said = format!("{share:.1} % of {requests} calls in {window} had results above the budget");
+        let summary = format!("{share:.1} % of {requests} calls in {window} had results above the budget");
         if !self.raised {
-            return format!("{said}: that is over.");
+            return format!("{summary}: the alert is over.");
         }
         let named: Vec<String> =
             endpoints.iter().map(|(endpoint, count)| format!("{endpoint} ({count})")).collect();
         format!(
-            "{said} ({oversized} of them; {} % may have), most of {}. `portion stats --since {window}` shows what was \
-             served; clients that ask with limit or fields, a smaller pageSize or a larger tokenBudgetThreshold for \
-             these endpoints help.",
+            "{summary} ({oversized} calls; the limit is {} %), most of {}. `portion stats --since {window}` shows \
+             details. To reduce them, call these endpoints with limit or fields, or configure a smaller pageSize or a \
+             larger tokenBudgetThreshold for them.",
             rule.percent,
             named.join(", ")
         )

@@ -1,26 +1,26 @@
-//! What was counted of late: a ring of slots, each as long as a thirtieth of the window.
+//! Sliding window of counts: a ring of slots, each a thirtieth of the window.
 
 use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Slots of a window: the newest is still filling up, so that the window is looked at up to one slot short.
+/// Slots of a window. The newest slot is still filling, so the window is up to one slot short.
 const SLOTS: usize = 30;
-/// Endpoints that a slot remembers by name.
-const REMEMBERED: usize = 16;
+/// Maximum number of endpoints that a slot counts by name.
+const MAX_ENDPOINTS: usize = 16;
 
-/// What was counted of late.
+/// Counts of the last `SLOTS` slots.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     slot: Duration,
     slots: [Slot; SLOTS],
-    /// The number of the newest slot, since the beginning of time.
+    /// Number of the newest slot since time zero.
     newest: u64,
     sum: Counted,
-    hashed: foldhash::fast::RandomState,
+    hasher: foldhash::fast::RandomState,
 }
 
-/// Calls whose size is known, and those of them that were oversized.
+/// Calls whose payload size is known, and the oversized ones among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counted {
     pub(super) requests: u64,
@@ -31,19 +31,19 @@ pub(super) struct Counted {
 struct Slot {
     counted: Counted,
     /// Oversized calls by endpoint.
-    endpoints: Vec<Blamed>,
+    endpoints: Vec<EndpointCount>,
 }
 
 #[derive(Clone, Debug)]
-struct Blamed {
-    /// Of the name: what is told apart on the way of a request is told apart by numbers.
+struct EndpointCount {
+    /// Hash of the name. Comparing numbers is cheaper than comparing names on the request path.
     hash: u64,
     calls: u64,
     endpoint: Arc<str>,
 }
 
 impl Window {
-    /// One that is empty.
+    /// Creates an empty window of that length.
     pub(super) fn new(length: Duration) -> Self {
         let slot = (length / SLOTS as u32).max(Duration::from_millis(1));
         Self {
@@ -51,11 +51,11 @@ impl Window {
             slots: Default::default(),
             newest: 0,
             sum: Counted::default(),
-            hashed: foldhash::fast::RandomState::default(),
+            hasher: foldhash::fast::RandomState::default(),
         }
     }
 
-    /// Forgets what is too old by now.
+    /// Drops slots that are too old at `now`.
     pub(super) fn advance(&mut self, now: Duration) {
         let newest = (now.as_nanos() / self.slot.as_nanos()) as u64;
         let passed = newest.saturating_sub(self.newest);
@@ -70,7 +70,7 @@ impl Window {
         self.newest += passed;
     }
 
-    /// Counts a call; with the endpoint where it was oversized.
+    /// Counts a call; `oversized` is its endpoint if it is oversized.
     pub(super) fn count(&mut self, oversized: Option<&Arc<str>>) {
         let slot = &mut self.slots[(self.newest % SLOTS as u64) as usize];
         for counted in [&mut self.sum, &mut slot.counted] {
@@ -78,12 +78,12 @@ impl Window {
             counted.oversized += u64::from(oversized.is_some());
         }
         let Some(endpoint) = oversized else { return };
-        let has_room = slot.endpoints.len() < REMEMBERED;
-        let hash = self.hashed.hash_one(endpoint);
-        match slot.endpoints.iter_mut().find(|blamed| blamed.hash == hash) {
-            Some(blamed) => blamed.calls += 1,
+        let has_room = slot.endpoints.len() < MAX_ENDPOINTS;
+        let hash = self.hasher.hash_one(endpoint);
+        match slot.endpoints.iter_mut().find(|entry| entry.hash == hash) {
+            Some(entry) => entry.calls += 1,
             None if has_room => {
-                slot.endpoints.push(Blamed { hash, calls: 1, endpoint: Arc::clone(endpoint) });
+                slot.endpoints.push(EndpointCount { hash, calls: 1, endpoint: Arc::clone(endpoint) });
             }
             None => {}
         }
@@ -93,10 +93,10 @@ impl Window {
         self.sum
     }
 
-    /// The endpoints with most oversized calls, so many at most.
+    /// Returns at most `most` endpoints, sorted by oversized calls in descending order.
     pub(super) fn endpoints(&self, most: usize) -> Vec<(Arc<str>, u64)> {
         let mut all: Vec<(Arc<str>, u64)> = Vec::new();
-        for Blamed { calls, endpoint, .. } in self.slots.iter().flat_map(|slot| &slot.endpoints) {
+        for EndpointCount { calls, endpoint, .. } in self.slots.iter().flat_map(|slot| &slot.endpoints) {
             match all.iter_mut().find(|(known, _)| known == endpoint) {
                 Some((_, sum)) => *sum += calls,
                 None => all.push((Arc::clone(endpoint), *calls)),

@@ -1,16 +1,16 @@
-//! Sessions by arm, and what is measured of them.
+//! Groups sessions by arm and computes the measures.
 
 use std::collections::BTreeMap;
 
 use portion_core::event::Arm;
 
 use super::measure::{Measure, Measured, Verdict};
-use super::session::{Pairs, Session};
-use super::{Design, Size};
+use super::session::{PairedSums, Session};
+use super::{ArmSize, Design};
 use crate::read::Record;
 use crate::statistics::{Estimate, Share, mean, mean_difference, share_difference};
 
-/// Sessions by arm. What is served in a shadow is of the arm that is not shaped.
+/// Sessions by arm. Requests of a shadow experiment belong to the unshaped arm.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     shaped: BTreeMap<u64, Session>,
@@ -28,9 +28,9 @@ impl Sessions {
         self.shaped.is_empty() && self.unshaped.is_empty()
     }
 
-    /// How many are in each arm, the shaped one first. A shadow has the same in both.
-    pub(super) fn sizes(&self, design: Design) -> (Size, Size) {
-        let size = |sessions: &BTreeMap<u64, Session>| Size {
+    /// Returns the size of each arm, the shaped one first. In a shadow experiment both are the same.
+    pub(super) fn sizes(&self, design: Design) -> (ArmSize, ArmSize) {
+        let size = |sessions: &BTreeMap<u64, Session>| ArmSize {
             requests: sessions.values().map(|session| session.requests).sum(),
             sessions: sessions.len() as u64,
         };
@@ -89,16 +89,17 @@ impl Sessions {
         }
     }
 
-    /// What was served and what would have been, session by session. What a caller would have done next is not known.
+    /// Compares recorded replies with their shadow replies, session by session. Follow-ups that a caller would have
+    /// sent are not known.
     fn shadow(&self, measure: Measure) -> Option<Measured> {
-        let pairs: fn(&Session) -> &Pairs = match measure {
+        let pairs: fn(&Session) -> &PairedSums = match measure {
             Measure::Tokens => |session| &session.shadow.tokens,
             Measure::Bytes => |session| &session.shadow.bytes,
             Measure::Overhead => |session| &session.shadow.overhead,
             _ => return None,
         };
         let means = |session| {
-            let Pairs { served, tried } = pairs(session);
+            let PairedSums { served, tried } = pairs(session);
             served.mean().zip(tried.mean())
         };
         let (served, tried): (Vec<f64>, Vec<f64>) = self.unshaped.values().filter_map(means).unzip();

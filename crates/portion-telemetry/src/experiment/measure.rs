@@ -1,61 +1,60 @@
-//! What is measured of an arm, and what a difference is called.
+//! Measures of an arm, and verdicts on their differences.
 
-use super::LEAST_SESSIONS;
+use super::MIN_SESSIONS;
 use crate::statistics::Estimate;
 
-/// What is measured.
+/// A measure of an arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Measure {
-    /// Tokens of a reply.
+    /// Tokens per reply.
     Tokens,
-    /// Tokens for each first call, those of its follow-ups included: what a task costs.
+    /// Tokens per first call, follow-ups included: the cost of a task.
     TokensPerCall,
-    /// Bytes of a reply.
+    /// Bytes per reply.
     Bytes,
-    /// From a request to its reply, in milliseconds.
+    /// Time from a request to its reply, in milliseconds.
     Latency,
-    /// What of that was ours, in milliseconds.
+    /// Time added by Portion, in milliseconds.
     Overhead,
-    /// Follow-ups for each first call.
+    /// Follow-ups per first call.
     FollowUps,
-    /// Share of requests that ended in an error, ours or the upstream's.
+    /// Share of requests that ended in an error, from Portion or from the upstream.
     Errors,
-    /// Share of sessions that finished, **as far as can be seen**: their last request of the endpoint did not end in an
-    /// error, and no follow-up found its snapshot gone. Whether a task was solved is not known here: this is a proxy,
-    /// and blind to what gave up without an error.
+    /// Share of sessions that finished, **as far as a proxy can see**: their last request to the endpoint was not an
+    /// error, and no follow-up found its snapshot gone. A session that gave up without an error counts as finished.
     Finished,
 }
 
-/// A measure of both arms. Values are means or shares over sessions.
+/// One measure of both arms. Values are means or shares over sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// What was measured.
+    /// The measure.
     pub measure: Measure,
-    /// Of the arm that is shaped, or would have been.
+    /// Value of the arm that is shaped, or would have been.
     pub shaped: Option<Estimate>,
-    /// Of the arm that is not.
+    /// Value of the arm that is not shaped.
     pub unshaped: Option<Estimate>,
-    /// By how much it is higher where shaped.
+    /// Shaped minus unshaped.
     pub difference: Option<Estimate>,
-    /// What that is to be called.
+    /// Verdict on the difference.
     pub verdict: Verdict,
 }
 
-/// What a difference is called.
+/// Verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It is lower where shaped: all of the interval is below zero.
+    /// Lower when shaped: the whole interval is below zero.
     Lower,
-    /// It is higher where shaped: all of the interval is above zero.
+    /// Higher when shaped: the whole interval is above zero.
     Higher,
-    /// The interval holds zero.
+    /// The interval contains zero.
     NoDifference,
-    /// There are fewer sessions than [`LEAST_SESSIONS`].
+    /// An arm has fewer than [`MIN_SESSIONS`] sessions.
     TooFew,
 }
 
 impl Measure {
-    /// All of them.
+    /// All measures, in the order in which they are shown.
     pub const ALL: [Self; 8] = [
         Self::Tokens,
         Self::TokensPerCall,
@@ -67,7 +66,7 @@ impl Measure {
         Self::Finished,
     ];
 
-    /// Its name for programs.
+    /// Returns the name used in JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tokens => "tokens",
@@ -81,7 +80,7 @@ impl Measure {
         }
     }
 
-    /// Its name for people.
+    /// Returns the name shown to people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Tokens => "tokens a reply",
@@ -95,17 +94,17 @@ impl Measure {
         }
     }
 
-    /// Whether its values are shares, 0 to 1.
+    /// Returns true if the values are shares, 0 to 1.
     pub fn is_share(self) -> bool {
         matches!(self, Self::Errors | Self::Finished)
     }
 }
 
 impl Verdict {
-    /// On a difference between arms, the smaller of which has so many sessions.
+    /// Derives the verdict from a difference; `sessions` is the size of the smaller arm.
     pub(super) fn on(difference: Option<Estimate>, sessions: usize) -> Self {
         match difference.and_then(|difference| difference.range) {
-            Some(_) if sessions < LEAST_SESSIONS => Self::TooFew,
+            Some(_) if sessions < MIN_SESSIONS => Self::TooFew,
             Some((_, high)) if high < 0.0 => Self::Lower,
             Some((low, _)) if low > 0.0 => Self::Higher,
             Some(_) => Self::NoDifference,
@@ -113,7 +112,7 @@ impl Verdict {
         }
     }
 
-    /// In a word or three.
+    /// Returns the verdict in one to three words.
     pub fn name(self) -> &'static str {
         match self {
             Self::Lower => "lower",

@@ -1,13 +1,15 @@
-//! Arms of an experiment, held against each other.
+//! Compares the arms of an experiment.
 //!
-//! Who is compared are **sessions**, not requests: the requests of one are alike, and counting each of them would make
-//! intervals narrower than what is known. A mean is one of the sessions' means; a share counts requests for as many as
-//! they are worth ([`Share::of`](crate::statistics::Share::of)).
+//! The units of comparison are **sessions**, not requests. Requests of one session resemble each other, so counting
+//! each of them would make the intervals too narrow. A mean is the mean of session means. A share weights the requests
+//! of a session by their effective number ([`Share::of`](crate::statistics::Share::of)).
 //!
-//! A session may be of one arm at one endpoint and of the other at another. In the comparison of all endpoints it is then
-//! in both, and the interval is a little too wide or too narrow; single endpoints have no such overlap.
+//! A session may be in one arm at one endpoint and in the other arm at another. In the comparison over all endpoints
+//! it is then in both arms, and the interval is slightly too wide or too narrow. Comparisons of single endpoints have
+//! no such overlap.
 //!
-//! One verdict in twenty is wrong where there is no difference at all: whoever looks at many will see some.
+//! Without any real difference, one verdict in twenty is still wrong. A reader of many verdicts will see some of
+//! these.
 
 mod design;
 mod measure;
@@ -20,45 +22,46 @@ pub use measure::{Measure, Measured, Verdict};
 use crate::read::{Endpoint, Record};
 use design::Sessions;
 
-/// Sessions of an arm from which there is a verdict: figures of requests are skewed, and the intervals of means too
-/// narrow for few of them.
-pub const LEAST_SESSIONS: usize = 20;
+/// Minimum sessions of an arm for a verdict. Request figures are skewed, so intervals of means are too narrow for
+/// fewer.
+pub const MIN_SESSIONS: usize = 20;
 
-/// How arms are made.
+/// Assignment of requests to arms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Design {
     /// Some sessions are shaped, the others are not.
     Split,
-    /// None is shaped; what shaping would have served is compared with what was, request by request.
+    /// No session is shaped. Each reply is compared with the reply that shaping would have produced.
     Shadow,
 }
 
-/// How many an arm has.
+/// Size of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// Its requests.
+pub struct ArmSize {
+    /// Requests of the arm.
     pub requests: u64,
-    /// The sessions that they are of.
+    /// Sessions of the arm.
     pub sessions: u64,
 }
 
-/// The arms of an experiment.
+/// Comparison of the two arms of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// What was asked; `None`: all endpoints with such an experiment together.
+    /// The endpoint. `None` for all endpoints of such an experiment together.
     pub endpoint: Option<Endpoint>,
-    /// How the arms are made.
+    /// Assignment of requests to arms.
     pub design: Design,
-    /// The arm that is shaped; in a shadow, that would have been.
-    pub shaped: Size,
-    /// The arm that is not.
-    pub unshaped: Size,
-    /// What was measured of both, in the order of [`Measure::ALL`]; what cannot be seen is left out.
+    /// Size of the arm that is shaped, or in a shadow experiment would have been.
+    pub shaped: ArmSize,
+    /// Size of the arm that is not shaped.
+    pub unshaped: ArmSize,
+    /// Measures of both arms, in the order of [`Measure::ALL`]. Measures that a shadow experiment cannot observe are
+    /// left out.
     pub measures: Vec<Measured>,
 }
 
 impl Design {
-    /// Its name.
+    /// Returns the name of the design.
     pub fn name(self) -> &'static str {
         match self {
             Self::Split => "split",
@@ -67,14 +70,14 @@ impl Design {
     }
 }
 
-/// Requests by endpoint and arm: as many as there are pass through, sessions stay.
+/// Sums of requests by endpoint, arm and session. Memory grows with sessions, not with requests.
 #[derive(Debug, Default)]
 pub struct Arms {
     all: Designs,
     endpoints: BTreeMap<Endpoint, Designs>,
 }
 
-/// Sessions by how their arms are made.
+/// Sessions by design.
 #[derive(Debug, Default)]
 struct Designs {
     split: Sessions,
@@ -82,7 +85,7 @@ struct Designs {
 }
 
 impl Arms {
-    /// Takes a record, in any order; one that is of no experiment is left out.
+    /// Adds a record, in any order. Records outside experiments are ignored.
     pub fn add(&mut self, record: &Record) {
         if record.arm.is_none() && record.shadow.is_none() {
             return;
@@ -94,7 +97,7 @@ impl Arms {
         }
     }
 
-    /// Compares them: all endpoints together first, then each.
+    /// Returns the comparisons: all endpoints together first, then each endpoint.
     pub fn compare(&self) -> Vec<Comparison> {
         let endpoints = self.endpoints.iter().map(|(endpoint, designs)| (Some(endpoint), designs));
         std::iter::once((None, &self.all))

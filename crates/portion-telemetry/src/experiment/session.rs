@@ -1,8 +1,8 @@
-//! What a session did within an arm.
+//! Sums of one session within an arm.
 
 use crate::read::Record;
 
-/// What a session did within an arm.
+/// Sums of one session within an arm.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Session {
     pub(super) requests: u64,
@@ -12,30 +12,30 @@ pub(super) struct Session {
     pub(super) bytes: Sum,
     pub(super) latency: Sum,
     pub(super) overhead: Sum,
-    /// What shaping would have served, less what was.
-    pub(super) shadow: Shadowed,
-    /// When the last request came, and whether it ended in an error.
+    /// Recorded and shadow replies of the same requests.
+    pub(super) shadow: ShadowSums,
+    /// Time of the last request, and true if it ended in an error.
     last: Option<(u64, bool)>,
-    /// Whether a follow-up found nothing to go on with.
-    stranded: bool,
+    /// A follow-up found its snapshot gone.
+    lost_snapshot: bool,
 }
 
-/// The same requests, as they would have been.
+/// Sums over requests with a shadow reply.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Shadowed {
-    pub(super) tokens: Pairs,
-    pub(super) bytes: Pairs,
-    pub(super) overhead: Pairs,
+pub(super) struct ShadowSums {
+    pub(super) tokens: PairedSums,
+    pub(super) bytes: PairedSums,
+    pub(super) overhead: PairedSums,
 }
 
-/// What there is, and what would have been.
+/// Sums of the recorded replies and of their shadow replies.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pairs {
+pub(super) struct PairedSums {
     pub(super) served: Sum,
     pub(super) tried: Sum,
 }
 
-/// Some of something.
+/// A sum and the number of its terms.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
     pub(super) count: u64,
@@ -56,24 +56,24 @@ impl Session {
         if let Some(shadow) = &record.shadow {
             self.shadow.tokens.add(served.map(|served| (served as f64, shadow.tokens as f64)));
             self.shadow.bytes.add(Some((record.response_bytes as f64, shadow.bytes as f64)));
-            // Making the portion comes on top of what was done without.
+            // In a real experiment, shaping adds to the time spent without it.
             let (without, making) = (millis(record.overhead), millis(shadow.overhead));
             self.shadow.overhead.add(Some((without, without + making)));
         }
         self.last = self.last.max(Some((record.at, failed)));
         let gone = matches!(record.error.as_deref(), Some("cursor_expired" | "cursor_invalid"));
-        self.stranded |= gone || record.outcome == "expired";
+        self.lost_snapshot |= gone || record.outcome == "expired";
     }
 
-    /// First calls.
+    /// Returns the number of first calls.
     pub(super) fn first(&self) -> u64 {
         self.requests.saturating_sub(self.follow_ups)
     }
 
-    /// Whether what it was after was finished, as far as can be seen: its last request did not end in an error, and no
-    /// follow-up found its snapshot gone. A session that gave up quietly looks finished, too.
+    /// Returns true if the session finished, as far as a proxy can see: the last request was not an error, and no
+    /// follow-up found its snapshot gone. A session that gave up without an error also counts as finished.
     pub(super) fn finished(&self) -> bool {
-        !self.stranded && !self.last.is_some_and(|(_, failed)| failed)
+        !self.lost_snapshot && !self.last.is_some_and(|(_, failed)| failed)
     }
 }
 
@@ -90,7 +90,7 @@ impl Sum {
     }
 }
 
-impl Pairs {
+impl PairedSums {
     fn add(&mut self, pair: Option<(f64, f64)>) {
         self.served.add(pair.map(|(served, _)| served));
         self.tried.add(pair.map(|(_, tried)| tried));

@@ -1,47 +1,47 @@
-//! What was added up, by name and attributes: as it is exported, in whatever form.
+//! Metric values by name and attributes, ready for any export format.
 
 use portion_core::event::{Outcome, Served};
 
-use super::cell::{Cell, Ended};
+use super::endpoint::{EndpointCounters, OutcomeKey};
 use super::{Histogram, Labels, Meter, Totals};
 use crate::names::{self, Metric};
 
-/// The values of one name.
+/// All values of one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// The name.
+    /// The metric.
     pub metric: &'static Metric,
-    /// The values, each with attributes of its own.
+    /// Values, each with different attributes.
     pub points: Vec<Point>,
 }
 
-/// A value, and what tells it from others of its name.
+/// One value of a metric with its attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Names and values of attributes.
+    /// Attributes as pairs of name and value.
     pub attributes: Vec<(&'static str, String)>,
     /// The value.
     pub value: Value,
 }
 
-/// A value.
+/// Value of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A whole number.
+    /// An integer.
     Count(u64),
-    /// Any number.
+    /// A floating-point number.
     Number(f64),
-    /// How often values were up to each bound.
+    /// A histogram.
     Histogram(Histogram),
 }
 
 impl Family {
-    /// One value without attributes.
+    /// Creates a family with one value and no attributes.
     pub fn of(metric: &'static Metric, value: impl Into<Value>) -> Self {
         Self { metric, points: vec![Point { attributes: Vec::new(), value: value.into() }] }
     }
 
-    /// None yet.
+    /// Creates a family without values.
     pub fn new(metric: &'static Metric) -> Self {
         Self { metric, points: Vec::new() }
     }
@@ -77,15 +77,22 @@ impl From<Histogram> for Value {
 }
 
 impl Meter {
-    /// All that was added up, by name.
+    /// Returns all counters as metric families.
     pub fn families(&self) -> Vec<Family> {
-        let (mut cells, totals, overhead, estimates, raised) = {
-            let sums = self.sums();
-            let cells = sums.places.iter().map(|(labels, at)| (labels.clone(), sums.cells[*at].clone()));
-            let cells: Vec<(Labels, Cell)> = cells.collect();
-            (cells, sums.totals(), sums.overhead.clone(), sums.estimates.clone(), sums.raised.clone())
+        let (mut endpoints, totals, overhead, estimates, raised) = {
+            let counters = self.counters();
+            let endpoints =
+                counters.index.iter().map(|(labels, at)| (labels.clone(), counters.endpoints[*at].clone()));
+            let endpoints: Vec<(Labels, EndpointCounters)> = endpoints.collect();
+            (
+                endpoints,
+                counters.totals(),
+                counters.overhead.clone(),
+                counters.estimates.clone(),
+                counters.raised.clone(),
+            )
         };
-        cells.sort_by(|one, other| one.0.cmp(&other.0));
+        endpoints.sort_by(|one, other| one.0.cmp(&other.0));
         let [mut durations, mut requests, mut follow_ups, mut tokens, mut content, mut sized, mut oversized] =
             [
                 &names::OPERATION_DURATION,
@@ -97,21 +104,23 @@ impl Meter {
                 &names::OVERSIZED,
             ]
             .map(Family::new);
-        for (labels, cell) in cells {
+        for (labels, endpoint) in endpoints {
             let with = |more: &[(&'static str, &str)]| labels.with(more);
             for (outcome, count) in
-                Outcome::ALL.into_iter().zip(cell.outcomes).filter(|(_, count)| *count > 0)
+                Outcome::ALL.into_iter().zip(endpoint.outcomes).filter(|(_, count)| *count > 0)
             {
                 requests.push(with(&[(names::OUTCOME, outcome.name())]), count);
             }
-            follow_ups.push(with(&[]), cell.follow_ups);
-            for (family, (upstream, served)) in [(&mut tokens, cell.tokens), (&mut content, cell.bytes)] {
+            follow_ups.push(with(&[]), endpoint.follow_ups);
+            for (family, (upstream, served)) in
+                [(&mut tokens, endpoint.tokens), (&mut content, endpoint.bytes)]
+            {
                 family.push(with(&[(names::DIRECTION, "upstream")]), upstream);
                 family.push(with(&[(names::DIRECTION, "served")]), served);
             }
-            sized.push(with(&[]), cell.sized);
-            oversized.push(with(&[]), cell.oversized);
-            for (ended, histogram) in cell.durations {
+            sized.push(with(&[]), endpoint.sized);
+            oversized.push(with(&[]), endpoint.oversized);
+            for (ended, histogram) in endpoint.durations {
                 durations.push(labels.operation(ended), histogram);
             }
         }
@@ -134,15 +143,17 @@ impl Meter {
 }
 
 impl Meter {
-    /// By what the time of a request that was heard is told apart, as in [`families`](Self::families).
+    /// Returns the attributes of the duration histogram that an observed request falls into, as in
+    /// [`families`](Self::families).
     pub fn operation(&self, served: &Served) -> Vec<(&'static str, String)> {
-        let labels = self.sums().labels(served);
+        let labels = self.counters().labels(served);
         labels.operation((served.error, served.follow_up))
     }
 }
 
 impl Totals {
-    /// What begins at 0: of a counter that begins with what it first counts, nobody who looks now and then sees an increase.
+    /// Returns totals that exist from the start. A counter that first appears with a value above 0 shows no increase
+    /// to a scraper.
     fn families(&self) -> Vec<Family> {
         let [mut requests, mut tokens] = [&names::ALL_REQUESTS, &names::ALL_TOKENS].map(Family::new);
         for outcome in Outcome::ALL {
@@ -163,7 +174,7 @@ impl Totals {
 }
 
 impl Labels {
-    /// As attributes, with more of them.
+    /// Returns the labels as attributes, followed by `more`.
     fn with(&self, more: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
         let mut attributes = self.upstream();
         attributes.push((names::KIND, self.kind.to_owned()));
@@ -172,8 +183,8 @@ impl Labels {
         attributes
     }
 
-    /// By what the time of a request is told apart: the attributes of the conventions.
-    fn operation(&self, (error, follow_up): Ended) -> Vec<(&'static str, String)> {
+    /// Returns the attributes that the MCP conventions define for operation durations.
+    fn operation(&self, (error, follow_up): OutcomeKey) -> Vec<(&'static str, String)> {
         let name = match self.kind {
             "tool" => Some(names::TOOL),
             "prompt" => Some(names::PROMPT),

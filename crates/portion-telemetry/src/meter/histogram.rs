@@ -1,27 +1,27 @@
-//! How often values were up to each bound.
+//! Histogram with fixed bounds.
 
 use crate::names::{Kind, Metric};
 
-/// Bounds at most: what is counted lies in one place, for it is on the way of requests.
-const MOST: usize = 15;
+/// Maximum number of bounds. The counts are stored inline, because they are updated on the request path.
+const MAX_BOUNDS: usize = 15;
 
-/// How often values were up to each bound.
+/// Number of values up to each bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
     bounds: &'static [f64],
-    /// One for each bound, and one for what is above them all.
-    counts: [u64; MOST + 1],
+    /// One count per bound, and one for values above the last bound.
+    counts: [u64; MAX_BOUNDS + 1],
     sum: f64,
 }
 
 impl Histogram {
-    /// An empty one. Of more than fifteen bounds the first are taken.
+    /// Creates an empty histogram. Bounds after the fifteenth are ignored.
     pub fn new(bounds: &'static [f64]) -> Self {
-        let bounds = &bounds[..bounds.len().min(MOST)];
-        Self { bounds, counts: [0; MOST + 1], sum: 0.0 }
+        let bounds = &bounds[..bounds.len().min(MAX_BOUNDS)];
+        Self { bounds, counts: [0; MAX_BOUNDS + 1], sum: 0.0 }
     }
 
-    /// An empty one with the bounds of that name.
+    /// Creates an empty histogram with the bounds of `metric`.
     pub(super) fn of(metric: &Metric) -> Self {
         match metric.kind {
             Kind::Histogram(bounds) => Self::new(bounds),
@@ -36,17 +36,17 @@ impl Histogram {
         self.sum += value;
     }
 
-    /// The bounds, and how many values lie between each and the one before; the last count is of those above them all.
+    /// Returns the bounds and the number of values in each bucket. The last count is for values above the last bound.
     pub fn buckets(&self) -> (&'static [f64], &[u64]) {
         (self.bounds, &self.counts[..=self.bounds.len()])
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// What they come to.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> f64 {
         self.sum
     }

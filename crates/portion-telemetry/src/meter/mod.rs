@@ -1,9 +1,9 @@
-//! What this process served since it started, added up in memory: for metrics and health, with or without a file.
+//! Counts in memory what this process served since it started, for metrics and health.
 //!
-//! Labels are bounded, whatever is asked: the first [`NAMED`] endpoints have one of their own each, all later ones share
-//! `other`; resources, whose URIs can be without end, share `*`.
+//! The number of labels is bounded. The first [`MAX_NAMED`] endpoints have labels of their own, later ones share
+//! `other`. Resources share `*`, because the number of URIs is unbounded.
 
-mod cell;
+mod endpoint;
 mod families;
 mod histogram;
 mod totals;
@@ -20,18 +20,18 @@ pub use histogram::Histogram;
 pub use totals::Totals;
 
 use crate::names;
-use cell::Cell;
+use endpoint::EndpointCounters;
 
-/// Endpoints that have labels of their own.
-pub const NAMED: usize = 200;
+/// Maximum number of endpoints with labels of their own.
+pub const MAX_NAMED: usize = 200;
 
-/// Adds up what is served. A request pays for one short lock and, unless its endpoint is a new one, for no memory.
+/// Observer that counts requests. A request costs one short lock, and an allocation only if its endpoint is new.
 #[derive(Debug)]
 pub struct Meter {
-    sums: Mutex<Sums>,
+    counters: Mutex<Counters>,
 }
 
-/// What an endpoint is called in labels.
+/// Labels of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Labels {
     upstream: Option<Arc<str>>,
@@ -40,18 +40,18 @@ struct Labels {
 }
 
 #[derive(Debug)]
-struct Sums {
-    /// Where the cell of what is called so is.
-    places: HashMap<Labels, usize, foldhash::fast::RandomState>,
-    cells: Vec<Cell>,
-    /// How many of them are of a named endpoint.
+struct Counters {
+    /// Index into `endpoints` by label.
+    index: HashMap<Labels, usize, foldhash::fast::RandomState>,
+    endpoints: Vec<EndpointCounters>,
+    /// Number of endpoints with labels of their own.
     named: usize,
     overhead: Histogram,
-    /// How near estimates are, by what counts: few.
+    /// Accuracy of estimates by counter name. There are few.
     estimates: Vec<(&'static str, Estimates)>,
-    /// Alerts that were raised, by name: few.
+    /// Alerts raised, by name. There are few.
     raised: Vec<(Cow<'static, str>, u64)>,
-    /// What many endpoints share.
+    /// Endpoint labels that several endpoints share.
     any: Arc<str>,
     other: Arc<str>,
     none: Arc<str>,
@@ -65,9 +65,9 @@ struct Estimates {
 
 impl Default for Meter {
     fn default() -> Self {
-        let sums = Sums {
-            places: HashMap::default(),
-            cells: Vec::new(),
+        let counters = Counters {
+            index: HashMap::default(),
+            endpoints: Vec::new(),
             named: 0,
             overhead: Histogram::of(&names::OVERHEAD),
             estimates: Vec::new(),
@@ -76,31 +76,31 @@ impl Default for Meter {
             other: Arc::from("other"),
             none: Arc::from("none"),
         };
-        Self { sums: Mutex::new(sums) }
+        Self { counters: Mutex::new(counters) }
     }
 }
 
 impl Meter {
-    fn sums(&self) -> MutexGuard<'_, Sums> {
-        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    fn counters(&self) -> MutexGuard<'_, Counters> {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Meter {
     fn hear(&self, event: Event) {
         match event {
-            Event::Served(served) => self.sums().add(&served),
+            Event::Served(served) => self.counters().add(&served),
             Event::Alerted(alerted) if alerted.raised => {
-                *entry(&mut self.sums().raised, alerted.alert.clone(), || 0) += 1;
+                *entry(&mut self.counters().raised, alerted.alert.clone(), || 0) += 1;
             }
             _ => {}
         }
     }
 }
 
-impl Sums {
+impl Counters {
     fn add(&mut self, served: &Served) {
-        self.cell(served).add(served);
+        self.endpoint(served).add(served);
         self.overhead.add(served.overhead.as_secs_f64());
         if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
             let start =
@@ -111,37 +111,37 @@ impl Sums {
         }
     }
 
-    fn cell(&mut self, served: &Served) -> &mut Cell {
+    fn endpoint(&mut self, served: &Served) -> &mut EndpointCounters {
         let labels = self.labels(served);
-        let at = self.places.get(&labels).copied().unwrap_or_else(|| {
+        let at = self.index.get(&labels).copied().unwrap_or_else(|| {
             self.named += usize::from(Arc::ptr_eq(&labels.endpoint, &served.endpoint));
-            self.places.insert(labels, self.cells.len());
-            self.cells.push(Cell::default());
-            self.cells.len() - 1
+            self.index.insert(labels, self.endpoints.len());
+            self.endpoints.push(EndpointCounters::default());
+            self.endpoints.len() - 1
         });
-        &mut self.cells[at]
+        &mut self.endpoints[at]
     }
 
-    /// What the endpoint of a request is called.
+    /// Returns the labels of a request's endpoint.
     fn labels(&self, served: &Served) -> Labels {
-        let called = |endpoint: &Arc<str>| Labels {
+        let labelled = |endpoint: &Arc<str>| Labels {
             upstream: served.upstream.clone(),
             kind: served.kind,
             endpoint: Arc::clone(endpoint),
         };
         match (served.kind, &*served.endpoint) {
-            ("resource", _) => called(&self.any),
-            (_, "") => called(&self.none),
+            ("resource", _) => labelled(&self.any),
+            (_, "") => labelled(&self.none),
             _ => {
-                let own = called(&served.endpoint);
-                let is_known = self.named < NAMED || self.places.contains_key(&own);
-                if is_known { own } else { called(&self.other) }
+                let own = labelled(&served.endpoint);
+                let is_known = self.named < MAX_NAMED || self.index.contains_key(&own);
+                if is_known { own } else { labelled(&self.other) }
             }
         }
     }
 }
 
-/// The one of that key, which may be a new one: for keys that are few.
+/// Returns the value of a key and inserts it first if it is new. Meant for few keys.
 fn entry<K: PartialEq, T>(all: &mut Vec<(K, T)>, key: K, start: impl FnOnce() -> T) -> &mut T {
     let at = all.iter().position(|(known, _)| *known == key).unwrap_or_else(|| {
         all.push((key, start()));

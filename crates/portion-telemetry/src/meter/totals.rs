@@ -1,56 +1,56 @@
-//! What was served altogether.
+//! Totals over all endpoints.
 
 use portion_core::event::Outcome;
 use portion_core::tokens::accuracy::Accuracy;
 
 use crate::read::share;
 
-use super::{Meter, Sums};
+use super::{Counters, Meter};
 
-/// What was served altogether since the start.
+/// Totals over all endpoints since the process started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Totals {
     /// Requests by outcome, in the order of [`Outcome::ALL`].
     pub outcomes: [u64; Outcome::ALL.len()],
-    /// Requests that were answered from a snapshot.
+    /// Requests answered from a snapshot.
     pub follow_ups: u64,
-    /// Replies that are errors, ours or the upstream's.
+    /// Replies that are errors, from Portion or from the upstream.
     pub errors: u64,
-    /// Replies whose cost is known, and what they cost.
+    /// Replies with a known cost, and the sum of their tokens.
     pub counted: (u64, u64),
-    /// Tokens of the payloads whose cost is known, and what was served of them, follow-ups included.
+    /// Tokens of payloads with a known cost, and tokens served of them, follow-ups included.
     pub tokens: (u64, u64),
-    /// Bytes of payloads, and of replies.
+    /// Bytes of payloads and bytes of replies.
     pub bytes: (u64, u64),
     /// First calls whose payload has a known cost.
     pub sized: u64,
-    /// Those of them whose payload was above the budget.
+    /// First calls whose payload exceeded the budget.
     pub oversized: u64,
-    /// How near estimates are.
+    /// Accuracy of the token estimates.
     pub accuracy: Accuracy,
 }
 
 impl Meter {
-    /// What was served altogether since the start.
+    /// Returns the totals since the process started.
     pub fn totals(&self) -> Totals {
-        self.sums().totals()
+        self.counters().totals()
     }
 }
 
-impl Sums {
+impl Counters {
     pub(super) fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        for cell in &self.cells {
-            for (total, count) in totals.outcomes.iter_mut().zip(cell.outcomes) {
+        for endpoint in &self.endpoints {
+            for (total, count) in totals.outcomes.iter_mut().zip(endpoint.outcomes) {
                 *total += count;
             }
-            totals.follow_ups += cell.follow_ups;
-            totals.errors += cell.errors;
-            totals.counted = (totals.counted.0 + cell.counted.0, totals.counted.1 + cell.counted.1);
-            totals.tokens = (totals.tokens.0 + cell.tokens.0, totals.tokens.1 + cell.tokens.1);
-            totals.bytes = (totals.bytes.0 + cell.bytes.0, totals.bytes.1 + cell.bytes.1);
-            totals.sized += cell.sized;
-            totals.oversized += cell.oversized;
+            totals.follow_ups += endpoint.follow_ups;
+            totals.errors += endpoint.errors;
+            totals.counted = (totals.counted.0 + endpoint.counted.0, totals.counted.1 + endpoint.counted.1);
+            totals.tokens = (totals.tokens.0 + endpoint.tokens.0, totals.tokens.1 + endpoint.tokens.1);
+            totals.bytes = (totals.bytes.0 + endpoint.bytes.0, totals.bytes.1 + endpoint.bytes.1);
+            totals.sized += endpoint.sized;
+            totals.oversized += endpoint.oversized;
         }
         for (_, estimates) in &self.estimates {
             totals.accuracy.join(&estimates.accuracy);
@@ -60,18 +60,18 @@ impl Sums {
 }
 
 impl Totals {
-    /// Requests, follow-ups among them.
+    /// Returns the number of requests, follow-ups included.
     pub fn requests(&self) -> u64 {
         self.outcomes.iter().sum()
     }
 
-    /// Requests of that outcome.
+    /// Returns the number of requests with that outcome.
     pub fn of(&self, outcome: Outcome) -> u64 {
         self.outcomes[outcome as usize]
     }
 
-    /// Share of the replies that are a portion of a payload, follow-ups among them: neither the whole nor an error of ours.
-    /// `None` where there was none.
+    /// Share of the replies that are a portion of a payload, follow-ups included: neither the whole payload nor an
+    /// error from Portion. `None` without such replies.
     pub fn adoption(&self) -> Option<f64> {
         let whole = self.of(Outcome::Untouched) + self.of(Outcome::Unshaped);
         let refused = self.of(Outcome::Expired) + self.of(Outcome::Refused);
@@ -79,27 +79,27 @@ impl Totals {
         share(answered - whole, answered)
     }
 
-    /// Share of the first calls whose payload was above the budget. `None` where no cost is known.
+    /// Share of the sized first calls whose payload exceeded the budget. `None` if no cost is known.
     pub fn oversized_share(&self) -> Option<f64> {
         share(self.oversized, self.sized)
     }
 
-    /// Share of the tokens that were kept out, follow-ups counted against it. `None` where no cost is known.
+    /// Share of the payload tokens that was not served, follow-ups counted as served. `None` if no cost is known.
     pub fn reduction(&self) -> Option<f64> {
         share(self.tokens.1, self.tokens.0).map(|served| 1.0 - served)
     }
 
-    /// Follow-ups for each first call. `None` where there was none.
+    /// Follow-ups per first call. `None` without first calls.
     pub fn follow_ups_per_first(&self) -> Option<f64> {
         share(self.follow_ups, self.requests() - self.follow_ups)
     }
 
-    /// Tokens of a reply, on average. `None` where none was counted.
+    /// Mean tokens of a reply. `None` if none was counted.
     pub fn mean_tokens(&self) -> Option<f64> {
         share(self.counted.1, self.counted.0)
     }
 
-    /// Bytes of a reply, on average. `None` where there was none.
+    /// Mean bytes of a reply. `None` without replies.
     pub fn mean_bytes(&self) -> Option<f64> {
         share(self.bytes.1, self.requests())
     }

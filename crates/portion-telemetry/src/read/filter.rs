@@ -1,4 +1,4 @@
-//! Which records are meant.
+//! Selects records.
 
 use std::ops::Range;
 
@@ -7,46 +7,47 @@ use rusqlite::types::Value;
 
 use super::Endpoint;
 
-/// Which records are meant; the default means all.
+/// Conditions on records. The default selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// From that moment on, in microseconds since 1970.
+    /// Inclusive start, in microseconds since 1970.
     pub since: Option<u64>,
-    /// Before that moment, in microseconds since 1970.
+    /// Exclusive end, in microseconds since 1970.
     pub until: Option<u64>,
-    /// Whose name, or `upstream/name`, is like that: `*` is anything, `?` a character, `[a-c]` one of those.
+    /// Glob on the endpoint's name or `upstream/name`: `*` matches any text, `?` one character, `[a-c]` one of a
+    /// range.
     pub endpoint: Option<String>,
-    /// That endpoint, and none of its namesakes.
+    /// Exactly this endpoint, not others of the same name.
     pub of: Option<Endpoint>,
-    /// What became of them.
+    /// Outcome of the request.
     pub outcome: Option<Outcome>,
-    /// The arm of an experiment.
+    /// Arm of an experiment.
     pub arm: Option<Arm>,
-    /// Whose they were.
+    /// Session hash.
     pub session: Option<u64>,
-    /// The one of that number.
+    /// Request number.
     pub request: Option<u128>,
-    /// What goes back to one payload.
+    /// Payload that the request reads from.
     pub origin: Option<u64>,
-    /// How many at most.
+    /// Maximum number of results.
     pub limit: Option<usize>,
 }
 
 impl Filter {
-    /// The `WHERE` of records that pass, with another condition where one is given, and the values in it.
-    pub(super) fn clause(&self, besides: &str) -> (String, Vec<Value>) {
+    /// Returns the `WHERE` clause, with `condition` added if it is not empty, and its bound values.
+    pub(super) fn clause(&self, condition: &str) -> (String, Vec<Value>) {
         let mut terms: Vec<&str> = Vec::new();
         let mut values = Vec::new();
         let mut add = |term, value| {
             terms.push(term);
             values.push(value);
         };
-        let moment = |at| Value::Integer(i64::try_from(at).unwrap_or(i64::MAX));
+        let timestamp = |at| Value::Integer(i64::try_from(at).unwrap_or(i64::MAX));
         if let Some(since) = self.since {
-            add("at >= ?", moment(since));
+            add("at >= ?", timestamp(since));
         }
         if let Some(until) = self.until {
-            add("at < ?", moment(until));
+            add("at < ?", timestamp(until));
         }
         if let Some(outcome) = self.outcome {
             add("outcome = ?", Value::Text(outcome.name().to_owned()));
@@ -74,39 +75,39 @@ impl Filter {
             let upstream = upstream.as_deref().unwrap_or_default();
             values.extend([upstream, kind, name].map(|text| Value::Text(text.to_owned())));
         }
-        if !besides.is_empty() {
-            terms.push(besides);
+        if !condition.is_empty() {
+            terms.push(condition);
         }
         let clause = if terms.is_empty() { String::new() } else { format!("WHERE {}", terms.join(" AND ")) };
         (clause, values)
     }
 
-    /// Whether times and endpoints are all that it says.
-    pub(super) fn is_of_time_and_endpoint(&self) -> bool {
+    /// Returns true if only times and endpoints are restricted.
+    pub(super) fn selects_by_time_and_endpoint_only(&self) -> bool {
         let Self { since: _, until: _, endpoint: _, of: _, outcome, arm, session, request, origin, limit: _ } =
             self;
         outcome.is_none() && arm.is_none() && session.is_none() && request.is_none() && origin.is_none()
     }
 
-    /// Whether it means all endpoints.
-    pub(super) fn is_of_all(&self) -> bool {
+    /// Returns true if all endpoints are selected.
+    pub(super) fn selects_all_endpoints(&self) -> bool {
         self.endpoint.is_none() && self.of.is_none()
     }
 
-    /// The moments that it says, as the file has them.
+    /// Returns the time range in the integer type of the file.
     pub(super) fn times(&self) -> Range<i64> {
-        let moment = |at| i64::try_from(at).unwrap_or(i64::MAX);
-        self.since.map_or(0, moment)..self.until.map_or(i64::MAX, moment)
+        let timestamp = |at| i64::try_from(at).unwrap_or(i64::MAX);
+        self.since.map_or(0, timestamp)..self.until.map_or(i64::MAX, timestamp)
     }
 
-    /// What `LIMIT` says: −1 is none.
+    /// Returns the value for `LIMIT`; −1 means no limit.
     pub(super) fn sql_limit(&self) -> i64 {
         self.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX))
     }
 }
 
-/// What of [`Filter::endpoint`] only that name is like: the characters that mean others stand for themselves.
-fn exactly(name: &str) -> String {
+/// Returns a glob for [`Filter::endpoint`] that matches only `name`.
+fn escape_glob(name: &str) -> String {
     let mut pattern = String::with_capacity(name.len());
     for character in name.chars() {
         match character {
@@ -117,19 +118,19 @@ fn exactly(name: &str) -> String {
     pattern
 }
 
-/// What of [`Filter::endpoint`] a name is like in which only `*` means others.
-pub fn like(name: &str) -> String {
-    exactly(name).replace("[*]", "*")
+/// Returns a glob for [`Filter::endpoint`] in which only `*` is a wildcard.
+pub fn star_glob(name: &str) -> String {
+    escape_glob(name).replace("[*]", "*")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{exactly, like};
+    use super::{escape_glob, star_glob};
 
     #[test]
     fn names_mean_themselves() {
-        assert_eq!(exactly("list_*[a]?"), "list_[*][[]a][?]");
-        assert_eq!(like("list_*[a]?"), "list_*[[]a][?]");
-        assert_eq!(like("a[*]b"), "a[[]*]b");
+        assert_eq!(escape_glob("list_*[a]?"), "list_[*][[]a][?]");
+        assert_eq!(star_glob("list_*[a]?"), "list_*[[]a][?]");
+        assert_eq!(star_glob("a[*]b"), "a[[]*]b");
     }
 }

@@ -1,4 +1,4 @@
-//! What was configured when, what was refused, and which alerts there were.
+//! Reads configurations, refused configurations and alerts.
 
 use portion_core::event::{Alerted, Change, Configured, Misconfigured};
 use rusqlite::params;
@@ -7,7 +7,7 @@ use super::record::{count, list, time};
 use super::{Filter, ReadError, Reader};
 
 impl Reader {
-    /// The alerts that were raised, or were over, the newest first. Of the filter, times and limit count.
+    /// Returns alerts that were raised or ended, the newest first. Only times and limit of the filter apply.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -32,7 +32,7 @@ impl Reader {
         Ok(alerts.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The configurations that came into force, the newest first. Of the filter, times and limit count.
+    /// Returns the configurations that came into force, the newest first. Only times and limit of the filter apply.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -54,8 +54,8 @@ impl Reader {
         Ok(found)
     }
 
-    /// The configurations of that version that came into force last before a moment: one of each file that has such a
-    /// version, the newest first. Versions are counted for each file, so that only the moment says which it was.
+    /// Returns the latest configuration of that version up to `before` (microseconds since 1970) for each file that
+    /// has one, the newest first. Each file numbers its own versions, so only the time tells which one applied.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -73,7 +73,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// The configurations that were refused, the newest first. Of the filter, times and limit count.
+    /// Returns the configurations that were refused, the newest first. Only times and limit of the filter apply.
     ///
     /// # Errors
     /// The file cannot be read.

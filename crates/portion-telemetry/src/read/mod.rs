@@ -1,18 +1,18 @@
-//! What was recorded, asked for: records, figures of endpoints, changes of the configuration.
+//! Queries recorded requests, endpoint statistics and configuration changes.
 
-mod figures;
+mod active;
+mod aggregate;
 mod filter;
 mod history;
-mod kept;
-mod noted;
-mod pieces;
+mod notable;
 mod process;
 mod quantiles;
 mod record;
-mod rolled;
+mod retention;
+mod segments;
 mod series;
 mod sessions;
-mod standing;
+mod stats;
 mod traffic;
 
 use std::path::{Path, PathBuf};
@@ -22,94 +22,96 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 use thiserror::Error;
 
-pub use figures::Figures;
-pub(crate) use figures::share;
-pub use filter::{Filter, like};
-pub use kept::Kept;
-pub use noted::Noted;
+pub use filter::{Filter, star_glob};
+pub use notable::Notable;
 pub use quantiles::Quantiles;
-pub use record::{Endpoint, Record, Traced, Tried};
+pub use record::{Endpoint, Record, ShadowResult, TraceContext};
+pub use retention::Retention;
 pub use series::{Series, Slot};
 pub use sessions::Session;
+pub use stats::TrafficStats;
+pub(crate) use stats::share;
 pub use traffic::Traffic;
 
 pub(crate) use record::{Cost, count, maybe};
 
 use crate::experiment::{Arms, Comparison};
-use crate::store::{self, NEWEST, Standing, standing};
+use crate::store::{self, FileKind, NEWEST, file_kind};
 
-/// How long a question waits for a file that is being moved or checked.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Maximum wait for a file that is being moved or checked.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Longer than anything is recorded.
-const EVER: Duration = Duration::from_hours(24 * 36_500);
+/// A slot length that covers all recorded time.
+const WHOLE_RANGE: Duration = Duration::from_hours(24 * 36_500);
 
-/// Answers from the file. It writes nothing, and nobody who writes waits for it.
+/// Read-only access to the file. It never blocks writers.
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
 }
 
-/// Why nothing can be read.
+/// Error of opening or reading the file.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// Nothing is there.
-    #[error("nothing is recorded in {0} yet: it is made when Portion serves its first request")]
+    /// The file does not exist or is empty.
+    #[error("no telemetry in {0} yet: Portion creates the file with its first request")]
     Missing(PathBuf),
-    /// It is something else.
-    #[error("{0} is not a file of telemetry; name the right one")]
+    /// The file is not a telemetry file.
+    #[error("{0} is not a Portion telemetry file; name another file")]
     Foreign(PathBuf),
-    /// A later version of this program made it.
+    /// The file was written by a later version.
     #[error(
-        "{path} was written by a newer Portion (version {found} of the records, {NEWEST} is the newest known); \
-             update this program"
+        "{path} was written by a newer Portion (schema version {found}, the newest known here is \
+             {NEWEST}); update this program"
     )]
     Newer {
         /// The file.
         path: PathBuf,
-        /// The version of its schema.
+        /// Schema version of the file.
         found: i64,
     },
-    /// An earlier version of this program made it, and it cannot be brought up to date.
+    /// The file was written by an earlier version and cannot be migrated.
     #[error(
-        "{0} was written by an older Portion, and cannot be brought up to date: let one that may write it serve \
-             a request first"
+        "{0} was written by an older Portion and cannot be migrated: let a process that may write it serve a \
+             request first"
     )]
     Older(PathBuf),
-    /// The file system or the database does not let it be opened.
+    /// The file system or the database refused to open the file.
     #[error("{path} cannot be read: {why}")]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason.
         why: String,
     },
-    /// The database said no.
+    /// The database reported an error.
     #[error("telemetry cannot be read: {0}")]
     Database(#[from] rusqlite::Error),
 }
 
 impl Reader {
-    /// Opens the file; one of an earlier version is brought up to date first.
+    /// Opens the file. A file of an earlier version is migrated first.
     ///
     /// # Errors
-    /// It is not there, or no file that can be read here.
+    /// The file is missing or cannot be read.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let (connection, standing) = open(path)?;
-        match standing {
-            Standing::Ours(NEWEST) => Ok(Self { connection }),
-            Standing::Ours(found) if found > NEWEST => Err(ReadError::Newer { path: path.to_owned(), found }),
-            Standing::Ours(_) => {
+        let (connection, file_kind) = open(path)?;
+        match file_kind {
+            FileKind::Telemetry(NEWEST) => Ok(Self { connection }),
+            FileKind::Telemetry(found) if found > NEWEST => {
+                Err(ReadError::Newer { path: path.to_owned(), found })
+            }
+            FileKind::Telemetry(_) => {
                 drop(connection);
                 store::open(path, u64::MAX).map_err(|_| ReadError::Older(path.to_owned()))?;
                 Ok(Self { connection: open(path)?.0 })
             }
-            Standing::Empty => Err(ReadError::Missing(path.to_owned())),
-            Standing::Foreign => Err(ReadError::Foreign(path.to_owned())),
+            FileKind::Empty => Err(ReadError::Missing(path.to_owned())),
+            FileKind::Foreign => Err(ReadError::Foreign(path.to_owned())),
         }
     }
 
-    /// The records that pass, the newest first.
+    /// Returns the records that match, the newest first.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -119,7 +121,7 @@ impl Reader {
         Ok(records)
     }
 
-    /// Takes the records that pass one by one, the newest first: for what is larger than memory.
+    /// Passes the records that match to `take` one by one, the newest first. Use it for results larger than memory.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -129,11 +131,12 @@ impl Reader {
         self.select(&format!("{clause} ORDER BY at DESC, requests.id DESC LIMIT {limit}"), values, take)
     }
 
-    /// What endpoints were asked and answered, the busiest first. [`Filter::limit`] is how many of them.
+    /// Returns the statistics of each endpoint, the busiest first. [`Filter::limit`] is the maximum number of
+    /// endpoints.
     ///
-    /// What is asked by time and endpoint is as fast for a year as for an hour: it was added up when it was written. It
-    /// goes on to be known as long as records are kept by age, where single ones had to go by size; then, as for what is
-    /// about to be forgotten by age, a time begins and ends with an hour.
+    /// Queries by time and endpoint use roll-ups, so a year is as fast as an hour. Roll-ups are kept for the full
+    /// retention time, also where single records were deleted for their size. There, and near the end of the retention
+    /// time, ranges begin and end with a full hour.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -141,8 +144,8 @@ impl Reader {
         traffic::read(&self.connection, filter)
     }
 
-    /// The figures of the requests that pass, in slots of that length. [`Filter::limit`] does not count here. What is
-    /// fast for endpoints is fast here, in slots of minutes.
+    /// Returns the statistics of the requests that match, in slots of length `step`. [`Filter::limit`] is ignored.
+    /// Queries that are fast for endpoints are fast here if `step` is a whole number of minutes.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -150,29 +153,29 @@ impl Reader {
         series::read(&self.connection, filter, step)
     }
 
-    /// The figures of all requests that pass. [`Filter::limit`] does not count here.
+    /// Returns the statistics of all requests that match. [`Filter::limit`] is ignored.
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn total(&self, filter: &Filter) -> Result<Figures, ReadError> {
-        let series = self.series(filter, EVER)?;
-        Ok(series.slots.into_iter().next().map(|slot| slot.figures).unwrap_or_default())
+    pub fn total(&self, filter: &Filter) -> Result<TrafficStats, ReadError> {
+        let series = self.series(filter, WHOLE_RANGE)?;
+        Ok(series.slots.into_iter().next().map(|slot| slot.stats).unwrap_or_default())
     }
 
-    /// The arms of experiments, held against each other: each endpoint that has one, and all of them together first.
-    /// [`Filter::limit`] does not count here.
+    /// Compares the arms of experiments: all endpoints together first, then each endpoint that has one.
+    /// [`Filter::limit`] is ignored.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn experiment(&self, filter: &Filter) -> Result<Vec<Comparison>, ReadError> {
         let mut arms = Arms::default();
-        // As the index of such records has it.
+        // The same condition as the partial index on these records.
         let (clause, values) = filter.clause("(arm IS NOT NULL OR shadow_outcome IS NOT NULL)");
         self.select(&clause, values, |record| arms.add(&record))?;
         Ok(arms.compare())
     }
 
-    /// Takes the records that are selected so.
+    /// Passes the records selected by `which` to `take`.
     fn select(&self, which: &str, values: Vec<Value>, mut take: impl FnMut(Record)) -> Result<(), ReadError> {
         let columns = record::COLUMNS;
         let sql = format!("SELECT {columns} FROM requests JOIN endpoints ON endpoints.id = endpoint {which}");
@@ -185,7 +188,7 @@ impl Reader {
     }
 }
 
-fn open(path: &Path) -> Result<(Connection, Standing), ReadError> {
+fn open(path: &Path) -> Result<(Connection, FileKind), ReadError> {
     if !path.exists() {
         return Err(ReadError::Missing(path.to_owned()));
     }
@@ -195,11 +198,12 @@ fn open(path: &Path) -> Result<(Connection, Standing), ReadError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = |name: &Path, flags| {
         let connection = Connection::open_with_flags(name, flags)?;
-        connection.busy_timeout(PATIENCE)?;
-        standing(&connection).map(|standing| (connection, standing))
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        file_kind(&connection).map(|file_kind| (connection, file_kind))
     };
     let found = match opened(path, flags) {
-        // Readers share what is beside the file: where that can be neither made nor written, nobody writes the file either.
+        // Readers need the `-shm` and `-wal` files. If they can be neither created nor written, no writer is active
+        // either.
         Err(error) if is_denied(&error) && !has_log(path) => {
             opened(&unchanging(path), flags | OpenFlags::SQLITE_OPEN_URI)
         }
@@ -212,13 +216,13 @@ fn is_denied(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
-/// Whether some of what was written is beside the file still.
+/// Returns true if the write-ahead log holds data.
 fn has_log(path: &Path) -> bool {
     let log = store::with_suffix(path, "-wal");
     log.metadata().is_ok_and(|log| log.len() > 0)
 }
 
-/// The file as one that does not change, by a name that says so.
+/// Returns a URI that opens the file as immutable.
 fn unchanging(path: &Path) -> PathBuf {
     let mut name = String::from("file:");
     for character in path.to_string_lossy().chars() {
@@ -232,12 +236,12 @@ fn unchanging(path: &Path) -> PathBuf {
     PathBuf::from(name + "?immutable=1")
 }
 
-/// Why a file cannot be opened, by its name.
+/// Converts an error of opening `path`.
 fn refused(path: &Path, error: &rusqlite::Error) -> ReadError {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => return ReadError::Foreign(path.to_owned()),
         _ if is_denied(error) => {
-            format!("{error}: copy it to where you may write, with what is beside it")
+            format!("{error}: copy it, with its -wal and -shm files, to a directory that you can write to")
         }
         _ => error.to_string(),
     };
@@ -255,7 +259,7 @@ mod tests {
         drop(store::open(&path, u64::MAX).expect("it can be made"));
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         let connection = Connection::open_with_flags(unchanging(&path), flags).expect("it can be opened");
-        assert_eq!(standing(&connection), Ok(Standing::Ours(NEWEST)));
+        assert_eq!(file_kind(&connection), Ok(FileKind::Telemetry(NEWEST)));
         assert!(!store::with_suffix(&path, "-shm").exists(), "nothing is put beside it");
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of one of a user's processes.
+//! Queries about one process of a user.
 
 use rusqlite::{OptionalExtension as _, params};
 
@@ -6,14 +6,14 @@ use super::record::count;
 use super::{ReadError, Reader};
 
 impl Reader {
-    /// When the last request came that this process recorded, in microseconds since 1970. `process` is the upper half of
-    /// its requests' numbers.
+    /// Returns the time of the last request that a process recorded, in microseconds since 1970. `process` is the
+    /// upper half of its request numbers.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn last_of(&self, process: u64) -> Result<Option<u64>, ReadError> {
         let of = |request: u64| (u128::from(process) << 64 | u128::from(request)).to_be_bytes();
-        // Numbers rise with time, and are indexed.
+        // Request numbers rise with time and are indexed.
         let sql = "SELECT at FROM requests WHERE request BETWEEN ? AND ? ORDER BY request DESC LIMIT 1";
         let mut statement = self.connection.prepare(sql)?;
         Ok(statement.query_row(params![of(0), of(u64::MAX)], |row| count(row, 0)).optional()?)

@@ -1,33 +1,32 @@
-//! Where times lie.
+//! Quantiles of durations.
 
 use std::time::Duration;
 
-use crate::rollup::Spread;
+use crate::rollup::QuantileHistogram;
 
-/// Where times lie: so many in a hundred were at most that long. Zero where there are none.
+/// Quantiles of durations. All are zero without values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quantiles {
-    /// Half of them.
+    /// Median.
     pub p50: Duration,
-    /// 95 in a hundred.
+    /// 95th percentile.
     pub p95: Duration,
-    /// 99 in a hundred.
+    /// 99th percentile.
     pub p99: Duration,
 }
 
 impl Quantiles {
-    /// Of so many microseconds (nearest rank): to 0.8 %, however they were added up; the least and the greatest of them
-    /// are exact.
+    /// Computes nearest-rank quantiles of microseconds, to 0.8 %. The minimum and the maximum are exact.
     pub fn of(micros: Vec<u64>) -> Self {
-        let mut spread = Spread::default();
+        let mut spread = QuantileHistogram::default();
         micros.into_iter().for_each(|micros| spread.add(micros));
         Self::from(&spread)
     }
 }
 
-/// Of microseconds.
-impl From<&Spread> for Quantiles {
-    fn from(spread: &Spread) -> Self {
+/// Converts a histogram of microseconds.
+impl From<&QuantileHistogram> for Quantiles {
+    fn from(spread: &QuantileHistogram) -> Self {
         let at = |percent| Duration::from_micros(spread.quantile(percent).unwrap_or_default());
         Self { p50: at(50), p95: at(95), p99: at(99) }
     }
@@ -47,7 +46,7 @@ mod tests {
         check(vec![7], [7, 7, 7]);
         check(vec![4, 1, 3, 2], [2, 4, 4]);
         check((1..=100).rev().collect(), [50, 95, 99]);
-        // The middle of what is counted as one.
+        // Middle of a bucket.
         check((1..=1_000).collect(), [502, 948, 988]);
     }
 }

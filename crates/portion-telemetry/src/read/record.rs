@@ -1,4 +1,4 @@
-//! One request, as it was recorded.
+//! A recorded request.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,126 +6,127 @@ use std::time::Duration;
 use portion_core::event::Outcome;
 use rusqlite::Row;
 
-/// One request, as it was recorded. What has a name in the file has it here: a later version may know more of them.
+/// A recorded request. Names are kept as text, because a later version may have written values that this one does not
+/// know.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// Unique for the requests of a user's processes.
+    /// Request number, unique among the processes of a user.
     pub request: u128,
-    /// Microseconds since 1970, when it came.
+    /// Time of arrival, in microseconds since 1970.
     pub at: u64,
-    /// What was asked.
+    /// Endpoint of the request.
     pub endpoint: Endpoint,
-    /// What became of it: the name of an [`Outcome`](portion_core::event::Outcome).
+    /// Name of an [`Outcome`](portion_core::event::Outcome).
     pub outcome: String,
-    /// The code of the error that was served.
+    /// Code of the error served.
     pub error: Option<String>,
-    /// Whether it was answered from a snapshot, without the upstream.
+    /// Answered from a snapshot, without an upstream request.
     pub follow_up: bool,
-    /// The names of the arguments and controls that it came with.
+    /// Names of the arguments and controls of the request.
     pub arguments: Vec<String>,
-    /// What the reply costs by the configured counter, in tokens.
+    /// Tokens of the reply by the configured counter.
     pub estimated_tokens: Option<u64>,
-    /// What it costs by an exact counter, where that was sampled.
+    /// Tokens of the reply by an exact counter, if sampled.
     pub actual_tokens: Option<u64>,
-    /// What the payload would have cost, estimated.
+    /// Estimated tokens of the payload.
     pub original_tokens: Option<u64>,
-    /// What a reply could cost then that nobody asked to be larger.
+    /// Token budget of a default reply at that time.
     pub budget: Option<u64>,
     /// Bytes of the reply.
     pub response_bytes: u64,
     /// Bytes of the payload.
     pub original_bytes: u64,
-    /// What the payload is: `list`, `object`, `text`.
+    /// Form of the payload: `list`, `object`, `text`.
     pub form: Option<String>,
-    /// Items served, of a list.
+    /// Items served, for lists.
     pub items: Option<u64>,
-    /// Items that there are, of a list.
+    /// Total items, for lists.
     pub total_items: Option<u64>,
-    /// From the request to the reply.
+    /// Time from request to reply.
     pub latency: Duration,
-    /// What of that was ours.
+    /// Time added by Portion.
     pub overhead: Duration,
-    /// Which steps made the reply smaller.
+    /// Stages that made the reply smaller.
     pub stages: Vec<String>,
-    /// The arm of an experiment: the name of an [`Arm`](portion_core::event::Arm).
+    /// Arm of an experiment: the name of an [`Arm`](portion_core::event::Arm).
     pub arm: Option<String>,
-    /// What shaping would have served.
-    pub shadow: Option<Tried>,
-    /// Whose request it was: a hash that says nothing else.
+    /// Reply that shaping would have produced.
+    pub shadow: Option<ShadowResult>,
+    /// Session hash.
     pub session: u64,
-    /// The version of the configuration that it was served by.
+    /// Version of the configuration in force.
     pub config: u64,
     /// Tokens of the reply for each item served.
     pub tokens_per_item: Option<f64>,
-    /// What all that goes back to one payload has in common.
+    /// Identifier shared by all requests that read from the same payload.
     pub origin: Option<u64>,
-    /// The name of the configured counter; nothing where an earlier version recorded it.
+    /// Name of the configured counter. Empty in records of earlier versions.
     pub counter: String,
-    /// Where it belongs in a trace.
-    pub trace: Option<Traced>,
+    /// Trace context of the request.
+    pub trace: Option<TraceContext>,
 }
 
-/// A place in a trace.
+/// Position of a request in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced {
-    /// The trace.
+pub struct TraceContext {
+    /// Trace identifier.
     pub id: u128,
-    /// The caller's span in it.
+    /// Span of the caller.
     pub parent: u64,
-    /// The span of the request.
+    /// Span of the request.
     pub span: u64,
 }
 
-/// One thing that can answer.
+/// A tool, resource, prompt or route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
-    /// The name of the server, where there are several.
+    /// Name of the upstream server, if there are several.
     pub upstream: Option<String>,
-    /// What it is: `tool`, `resource`, `prompt`, `route`.
+    /// Kind: `tool`, `resource`, `prompt`, `route`.
     pub kind: String,
-    /// Its name, URI, or route.
+    /// Name, URI or route.
     pub name: String,
 }
 
-/// What shaping would have served.
+/// Reply that shaping would have produced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tried {
-    /// What would have become of the request.
+pub struct ShadowResult {
+    /// Outcome.
     pub outcome: String,
-    /// What the reply would have cost, in tokens.
+    /// Tokens of the reply.
     pub tokens: u64,
-    /// Its bytes.
+    /// Bytes of the reply.
     pub bytes: u64,
-    /// What making it took.
+    /// Time to produce the reply.
     pub overhead: Duration,
 }
 
-/// What a request costs in tokens, as far as it is known.
+/// Token cost of a request, as far as known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Its reply.
+    /// Tokens of the reply.
     pub(crate) served: Option<u64>,
-    /// Its payload.
+    /// Tokens of the payload.
     pub(crate) payload: Option<u64>,
 }
 
-/// Bytes of a token where nobody counted.
+/// Assumed bytes per token of uncounted payloads.
 const BYTES_A_TOKEN: u64 = 4;
 
-/// What [`Record::of`] reads, in its order.
+/// Columns that [`Record::of`] reads, in order.
 pub(super) const COLUMNS: &str = "request, at, upstream, kind, name, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
     latency, overhead, stages, arm, shadow_outcome, shadow_tokens, shadow_bytes, shadow_overhead, session, config,
     tokens_per_item, origin, counter, trace";
 
 impl Record {
-    /// What the reply costs, in tokens: estimated, or what its payload costs where that is the reply. A payload that
-    /// passed uncounted, for it is small, is taken for four bytes a token.
+    /// Tokens of the reply: the estimate, or the cost of the payload if the payload is the reply. A small payload that
+    /// was not counted is taken as four bytes per token.
     pub fn served_tokens(&self) -> Option<u64> {
         self.cost().served
     }
 
-    /// What the payload would have cost, in tokens: estimated, or what was served where that is the payload.
+    /// Tokens of the payload: the estimate, or the cost of the reply if the reply is the payload.
     pub fn payload_tokens(&self) -> Option<u64> {
         self.cost().payload
     }
@@ -134,11 +135,11 @@ impl Record {
         Cost::of(&self.outcome, self.estimated_tokens, self.original_tokens, self.response_bytes)
     }
 
-    /// Reads one from the [`COLUMNS`].
+    /// Reads a record from [`COLUMNS`].
     pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
         let shadow: Option<String> = row.get(22)?;
         let shadow = match shadow {
-            Some(outcome) => Some(Tried {
+            Some(outcome) => Some(ShadowResult {
                 outcome,
                 tokens: count(row, 23)?,
                 bytes: count(row, 24)?,
@@ -173,12 +174,12 @@ impl Record {
             tokens_per_item: row.get(28)?,
             origin: row.get::<_, Option<i64>>(29)?.map(|origin| origin as u64),
             counter: row.get(30)?,
-            trace: row.get::<_, Option<[u8; 32]>>(31)?.map(Traced::of),
+            trace: row.get::<_, Option<[u8; 32]>>(31)?.map(TraceContext::of),
         })
     }
 }
 
-impl Traced {
+impl TraceContext {
     fn of(bytes: [u8; 32]) -> Self {
         let [id, spans] = [&bytes[..16], &bytes[16..]]
             .map(|half| half.iter().fold(0, |number: u128, byte| number << 8 | u128::from(*byte)));
@@ -187,7 +188,7 @@ impl Traced {
 }
 
 impl Cost {
-    /// Of what was recorded.
+    /// Derives the cost from recorded values.
     pub(crate) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
         if !Outcome::named(outcome).is_some_and(Outcome::is_payload) {
             return Self { served, payload };
@@ -198,7 +199,7 @@ impl Cost {
 }
 
 impl Endpoint {
-    /// Reads `upstream, kind, name` from that column on.
+    /// Reads `upstream, kind, name`, starting at column `from`.
     pub(super) fn of(row: &Row<'_>, from: usize) -> rusqlite::Result<Self> {
         let upstream: String = row.get(from)?;
         Ok(Self {
@@ -209,7 +210,7 @@ impl Endpoint {
     }
 }
 
-/// `upstream/name`, or the name alone.
+/// Formats as `upstream/name`, or as the name alone.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.upstream {
@@ -232,7 +233,7 @@ pub(super) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Duration> {
     Ok(Duration::from_micros(count(row, column)?))
 }
 
-/// A JSON array of texts; what is none has none in it.
+/// Reads a JSON array of strings. Anything else counts as empty.
 pub(super) fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {
     let text = row.get_ref(column)?.as_str()?;
     Ok(serde_json::from_str(text).unwrap_or_default())

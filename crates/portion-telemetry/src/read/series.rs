@@ -1,17 +1,17 @@
-//! Figures along the axis of time.
+//! Time series of request statistics.
 
 use std::iter::successors;
 use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::rolled::{self, By};
-use super::{Figures, Filter, ReadError};
+use super::aggregate::{self, GroupBy};
+use super::{Filter, ReadError, TrafficStats};
 use crate::rollup::Tally;
 
-/// A day, which may be doubled.
+/// Slot of a day; longer slots double it.
 const DAY: Duration = Duration::from_hours(24);
-/// Lengths that a shorter slot can have: those that a clock is divided into.
+/// Slot lengths below a day.
 const STEPS: [Duration; 9] = [
     Duration::from_mins(1),
     Duration::from_mins(2),
@@ -24,26 +24,26 @@ const STEPS: [Duration; 9] = [
     Duration::from_hours(12),
 ];
 
-/// Figures along the axis of time.
+/// Time series of request statistics.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// How long a slot is.
+    /// Length of a slot.
     pub step: Duration,
-    /// The slots in which anything was asked, the earliest first.
+    /// Slots with at least one request, the earliest first.
     pub slots: Vec<Slot>,
 }
 
-/// What was asked from a moment on, and answered.
+/// Statistics of one slot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slot {
-    /// Its beginning, in microseconds since 1970: a multiple of the step.
+    /// Start of the slot, in microseconds since 1970: a multiple of the step.
     pub at: u64,
-    /// The figures.
-    pub figures: Figures,
+    /// Statistics of its requests.
+    pub stats: TrafficStats,
 }
 
 impl Series {
-    /// The shortest slot of which no more than so many, one at least, are touched between two moments in microseconds.
+    /// Returns the shortest slot length for which at most `most` slots (at least one) cover a range in microseconds.
     pub fn step(since: u64, until: u64, most: usize) -> Duration {
         let fits = |step: &Duration| {
             let slot = |at: u64| u128::from(at) / step.as_micros();
@@ -54,12 +54,12 @@ impl Series {
     }
 }
 
-/// The figures of the requests that pass, slot by slot.
+/// Reads the statistics of the requests that match, slot by slot.
 pub(super) fn read(connection: &Connection, filter: &Filter, step: Duration) -> Result<Series, ReadError> {
-    // All of it is read as it is at one moment.
-    let moment = connection.unchecked_transaction()?;
-    let tallies = rolled::tallies(&moment, filter, By::Time(step))?;
-    let slot = |(at, tally): (i64, Tally)| Slot { at: at.unsigned_abs(), figures: tally.into_figures() };
+    // One transaction gives a consistent view.
+    let transaction = connection.unchecked_transaction()?;
+    let tallies = aggregate::tallies(&transaction, filter, GroupBy::Time(step))?;
+    let slot = |(at, tally): (i64, Tally)| Slot { at: at.unsigned_abs(), stats: tally.into_stats() };
     Ok(Series { step, slots: tallies.into_iter().map(slot).collect() })
 }
 

@@ -1,30 +1,30 @@
-//! Who asked in some time: the sessions, and what each was answered.
+//! Lists sessions with their statistics.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{Filter, ReadError, Reader, Traffic, count};
 
-/// Requests of a session that figures are of, at most: the newest.
-const COUNTED: u64 = 1_000;
+/// Maximum number of requests of a session in its statistics, the newest first.
+const MAX_COUNTED: u64 = 1_000;
 
-/// What a session asked in some time, and was answered.
+/// Requests of a session in a time range.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Session {
-    /// Whose it was: a hash that says nothing else.
+    /// Session hash.
     pub session: u64,
-    /// When its first request in that time came, in microseconds since 1970.
+    /// Time of the first request in the range, in microseconds since 1970.
     pub first: u64,
-    /// When its last one came.
+    /// Time of the last request in the range, in microseconds since 1970.
     pub last: u64,
-    /// How many there were.
+    /// Number of requests in the range.
     pub requests: u64,
-    /// The figures of each endpoint that it asked, the busiest first: of its newest 1,000 requests.
+    /// Statistics of each endpoint, the busiest first, over the newest 1,000 requests.
     pub traffic: Vec<Traffic>,
 }
 
 impl Reader {
-    /// The sessions in which anything was asked, those first that asked last. Of the filter, times and limit count; so
-    /// many before them are passed over.
+    /// Returns the sessions with requests in the range, the latest first, after skipping `skip` of them. Only times
+    /// and limit of the filter apply.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -37,7 +37,7 @@ impl Reader {
     }
 }
 
-/// All that an index knows of them: no request is looked at.
+/// Reads sessions from the index alone, without their statistics.
 fn found(connection: &Connection, filter: &Filter, skip: usize) -> Result<Vec<Session>, ReadError> {
     let sql = "SELECT session, min(at), max(at), count(*) FROM requests INDEXED BY requests_session
                WHERE at >= ? AND at < ? GROUP BY session ORDER BY max(at) DESC, session LIMIT ? OFFSET ?";
@@ -51,14 +51,14 @@ fn found(connection: &Connection, filter: &Filter, skip: usize) -> Result<Vec<Se
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Its newest requests.
+/// Returns a filter for the newest requests of a session.
 fn newest(connection: &Connection, filter: &Filter, session: &Session) -> Result<Filter, ReadError> {
     let mut since = filter.since;
-    if session.requests > COUNTED {
+    if session.requests > MAX_COUNTED {
         let sql = "SELECT at FROM requests INDEXED BY requests_session WHERE session = ? AND at < ?
                    ORDER BY at DESC LIMIT 1 OFFSET ?";
-        let values = params![session.session as i64, filter.times().end, COUNTED as i64 - 1];
-        // Meanwhile, some may be forgotten.
+        let values = params![session.session as i64, filter.times().end, MAX_COUNTED as i64 - 1];
+        // Requests may have been deleted meanwhile.
         since = connection.query_row(sql, values, |row| count(row, 0)).optional()?.or(since);
     }
     Ok(Filter { since, until: filter.until, session: Some(session.session), ..Filter::default() })

@@ -1,32 +1,32 @@
-//! What each endpoint was asked, and answered.
+//! Statistics by endpoint.
 
 use rusqlite::Connection;
 
-use super::rolled::{self, By};
-use super::{Endpoint, Figures, Filter, ReadError};
+use super::aggregate::{self, GroupBy};
+use super::{Endpoint, Filter, ReadError, TrafficStats};
 
-/// What an endpoint was asked, and answered.
+/// Statistics of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traffic {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// The figures.
-    pub figures: Figures,
+    /// Statistics of its requests.
+    pub stats: TrafficStats,
 }
 
-/// What was asked, the busiest first.
+/// Reads the statistics by endpoint, the busiest first.
 pub(super) fn read(connection: &Connection, filter: &Filter) -> Result<Vec<Traffic>, ReadError> {
-    // Names are read as they were when requests were: meanwhile, some may be forgotten.
-    let moment = connection.unchecked_transaction()?;
-    let tallies = rolled::tallies(&moment, filter, By::Endpoint)?;
+    // One transaction keeps names from being deleted between the two queries.
+    let transaction = connection.unchecked_transaction()?;
+    let tallies = aggregate::tallies(&transaction, filter, GroupBy::Endpoint)?;
     let mut found = Vec::with_capacity(tallies.len());
-    let mut named = moment.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
+    let mut named = transaction.prepare("SELECT upstream, kind, name FROM endpoints WHERE id = ?")?;
     for (id, tally) in tallies {
         let endpoint = named.query_row([id], |row| Endpoint::of(row, 0))?;
-        found.push(Traffic { endpoint, figures: tally.into_figures() });
+        found.push(Traffic { endpoint, stats: tally.into_stats() });
     }
     found.sort_by(|one, other| {
-        let busiest = other.figures.requests.cmp(&one.figures.requests);
+        let busiest = other.stats.requests.cmp(&one.stats.requests);
         busiest.then_with(|| one.endpoint.cmp(&other.endpoint))
     });
     found.truncate(filter.limit.unwrap_or(usize::MAX));

@@ -1,7 +1,7 @@
-//! Hears what happens, and has it written by a thread of its own.
+//! Records events on a separate writer thread.
 
-mod desk;
-mod episode;
+mod outage;
+mod stats;
 mod writer;
 
 use std::path::PathBuf;
@@ -12,100 +12,99 @@ use std::time::Duration;
 
 use portion_core::event::{Event, Observer};
 
-pub use desk::Figures;
+pub use stats::QueueSnapshot;
 
-use desk::Desk;
+use stats::QueueStats;
 use writer::{BATCH, Writer};
 
-/// Events that wait at most: some seconds of the busiest traffic, some megabytes.
-const QUEUE: usize = 8_192;
-/// How long the end of a recorder waits for what is still to be written.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Maximum number of queued events: a few seconds of the busiest traffic, a few megabytes.
+const QUEUE_CAPACITY: usize = 8_192;
+/// Maximum time that dropping a recorder waits for queued events.
+const DROP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where records are kept, and for how long.
+/// Location and retention of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The file. It is made where it is missing, its directory as well.
+    /// Path of the file. The file and its directory are created if missing.
     pub path: PathBuf,
-    /// How long a record is kept.
+    /// Maximum age of a record.
     pub keep_for: Duration,
-    /// Bytes that all of them may have; the oldest go first.
+    /// Maximum size of all records in bytes. The oldest are deleted first.
     pub keep_bytes: u64,
 }
 
 impl Settings {
-    /// Keeps records in that file, for 30 days, and at most 256 MiB of them.
+    /// Keeps records in `path` for 30 days and up to 256 MiB.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), keep_for: Duration::from_hours(30 * 24), keep_bytes: 256 << 20 }
     }
 }
 
-/// Hears what happens. What it heard is in the file a moment later, in one transaction with what came beside it; when
-/// dropped, it waits up to two seconds for the last of it.
+/// Observer that queues events for a writer thread, which stores them in batches. Dropping it waits up to two seconds
+/// for queued events.
 #[derive(Debug)]
 pub struct Recorder {
     events: SyncSender<Event>,
-    desk: Arc<Desk>,
-    /// The writer; `None` where it could not be started.
+    stats: Arc<QueueStats>,
+    /// The writer thread. `None` if it could not be started.
     writer: Option<Thread>,
 }
 
 impl Recorder {
-    /// Begins to record. This neither waits nor fails: what is wrong with the file is told in the log, tried again, and
-    /// seen in the [`Figures`].
+    /// Starts the writer thread. This neither blocks nor fails. Errors of the file are logged, retried, and visible in
+    /// the [`QueueSnapshot`].
     pub fn start(settings: Settings) -> Self {
-        let (events, receiver) = sync_channel(QUEUE);
-        let desk = Arc::new(Desk::default());
-        let writer = Writer::new(settings, receiver, Arc::clone(&desk));
+        let (events, receiver) = sync_channel(QUEUE_CAPACITY);
+        let stats = Arc::new(QueueStats::default());
+        let writer = Writer::new(settings, receiver, Arc::clone(&stats));
         let thread = thread::Builder::new().name("telemetry".to_owned()).spawn(move || writer.run());
         let writer = match thread {
             Ok(thread) => Some(thread.thread().clone()),
             Err(error) => {
-                tracing::warn!(%error, "no thread for telemetry: nothing is recorded");
-                desk.stops(format!("no thread for it: {error}"));
+                tracing::warn!(%error, "cannot start the telemetry thread; nothing is recorded");
+                stats.set_error(format!("cannot start the writer thread: {error}"));
                 None
             }
         };
-        Self { events, desk, writer }
+        Self { events, stats, writer }
     }
 
-    /// How recording goes.
-    pub fn figures(&self) -> Figures {
-        self.desk.figures()
+    /// Returns the state of the queue.
+    pub fn snapshot(&self) -> QueueSnapshot {
+        self.stats.snapshot()
     }
 
-    /// Waits until all that was heard is written, but no longer than that, nor for a file that cannot be written; whether
-    /// all is.
+    /// Waits up to `within` until all queued events are written, or a write fails. Returns true if all are written.
     pub fn flush(&self, within: Duration) -> bool {
         let Some(writer) = &self.writer else { return false };
-        self.desk.flush(within, || writer.unpark())
+        self.stats.flush(within, || writer.unpark())
     }
 
-    /// Nothing more is told: what waits is written, where it can be within that time. What is lost is told in the log.
+    /// Closes the queue, waits up to `within` for queued events, and logs the number of events lost.
     pub fn end(&self, within: Duration) {
-        if !self.desk.close() {
+        if !self.stats.close() {
             return;
         }
         if let Some(writer) = &self.writer {
-            self.desk.wait(within, || writer.unpark());
+            self.stats.wait_for_end(within, || writer.unpark());
         }
-        let Figures { queue: waiting, trouble: error, .. } = self.figures();
-        let dropped = self.desk.take_untold();
+        let QueueSnapshot { queued: waiting, last_error: error, .. } = self.snapshot();
+        let dropped = self.stats.take_unreported();
         if waiting > 0 || dropped > 0 {
-            tracing::warn!(waiting, dropped, error, "telemetry ends with records that are not written");
+            tracing::warn!(waiting, dropped, error, "telemetry ends with unwritten records");
         }
     }
 }
 
 impl Observer for Recorder {
     fn hear(&self, event: Event) {
-        let waiting = self.desk.comes();
+        let waiting = self.stats.enqueued();
         if self.events.try_send(event).is_err() {
-            self.desk.drops();
+            self.stats.rejected();
         } else if waiting == BATCH
             && let Some(writer) = &self.writer
         {
-            // It looks by itself now and then: to wake it costs more than all the rest, and one in many does.
+            // The writer polls. Waking it costs more than all other work here, so only one event of a batch does.
             writer.unpark();
         }
     }
@@ -113,6 +112,6 @@ impl Observer for Recorder {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        self.end(FAREWELL);
+        self.end(DROP_TIMEOUT);
     }
 }

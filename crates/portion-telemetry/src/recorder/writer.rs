@@ -1,4 +1,4 @@
-//! The one who writes: takes what waits, a batch in a transaction, and forgets what is old.
+//! Writer thread: stores queued events in batches and deletes old records.
 
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -8,38 +8,38 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use portion_core::event::Event;
 
 use super::Settings;
-use super::desk::Desk;
-use super::episode::{Episode, tell};
-use crate::store::{self, Cure, Keep, Store, Trouble};
+use super::outage::{OutageTracker, log};
+use super::stats::QueueStats;
+use crate::store::{self, Keep, Recovery, Store, StoreError};
 
-/// Events of a transaction at most.
+/// Maximum number of events per transaction.
 pub(super) const BATCH: usize = 512;
-/// How long an event waits at most: where some come, and where none came for a while.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
-/// How long a file is left alone that could not be written: at first, and at most.
-const RESPITE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// Steps that are taken in a row where much is not added up yet: some tens of milliseconds.
-const STEPS: usize = 4;
-/// How often old records are looked for.
-const TENDING: Duration = Duration::from_mins(1);
+/// Shortest and longest time between two polls of the queue: under traffic, and when idle.
+const POLL_INTERVAL: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(1));
+/// First and longest delay before a failed write is retried.
+const RETRY_DELAY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// Roll-up steps per run while many requests are not rolled up: some tens of milliseconds.
+const CATCH_UP_STEPS: usize = 4;
+/// Interval between two checks for old records.
+const RETENTION_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The one who writes.
+/// State of the writer thread.
 #[derive(Debug)]
 pub(super) struct Writer {
     settings: Settings,
     events: Receiver<Event>,
-    desk: Arc<Desk>,
-    /// What is to be written next: what could not be is kept, and tried again.
+    stats: Arc<QueueStats>,
+    /// Events of the next write. Events of a failed write stay here for the retry.
     batch: Vec<Event>,
     store: Option<Store>,
-    respite: Duration,
-    /// Not before then is anything tried that failed.
+    retry_delay: Duration,
+    /// Earliest time of the next attempt after a failure.
     retry: Option<Instant>,
-    tended: Option<Instant>,
-    episode: Episode,
+    last_retention: Option<Instant>,
+    outage: OutageTracker,
 }
 
-/// What a clock says.
+/// A reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
     pub(super) instant: Instant,
@@ -55,72 +55,72 @@ impl Now {
 }
 
 impl Writer {
-    pub(super) fn new(settings: Settings, events: Receiver<Event>, desk: Arc<Desk>) -> Self {
+    pub(super) fn new(settings: Settings, events: Receiver<Event>, stats: Arc<QueueStats>) -> Self {
         Self {
             settings,
             events,
-            desk,
+            stats,
             batch: Vec::with_capacity(BATCH),
             store: None,
-            respite: RESPITE.0,
+            retry_delay: RETRY_DELAY.0,
             retry: None,
-            tended: None,
-            episode: Episode::default(),
+            last_retention: None,
+            outage: OutageTracker::default(),
         }
     }
 
-    /// Writes until nobody tells anything more.
+    /// Writes until the queue is closed.
     pub(super) fn run(mut self) {
-        let _ended = Ended(Arc::clone(&self.desk));
-        let mut pause = PAUSE.0;
+        let _ended = Ended(Arc::clone(&self.stats));
+        let mut pause = POLL_INTERVAL.0;
         loop {
-            let closing = self.desk.is_closing();
-            let before = self.desk.figures().written;
-            self.turn(Now::read());
-            let idle = self.desk.figures().written == before;
-            pause = if idle { (pause * 2).min(PAUSE.1) } else { PAUSE.0 };
-            self.desk.turn(false);
+            let closing = self.stats.is_closing();
+            let before = self.stats.snapshot().written;
+            self.run_once(Now::read());
+            let idle = self.stats.snapshot().written == before;
+            pause = if idle { (pause * 2).min(POLL_INTERVAL.1) } else { POLL_INTERVAL.0 };
+            self.stats.notify(false);
             if closing {
                 break;
             }
             thread::park_timeout(pause);
         }
-        // The file is closed before it is told.
+        // Closes the file before the end is announced.
         self.store = None;
     }
 
-    /// Writes what waits, where it can be written.
-    pub(super) fn turn(&mut self, now: Now) {
-        let hurry = self.desk.take_hurry();
-        if !hurry && self.retry.is_some_and(|retry| now.instant < retry) {
-            return self.look(now, true, None);
+    /// Writes queued events, unless a retry is still delayed.
+    pub(super) fn run_once(&mut self, now: Now) {
+        let flush_requested = self.stats.take_flush_request();
+        if !flush_requested && self.retry.is_some_and(|retry| now.instant < retry) {
+            return self.report(now, true, None);
         }
         match self.write(now) {
             Ok(()) => {
-                (self.respite, self.retry) = (RESPITE.0, None);
-                self.desk.succeed();
-                self.look(now, false, None);
+                (self.retry_delay, self.retry) = (RETRY_DELAY.0, None);
+                self.stats.clear_error();
+                self.report(now, false, None);
             }
-            Err(trouble) => {
-                let why = trouble.of(&self.settings.path);
-                self.desk.fail(why.clone());
-                self.retry = Some(now.instant + self.respite);
-                self.respite = (self.respite * 2).min(RESPITE.1);
-                self.look(now, true, Some(&why));
-                self.mend(&trouble);
+            Err(error) => {
+                let why = error.describe(&self.settings.path);
+                self.stats.write_failed(why.clone());
+                self.retry = Some(now.instant + self.retry_delay);
+                self.retry_delay = (self.retry_delay * 2).min(RETRY_DELAY.1);
+                self.report(now, true, Some(&why));
+                self.recover(&error);
             }
         }
     }
 
-    fn write(&mut self, now: Now) -> Result<(), Trouble> {
+    fn write(&mut self, now: Now) -> Result<(), StoreError> {
         let mut store = self.opened()?;
-        self.tend(&mut store, now);
+        self.apply_retention(&mut store, now);
         let written = self.write_all(&mut store);
         self.store = Some(store);
         written
     }
 
-    fn write_all(&mut self, store: &mut Store) -> Result<(), Trouble> {
+    fn write_all(&mut self, store: &mut Store) -> Result<(), StoreError> {
         loop {
             let room = BATCH.saturating_sub(self.batch.len());
             self.batch.extend(self.events.try_iter().take(room));
@@ -128,69 +128,71 @@ impl Writer {
                 return catch_up(store);
             }
             store.write(&self.batch)?;
-            self.desk.wrote(self.batch.len());
+            self.stats.wrote(self.batch.len());
             self.batch.clear();
             store.roll()?;
         }
     }
 
-    /// The file, which is opened where it is not, or where another one stands in its place.
-    fn opened(&mut self) -> Result<Store, Trouble> {
+    /// Returns the open file. Opens it first if it is closed or was replaced.
+    fn opened(&mut self) -> Result<Store, StoreError> {
         let path = &self.settings.path;
         match self.store.take() {
-            Some(store) if store.stands_at(path) => Ok(store),
+            Some(store) if store.is_at(path) => Ok(store),
             other => {
                 drop(other);
-                // Some room above what is kept: old records go only now and then.
+                // Leaves some room above the limit, because old records are deleted only now and then.
                 store::open(path, self.settings.keep_bytes.saturating_mul(5) / 4)
             }
         }
     }
 
-    /// Takes a step towards what is to be kept, where it is time.
-    fn tend(&mut self, store: &mut Store, now: Now) {
-        if self.tended.is_some_and(|tended| now.instant.saturating_duration_since(tended) < TENDING) {
+    /// Takes one retention step if it is due.
+    fn apply_retention(&mut self, store: &mut Store, now: Now) {
+        if self.last_retention.is_some_and(|last_retention| {
+            now.instant.saturating_duration_since(last_retention) < RETENTION_INTERVAL
+        }) {
             return;
         }
         let keep = Keep { age: self.settings.keep_for, bytes: self.settings.keep_bytes };
         let more = store.retain(now.at, &keep).unwrap_or_else(|error| {
-            tracing::debug!(%error, "old telemetry is not forgotten yet");
+            tracing::debug!(%error, "old telemetry could not be deleted");
             false
         });
-        self.tended = (!more).then_some(now.instant);
+        self.last_retention = (!more).then_some(now.instant);
     }
 
-    /// Sees to it that the next try may go better.
-    fn mend(&mut self, trouble: &Trouble) {
-        match trouble.cure() {
-            // To forget old records may make room.
-            Cure::Wait => self.tended = None,
-            Cure::Reopen => self.store = None,
-            Cure::Inspect => {
+    /// Prepares the next attempt.
+    fn recover(&mut self, error: &StoreError) {
+        match error.recovery() {
+            // Deleting old records may make room.
+            Recovery::Wait => self.last_retention = None,
+            Recovery::Reopen => self.store = None,
+            Recovery::Inspect => {
                 if let Some(store) = self.store.take()
-                    && let Err(error) = store.give_up(&self.settings.path)
+                    && let Err(error) = store.quarantine_if_corrupt(&self.settings.path)
                 {
-                    tracing::debug!(%error, "corrupt telemetry is not set aside yet");
+                    tracing::debug!(%error, "the corrupt telemetry file could not be moved");
                 }
             }
-            Cure::Skip => {
-                self.desk.lose(self.batch.len());
+            Recovery::Skip => {
+                self.stats.discarded(self.batch.len());
                 self.batch.clear();
                 self.store = None;
             }
         }
     }
 
-    fn look(&mut self, now: Now, failing: bool, why: Option<&str>) {
-        if let Some(told) = self.episode.look(now.instant, failing, self.desk.figures().dropped) {
-            tell(told, why, || self.desk.take_untold());
+    fn report(&mut self, now: Now, failing: bool, why: Option<&str>) {
+        if let Some(transition) = self.outage.update(now.instant, failing, self.stats.snapshot().dropped) {
+            log(transition, why, || self.stats.take_unreported());
         }
     }
 }
 
-/// Adds up what an earlier version of this program wrote, some of it each time.
-fn catch_up(store: &mut Store) -> Result<(), Trouble> {
-    for _ in 0..STEPS {
+/// Rolls up requests that an earlier version wrote, a few steps at a time.
+fn catch_up(store: &mut Store) -> Result<(), StoreError> {
+    for _ in 0..CATCH_UP_STEPS {
         if !store.roll()? {
             break;
         }
@@ -198,12 +200,12 @@ fn catch_up(store: &mut Store) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Tells that the writer has ended, however it did.
-struct Ended(Arc<Desk>);
+/// Announces the end of the writer, also after a panic.
+struct Ended(Arc<QueueStats>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        self.0.turn(true);
+        self.0.notify(true);
     }
 }
 
@@ -215,16 +217,16 @@ mod tests {
 
     use super::*;
 
-    /// A writer without a thread, whom one can tell what the time is.
+    /// A writer without a thread, driven by an explicit clock.
     fn writer(directory: &tempfile::TempDir) -> (Writer, SyncSender<Event>) {
         let (sender, receiver) = sync_channel(2_000);
         let settings = Settings::new(directory.path().join("telemetry.db"));
         (Writer::new(settings, receiver, Arc::default()), sender)
     }
 
-    fn tell(writer: &Writer, sender: &SyncSender<Event>, events: u64) {
+    fn send(writer: &Writer, sender: &SyncSender<Event>, events: u64) {
         for at in 0..events {
-            writer.desk.comes();
+            writer.stats.enqueued();
             let served = Served { at, endpoint: "list_bookings".into(), kind: "tool", ..Served::default() };
             sender.send(Event::Served(Arc::new(served))).expect("there is room");
         }
@@ -236,11 +238,11 @@ mod tests {
         let (mut writer, sender) = writer(&directory);
         let start = Instant::now();
         let after = |writer: &mut Writer, millis| {
-            writer.turn(Now { instant: start + Duration::from_millis(millis), at: 1_000 });
-            let figures = writer.desk.figures();
-            (figures.written, figures.failed, figures.queue)
+            writer.run_once(Now { instant: start + Duration::from_millis(millis), at: 1_000 });
+            let snapshot = writer.stats.snapshot();
+            (snapshot.written, snapshot.failed, snapshot.queued)
         };
-        tell(&writer, &sender, 100);
+        send(&writer, &sender, 100);
         assert_eq!(after(&mut writer, 0), (100, 0, 0));
         let pages = |writer: &Writer, most: i64| {
             let store = writer.store.as_ref().expect("it is open");
@@ -248,35 +250,35 @@ mod tests {
             set.expect("it can be set");
         };
         pages(&writer, 1);
-        tell(&writer, &sender, 1_500);
-        assert_eq!(writer.desk.figures().trouble, None);
+        send(&writer, &sender, 1_500);
+        assert_eq!(writer.stats.snapshot().last_error, None);
         assert_eq!(after(&mut writer, 200), (100, 1, 1_500));
-        let trouble = writer.desk.figures().trouble.expect("it fails");
-        assert!(trouble.contains("telemetry.db: ") && trouble.contains("full"), "{trouble}");
+        let error = writer.stats.snapshot().last_error.expect("it fails");
+        assert!(error.contains("telemetry.db: ") && error.contains("full"), "{error}");
         pages(&writer, 100_000);
         assert_eq!(after(&mut writer, 400), (100, 1, 1_500), "not yet");
-        assert!(writer.desk.figures().trouble.is_some(), "nor is it well");
+        assert!(writer.stats.snapshot().last_error.is_some(), "nor is it well");
         assert_eq!(after(&mut writer, 700), (1_600, 1, 0));
-        assert_eq!(writer.desk.figures().trouble, None);
+        assert_eq!(writer.stats.snapshot().last_error, None);
     }
 
     #[test]
-    fn the_respite_grows_and_somebody_who_waits_ends_it() {
+    fn the_retry_delay_grows_and_a_flush_ends_it() {
         let directory = tempfile::tempdir().expect("directories can be made");
         let (mut writer, sender) = writer(&directory);
         writer.settings.path = directory.path().join("file/telemetry.db");
         std::fs::write(directory.path().join("file"), "no directory").expect("it can be written");
-        tell(&writer, &sender, 1);
+        send(&writer, &sender, 1);
         let start = Instant::now();
-        let mut tries = |millis, hurry: bool| {
-            if hurry {
-                writer.desk.flush(Duration::ZERO, || {});
+        let mut tries = |millis, flush_requested: bool| {
+            if flush_requested {
+                writer.stats.flush(Duration::ZERO, || {});
             }
-            let before = writer.desk.figures().failed;
-            writer.turn(Now { instant: start + Duration::from_millis(millis), at: 0 });
-            writer.desk.figures().failed > before
+            let before = writer.stats.snapshot().failed;
+            writer.run_once(Now { instant: start + Duration::from_millis(millis), at: 0 });
+            writer.stats.snapshot().failed > before
         };
-        // Half a second, then one, then two.
+        // Delays of half a second, one second and two seconds.
         let found: Vec<u64> = (0..20).map(|step| step * 250).filter(|millis| tries(*millis, false)).collect();
         assert_eq!(found, [0, 500, 1_500, 3_500]);
         assert!(!tries(5_000, false));

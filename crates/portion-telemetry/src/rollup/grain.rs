@@ -1,14 +1,14 @@
-//! What a roll-up is of.
+//! Granularity of roll-ups.
 
-/// Microseconds of a minute.
+/// Microseconds per minute.
 const MINUTE: i64 = 60_000_000;
 
-/// What a roll-up is of: how long, and whether of one endpoint or of all.
+/// Granularity of a roll-up: its length, and one endpoint or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Grain {
-    /// A minute of an endpoint.
+    /// A minute of one endpoint.
     Minute,
-    /// An hour of an endpoint.
+    /// An hour of one endpoint.
     Hour,
     /// A minute of all endpoints.
     MinuteOfAll,
@@ -17,10 +17,10 @@ pub(crate) enum Grain {
 }
 
 impl Grain {
-    /// All of them.
+    /// All grains.
     pub(crate) const ALL: [Self; 4] = [Self::Minute, Self::Hour, Self::MinuteOfAll, Self::HourOfAll];
 
-    /// Its length, in microseconds.
+    /// Returns the length in microseconds.
     pub(crate) fn length(self) -> i64 {
         match self {
             Self::Minute | Self::MinuteOfAll => MINUTE,
@@ -28,22 +28,22 @@ impl Grain {
         }
     }
 
-    /// Whether it is of all endpoints.
+    /// Returns true for roll-ups over all endpoints.
     pub(crate) fn is_of_all(self) -> bool {
         matches!(self, Self::MinuteOfAll | Self::HourOfAll)
     }
 
-    /// The beginning of the one that a moment is in.
+    /// Returns the start of the interval that contains `at`.
     pub(crate) fn floor(self, at: i64) -> i64 {
         at - at.rem_euclid(self.length())
     }
 
-    /// The beginning of the first one that is not before a moment.
+    /// Returns the start of the first interval that does not begin before `at`.
     pub(crate) fn ceiling(self, at: i64) -> i64 {
         self.floor(at.saturating_add(self.length() - 1))
     }
 
-    /// How the file has it.
+    /// Returns the code stored in the file.
     pub(crate) fn code(self) -> i64 {
         self as i64
     }

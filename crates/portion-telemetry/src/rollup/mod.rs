@@ -1,18 +1,18 @@
-//! Figures of minutes and hours, added up once, so that a week is answered as fast as an hour.
+//! Roll-ups: statistics of minutes and hours, so a week is answered as fast as an hour.
 //!
-//! A roll-up is what raw rows add up to, no more: both become a [`Tally`], and tallies of tallies are tallies.
+//! A roll-up holds exactly the sum of its requests. Both become a [`Tally`], and tallies can be added.
 
 mod grain;
+mod quantile_histogram;
 mod row;
-mod spread;
 mod tally;
 
 pub(crate) use grain::Grain;
-pub(crate) use spread::Spread;
-pub(crate) use tally::{Seen, Tally};
+pub(crate) use quantile_histogram::QuantileHistogram;
+pub(crate) use tally::{RequestSample, Tally};
 
-/// The endpoint of a roll-up that is of all of them: rows of endpoints begin at one.
+/// Endpoint id of roll-ups over all endpoints. Ids of real endpoints begin at one.
 pub(crate) const ALL: i64 = 0;
 
-/// The kind and the name of the endpoint that those are added up as of which too little is kept.
+/// Kind and name of the endpoint that collects roll-ups too small to keep.
 pub(crate) const OTHER: &str = "other";

@@ -1,43 +1,43 @@
-//! Tallies as rows of the file.
+//! Reads and writes tallies as rows of the file.
 
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Result, Row, Statement, ToSql, params};
 
 use super::{Grain, Tally};
 
-/// How the number of requests of each outcome is written: `paginated 5 untouched 12`.
+/// Requests by outcome as text: `paginated 5 untouched 12`.
 struct Outcomes<'a>(&'a Tally);
 
 impl Tally {
-    /// What [`Tally::take`] reads, in its order.
+    /// Columns that [`Tally::take`] reads, in order.
     pub(crate) const COLUMNS: &str = "requests, follow_ups, errors, outcomes, sized, oversized,
         original_tokens, served_tokens, sampled, near, far, deviation, latency, overhead";
 
-    /// Puts what is in a roll-up so far; takes what [`Tally::put`] binds.
+    /// Statement that replaces a roll-up; [`Tally::put`] binds its values.
     pub(crate) const PUT: &str = "INSERT OR REPLACE INTO rollups
         (grain, at, endpoint, requests, follow_ups, errors, outcomes, sized, oversized,
         original_tokens, served_tokens, sampled, near, far, deviation, latency, overhead)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-    /// Adds what a roll-up says, from that column on.
+    /// Adds a roll-up, starting at column `from`.
     pub(crate) fn take(&mut self, row: &Row<'_>, from: usize) -> Result<()> {
-        let figures = &mut self.figures;
+        let stats = &mut self.stats;
         let add = |sum: &mut u64, column| -> Result<()> {
             let more: i64 = row.get(from + column)?;
             *sum = sum.saturating_add(u64::try_from(more).unwrap_or_default());
             Ok(())
         };
-        add(&mut figures.requests, 0)?;
-        add(&mut figures.follow_ups, 1)?;
-        add(&mut figures.errors, 2)?;
-        add(&mut figures.sized, 4)?;
-        add(&mut figures.oversized, 5)?;
-        add(&mut figures.original_tokens, 6)?;
-        add(&mut figures.served_tokens, 7)?;
-        add(&mut figures.accuracy.sampled, 8)?;
-        add(&mut figures.accuracy.near, 9)?;
-        add(&mut figures.accuracy.far, 10)?;
-        figures.accuracy.errors += row.get::<_, f64>(from + 11)?;
+        add(&mut stats.requests, 0)?;
+        add(&mut stats.follow_ups, 1)?;
+        add(&mut stats.errors, 2)?;
+        add(&mut stats.sized, 4)?;
+        add(&mut stats.oversized, 5)?;
+        add(&mut stats.original_tokens, 6)?;
+        add(&mut stats.served_tokens, 7)?;
+        add(&mut stats.accuracy.sampled, 8)?;
+        add(&mut stats.accuracy.near, 9)?;
+        add(&mut stats.accuracy.far, 10)?;
+        stats.accuracy.errors += row.get::<_, f64>(from + 11)?;
         let mut words = row.get_ref(from + 3)?.as_str().unwrap_or_default().split(' ');
         while let Some((outcome, count)) = words.next().zip(words.next()) {
             self.count(outcome, count.parse().unwrap_or_default());
@@ -47,7 +47,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Writes it down, by a statement that [`Tally::PUT`] is.
+    /// Writes the tally with a statement prepared from [`Tally::PUT`].
     pub(crate) fn put(
         &self,
         statement: &mut Statement<'_>,
@@ -55,23 +55,23 @@ impl Tally {
         at: i64,
         endpoint: i64,
     ) -> Result<()> {
-        let (figures, stored) = (&self.figures, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));
+        let (stats, stored) = (&self.stats, |number: u64| i64::try_from(number).unwrap_or(i64::MAX));
         statement.execute(params![
             grain.code(),
             at,
             endpoint,
-            stored(figures.requests),
-            stored(figures.follow_ups),
-            stored(figures.errors),
+            stored(stats.requests),
+            stored(stats.follow_ups),
+            stored(stats.errors),
             Outcomes(self),
-            stored(figures.sized),
-            stored(figures.oversized),
-            stored(figures.original_tokens),
-            stored(figures.served_tokens),
-            stored(figures.accuracy.sampled),
-            stored(figures.accuracy.near),
-            stored(figures.accuracy.far),
-            figures.accuracy.errors,
+            stored(stats.sized),
+            stored(stats.oversized),
+            stored(stats.original_tokens),
+            stored(stats.served_tokens),
+            stored(stats.accuracy.sampled),
+            stored(stats.accuracy.near),
+            stored(stats.accuracy.far),
+            stats.accuracy.errors,
             self.latency.encode(),
             self.overhead.encode(),
         ])?;
@@ -81,7 +81,7 @@ impl Tally {
 
 impl ToSql for Outcomes<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        let outcomes = &self.0.figures.outcomes;
+        let outcomes = &self.0.stats.outcomes;
         let words: Vec<String> =
             outcomes.iter().map(|(outcome, count)| format!("{outcome} {count}")).collect();
         Ok(words.join(" ").into())

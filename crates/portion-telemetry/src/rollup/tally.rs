@@ -1,14 +1,14 @@
-//! How figures are added up, of requests and of what was added up before.
+//! Adds up statistics from requests and from earlier sums.
 
 use portion_core::policy::Policy;
 use rusqlite::Row;
 
-use super::Spread;
-use crate::read::{Cost, Figures, Quantiles, count, maybe};
+use super::QuantileHistogram;
+use crate::read::{Cost, Quantiles, TrafficStats, count, maybe};
 
-/// What of a request counts.
+/// Values of a request that statistics use.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct RequestSample {
     pub(crate) follow_up: bool,
     pub(crate) error: bool,
     pub(crate) served: Option<u64>,
@@ -16,25 +16,25 @@ pub(crate) struct Seen {
     pub(crate) budget: Option<u64>,
     pub(crate) latency: u64,
     pub(crate) overhead: u64,
-    /// Estimated, and counted exactly.
+    /// Estimated and exact tokens.
     pub(crate) counted: Option<(u64, u64)>,
 }
 
-/// Figures in the making.
+/// Statistics under construction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
-    pub(super) figures: Figures,
-    pub(super) latency: Spread,
-    pub(super) overhead: Spread,
+    pub(super) stats: TrafficStats,
+    pub(super) latency: QuantileHistogram,
+    pub(super) overhead: QuantileHistogram,
 }
 
-impl Seen {
-    /// What [`Seen::of`] reads, in its order; the outcome is first.
+impl RequestSample {
+    /// Columns that [`RequestSample::of`] reads, in order; the outcome is first.
     pub(crate) const COLUMNS: &str =
         "outcome, follow_up, error IS NOT NULL, estimated_tokens, original_tokens, budget,
         latency, overhead, response_bytes, actual_tokens";
 
-    /// Reads one from the columns from that one on.
+    /// Reads a sample, starting at column `from`.
     pub(crate) fn of(row: &Row<'_>, from: usize) -> rusqlite::Result<Self> {
         let outcome = row.get_ref(from)?.as_str().unwrap_or_default();
         let estimated = maybe(row, from + 3)?;
@@ -53,50 +53,50 @@ impl Seen {
 }
 
 impl Tally {
-    /// Adds what a row says, from that column on.
+    /// Adds the request in a row, starting at column `from`.
     pub(crate) fn read(&mut self, row: &Row<'_>, from: usize) -> rusqlite::Result<()> {
-        self.add(row.get_ref(from)?.as_str().unwrap_or_default(), &Seen::of(row, from)?);
+        self.add(row.get_ref(from)?.as_str().unwrap_or_default(), &RequestSample::of(row, from)?);
         Ok(())
     }
 
-    pub(crate) fn add(&mut self, outcome: &str, seen: &Seen) {
-        let figures = &mut self.figures;
-        figures.requests += 1;
-        figures.errors += u64::from(seen.error);
-        match (seen.follow_up, seen.original, seen.served) {
-            // The payload was counted when it came.
+    pub(crate) fn add(&mut self, outcome: &str, sample: &RequestSample) {
+        let stats = &mut self.stats;
+        stats.requests += 1;
+        stats.errors += u64::from(sample.error);
+        match (sample.follow_up, sample.original, sample.served) {
+            // The payload was counted with its first call.
             (true, _, served) => {
-                figures.follow_ups += 1;
-                figures.served_tokens = figures.served_tokens.saturating_add(served.unwrap_or_default());
+                stats.follow_ups += 1;
+                stats.served_tokens = stats.served_tokens.saturating_add(served.unwrap_or_default());
             }
             (false, Some(original), Some(served)) => {
-                let budget = seen.budget.unwrap_or(Policy::default().token_budget_threshold as u64);
-                figures.sized += 1;
-                figures.oversized += u64::from(original > budget);
-                figures.original_tokens = figures.original_tokens.saturating_add(original);
-                figures.served_tokens = figures.served_tokens.saturating_add(served);
+                let budget = sample.budget.unwrap_or(Policy::default().token_budget_threshold as u64);
+                stats.sized += 1;
+                stats.oversized += u64::from(original > budget);
+                stats.original_tokens = stats.original_tokens.saturating_add(original);
+                stats.served_tokens = stats.served_tokens.saturating_add(served);
             }
             _ => {}
         }
-        if let Some((estimated, actual)) = seen.counted {
-            figures.accuracy.add(estimated, actual);
+        if let Some((estimated, actual)) = sample.counted {
+            stats.accuracy.add(estimated, actual);
         }
-        self.latency.add(seen.latency);
-        self.overhead.add(seen.overhead);
+        self.latency.add(sample.latency);
+        self.overhead.add(sample.overhead);
         self.count(outcome, 1);
     }
 
-    /// Counts requests of an outcome.
+    /// Adds requests of one outcome.
     pub(super) fn count(&mut self, outcome: &str, requests: u64) {
-        match self.figures.outcomes.get_mut(outcome) {
+        match self.stats.outcomes.get_mut(outcome) {
             Some(count) => *count = count.saturating_add(requests),
-            None => drop(self.figures.outcomes.insert(outcome.to_owned(), requests)),
+            None => drop(self.stats.outcomes.insert(outcome.to_owned(), requests)),
         }
     }
 
-    pub(crate) fn into_figures(self) -> Figures {
+    pub(crate) fn into_stats(self) -> TrafficStats {
         let (latency, overhead) = (Quantiles::from(&self.latency), Quantiles::from(&self.overhead));
-        Figures { latency, overhead, ..self.figures }
+        TrafficStats { latency, overhead, ..self.stats }
     }
 }
 
@@ -104,33 +104,39 @@ impl Tally {
 mod tests {
     use super::*;
 
-    fn figures(seen: &[Seen]) -> Figures {
+    fn stats(sample: &[RequestSample]) -> TrafficStats {
         let mut tally = Tally::default();
-        seen.iter().for_each(|seen| tally.add("paginated", seen));
-        tally.into_figures()
+        sample.iter().for_each(|sample| tally.add("paginated", sample));
+        tally.into_stats()
     }
 
     #[test]
     fn follow_ups_count_against_what_is_saved() {
-        let first = || Seen { original: Some(10_000), served: Some(2_000), ..Seen::default() };
-        let next = || Seen { follow_up: true, ..first() };
-        let check = |seen: &[Seen], reduction, follow_ups| {
-            let figures = figures(seen);
-            assert_eq!((figures.reduction(), figures.follow_ups_per_first()), (reduction, follow_ups));
+        let first =
+            || RequestSample { original: Some(10_000), served: Some(2_000), ..RequestSample::default() };
+        let next = || RequestSample { follow_up: true, ..first() };
+        let check = |sample: &[RequestSample], reduction, follow_ups| {
+            let stats = stats(sample);
+            assert_eq!((stats.reduction(), stats.follow_ups_per_first()), (reduction, follow_ups));
         };
         check(&[], None, None);
         check(&[first()], Some(0.8), Some(0.0));
         check(&[first(), next(), next()], Some(0.4), Some(2.0));
         check(&[first(), next(), first(), first()], Some(1.0 - 8.0 / 30.0), Some(1.0 / 3.0));
         check(&[next()], None, None);
-        check(&[Seen { original: None, ..first() }], None, Some(0.0));
+        check(&[RequestSample { original: None, ..first() }], None, Some(0.0));
     }
 
     #[test]
     fn oversized_is_what_the_budget_of_the_time_says() {
         let check = |original, budget, expect| {
-            let seen = Seen { original: Some(original), served: Some(1), budget, ..Seen::default() };
-            assert_eq!(figures(&[seen]).oversized_share(), Some(expect), "{original} of {budget:?}");
+            let sample = RequestSample {
+                original: Some(original),
+                served: Some(1),
+                budget,
+                ..RequestSample::default()
+            };
+            assert_eq!(stats(&[sample]).oversized_share(), Some(expect), "{original} of {budget:?}");
         };
         check(4_000, None, 0.0);
         check(4_001, None, 1.0);

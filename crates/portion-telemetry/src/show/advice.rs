@@ -1,29 +1,29 @@
-//! Advice, written down: what is said of each endpoint, and what is to be written into the configuration.
+//! Formats page-size advice as text and as configuration.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::cell::{Cell, grouped};
 use super::format::Column;
-use super::shown;
-use crate::advise::{Advice, LEAST_CALLS, READ_ON, Verdict};
+use super::printable;
+use crate::advise::{Advice, MIN_CALLS, MIN_READ_ON_SHARE, Verdict};
 
 pub(super) const ADVICE: &[Column<Advice>] = &[
-    Column::programs("upstream", |advice| Cell::maybe(advice.endpoint.upstream.clone(), Cell::Text)),
-    Column::programs("kind", |advice| Cell::text(&advice.endpoint.kind)),
-    Column::programs("endpoint", |advice| Cell::text(&advice.endpoint.name)),
-    Column::people("endpoint", |advice| Cell::text(advice.endpoint.to_string())),
+    Column::machine("upstream", |advice| Cell::maybe(advice.endpoint.upstream.clone(), Cell::Text)),
+    Column::machine("kind", |advice| Cell::text(&advice.endpoint.kind)),
+    Column::machine("endpoint", |advice| Cell::text(&advice.endpoint.name)),
+    Column::human("endpoint", |advice| Cell::text(advice.endpoint.to_string())),
     Column::both("calls", "calls", |advice| Cell::Count(advice.calls)),
     Column::both("followUps", "follow-ups", |advice| Cell::Count(advice.follow_ups)),
     Column::both("readOnShare", "read on", |advice| Cell::Share(advice.read_on)),
     Column::both("itemsNeeded", "needed", |advice| Cell::Count(advice.needed)),
     Column::both("tokensPerItem", "tokens/item", |advice| Cell::Number(advice.tokens_per_item)),
     Column::both("pageSize", "page size", |advice| Cell::Count(advice.page_size)),
-    Column::programs("verdict", |advice| Cell::text(advice.verdict.name())),
+    Column::machine("verdict", |advice| Cell::text(advice.verdict.name())),
     Column::both("betterPageSize", "better", |advice| Cell::maybe(advice.verdict.page_size(), Cell::Count)),
-    Column::programs("budgetNeeded", |advice| match advice.verdict {
+    Column::machine("budgetNeeded", |advice| match advice.verdict {
         Verdict::Bounded { budget, .. } => Cell::maybe(budget, Cell::Count),
-        _ => Cell::Nothing,
+        _ => Cell::Empty,
     }),
     Column::both("savedFollowUps", "saves pages", |advice| {
         Cell::maybe(advice.verdict.page_size(), |_| Cell::Count(advice.saved_follow_ups))
@@ -33,22 +33,22 @@ pub(super) const ADVICE: &[Column<Advice>] = &[
     }),
 ];
 
-/// What the figures mean, in words, and as configuration.
-pub(super) fn told(advice: &[Advice]) -> String {
+/// Explains the advice in words and as configuration.
+pub(super) fn explanation(advice: &[Advice]) -> String {
     let mut text = String::new();
     if advice.is_empty() {
-        return "no list was paged in that time: there is nothing to advise\n".to_owned();
+        return "no list was paged in that time: no advice\n".to_owned();
     }
     for one in advice {
         if let Some(words) = words(one) {
-            let _ = writeln!(text, "\n{}: {words}", shown(&one.endpoint.to_string()));
+            let _ = writeln!(text, "\n{}: {words}", printable(&one.endpoint.to_string()));
         }
     }
     text.push_str(&configuration(advice));
     text.push_str(
-        "\nEstimates: \"needed\" is how many items four calls in five did not read beyond; a follow-up is taken to cost\n\
-         160 tokens besides its items, and items that nobody read on to count against what is saved. Of the sizes that\n\
-         save tokens, the better is the one that spares most, with 500 more for each call that the model need not make.\n",
+        "\nEstimates. \"needed\" is the number of items that covers four calls in five. A follow-up is taken to cost 160\n\
+         tokens besides its items; items that nobody reads count against the tokens saved. Among the sizes that save\n\
+         tokens, \"better\" saves the most, each avoided call counted as 500 more tokens.\n",
     );
     text
 }
@@ -56,27 +56,27 @@ pub(super) fn told(advice: &[Advice]) -> String {
 fn words(advice: &Advice) -> Option<String> {
     let needed = advice.needed;
     Some(match advice.verdict {
-        Verdict::Fits if advice.read_on < READ_ON => return None,
+        Verdict::Fits if advice.read_on < MIN_READ_ON_SHARE => return None,
         Verdict::Fits => "no larger page would have saved tokens".to_owned(),
         Verdict::TooFew => {
-            format!("{} of the {LEAST_CALLS} calls from which something can be said", advice.calls)
+            format!("{} calls; advice needs {MIN_CALLS}", advice.calls)
         }
         Verdict::Larger { page_size, bounded: false } => {
             format!("with a page size of {page_size}, most calls need one reply")
         }
         Verdict::Larger { page_size, bounded: true } => {
-            format!("{page_size} is the largest page that maxPageSize allows; {needed} items are read")
+            format!("{page_size} is the largest page that maxPageSize allows; callers read {needed} items")
         }
         Verdict::Bounded { budget, .. } => {
-            let items = format!("the budget keeps pages smaller than the {needed} items that are read");
+            let items = format!("the token budget holds fewer than the {needed} items that callers read");
             match budget {
                 Some(budget) => format!(
-                    "{items}; to hold them, raise tokenBudgetThreshold and replyTarget to {}, or make items \
+                    "{items}; raise tokenBudgetThreshold and replyTarget to {}, or make items \
                      smaller: summaryFields, stripFields, profile: lean",
                     grouped(budget)
                 ),
                 None => format!(
-                    "{items}, and what holds them were above the hardCap: make items smaller: summaryFields, \
+                    "{items}, and a budget that holds them would exceed the hardCap; make items smaller: summaryFields, \
                      stripFields, profile: lean"
                 ),
             }
@@ -84,7 +84,7 @@ fn words(advice: &Advice) -> Option<String> {
     })
 }
 
-/// The keys to write, as YAML.
+/// Returns the configuration keys to set, as YAML.
 fn configuration(advice: &[Advice]) -> String {
     let mut upstreams: BTreeMap<Option<&str>, String> = BTreeMap::new();
     for one in advice {
@@ -107,11 +107,11 @@ fn configuration(advice: &[Advice]) -> String {
     text
 }
 
-/// A text as YAML: quoted as in JSON where it is not plain in any reading.
+/// Quotes a YAML scalar as in JSON unless it is plain in any reading.
 fn quoted(text: &str) -> String {
     let letter = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-');
     let starts = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    // A word of YAML's own is a name only in quotes.
+    // YAML keywords must be quoted to be names.
     let word = matches!(
         text.to_ascii_lowercase().as_str(),
         "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "y" | "n"
@@ -186,14 +186,14 @@ upstreams:
     #[test]
     fn what_bounds_is_named() {
         let check = |verdict, expect: &str| {
-            let told = told(&[advice(None, "list_bookings", verdict)]);
-            assert!(told.contains(expect), "{told}");
+            let text = explanation(&[advice(None, "list_bookings", verdict)]);
+            assert!(text.contains(expect), "{text}");
         };
-        check(Verdict::TooFew, "list_bookings: 40 of the 20 calls");
+        check(Verdict::TooFew, "list_bookings: 40 calls; advice needs 20");
         check(Verdict::Larger { page_size: 200, bounded: true }, "that maxPageSize allows");
         check(Verdict::Bounded { page_size: None, budget: Some(7_200) }, "replyTarget to 7,200");
-        check(Verdict::Bounded { page_size: None, budget: None }, "above the hardCap");
+        check(Verdict::Bounded { page_size: None, budget: None }, "would exceed the hardCap");
         check(Verdict::Fits, "list_bookings: no larger page would have saved tokens");
-        assert!(told(&[]).contains("nothing to advise"));
+        assert!(explanation(&[]).contains("no advice"));
     }
 }

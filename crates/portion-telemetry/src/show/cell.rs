@@ -1,27 +1,27 @@
-//! What stands in a column of a row.
+//! Values of table cells and their text forms.
 
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::moment::{spoken, written};
 use crate::statistics::Estimate;
+use crate::timestamp::{readable, rfc3339};
 
-/// What stands in a column of a row.
+/// Value of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cell {
-    Nothing,
+    Empty,
     Text(String),
     Texts(Vec<String>),
     /// Microseconds since 1970.
-    Moment(u64),
-    Yes(bool),
+    Timestamp(u64),
+    Flag(bool),
     Count(u64),
     Number(f64),
-    /// 0 to 1, for people in per cent.
+    /// A share, 0 to 1, shown to people in per cent.
     Share(f64),
     Time(Duration),
-    /// An estimate with its interval, for people alone; whether it is a share.
+    /// An estimate with its interval, and true if it is a share. Shown to people only.
     Estimate(Estimate, bool),
 }
 
@@ -31,17 +31,17 @@ impl Cell {
     }
 
     pub(super) fn maybe<T>(value: Option<T>, cell: impl FnOnce(T) -> Self) -> Self {
-        value.map_or(Self::Nothing, cell)
+        value.map_or(Self::Empty, cell)
     }
 
-    /// For JSON. Times are milliseconds.
+    /// Returns the JSON value. Durations are in milliseconds.
     pub(super) fn json(&self) -> Value {
         match self {
-            Self::Nothing => Value::Null,
+            Self::Empty => Value::Null,
             Self::Text(text) => Value::from(text.as_str()),
             Self::Texts(texts) => Value::from(texts.as_slice()),
-            Self::Moment(at) => Value::from(written(*at)),
-            Self::Yes(yes) => Value::from(*yes),
+            Self::Timestamp(at) => Value::from(rfc3339(*at)),
+            Self::Flag(yes) => Value::from(*yes),
             Self::Count(count) => Value::from(*count),
             Self::Number(number) | Self::Share(number) => Value::from(*number),
             Self::Time(time) => Value::from(time.as_micros() as f64 / 1e3),
@@ -49,8 +49,8 @@ impl Cell {
         }
     }
 
-    /// For CSV: as in JSON, without quotes.
-    pub(super) fn plain(&self) -> String {
+    /// Returns the CSV field: as in JSON, without quotes.
+    pub(super) fn csv(&self) -> String {
         match self {
             Self::Texts(texts) => texts.join(" "),
             other => match other.json() {
@@ -61,33 +61,33 @@ impl Cell {
         }
     }
 
-    /// For people.
-    pub(super) fn spoken(&self) -> String {
+    /// Returns the text for people.
+    pub(super) fn human(&self) -> String {
         match self {
-            Self::Nothing => "–".to_owned(),
+            Self::Empty => "–".to_owned(),
             Self::Texts(texts) => texts.join(" "),
-            Self::Moment(at) => spoken(*at),
-            Self::Yes(yes) => if *yes { "yes" } else { "" }.to_owned(),
+            Self::Timestamp(at) => readable(*at),
+            Self::Flag(yes) => if *yes { "yes" } else { "" }.to_owned(),
             Self::Count(count) => grouped(*count),
             Self::Number(number) => rounded(*number, false),
             Self::Share(share) => rounded(*share, true),
             Self::Time(time) => format!("{} ms", rounded(time.as_secs_f64() * 1e3, false)),
             Self::Estimate(estimate, share) => {
-                let told = |value| rounded(value, *share);
-                let range = estimate.range.map(|(low, high)| format!(" [{}, {}]", told(low), told(high)));
-                format!("{}{}", told(estimate.value), range.unwrap_or_default())
+                let format = |value| rounded(value, *share);
+                let range = estimate.range.map(|(low, high)| format!(" [{}, {}]", format(low), format(high)));
+                format!("{}{}", format(estimate.value), range.unwrap_or_default())
             }
             Self::Text(text) => text.clone(),
         }
     }
 
-    /// Whether it keeps to the right.
-    pub(super) fn is_figure(&self) -> bool {
-        !matches!(self, Self::Nothing | Self::Text(_) | Self::Texts(_) | Self::Moment(_) | Self::Yes(_))
+    /// Returns true if the cell is right-aligned.
+    pub(super) fn is_numeric(&self) -> bool {
+        !matches!(self, Self::Empty | Self::Text(_) | Self::Texts(_) | Self::Timestamp(_) | Self::Flag(_))
     }
 }
 
-/// With three figures or so, or as a percentage.
+/// Rounds to about three digits, or formats a percentage.
 fn rounded(number: f64, share: bool) -> String {
     if share {
         return format!("{:.1} %", number * 100.0);
@@ -102,7 +102,7 @@ fn rounded(number: f64, share: bool) -> String {
     }
 }
 
-/// A whole number with its thousands apart: `1,234,567`.
+/// Formats an integer with thousands separators: `1,234,567`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -120,17 +120,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_and_programs_read_the_same() {
+    fn human_and_programs_read_the_same() {
         let check = |cell: Cell, spoken: &str, plain: &str| {
-            assert_eq!((cell.spoken().as_str(), cell.plain().as_str()), (spoken, plain), "{cell:?}");
+            assert_eq!((cell.human().as_str(), cell.csv().as_str()), (spoken, plain), "{cell:?}");
         };
-        check(Cell::Nothing, "–", "");
+        check(Cell::Empty, "–", "");
         check(Cell::text("list_bookings"), "list_bookings", "list_bookings");
         check(Cell::Texts(vec!["a".to_owned(), "b".to_owned()]), "a b", "a b");
-        let moment = Cell::Moment(1_760_000_000_123_456);
+        let moment = Cell::Timestamp(1_760_000_000_123_456);
         check(moment, "2025-10-09 08:53:20Z", "2025-10-09T08:53:20.123456Z");
-        check(Cell::Moment(u64::MAX), "9999-12-31 23:59:59Z", "9999-12-31T23:59:59.999999Z");
-        check(Cell::Yes(true), "yes", "true");
+        check(Cell::Timestamp(u64::MAX), "9999-12-31 23:59:59Z", "9999-12-31T23:59:59.999999Z");
+        check(Cell::Flag(true), "yes", "true");
         check(Cell::Count(1_234_567), "1,234,567", "1234567");
         check(Cell::Number(-1_204.3), "-1,204", "-1204.3");
         check(Cell::Number(0.125), "0.12", "0.125");

@@ -1,4 +1,4 @@
-//! The three forms that rows are written in.
+//! Output formats: table, JSON and CSV.
 
 use std::str::FromStr;
 
@@ -7,33 +7,33 @@ use serde_json::Value;
 use super::cell::Cell;
 use super::table::Table;
 
-/// The form that rows are written in.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// A table for people.
     #[default]
     Table,
-    /// An array of objects.
+    /// A JSON array of objects.
     Json,
-    /// With a line of names, as RFC 4180 has it.
+    /// CSV with a header line, RFC 4180.
     Csv,
 }
 
-/// A column: what it is called, and what is in it.
+/// A column: its names, and a function that returns its cell.
 #[derive(Debug)]
 pub(super) struct Column<T> {
-    /// Its name in JSON and CSV; `None` where it is for people alone.
+    /// Name in JSON and CSV. `None` for columns of the table only.
     pub(super) name: Option<&'static str>,
-    /// What stands above it in a table; `None` where it is for programs alone.
+    /// Title in the table. `None` for columns of JSON and CSV only.
     pub(super) title: Option<&'static str>,
     pub(super) cell: fn(&T) -> Cell,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 3] = [Self::Table, Self::Json, Self::Csv];
 
-    /// Its name.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Table => "table",
@@ -48,7 +48,7 @@ impl FromStr for Format {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|format| format.name() == name);
-        found.ok_or_else(|| format!("{name:?} is no format; there are table, json and csv"))
+        found.ok_or_else(|| format!("unknown format {name:?}; use table, json or csv"))
     }
 }
 
@@ -57,23 +57,23 @@ impl<T> Column<T> {
         Self { name: Some(name), title: Some(title), cell }
     }
 
-    pub(super) const fn programs(name: &'static str, cell: fn(&T) -> Cell) -> Self {
+    pub(super) const fn machine(name: &'static str, cell: fn(&T) -> Cell) -> Self {
         Self { name: Some(name), title: None, cell }
     }
 
-    pub(super) const fn people(title: &'static str, cell: fn(&T) -> Cell) -> Self {
+    pub(super) const fn human(title: &'static str, cell: fn(&T) -> Cell) -> Self {
         Self { name: None, title: Some(title), cell }
     }
 }
 
-/// Rows that are written down one by one: of what is for programs, none is kept.
+/// Writes rows one by one. JSON and CSV rows are not kept in memory.
 #[derive(Debug)]
 pub(super) struct Rows<T: 'static> {
     columns: &'static [Column<T>],
     format: Format,
-    /// Whether nothing was written yet.
+    /// No row was written yet.
     first: bool,
-    /// Columns are as wide as all that is in them: a table comes at the end.
+    /// Column widths depend on all rows, so a table is written at the end.
     table: Table,
 }
 
@@ -83,7 +83,7 @@ impl<T> Rows<T> {
         Self { columns, format, first: true, table }
     }
 
-    /// What is to be written of a row now.
+    /// Returns the text to write for a row now.
     pub(super) fn row(&mut self, row: &T) -> String {
         let text = match self.format {
             Format::Table => {
@@ -97,7 +97,7 @@ impl<T> Rows<T> {
             }
             Format::Csv => {
                 let columns = self.columns.iter().filter(|column| column.name.is_some());
-                let fields: Vec<String> = columns.map(|column| (column.cell)(row).plain()).collect();
+                let fields: Vec<String> = columns.map(|column| (column.cell)(row).csv()).collect();
                 self.names() + &line(&fields)
             }
         };
@@ -105,7 +105,7 @@ impl<T> Rows<T> {
         text
     }
 
-    /// What is to be written after all of them.
+    /// Returns the text to write after the last row.
     pub(super) fn end(self) -> String {
         match self.format {
             Format::Table => self.table.to_string(),
@@ -114,21 +114,21 @@ impl<T> Rows<T> {
         }
     }
 
-    /// The line above all others, where it is not written yet.
+    /// Returns the CSV header line, if it was not written yet.
     fn names(&self) -> String {
         let names = || self.columns.iter().filter_map(|column| column.name.map(str::to_owned));
         if self.first { line(&names().collect::<Vec<_>>()) } else { String::new() }
     }
 }
 
-/// Writes rows down.
+/// Formats rows.
 pub(super) fn write<T>(rows: &[T], columns: &'static [Column<T>], format: Format) -> String {
-    let mut written = Rows::new(columns, format);
-    let text: String = rows.iter().map(|row| written.row(row)).collect();
-    text + &written.end()
+    let mut writer = Rows::new(columns, format);
+    let text: String = rows.iter().map(|row| writer.row(row)).collect();
+    text + &writer.end()
 }
 
-/// An array of objects.
+/// Returns rows as a JSON array of objects.
 pub(super) fn values<T>(rows: &[T], columns: &[Column<T>]) -> Value {
     rows.iter().map(|row| object(row, columns)).collect()
 }
@@ -168,7 +168,7 @@ mod tests {
     fn rows_that_are_written_one_by_one_are_what_they_are_together() {
         const COLUMNS: &[Column<&str>] = &[
             Column::both("name", "name", |text| Cell::text(*text)),
-            Column::programs("size", |text| Cell::Count(text.len() as u64)),
+            Column::machine("size", |text| Cell::Count(text.len() as u64)),
         ];
         for rows in [&[][..], &["a\n\"b"], &["a", "b", "c"]] {
             assert_eq!(write(rows, COLUMNS, Format::Json), format!("{:#}\n", values(rows, COLUMNS)));
@@ -181,6 +181,6 @@ mod tests {
     #[test]
     fn names_become_formats() {
         assert_eq!(Format::ALL.map(|format| format.name().parse()), Format::ALL.map(Ok));
-        assert!("xml".parse::<Format>().is_err_and(|error| error.contains("table, json and csv")));
+        assert!("xml".parse::<Format>().is_err_and(|error| error.contains("table, json or csv")));
     }
 }

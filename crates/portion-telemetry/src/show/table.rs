@@ -1,15 +1,15 @@
-//! A table that reads well in a terminal: words to the left, figures to the right.
+//! Terminal table: text left-aligned, numbers right-aligned.
 
 use std::fmt;
 
 use super::cell::Cell;
 
-/// Blanks between two columns.
-const GAP: usize = 2;
-/// Characters of a cell; what is longer is cut.
-const WIDEST: usize = 48;
+/// Spaces between two columns.
+const COLUMN_GAP: usize = 2;
+/// Maximum characters of a cell; longer text is cut.
+const MAX_CELL_WIDTH: usize = 48;
 
-/// Rows below titles.
+/// Rows, the titles first.
 #[derive(Debug)]
 pub(super) struct Table {
     rows: Vec<Vec<(String, bool)>>,
@@ -17,12 +17,12 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new<'a>(titles: impl Iterator<Item = &'a str>) -> Self {
-        // Which side a title keeps to is told by what stands below.
+        // A title is aligned like the cells below it.
         Self { rows: vec![titles.map(|title| (title.to_owned(), false)).collect()] }
     }
 
     pub(super) fn row(&mut self, cells: impl Iterator<Item = Cell>) {
-        let shown = cells.map(|cell| (shown(&cell.spoken()), cell.is_figure()));
+        let shown = cells.map(|cell| (printable(&cell.human()), cell.is_numeric()));
         self.rows.push(shown.collect());
     }
 }
@@ -34,14 +34,14 @@ impl fmt::Display for Table {
         let wide = |column| in_column(column).map(|(text, _)| text.chars().count()).max().unwrap_or_default();
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         let right: Vec<bool> =
-            (0..columns).map(|column| in_column(column).any(|(_, is_figure)| *is_figure)).collect();
+            (0..columns).map(|column| in_column(column).any(|(_, is_numeric)| *is_numeric)).collect();
         for row in &self.rows {
             let mut line = String::new();
             for (((text, _), width), right) in row.iter().zip(&widths).zip(&right) {
                 let padding = " ".repeat(width - text.chars().count());
                 let (before, after) =
                     if *right { (padding, String::new()) } else { (String::new(), padding) };
-                line.extend([before.as_str(), text, &after, &" ".repeat(GAP)]);
+                line.extend([before.as_str(), text, &after, &" ".repeat(COLUMN_GAP)]);
             }
             writeln!(f, "{}", line.trim_end())?;
         }
@@ -49,11 +49,11 @@ impl fmt::Display for Table {
     }
 }
 
-/// What is shown of a text. Names come from elsewhere: what a terminal would obey is not shown.
-pub fn shown(text: &str) -> String {
+/// Makes text safe and short for a terminal. Control characters from upstream names are replaced.
+pub fn printable(text: &str) -> String {
     let printed = |character: char| if character.is_control() { '\u{fffd}' } else { character };
-    let mut shown: String = text.chars().take(WIDEST).map(printed).collect();
-    if text.chars().nth(WIDEST).is_some() {
+    let mut shown: String = text.chars().take(MAX_CELL_WIDTH).map(printed).collect();
+    if text.chars().nth(MAX_CELL_WIDTH).is_some() {
         shown.pop();
         shown.push('…');
     }
@@ -68,7 +68,7 @@ mod tests {
     fn words_keep_left_and_figures_right() {
         let mut table = Table::new(["endpoint", "n"].into_iter());
         table.row([Cell::text("list\u{1b}[31m"), Cell::Count(1_000)].into_iter());
-        table.row([Cell::text("x".repeat(60)), Cell::Nothing].into_iter());
+        table.row([Cell::text("x".repeat(60)), Cell::Empty].into_iter());
         let long = format!("{}…", "x".repeat(47));
         let expect =
             format!("{:<48}  {:>5}\n{:<48}  1,000\n{long}      –\n", "endpoint", "n", "list\u{fffd}[31m");

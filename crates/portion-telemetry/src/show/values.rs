@@ -1,4 +1,4 @@
-//! What is written down as JSON, before it is text: for whoever puts it into an answer of its own.
+//! Query results as JSON values, for use in other JSON documents.
 
 use serde_json::Value;
 
@@ -6,18 +6,18 @@ use super::{columns, format};
 use crate::experiment::Comparison;
 use crate::read::{Record, Traffic};
 
-/// Records, an object each.
+/// Returns records, one object each.
 pub fn requests(records: &[Record]) -> Value {
     format::values(records, columns::REQUESTS)
 }
 
-/// Figures of endpoints, an object each.
+/// Returns endpoint statistics, one object each.
 pub fn endpoints(endpoints: &[Traffic]) -> Value {
     format::values(endpoints, columns::ENDPOINTS)
 }
 
-/// Comparisons of arms, an object each measure.
+/// Returns comparisons of arms, one object per measure.
 pub fn comparisons(comparisons: &[Comparison]) -> Value {
-    let rows: Vec<_> = comparisons.iter().flat_map(columns::Compared::rows).collect();
+    let rows: Vec<_> = comparisons.iter().flat_map(columns::ComparisonRow::rows).collect();
     format::values(&rows, columns::COMPARISONS)
 }

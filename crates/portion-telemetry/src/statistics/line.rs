@@ -1,22 +1,22 @@
-//! A line through points of which some may be anywhere: the estimator of Theil and Sen.
+//! Robust line fit: the Theil–Sen estimator.
 //!
-//! H. Theil, A rank-invariant method of linear and polynomial regression analysis, Proc. Kon. Ned. Akad. Wetensch. A 53
-//! (1950); P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, J. Amer. Statist. Assoc. 63 (1968),
-//! which has the interval. Up to 29 % of the points may be off by anything without moving it much.
+//! Sources: H. Theil, A rank-invariant method of linear and polynomial regression analysis, Proc. Kon. Ned. Akad.
+//! Wetensch. A 53 (1950); P. K. Sen, Estimates of the regression coefficient based on Kendall's tau, J. Amer. Statist.
+//! Assoc. 63 (1968), for the interval. Up to 29 % of the points may be arbitrary without moving the line much.
 
 use super::{Estimate, LEAST, Z};
 
 /// The line `y = slope · x + intercept`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// The median of the slopes between any two points, with its interval.
+    /// Median slope between any two points, with its interval.
     pub slope: Estimate,
-    /// The median of what is left of each point.
+    /// Median residual `y − slope · x`.
     pub intercept: f64,
 }
 
-/// The line through points, each an `x` and a `y`; `None` where no two of them differ in `x`. It takes time and memory in
-/// proportion to the square of their number.
+/// Fits a line through `(x, y)` points. `None` if all `x` are equal. Time and memory grow with the square of the
+/// number of points.
 pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (at, (x, y)) in points.iter().enumerate() {
@@ -31,7 +31,7 @@ pub fn line(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope: Estimate { value: slope, range }, intercept: quantile(&rests, 0.5)? })
 }
 
-/// The value below which a share of sorted ones lies, by the mean of the two that are nearest.
+/// Returns a quantile of sorted values, interpolated linearly between the two nearest.
 pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let last = sorted.len().checked_sub(1)?;
     let place = share * last as f64;
@@ -39,7 +39,7 @@ pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     Some(sorted[below] + (sorted[above] - sorted[below]) * place.fract())
 }
 
-/// The interval of the slope: as many slopes are passed over on both sides as Kendall's tau allows.
+/// Interval of the slope, after Sen: Kendall's tau gives the number of slopes to skip on both sides.
 fn range(slopes: &[f64], points: usize) -> Option<(f64, f64)> {
     let n = points as f64;
     let deviation = (n * (n - 1.0) * (2.0 * n + 5.0) / 18.0).sqrt();

@@ -1,35 +1,35 @@
-//! Means, and differences between them.
+//! Means and their differences.
 
 use super::student::quantile;
 use super::{Estimate, LEAST};
 
-/// What is known of a sample.
+/// Moments of a sample.
 #[derive(Clone, Copy, Debug)]
 struct Moments {
     count: f64,
     mean: f64,
-    /// The variance of the mean.
+    /// Variance of the mean.
     variance: f64,
 }
 
-/// The mean of a sample, with Student's t interval. `None` where there is nothing in it.
+/// Returns the mean of a sample with Student's t interval. `None` for an empty sample.
 pub fn mean(sample: &[f64]) -> Option<Estimate> {
     let Moments { count, mean, variance } = moments(sample)?;
     let range = (sample.len() >= LEAST).then(|| around(mean, variance, count - 1.0));
     Some(Estimate { value: mean, range })
 }
 
-/// By how much the mean of one sample is above that of another, with the interval of Welch, *The generalization of
-/// "Student's" problem when several different population variances are involved*, Biometrika 34 (1947), 28–35: the
-/// variances need not be equal. `None` where there is nothing in one of them.
+/// Returns the difference of two means with Welch's interval, which allows unequal variances: *The generalization of
+/// "Student's" problem when several different population variances are involved*, Biometrika 34 (1947), 28–35. `None`
+/// if a sample is empty.
 pub fn mean_difference(one: &[f64], other: &[f64]) -> Option<Estimate> {
     let (left, right) = (moments(one)?, moments(other)?);
     let value = left.mean - right.mean;
     let variance = left.variance + right.variance;
-    // Satterthwaite's degrees of freedom.
+    // Degrees of freedom after Satterthwaite.
     let spread = |side: Moments| side.variance * side.variance / (side.count - 1.0);
     let freedom = variance * variance / (spread(left) + spread(right));
-    // Where nothing varies, there is no spread to divide by: the interval is a point.
+    // Without variance there is no spread to divide by; the interval is a point.
     let freedom = if freedom.is_finite() { freedom } else { left.count + right.count - 2.0 };
     let range = (one.len().min(other.len()) >= LEAST).then(|| around(value, variance, freedom));
     Some(Estimate { value, range })

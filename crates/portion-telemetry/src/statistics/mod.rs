@@ -1,4 +1,4 @@
-//! Means and shares of samples, lines through points, with the 95 % confidence intervals that go with them. Pure arithmetic.
+//! Means and shares of samples, and line fits, with 95 % confidence intervals. Pure arithmetic.
 
 mod line;
 mod means;
@@ -9,17 +9,17 @@ pub use line::{Line, line, quantile};
 pub use means::{mean, mean_difference};
 pub use shares::{Share, share_difference};
 
-/// Units of a sample from which a mean has an interval.
+/// Minimum sample size for an interval.
 pub const LEAST: usize = 5;
 
-/// The 97.5 % quantile of the normal distribution: 95 % lie between its negative and it.
+/// 97.5 % quantile of the normal distribution: 95 % lie between `−Z` and `Z`.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// What is estimated of a sample.
+/// An estimate from a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimate {
-    /// The estimate.
+    /// The point estimate.
     pub value: f64,
-    /// Its 95 % confidence interval; `None` where the sample is too small for one.
+    /// 95 % confidence interval. `None` if the sample is too small.
     pub range: Option<(f64, f64)>,
 }

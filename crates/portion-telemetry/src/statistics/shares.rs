@@ -1,23 +1,23 @@
-//! Shares of what is counted, and differences between them.
+//! Shares and their differences.
 
 use super::{Estimate, Z};
 
-/// A share of what was counted in clusters, such as the requests of sessions, that may be more alike than others.
+/// A share counted in clusters, such as requests in sessions, whose members may resemble each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     /// The share, 0 to 1.
     value: f64,
-    /// How many independent ones tell as much.
+    /// Effective sample size: the number of independent units that give the same precision.
     effective: f64,
 }
 
 impl Share {
-    /// Of clusters: how many of how many each. `None` where nothing was counted.
+    /// Computes the share from clusters, each as (hits, size). `None` if nothing was counted.
     ///
-    /// As those of a cluster are alike, they tell less than as many of their own. They count as so many as would vary
-    /// like the clusters do: Dean and Pagano, *Evaluating Confidence Interval Methods for Binomial Proportions in
-    /// Clustered Surveys*, J. Survey Stat. Methodol. 3 (2015), 484–503; where all are the same and nothing can be seen
-    /// to vary, as so many as there are clusters.
+    /// Members of a cluster resemble each other, so the effective sample size is the one whose binomial variance
+    /// equals the variance between clusters: Dean and Pagano, *Evaluating Confidence Interval Methods for Binomial
+    /// Proportions in Clustered Surveys*, J. Survey Stat. Methodol. 3 (2015), 484–503. If all clusters agree and no
+    /// variance is visible, it is the number of clusters.
     pub fn of(clusters: impl IntoIterator<Item = (u64, u64)>) -> Option<Self> {
         let clusters: Vec<(f64, f64)> = clusters
             .into_iter()
@@ -42,8 +42,8 @@ impl Share {
         Some(Self { value, effective })
     }
 
-    /// With the interval of Wilson, *Probable Inference, the Law of Succession, and Statistical Inference*, J. Am. Stat.
-    /// Assoc. 22 (1927), 209–212.
+    /// Returns the share with Wilson's interval, *Probable Inference, the Law of Succession, and Statistical
+    /// Inference*, J. Am. Stat. Assoc. 22 (1927), 209–212.
     pub fn estimate(self) -> Estimate {
         let Self { value, effective } = self;
         let squared = Z * Z;
@@ -56,8 +56,8 @@ impl Share {
     }
 }
 
-/// By how much one share is above another, with the interval of Newcombe, *Interval Estimation for the Difference
-/// Between Independent Proportions: Comparison of Eleven Methods*, Stat. Med. 17 (1998), 873–890, method 10.
+/// Returns the difference of two shares with Newcombe's interval, *Interval Estimation for the Difference Between
+/// Independent Proportions: Comparison of Eleven Methods*, Stat. Med. 17 (1998), 873–890, method 10.
 pub fn share_difference(one: Share, other: Share) -> Estimate {
     let reach = |share: Share| {
         let (low, high) = share.estimate().range.unwrap_or((0.0, 1.0));
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// Each in a cluster of its own.
+    /// Each unit in a cluster of its own.
     fn apart(hits: usize, of: usize) -> Share {
         Share::of((0..of).map(|at| (u64::from(at < hits), 1))).expect("there are some")
     }
@@ -101,7 +101,7 @@ mod tests {
         }
     }
 
-    /// Against table II of the paper that the method is from.
+    /// Against table II of the same paper.
     #[test]
     fn a_difference_has_newcombes_interval() {
         for (one, other, low, high) in [
@@ -122,20 +122,20 @@ mod tests {
         assert_eq!(effective(&[]), None);
         assert_eq!(effective(&[(0, 0)]), None);
         assert_eq!(effective(&[(0, 10); 7]), Some(7.0), "nothing varies");
-        // Ten sessions, of which each fails always or never, tell about as much as ten requests.
+        // Ten sessions that fail always or never carry about as much information as ten requests.
         let alike: Vec<(u64, u64)> = (0..10).map(|at| if at < 5 { (10, 10) } else { (0, 10) }).collect();
         assert!(effective(&alike).is_some_and(|found| (found - 9.0).abs() < 1e-9));
         let mixed: Vec<(u64, u64)> = (0..100).map(|at| (at % 3, 4)).collect();
         assert!(effective(&mixed).is_some_and(|found| found > 100.0 && found <= 400.0));
     }
 
-    /// Sessions that differ: the interval is to hold the true share in 95 of 100 experiments, and one that takes
-    /// requests for independent does not.
+    /// Sessions differ: the interval must hold the true share in 95 of 100 experiments. An interval that treats
+    /// requests as independent does not.
     #[test]
     fn intervals_are_honest_where_sessions_differ() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
         let mut random = || {
-            // Marsaglia's xorshift: the same numbers each time.
+            // Marsaglia's xorshift: the same numbers in each run.
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;

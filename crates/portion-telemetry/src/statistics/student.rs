@@ -2,11 +2,12 @@
 
 use super::Z;
 
-/// The 97.5 % quantile for so many degrees of freedom, at least 4, which need not be whole: Abramowitz and Stegun,
-/// *Handbook of Mathematical Functions*, 26.7.5. At 4 it is 0.03 % too small, and more exact for every more.
+/// Returns the 97.5 % quantile for `freedom` degrees of freedom, at least 4 and not necessarily whole. Source:
+/// Abramowitz and Stegun, *Handbook of Mathematical Functions*, 26.7.5. It is 0.03 % too small at 4 and more exact
+/// above.
 pub(super) fn quantile(freedom: f64) -> f64 {
     let squared = Z * Z;
-    // Σ c z^(2i+1), the coefficients from that of z on.
+    // Σ c z^(2i+1), with coefficients in ascending order.
     let polynomial =
         |coefficients: &[f64]| Z * coefficients.iter().rev().fold(0.0, |sum, c| sum * squared + c);
     let terms = [

@@ -1,8 +1,8 @@
-//! Versions of the schema. A new one is a file in `migrations` and its line here: no file is ever changed once released.
+//! Schema versions. A new version is a file in `migrations` and a line here. Released files never change.
 
 use rusqlite::{Connection, Result, TransactionBehavior};
 
-/// What makes version n + 1 of version n.
+/// Statements that turn version n into version n + 1.
 const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0001-requests.sql"),
     include_str!("migrations/0002-configurations.sql"),
@@ -10,42 +10,42 @@ const MIGRATIONS: [&str; 4] = [
     include_str!("migrations/0004-rollups.sql"),
 ];
 
-/// The version that this program reads and writes.
+/// Schema version that this program reads and writes.
 pub(crate) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// What tells a file of ours from other databases.
+/// `application_id` of telemetry files.
 const APPLICATION: i64 = i32::from_be_bytes(*b"Prtn") as i64;
 
-/// What a file is.
+/// Kind of a database file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Nothing is in it.
+pub(crate) enum FileKind {
+    /// An empty file.
     Empty,
-    /// It is one of ours, of that version.
-    Ours(i64),
-    /// It is a database of something else.
+    /// A telemetry file of that schema version.
+    Telemetry(i64),
+    /// A database of another application.
     Foreign,
 }
 
-/// What the file is. Nothing is written.
-pub(crate) fn standing(connection: &Connection) -> Result<Standing> {
+/// Returns the kind of the file without writing to it.
+pub(crate) fn file_kind(connection: &Connection) -> Result<FileKind> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(match application {
-        APPLICATION => Standing::Ours(version),
-        0 if tables == 0 && version == 0 => Standing::Empty,
-        _ => Standing::Foreign,
+        APPLICATION => FileKind::Telemetry(version),
+        0 if tables == 0 && version == 0 => FileKind::Empty,
+        _ => FileKind::Foreign,
     })
 }
 
-/// Brings the file, which is empty or one of ours, to the newest version: whole, or not at all.
+/// Migrates an empty file or a telemetry file to the newest version, in one transaction.
 pub(super) fn migrate(connection: &mut Connection) -> Result<()> {
     to(connection, MIGRATIONS.len())
 }
 
 fn to(connection: &mut Connection, version: usize) -> Result<()> {
-    // Seen first without the lock: mostly there is nothing to do.
+    // Checked without the lock first: mostly there is nothing to do.
     if done(connection)? >= version {
         return Ok(());
     }
@@ -90,7 +90,7 @@ mod tests {
                     .expect("it fits");
             }
             migrate(&mut old).expect("it can be migrated");
-            assert_eq!(standing(&old), Ok(Standing::Ours(NEWEST)), "from {version}");
+            assert_eq!(file_kind(&old), Ok(FileKind::Telemetry(NEWEST)), "from {version}");
             assert_eq!(schema(&old), newest, "from {version}");
             let kept: i64 =
                 old.query_row("SELECT count(*) FROM endpoints", [], |row| row.get(0)).expect("a count");
@@ -103,13 +103,13 @@ mod tests {
         let check = |sql: &str, expect| {
             let connection = Connection::open_in_memory().expect("memory can be opened");
             connection.execute_batch(sql).expect("it is SQL");
-            assert_eq!(standing(&connection), Ok(expect), "{sql}");
+            assert_eq!(file_kind(&connection), Ok(expect), "{sql}");
         };
-        check("", Standing::Empty);
-        check("CREATE TABLE notes (text)", Standing::Foreign);
-        check("PRAGMA user_version = 3", Standing::Foreign);
-        check("PRAGMA application_id = 1", Standing::Foreign);
-        check("PRAGMA application_id = 0x5072746e; PRAGMA user_version = 99", Standing::Ours(99));
+        check("", FileKind::Empty);
+        check("CREATE TABLE notes (text)", FileKind::Foreign);
+        check("PRAGMA user_version = 3", FileKind::Foreign);
+        check("PRAGMA application_id = 1", FileKind::Foreign);
+        check("PRAGMA application_id = 0x5072746e; PRAGMA user_version = 99", FileKind::Telemetry(99));
     }
 
     #[test]
@@ -117,6 +117,6 @@ mod tests {
         let mut newer = of_version(MIGRATIONS.len());
         newer.pragma_update(None, "user_version", 99).expect("it can be set");
         migrate(&mut newer).expect("nothing is to be done");
-        assert_eq!(standing(&newer), Ok(Standing::Ours(99)));
+        assert_eq!(file_kind(&newer), Ok(FileKind::Telemetry(99)));
     }
 }

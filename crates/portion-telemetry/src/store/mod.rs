@@ -1,27 +1,27 @@
-//! The file that records are kept in, shared by all processes of a user.
+//! The file that holds the records, shared by all processes of a user.
 
-mod aside;
+mod error;
 mod lock;
 mod migrate;
 mod open;
+mod quarantine;
 mod retain;
 mod roll;
-mod trouble;
 mod write;
 
 use rusqlite::Connection;
 
+pub(crate) use error::{Recovery, StoreError};
 pub(crate) use lock::with_suffix;
-pub(crate) use migrate::{NEWEST, Standing, standing};
+pub(crate) use migrate::{FileKind, NEWEST, file_kind};
 pub(crate) use open::open;
 pub(crate) use retain::Keep;
-pub(crate) use trouble::{Cure, Trouble};
 
 /// The file, open for writing.
 #[derive(Debug)]
 pub(crate) struct Store {
     connection: Connection,
-    /// Which file was opened: another one may have taken its place since.
+    /// Identity of the opened file, to notice that another one took its place.
     identity: Option<open::Identity>,
 }
 

@@ -1,4 +1,4 @@
-//! What is forgotten: what is old, and the oldest of what is too much. In small steps, so that nobody waits for long.
+//! Deletes records by age and by size, in small steps that block nobody for long.
 
 use std::time::Duration;
 
@@ -9,81 +9,83 @@ use super::roll::{Tallies, put};
 use super::write::stored;
 use crate::rollup::{Grain, OTHER, Tally};
 
-/// Rows that one step deletes.
-const ROWS: i64 = 2_000;
-/// Pages that one step gives back to the file system.
-const PAGES: i64 = 1_000;
+/// Rows deleted per step.
+const ROWS_PER_STEP: i64 = 2_000;
+/// Pages returned to the file system per step.
+const PAGES_PER_STEP: i64 = 1_000;
 
-/// How much longer than requests it is kept what was configured: a year, where records are kept for a month.
-const CONFIGURATIONS: u32 = 12;
+/// Configurations are kept this many times longer than requests: a year if records are kept for a month.
+const CONFIGURATION_AGE_FACTOR: u32 = 12;
 
-/// How long minutes of single endpoints are kept: what is asked about them later is told by their hours, and a minute
-/// of an endpoint that is seldom asked costs no less than its requests.
-const MINUTES: Duration = Duration::from_hours(48);
+/// Age up to which minutes of single endpoints are kept. Later, hours answer. A minute of a rarely used endpoint costs
+/// as much as its requests.
+const MINUTE_RETENTION: Duration = Duration::from_hours(48);
 
-/// An hour or minute of an endpoint costs as much as some of its requests: where there are fewer, it goes with them, and is
-/// added to that of all others.
-const WORTH: i64 = 8;
+/// A roll-up costs about as much as this many requests. Smaller ones are merged into `other` when their requests are
+/// deleted.
+const MIN_REQUESTS_PER_ROLLUP: i64 = 8;
 
-/// What is kept.
+/// Retention limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// For how long.
+    /// Maximum age.
     pub(crate) age: Duration,
-    /// How much of it, in bytes.
+    /// Maximum size in bytes.
     pub(crate) bytes: u64,
 }
 
 impl Store {
-    /// Takes one step towards what is to be kept at that moment, in microseconds since 1970. Whether there is more to do.
+    /// Takes one step towards the limits; `now` is in microseconds since 1970. Returns true if there is more to do.
     pub(crate) fn retain(&mut self, now: u64, keep: &Keep) -> Result<bool> {
         let before =
             |age: Duration| stored(now.saturating_sub(u64::try_from(age.as_micros()).unwrap_or(u64::MAX)));
-        // What goes by size stays added up. Where there is no room even for that, it goes all the same.
+        // Requests deleted for size stay in the roll-ups. If there is no room even for that, they are deleted anyway.
         let behind = self.roll().unwrap_or_else(|error| {
-            tracing::debug!(%error, "requests are forgotten that are not added up");
+            tracing::debug!(%error, "deleting requests that are not rolled up");
             false
         });
         let old = before(keep.age);
         let hour = |age| Grain::Hour.floor(before(age));
-        let mut deleted = self.forget("requests", old)? + self.forget("misconfigurations", old)?;
+        let mut deleted =
+            self.delete_oldest("requests", old)? + self.delete_oldest("misconfigurations", old)?;
         for grain in Grain::ALL {
-            let age = if grain == Grain::Minute { keep.age.min(MINUTES) } else { keep.age };
-            deleted += self.forget_rollups(grain, hour(age))?;
+            let age = if grain == Grain::Minute { keep.age.min(MINUTE_RETENTION) } else { keep.age };
+            deleted += self.delete_rollups(grain, hour(age))?;
         }
-        deleted += self.forget("alerts", old)?;
-        deleted += self.forget("configurations", before(keep.age.saturating_mul(CONFIGURATIONS)))?;
-        if !behind && used(&self.connection)? > keep.bytes {
-            // What was configured is little, and goes last.
-            deleted += self.forget("requests", i64::MAX)?;
+        deleted += self.delete_oldest("alerts", old)?;
+        deleted +=
+            self.delete_oldest("configurations", before(keep.age.saturating_mul(CONFIGURATION_AGE_FACTOR)))?;
+        if !behind && used_bytes(&self.connection)? > keep.bytes {
+            // Configurations are small and are deleted last.
+            deleted += self.delete_oldest("requests", i64::MAX)?;
             if deleted == 0 {
                 for grain in Grain::ALL {
-                    deleted += self.forget_rollups(grain, hour(Duration::ZERO))?;
+                    deleted += self.delete_rollups(grain, hour(Duration::ZERO))?;
                 }
-                deleted += self.forget("misconfigurations", i64::MAX)?;
-                deleted += self.forget("alerts", i64::MAX)?;
-                deleted += self.forget("configurations", i64::MAX)?;
+                deleted += self.delete_oldest("misconfigurations", i64::MAX)?;
+                deleted += self.delete_oldest("alerts", i64::MAX)?;
+                deleted += self.delete_oldest("configurations", i64::MAX)?;
             }
         }
         let free: i64 = self.connection.pragma_query_value(None, "freelist_count", |row| row.get(0))?;
         if free > 0 {
-            // A row for each page: they are all to be stepped through.
-            self.connection.pragma(None, "incremental_vacuum", PAGES, |_| Ok(()))?;
+            // The pragma returns a row per page, and all must be stepped through.
+            self.connection.pragma(None, "incremental_vacuum", PAGES_PER_STEP, |_| Ok(()))?;
         }
-        Ok(behind || deleted > 0 || free > PAGES)
+        Ok(behind || deleted > 0 || free > PAGES_PER_STEP)
     }
 
-    /// Deletes the oldest rows of a table, of those before a moment; how many.
-    fn forget(&mut self, table: &str, before: i64) -> Result<usize> {
+    /// Deletes the oldest rows of a table that are older than `before`, and returns their number.
+    fn delete_oldest(&mut self, table: &str, before: i64) -> Result<usize> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let first = first(&transaction)?;
+        let first = oldest_request(&transaction)?;
         let oldest = format!("SELECT id FROM {table} WHERE at < ?1 ORDER BY at LIMIT ?2");
         let sql = format!("DELETE FROM {table} WHERE id IN ({oldest})");
-        let deleted = transaction.execute(&sql, params![before, ROWS])?;
+        let deleted = transaction.execute(&sql, params![before, ROWS_PER_STEP])?;
         if deleted > 0 && table == "requests" {
-            put_together(&transaction, first)?;
-            forget_names(&transaction)?;
-            // Where the newest ones went, as with a clock that was wrong, their ids are given again.
+            merge_small_rollups(&transaction, first)?;
+            delete_unused_endpoints(&transaction)?;
+            // If the newest requests were deleted, as after a wrong clock, their ids are reused.
             transaction.execute(
                 "UPDATE rolled SET request = min(request, (SELECT coalesce(max(id), 0) FROM requests))",
                 [],
@@ -93,45 +95,44 @@ impl Store {
         Ok(deleted)
     }
 
-    /// Deletes the oldest roll-ups of a grain, of those before an hour; how many.
-    fn forget_rollups(&mut self, grain: Grain, before: i64) -> Result<usize> {
+    /// Deletes the oldest roll-ups of a grain that are older than `before`, and returns their number.
+    fn delete_rollups(&mut self, grain: Grain, before: i64) -> Result<usize> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let of_grain = "grain = ?1 AND at < ?2";
         let oldest =
             format!("SELECT at, endpoint FROM rollups WHERE {of_grain} ORDER BY at, endpoint LIMIT ?3");
         let sql = format!("DELETE FROM rollups WHERE {of_grain} AND (at, endpoint) IN ({oldest})");
-        let deleted = transaction.execute(&sql, params![grain.code(), before, ROWS])?;
+        let deleted = transaction.execute(&sql, params![grain.code(), before, ROWS_PER_STEP])?;
         if grain == Grain::Minute {
             transaction.execute("UPDATE rolled SET minutes = ?1 WHERE minutes < ?1", [before])?;
         }
         if deleted > 0 && grain == Grain::Hour {
-            forget_names(&transaction)?;
+            delete_unused_endpoints(&transaction)?;
         }
         transaction.commit()?;
         Ok(deleted)
     }
 }
 
-/// When the oldest request came; that of none is still to come.
-fn first(connection: &Connection) -> Result<i64> {
+/// Returns the time of the oldest request, or the maximum if there is none.
+fn oldest_request(connection: &Connection) -> Result<i64> {
     connection.query_row("SELECT coalesce(min(at), ?) FROM requests", [i64::MAX], |row| row.get(0))
 }
 
-/// Makes one of the roll-ups of endpoints that add too little up, of the hours whose requests went: what endpoints add up to
-/// stays what all of them do.
-fn put_together(connection: &Connection, before: i64) -> Result<()> {
-    let (from, to) = (Grain::Hour.floor(before), Grain::Hour.floor(first(connection)?));
+/// Merges small roll-ups of the hours whose requests were deleted, so that endpoints still add up to the total.
+fn merge_small_rollups(connection: &Connection, before: i64) -> Result<()> {
+    let (from, to) = (Grain::Hour.floor(before), Grain::Hour.floor(oldest_request(connection)?));
     let few = "grain = ? AND at >= ? AND at < ? AND requests < ?";
     let mut find = connection.prepare(&format!("SELECT at, {} FROM rollups WHERE {few}", Tally::COLUMNS))?;
     let mut tallies = Tallies::new();
     for grain in [Grain::Minute, Grain::Hour] {
-        let which = (grain.code(), from, to, WORTH);
+        let which = (grain.code(), from, to, MIN_REQUESTS_PER_ROLLUP);
         let mut rows = find.query(which)?;
         let mut other = None;
         while let Some(row) = rows.next()? {
             let other = match other {
                 Some(id) => id,
-                None => *other.insert(others(connection)?),
+                None => *other.insert(other_endpoint(connection)?),
             };
             tallies.entry((grain, row.get(0)?, other)).or_default().take(row, 1)?;
         }
@@ -140,8 +141,8 @@ fn put_together(connection: &Connection, before: i64) -> Result<()> {
     put(connection, &tallies)
 }
 
-/// The row of the endpoint that others are added up as, made where there is none.
-fn others(connection: &Connection) -> Result<i64> {
+/// Returns the row of the endpoint that collects small roll-ups, and inserts it if missing.
+fn other_endpoint(connection: &Connection) -> Result<i64> {
     let find = "SELECT id FROM endpoints WHERE upstream = '' AND kind = ?1 AND name = ?1";
     match connection.query_row(find, [OTHER], |row| row.get(0)).optional()? {
         Some(id) => Ok(id),
@@ -151,19 +152,19 @@ fn others(connection: &Connection) -> Result<i64> {
     }
 }
 
-/// Deletes the endpoints that nothing is kept of.
-fn forget_names(connection: &Connection) -> Result<()> {
+/// Deletes endpoints without requests and roll-ups.
+fn delete_unused_endpoints(connection: &Connection) -> Result<()> {
     connection.execute(
         "DELETE FROM endpoints WHERE NOT EXISTS (SELECT 1 FROM requests WHERE endpoint = endpoints.id)
          AND NOT EXISTS (SELECT 1 FROM rollups WHERE grain = 1 AND endpoint = endpoints.id) AND kind <> ?",
-        // Minutes are kept of it whose hours are not.
+        // Its minutes may outlive its hours.
         [OTHER],
     )?;
     Ok(())
 }
 
-/// Bytes of the file that hold something.
-fn used(connection: &Connection) -> Result<u64> {
+/// Returns the bytes of the file in use.
+fn used_bytes(connection: &Connection) -> Result<u64> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let pages = pragma("page_count")? - pragma("freelist_count")?;
     Ok(u64::try_from(pages * pragma("page_size")?).unwrap_or_default())
@@ -180,7 +181,7 @@ mod tests {
 
     const MINUTE: u64 = 60_000_000;
 
-    /// A request at each of these minutes, each of an endpoint of its own.
+    /// One request at each of these minutes, each of a different endpoint.
     fn store(directory: &tempfile::TempDir, minutes: impl Iterator<Item = u64>) -> Store {
         let mut store = open(&directory.path().join("telemetry.db"), u64::MAX).expect("it can be made");
         let served = |at: u64| {
@@ -214,7 +215,7 @@ mod tests {
         let mut store = store(&directory, 0..5_000);
         let keep = Keep { age: Duration::from_mins(1_000), bytes: u64::MAX };
         assert!(settle(&mut store, 5_500 * MINUTE, &keep) >= 2);
-        // That of all others stays.
+        // The roll-ups of `other` stay.
         assert_eq!((count(&store, "requests"), count(&store, "endpoints")), (500, 501));
         assert_eq!(count(&store, "configurations"), 1);
         settle(&mut store, 20_000 * MINUTE, &keep);
@@ -225,10 +226,10 @@ mod tests {
     fn the_oldest_of_what_is_too_much_goes_and_its_pages_with_it() {
         let directory = tempfile::tempdir().expect("directories can be made");
         let mut store = store(&directory, 0..20_000);
-        let before = used(&store.connection).expect("it is known");
+        let before = used_bytes(&store.connection).expect("it is known");
         let keep = Keep { age: Duration::from_hours(1_000), bytes: before / 2 };
         settle(&mut store, 20_000 * MINUTE, &keep);
-        let after = used(&store.connection).expect("it is known");
+        let after = used_bytes(&store.connection).expect("it is known");
         assert!(after <= before / 2 && after > before / 4, "{after} of {before}");
         let pages: i64 =
             store.connection.pragma_query_value(None, "page_count", |row| row.get(0)).expect("it is known");

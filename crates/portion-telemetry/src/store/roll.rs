@@ -1,32 +1,32 @@
-//! What was written is added up: by the minute, by the hour, a step at a time, after requests are safe.
+//! Rolls up stored requests by minute and hour, in steps.
 //!
-//! `rolled` says up to which request that is done, and is moved in the transaction that does it: several processes
-//! count no request twice, and one that ends in between loses none. Until then, readers add the rest up themselves.
+//! The table `rolled` holds the last request included. It is updated in the same transaction, so concurrent processes
+//! count no request twice and a crash loses none. Readers add the remaining requests themselves.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Result, TransactionBehavior};
 
 use super::Store;
-use crate::rollup::{ALL, Grain, Seen, Tally};
+use crate::rollup::{ALL, Grain, RequestSample, Tally};
 
-/// Requests that wait for a step, which is cheaper for many than for each, and that readers add up meanwhile.
-const LEAST: i64 = 1_000;
-/// Requests of a step.
-const ROWS: i64 = 2_000;
+/// Minimum number of pending requests for a step. Batches are cheaper, and readers add pending requests themselves.
+const MIN_PENDING: i64 = 1_000;
+/// Requests per step.
+const ROWS_PER_STEP: i64 = 2_000;
 
-/// Figures by grain, beginning and endpoint.
+/// Tallies by grain, start and endpoint.
 pub(super) type Tallies = HashMap<(Grain, i64, i64), Tally>;
 
 impl Store {
-    /// Adds up some of the requests that are not added up yet, if they are enough. Whether there are more.
+    /// Rolls up a step of pending requests if there are enough. Returns true if there are more.
     pub(crate) fn roll(&mut self) -> Result<bool> {
-        // Seen first without the lock: mostly there is nothing to do.
+        // Checked without the lock first: mostly there is nothing to do.
         if !is_due(&self.connection)? {
             return Ok(false);
         }
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have done it.
+        // Another process may have done it meanwhile.
         if !is_due(&transaction)? {
             return Ok(false);
         }
@@ -41,15 +41,15 @@ impl Store {
 
 fn is_due(connection: &Connection) -> Result<bool> {
     let sql = "SELECT (SELECT coalesce(max(id), 0) FROM requests) - request FROM rolled";
-    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? >= LEAST)
+    Ok(connection.query_row(sql, [], |row| row.get::<_, i64>(0))? >= MIN_PENDING)
 }
 
-/// Adds up the requests of a step, and tells the last of them.
+/// Adds up the requests of a step and returns the id of the last one.
 fn step(connection: &Connection) -> Result<(Tallies, i64)> {
     let kept: i64 = connection.query_row("SELECT minutes FROM rolled", [], |row| row.get(0))?;
     let sql = format!(
-        "SELECT id, at, endpoint, {} FROM requests WHERE id > (SELECT request FROM rolled) ORDER BY id LIMIT {ROWS}",
-        Seen::COLUMNS
+        "SELECT id, at, endpoint, {} FROM requests WHERE id > (SELECT request FROM rolled) ORDER BY id LIMIT {ROWS_PER_STEP}",
+        RequestSample::COLUMNS
     );
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query([])?;
@@ -57,17 +57,17 @@ fn step(connection: &Connection) -> Result<(Tallies, i64)> {
     while let Some(row) = rows.next()? {
         let (at, endpoint): (i64, i64) = (row.get(1)?, row.get(2)?);
         last = row.get(0)?;
-        let (outcome, seen) = (row.get_ref(3)?.as_str().unwrap_or_default(), Seen::of(row, 3)?);
+        let (outcome, sample) = (row.get_ref(3)?.as_str().unwrap_or_default(), RequestSample::of(row, 3)?);
         let grains = Grain::ALL.into_iter().filter(|grain| *grain != Grain::Minute || at >= kept);
         for grain in grains {
-            let whose = if grain.is_of_all() { ALL } else { endpoint };
-            tallies.entry((grain, grain.floor(at), whose)).or_default().add(outcome, &seen);
+            let owner = if grain.is_of_all() { ALL } else { endpoint };
+            tallies.entry((grain, grain.floor(at), owner)).or_default().add(outcome, &sample);
         }
     }
     Ok((tallies, last))
 }
 
-/// Adds them to what the roll-ups have already.
+/// Adds tallies to the stored roll-ups.
 pub(super) fn put(connection: &Connection, tallies: &Tallies) -> Result<()> {
     let columns = Tally::COLUMNS;
     let sql = format!("SELECT {columns} FROM rollups WHERE grain = ? AND at = ? AND endpoint = ?");
@@ -89,7 +89,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::read::{Endpoint, Figures, Filter, Reader};
+    use crate::read::{Endpoint, Filter, Reader, TrafficStats};
     use crate::store::{Keep, open};
 
     const HOUR: u64 = 3_600_000_000;
@@ -117,7 +117,7 @@ mod tests {
         store.connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("it is one row")
     }
 
-    /// One each second, of three endpoints.
+    /// One request per second, of three endpoints.
     fn requests(from: u64, count: u64) -> Vec<Served> {
         let request = |number: u64| Served {
             at: number * 1_000_000,
@@ -129,8 +129,8 @@ mod tests {
         (from..from + count).map(request).collect()
     }
 
-    /// Floating-point sums depend on their order, in the last places.
-    fn near(one: &Figures, other: &Figures) -> bool {
+    /// Floating-point sums depend on their order in the last digits.
+    fn near(one: &TrafficStats, other: &TrafficStats) -> bool {
         let (mut one, mut other) = (one.clone(), other.clone());
         let apart = (one.accuracy.errors - other.accuracy.errors).abs();
         let whole = 1.0 + one.accuracy.errors.abs();
@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(ours.len(), theirs.len(), "{filter:?}");
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours.endpoint, theirs.endpoint, "{filter:?}");
-            assert!(near(&ours.figures, &theirs.figures), "{filter:?}: {ours:?} {theirs:?}");
+            assert!(near(&ours.stats, &theirs.stats), "{filter:?}: {ours:?} {theirs:?}");
         }
         for seconds in [7, 60, 300, 3_600, 86_400] {
             let [ours, theirs] = [one, other].map(|reader| {
@@ -153,7 +153,7 @@ mod tests {
             assert_eq!(ours.len(), theirs.len(), "{filter:?} by {seconds}");
             for (ours, theirs) in ours.iter().zip(&theirs) {
                 assert_eq!(ours.at, theirs.at, "{filter:?} by {seconds}");
-                assert!(near(&ours.figures, &theirs.figures), "{filter:?} by {seconds}");
+                assert!(near(&ours.stats, &theirs.stats), "{filter:?} by {seconds}");
             }
         }
     }
@@ -212,7 +212,7 @@ mod tests {
                 roll(&mut added_up);
             }
             prop_assert!(rolled(&added_up).1 > 0);
-            // Minutes of endpoints are forgotten first.
+            // Minutes of endpoints are deleted first.
             let keep = Keep { age: Duration::MAX, bytes: u64::MAX };
             while added_up.retain((48 + 20 + hours) * HOUR, &keep).expect("it can be written") {}
             write(&mut added_up, &more);
@@ -236,7 +236,7 @@ mod tests {
         assert!(!one.roll().expect("it can be written"), "the rest is too little for a step");
         assert_eq!(rolled(&other).0, 6_000);
         let found = reader(&directory).endpoints(&Filter::default()).expect("it can be read");
-        let counts: Vec<u64> = found.iter().map(|traffic| traffic.figures.requests).collect();
+        let counts: Vec<u64> = found.iter().map(|traffic| traffic.stats.requests).collect();
         assert_eq!(counts, [2_167, 2_167, 2_166]);
     }
 
@@ -246,7 +246,7 @@ mod tests {
         let mut store = store(&directory);
         write(&mut store, &requests(0, 3_000));
         roll(&mut store);
-        // All of them are old, and forgotten; so are their hours.
+        // All of them are old and deleted, and so are their hours.
         let keep = Keep { age: Duration::from_hours(1), bytes: u64::MAX };
         while store.retain(10 * HOUR, &keep).expect("it can be written") {}
         assert_eq!(rolled(&store), (0, 0));
@@ -254,7 +254,7 @@ mod tests {
         roll(&mut store);
         assert_eq!(rolled(&store).0, 1_500);
         let found = reader(&directory).endpoints(&Filter::default()).expect("it can be read");
-        assert_eq!(found.iter().map(|traffic| traffic.figures.requests).sum::<u64>(), 1_500);
+        assert_eq!(found.iter().map(|traffic| traffic.stats.requests).sum::<u64>(), 1_500);
     }
 
     #[test]
@@ -271,17 +271,17 @@ mod tests {
         assert!(left < 6_000, "{left}");
         let reader = reader(&directory);
         let found = reader.endpoints(&Filter::default()).expect("it can be read");
-        assert_eq!(found.iter().map(|traffic| traffic.figures.requests).sum::<u64>(), 9_000);
+        assert_eq!(found.iter().map(|traffic| traffic.stats.requests).sum::<u64>(), 9_000);
         let hour = Filter { until: Some(HOUR), ..Filter::default() };
         let series = reader.series(&hour, Duration::from_mins(1)).expect("it can be read");
-        assert_eq!(series.slots.iter().map(|slot| slot.figures.requests).collect::<Vec<_>>(), [60; 60]);
+        assert_eq!(series.slots.iter().map(|slot| slot.stats.requests).collect::<Vec<_>>(), [60; 60]);
     }
 
     #[test]
     fn what_goes_by_size_of_single_endpoints_stays_added_up_as_that_of_others() {
         let directory = tempfile::tempdir().expect("directories can be made");
         let mut store = store(&directory);
-        // Every other one is of an endpoint that is seldom asked.
+        // Every other request is of a rarely used endpoint.
         let seldom = |number: u64| Arc::from(format!("file:///{}", number % 2_000));
         let requests = requests(0, 9_000).into_iter().zip(0..).map(|(served, number)| Served {
             endpoint: if number % 2 == 0 { seldom(number) } else { served.endpoint },
@@ -289,7 +289,7 @@ mod tests {
         });
         write(&mut store, &requests.collect::<Vec<_>>());
         roll(&mut store);
-        // Of the last hour, requests are left.
+        // Requests of the last hour are left.
         let keep = Keep { age: Duration::from_hours(24), bytes: 1 << 20 };
         while store.retain(3 * HOUR, &keep).expect("it can be written") {}
         let reader = reader(&directory);
@@ -297,18 +297,18 @@ mod tests {
         for (since, until) in [(0, 10 * HOUR), (0, HOUR), (HOUR, 2 * HOUR), (7 * minute, 9 * minute)] {
             let filter = Filter { since: Some(since), until: Some(until), ..Filter::default() };
             let endpoints = reader.endpoints(&filter).expect("it can be read");
-            let sum = |of: fn(&Figures) -> u64| endpoints.iter().map(|one| of(&one.figures)).sum::<u64>();
+            let sum = |of: fn(&TrafficStats) -> u64| endpoints.iter().map(|one| of(&one.stats)).sum::<u64>();
             let total = reader.total(&filter).expect("it can be read");
             assert_eq!(total.requests, (until.min(9_000_000_000) - since) / 1_000_000);
-            assert_eq!(sum(|figures| figures.requests), total.requests, "{since} to {until}");
-            assert_eq!(sum(|figures| figures.of(Outcome::Untouched)), total.of(Outcome::Untouched));
+            assert_eq!(sum(|stats| stats.requests), total.requests, "{since} to {until}");
+            assert_eq!(sum(|stats| stats.of(Outcome::Untouched)), total.of(Outcome::Untouched));
         }
-        // Where no single requests are left, times are whole minutes.
+        // Without single requests, ranges are whole minutes.
         let odd =
             Filter { since: Some(7 * minute + 30_000_000), until: Some(9 * minute + 1), ..Filter::default() };
-        let kept = reader.kept().expect("it can be read");
-        assert!(kept.single_since().is_some_and(|since| since > HOUR));
-        assert_eq!(reader.total(&kept.rounded(&odd)).expect("it can be read").requests, 180);
+        let retention = reader.retention().expect("it can be read");
+        assert!(retention.records_since().is_some_and(|since| since > HOUR));
+        assert_eq!(reader.total(&retention.rounded(&odd)).expect("it can be read").requests, 180);
         let early = Filter { until: Some(HOUR), ..Filter::default() };
         let names: Vec<String> = reader
             .endpoints(&early)

@@ -1,4 +1,4 @@
-//! Events become rows, a batch at a time.
+//! Writes events as rows, one batch per transaction.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use rusqlite::{OptionalExtension, Result, Statement, Transaction, TransactionBeh
 
 use super::Store;
 
-/// Characters of a name that are kept: a resource's URI may be as long as it likes.
-const NAME: usize = 512;
-/// Names of arguments that are kept, and characters of each: callers choose them.
-const ARGUMENTS: usize = 32;
-const ARGUMENT: usize = 64;
-/// How long after the first all have told of a change of the configuration.
-const TOLD: Duration = Duration::from_mins(1);
+/// Maximum characters of a stored name. Resource URIs have no limit of their own.
+const MAX_NAME: usize = 512;
+/// Maximum number of stored argument names, and characters of each. Callers choose both.
+const MAX_ARGUMENTS: usize = 32;
+const MAX_ARGUMENT_NAME: usize = 64;
+/// Time within which several processes report the same configuration change.
+const DUPLICATE_WINDOW: Duration = Duration::from_mins(1);
 
 const REQUEST: &str = "INSERT INTO requests (request, at, endpoint, outcome, error, follow_up, arguments,
     estimated_tokens, actual_tokens, original_tokens, budget, response_bytes, original_bytes, form, items, total_items,
@@ -22,7 +22,7 @@ const REQUEST: &str = "INSERT INTO requests (request, at, endpoint, outcome, err
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 impl Store {
-    /// Keeps what happened: all of it, or nothing.
+    /// Writes a batch of events: all of them or none.
     pub(crate) fn write(&mut self, events: &[Event]) -> Result<()> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut requests = Requests::of(&transaction)?;
@@ -32,7 +32,7 @@ impl Store {
                 Event::Configured(configured) => configuration(&transaction, configured)?,
                 Event::Misconfigured(misconfigured) => misconfiguration(&transaction, misconfigured)?,
                 Event::Alerted(alerted) => alert(&transaction, alerted)?,
-                // What a later version of the events tells has no table yet.
+                // Event kinds of later versions have no table yet.
                 _ => {}
             }
         }
@@ -41,12 +41,12 @@ impl Store {
     }
 }
 
-/// The requests of a transaction.
+/// Statements that insert the requests of a transaction.
 struct Requests<'a> {
     insert: Statement<'a>,
     find: Statement<'a>,
     make: Statement<'a>,
-    /// Rows of endpoints, for this transaction alone: after it, another process may forget them.
+    /// Endpoint rows, valid within this transaction: another process may delete them after it.
     endpoints: HashMap<(&'a str, &'a str, &'a str), i64>,
 }
 
@@ -63,7 +63,8 @@ impl<'a> Requests<'a> {
 
     fn add(&mut self, served: &'a Served) -> Result<()> {
         let endpoint = self.endpoint(served)?;
-        let arguments = served.arguments.iter().take(ARGUMENTS).map(|name| clipped(name, ARGUMENT));
+        let arguments =
+            served.arguments.iter().take(MAX_ARGUMENTS).map(|name| clipped(name, MAX_ARGUMENT_NAME));
         let shadow = served.shadow.as_ref();
         self.insert.execute(params![
             served.request.to_be_bytes(),
@@ -90,7 +91,7 @@ impl<'a> Requests<'a> {
             shadow.map(|shadow| stored(shadow.tokens)),
             shadow.map(|shadow| stored(shadow.bytes)),
             shadow.map(|shadow| micros(shadow.overhead)),
-            // Its bits: a session is a hash, all 64 of them.
+            // A session is a 64-bit hash, stored bit by bit.
             served.session as i64,
             stored(served.config),
             served.origin.map(|origin| origin as i64),
@@ -100,10 +101,10 @@ impl<'a> Requests<'a> {
         Ok(())
     }
 
-    /// The row of an endpoint, made where there is none.
+    /// Returns the row of an endpoint and inserts it if missing.
     fn endpoint(&mut self, served: &'a Served) -> Result<i64> {
-        let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), NAME);
-        let key = (upstream, served.kind, clipped(&served.endpoint, NAME));
+        let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), MAX_NAME);
+        let key = (upstream, served.kind, clipped(&served.endpoint, MAX_NAME));
         if let Some(id) = self.endpoints.get(&key) {
             return Ok(*id);
         }
@@ -117,12 +118,12 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Every process that obeys a file tells of its change: it is noted once.
+/// Records a configuration change once, although every process that uses the file reports it.
 fn configuration(transaction: &Transaction<'_>, configured: &Configured) -> Result<()> {
     let sql = "INSERT INTO configurations (at, version, source) SELECT ?1, ?2, ?3 WHERE ?2 IS NOT
                (SELECT version FROM configurations WHERE source = ?3 AND at > ?1 - ?4 ORDER BY at DESC LIMIT 1)";
     let (at, version) = (stored(configured.at), stored(configured.version));
-    if transaction.execute(sql, params![at, version, configured.source, micros(TOLD)])? == 0 {
+    if transaction.execute(sql, params![at, version, configured.source, micros(DUPLICATE_WINDOW)])? == 0 {
         return Ok(());
     }
     let id = transaction.last_insert_rowid();
@@ -145,7 +146,7 @@ fn alert(transaction: &Transaction<'_>, alerted: &Alerted) -> Result<()> {
     let Alerted { at, alert, raised, share, threshold, requests, counted, window, process } = alerted;
     let sql = "INSERT INTO alerts (at, process, alert, raised, share, threshold, requests, counted, span)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
-    // Its bits, as of a session.
+    // Stored bit by bit, like a session.
     let (at, process, window) = (stored(*at), *process as i64, micros(*window));
     let (requests, counted) = (stored(*requests), stored(*counted));
     transaction
@@ -153,12 +154,12 @@ fn alert(transaction: &Transaction<'_>, alerted: &Alerted) -> Result<()> {
     Ok(())
 }
 
-/// A trace's id, the caller's span, ours.
+/// Encodes the trace id, the caller's span and the request's span, 32 bytes.
 fn traced(trace: Trace) -> Vec<u8> {
     [&trace.id.to_be_bytes()[..], &trace.parent.to_be_bytes(), &trace.span.to_be_bytes()].concat()
 }
 
-/// A number as the file holds it, which knows none above i64's.
+/// Clamps to the integer range of the file.
 pub(super) fn stored(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -167,12 +168,12 @@ fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// Texts as a JSON array.
+/// Formats strings as a JSON array.
 fn list<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     texts.collect::<serde_json::Value>().to_string()
 }
 
-/// At most so many characters of a text.
+/// Returns at most `most` characters of a text.
 fn clipped(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).map_or(text, |(end, _)| text.get(..end).unwrap_or(text))
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::event::{Outcome, Served};
-use portion_telemetry::advise::{Limits, Walks};
+use portion_telemetry::advise::{Limits, PageSequences};
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{self, Format};
 
@@ -27,7 +27,7 @@ fn walk(origin: u64, endpoint: &str, follow_ups: u64, tokens: u64) -> Vec<Served
 fn advised(requests: Vec<Served>, format: Format) -> String {
     let place = Place::new();
     place.record(requests);
-    let mut walks = Walks::default();
+    let mut walks = PageSequences::default();
     place.reader().each(&Filter::default(), |record| walks.add(&record)).expect("it can be read");
     show::advice(&walks.advise(|_| LIMITS), format)
 }
@@ -46,10 +46,10 @@ list_guests       10          10  100.0 %     100         20.0         50       
 
 list_bookings: with a page size of 150, most calls need one reply
 
-list_rooms: the budget keeps pages smaller than the 100 items that are read; to hold them, raise tokenBudgetThreshold \
+list_rooms: the token budget holds fewer than the 100 items that callers read; raise tokenBudgetThreshold \
 and replyTarget to 8,000, or make items smaller: summaryFields, stripFields, profile: lean
 
-list_guests: 10 of the 20 calls from which something can be said
+list_guests: 10 calls; advice needs 20
 
 endpoints:
   list_bookings:
@@ -73,7 +73,7 @@ fn what_was_asked_for_or_is_no_page_tells_nothing() {
         let requests = (0..30).flat_map(|origin| walk(origin, "list_bookings", 2, 1_000));
         advised(requests.map(change).collect(), Format::Table)
     };
-    let nothing = "nothing to advise";
+    let nothing = "no advice";
     assert!(with(|served| Served { arguments: vec!["limit".to_owned()], ..served }).contains(nothing));
     assert!(with(|served| Served { outcome: Outcome::Queried, ..served }).contains(nothing));
     assert!(with(|served| Served { origin: None, ..served }).contains(nothing));

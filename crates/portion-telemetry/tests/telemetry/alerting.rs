@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use portion_core::event::{Alerted, Event, Observer, Served};
-use portion_telemetry::alert::{Alarm, LEAST, Rule, Standing, Watch};
+use portion_telemetry::alert::{Alarm, AlertState, MIN_CALLS, Rule, Watch};
 use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, page};
@@ -52,22 +52,22 @@ proptest! {
             now += pause;
             // First time goes by, then a call comes: each may turn it, and only where a recount says so.
             for call in [None, Some((now, oversized))] {
-                let turned = match call {
+                let transition = match call {
                     None => watch.tick(now),
                     Some(_) => watch.count(now, oversized.then_some(&endpoint)),
                 };
                 come.extend(call);
                 let (requests, counted) = recount(&come, now);
                 let next = expect(raised, requests, counted);
-                prop_assert_eq!(turned.is_some(), next != raised);
+                prop_assert_eq!(transition.is_some(), next != raised);
                 raised = next;
-                let standing = watch.standing();
+                let state = watch.state();
                 prop_assert_eq!(
-                    (standing.raised, standing.requests, standing.oversized),
+                    (state.raised, state.requests, state.oversized),
                     (raised, requests, counted)
                 );
-                let blamed: u64 = standing.endpoints.iter().map(|(_, count)| count).sum();
-                prop_assert_eq!(blamed, counted);
+                let entry: u64 = state.endpoints.iter().map(|(_, count)| count).sum();
+                prop_assert_eq!(entry, counted);
             }
         }
     }
@@ -75,16 +75,20 @@ proptest! {
 
 /// Whether it is raised next, in whole numbers: above 5 % of 20 or more, until it is at 4 % or below.
 fn expect(raised: bool, requests: u64, oversized: u64) -> bool {
-    if raised { 100 * oversized > 4 * requests } else { requests >= LEAST && 100 * oversized > 5 * requests }
+    if raised {
+        100 * oversized > 4 * requests
+    } else {
+        requests >= MIN_CALLS && 100 * oversized > 5 * requests
+    }
 }
 
 /// So many calls within a moment, the oversized ones last.
-fn after(small: u64, oversized: u64) -> Standing {
+fn after(small: u64, oversized: u64) -> AlertState {
     let mut watch = Watch::new(Rule::default());
     let endpoint = Arc::from("list_bookings");
     (0..small).for_each(|_| drop(watch.count(at(1), None)));
     (0..oversized).for_each(|_| drop(watch.count(at(2), Some(&endpoint))));
-    watch.standing()
+    watch.state()
 }
 
 #[test]
@@ -107,8 +111,8 @@ fn it_is_over_at_four_fifths_or_when_nothing_comes() {
     let mut watch = Watch::new(Rule::default());
     let endpoint = Arc::from("list_bookings");
     (0..94).for_each(|_| assert_eq!(watch.count(at(0), None), None));
-    let turned: Vec<u64> = (1..=6).filter(|_| watch.count(at(0), Some(&endpoint)).is_some()).collect();
-    assert_eq!(turned, [5], "by the very call: 5 of 99");
+    let transition: Vec<u64> = (1..=6).filter(|_| watch.count(at(0), Some(&endpoint)).is_some()).collect();
+    assert_eq!(transition, [5], "by the very call: 5 of 99");
     (0..49).for_each(|_| assert_eq!(watch.count(at(100), None), None, "6 of 149 are more than 4 %"));
     let over = watch.count(at(100), None).expect("6 of 150 are 4 %");
     assert!(!over.raised);
@@ -121,7 +125,7 @@ fn it_is_over_when_its_cause_is_too_old() {
     let mut watch = Watch::new(Rule::default());
     let endpoint = Arc::from("list_bookings");
     (0..20).for_each(|_| drop(watch.count(at(3), Some(&endpoint))));
-    assert!(watch.standing().raised);
+    assert!(watch.state().raised);
     assert_eq!(watch.tick(at(299)), None);
     let over = watch.tick(at(300)).expect("nothing came for five minutes");
     assert_eq!((over.raised, over.requests, over.share()), (false, 0, None));
@@ -142,16 +146,16 @@ fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
     assert_eq!((change.alerted.requests, change.alerted.counted, change.alerted.raised), (99, 5, true));
     assert_eq!((change.alerted.threshold, change.alerted.process), (0.05, 7));
     assert_eq!(change.since, change.alerted.at);
-    let sentence = change.standing.sentence();
+    let sentence = change.state.sentence();
     for part in ["5.1 % of 99 calls in 5m", "list_bookings (5)", "portion stats --since 5m"] {
         assert!(sentence.contains(part), "{part} in {sentence}");
     }
-    let (standing, since) = alarm.standing().expect("somebody wants to know");
-    assert_eq!((standing.requests, standing.oversized, since), (102, 8, Some(change.since)));
-    alarm.obey(None);
+    let (state, since) = alarm.state().expect("somebody wants to know");
+    assert_eq!((state.requests, state.oversized, since), (102, 8, Some(change.since)));
+    alarm.set_rule(None);
     let over = changes.recv_timeout(LONG).expect("nobody watches any more");
     assert_eq!((over.alerted.raised, over.since), (false, change.since));
-    assert_eq!(alarm.standing(), None);
+    assert_eq!(alarm.state(), None);
     drop(alarm);
     assert!(changes.recv_timeout(LONG).is_err(), "nothing else");
 }
@@ -161,7 +165,7 @@ fn another_share_is_held_against_what_was_counted() {
     let (told, changes) = channel();
     let rule = |percent| Some(Rule { percent, window: Duration::from_hours(1) });
     let alarm = Alarm::start(rule(60.0), move |change| {
-        let _ = told.send((change.alerted.raised, change.standing.rule.percent, change.standing.requests));
+        let _ = told.send((change.alerted.raised, change.state.rule.percent, change.state.requests));
     });
     for tokens in [1_000, 10_000].into_iter().flat_map(|tokens| [tokens; 20]) {
         let served = Served { original_tokens: Some(tokens), ..page(0) };
@@ -170,16 +174,16 @@ fn another_share_is_held_against_what_was_counted() {
     for (percent, raised) in
         [(60.0, false), (5.0, true), (55.0, true), (90.0, false), (55.0, false), (5.0, true)]
     {
-        let stood = alarm.standing().is_some_and(|(standing, _)| standing.raised);
-        alarm.obey(rule(percent));
-        assert_eq!(alarm.standing().map(|(standing, _)| standing.raised), Some(raised), "{percent}");
+        let stood = alarm.state().is_some_and(|(state, _)| state.raised);
+        alarm.set_rule(rule(percent));
+        assert_eq!(alarm.state().map(|(state, _)| state.raised), Some(raised), "{percent}");
         if stood != raised {
             assert_eq!(changes.recv_timeout(LONG), Ok((raised, percent, 40)));
         }
     }
-    alarm.obey(Some(Rule { percent: 5.0, window: Duration::from_mins(1) }));
+    alarm.set_rule(Some(Rule { percent: 5.0, window: Duration::from_mins(1) }));
     assert_eq!(changes.recv_timeout(LONG), Ok((false, 5.0, 40)), "another window counts anew");
-    assert_eq!(alarm.standing().map(|(standing, _)| standing.requests), Some(0));
+    assert_eq!(alarm.state().map(|(state, _)| state.requests), Some(0));
 }
 
 #[test]
@@ -190,7 +194,7 @@ fn an_alert_is_over_where_nothing_more_comes() {
         let _ = told.send(change.alerted.raised);
     });
     // As many as it takes, however slow this machine is.
-    while !alarm.standing().is_some_and(|(standing, _)| standing.raised) && changes.try_recv() != Ok(true) {
+    while !alarm.state().is_some_and(|(state, _)| state.raised) && changes.try_recv() != Ok(true) {
         (0..40).for_each(|_| alarm.hear(Event::Served(Arc::new(page(0)))));
     }
     while changes.recv_timeout(LONG).expect("it is over") {}
@@ -221,9 +225,9 @@ fn an_alert_stands_until_its_process_takes_it_back_or_has_gone() {
         alerts.iter().copied().map(alerted).for_each(|event| recorder.hear(event));
         recorder.hear(Event::Served(Arc::new(served.clone())));
         assert!(recorder.flush(LONG));
-        let standing = place.reader().standing(minute(now)).expect("it can be read");
+        let state = place.reader().active_alerts(minute(now)).expect("it can be read");
         let expect: Vec<u64> = expect.iter().copied().map(minute).collect();
-        assert_eq!(standing.iter().map(|alert| alert.at).collect::<Vec<_>>(), expect, "{alerts:?} at {now}");
+        assert_eq!(state.iter().map(|alert| alert.at).collect::<Vec<_>>(), expect, "{alerts:?} at {now}");
     };
     check(&[], 1, &[]);
     check(&[(1, 1, true), (2, 1, false)], 3, &[]);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portion_core::event::{Configured, Event, Observer as _, Outcome, Served};
-use portion_telemetry::read::{Endpoint, Filter, Noted};
+use portion_telemetry::read::{Endpoint, Filter, Notable};
 
 use crate::sample::{LONG, Place, page};
 
@@ -49,7 +49,7 @@ fn what_stands_out_is_counted_of_the_newest() {
         |number, tokens| Served { outcome: Outcome::Unshaped, original_tokens: Some(tokens), ..page(number) };
     place.record([page(0), whole(1, 10_000), whole(2, 10_000), whole(3, 100)]);
     let check = |filter: Filter, expect| {
-        let count = place.reader().noted_of(&filter, Noted::Oversized);
+        let count = place.reader().count_notable(&filter, Notable::Oversized);
         assert_eq!(count.expect("it can be read"), expect, "{filter:?}");
     };
     let unshaped = Filter { outcome: Some(Outcome::Unshaped), ..Filter::default() };
@@ -97,11 +97,11 @@ fn sessions_come_as_they_asked_last() {
     let told: Vec<_> = all.iter().map(|one| (one.session, one.first, one.last, one.requests)).collect();
     let at = |number| page(number).at;
     assert_eq!(told, [(u64::MAX, at(100), at(2_199), 2_100), (7, at(0), at(3), 3), (8, at(1), at(1), 1)]);
-    // Figures are of the newest requests, of as many as can be looked at in no time.
-    assert_eq!(all[0].traffic[0].figures.requests, 1_000);
+    // Statistics cover the newest 1,000 requests.
+    assert_eq!(all[0].traffic[0].stats.requests, 1_000);
     let [list, get] = &all[1].traffic[..] else { panic!("two endpoints: {:?}", all[1].traffic) };
-    assert_eq!((list.endpoint.name.as_str(), list.figures.errors), ("list", 1));
-    assert_eq!((list.figures.of(Outcome::Expired), get.figures.served_tokens), (1, 1_000));
+    assert_eq!((list.endpoint.name.as_str(), list.stats.errors), ("list", 1));
+    assert_eq!((list.stats.of(Outcome::Expired), get.stats.served_tokens), (1, 1_000));
     assert_eq!(sessions(Filter { limit: Some(1), ..Filter::default() }, 1), all[1..2]);
     let early = sessions(Filter { since: Some(at(1)), until: Some(at(3)), ..Filter::default() }, 0);
     let told: Vec<_> = early.iter().map(|one| (one.session, one.requests)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use portion_core::event::{Event, Observer, Outcome, Served};
-use portion_telemetry::meter::{Family, Meter, NAMED, Value};
+use portion_telemetry::meter::{Family, MAX_NAMED, Meter, Value};
 use portion_telemetry::names::{self, Metric};
 use proptest::prelude::*;
 
@@ -96,14 +96,14 @@ proptest! {
 #[test]
 fn the_first_endpoints_have_labels_of_their_own() {
     let called = |number: usize| Served { endpoint: Arc::from(format!("tool_{number}")), ..page(0) };
-    let meter = heard((0..NAMED + 50).map(called).chain([called(3)]));
+    let meter = heard((0..MAX_NAMED + 50).map(called).chain([called(3)]));
     let labels = |meter: &Meter| -> Vec<(String, Value)> {
         let points = family(meter, &names::FOLLOW_UPS).points.into_iter();
         let sized = family(meter, &names::SIZED).points;
         points.zip(sized).map(|(point, sized)| (point.attributes[1].1.clone(), sized.value)).collect()
     };
     let all = labels(&meter);
-    assert_eq!(all.len(), NAMED + 1);
+    assert_eq!(all.len(), MAX_NAMED + 1);
     assert!(all.contains(&("other".to_owned(), Value::Count(50))));
     assert!(all.contains(&("tool_3".to_owned(), Value::Count(2))), "those that have one keep it");
     let read = |number: usize| Served { kind: "resource", ..called(number) };

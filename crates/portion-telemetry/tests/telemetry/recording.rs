@@ -7,7 +7,7 @@ use std::time::Duration;
 use portion_core::event::{
     Arm, Change, Configured, Event, Misconfigured, Observer, Outcome, Served, Shadow, Trace,
 };
-use portion_telemetry::read::{Endpoint, Filter, Record, Traced, Tried};
+use portion_telemetry::read::{Endpoint, Filter, Record, ShadowResult, TraceContext};
 use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, hear, page};
@@ -40,7 +40,7 @@ fn expected(served: &Served) -> Record {
         overhead: served.overhead,
         stages: served.stages.iter().map(|&stage| stage.to_owned()).collect(),
         arm: served.arm.map(|arm| arm.name().to_owned()),
-        shadow: served.shadow.as_ref().map(|shadow| Tried {
+        shadow: served.shadow.as_ref().map(|shadow| ShadowResult {
             outcome: shadow.outcome.name().to_owned(),
             tokens: shadow.tokens,
             bytes: shadow.bytes,
@@ -54,7 +54,11 @@ fn expected(served: &Served) -> Record {
         },
         origin: served.origin,
         counter: served.counter.to_owned(),
-        trace: served.trace.map(|trace| Traced { id: trace.id, parent: trace.parent, span: trace.span }),
+        trace: served.trace.map(|trace| TraceContext {
+            id: trace.id,
+            parent: trace.parent,
+            span: trace.span,
+        }),
     }
 }
 
@@ -168,8 +172,8 @@ fn several_recorders_share_a_file() {
                 let one = place.recorder();
                 (0..500).for_each(|number| hear(&one, page(recorder * 500 + number)));
                 // Another one may hold the file for longer than is waited for.
-                assert!((0..20).any(|_| one.flush(LONG)), "{:?}", one.figures());
-                assert_eq!(one.figures().written, 500);
+                assert!((0..20).any(|_| one.flush(LONG)), "{:?}", one.snapshot());
+                assert_eq!(one.snapshot().written, 500);
             });
         }
     });
@@ -303,7 +307,7 @@ fn what_was_not_counted_costs_four_bytes_a_token() {
         found.iter().map(|record| (record.served_tokens(), record.payload_tokens())).collect();
     assert_eq!(costs, [(None, None), (Some(300), Some(300))]);
     let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
-    let figures = &found[0].figures;
+    let figures = &found[0].stats;
     assert_eq!((figures.sized, figures.original_tokens, figures.served_tokens), (1, 300, 300));
 }
 
@@ -322,13 +326,13 @@ fn endpoints_have_figures() {
     place.record([page(0), follow_up, small]);
     let found = place.reader().endpoints(&Filter::default()).expect("it can be read");
     let [bookings, room] = &found[..] else { panic!("two of them: {found:?}") };
-    assert_eq!((bookings.figures.requests, bookings.figures.follow_ups, bookings.figures.errors), (2, 1, 0));
-    assert_eq!((bookings.figures.original_tokens, bookings.figures.served_tokens), (10_000, 2_000));
-    assert_eq!((bookings.figures.reduction(), bookings.figures.oversized_share()), (Some(0.8), Some(1.0)));
-    assert_eq!(bookings.figures.latency.p50, Duration::from_millis(20));
-    assert_eq!(bookings.figures.outcomes.get("paginated"), Some(&2));
+    assert_eq!((bookings.stats.requests, bookings.stats.follow_ups, bookings.stats.errors), (2, 1, 0));
+    assert_eq!((bookings.stats.original_tokens, bookings.stats.served_tokens), (10_000, 2_000));
+    assert_eq!((bookings.stats.reduction(), bookings.stats.oversized_share()), (Some(0.8), Some(1.0)));
+    assert_eq!(bookings.stats.latency.p50, Duration::from_millis(20));
+    assert_eq!(bookings.stats.outcomes.get("paginated"), Some(&2));
     assert_eq!(
-        (room.figures.errors, room.figures.reduction(), room.figures.oversized_share()),
+        (room.stats.errors, room.stats.reduction(), room.stats.oversized_share()),
         (1, Some(0.0), Some(0.0))
     );
     let one = Filter { limit: Some(1), ..Filter::default() };

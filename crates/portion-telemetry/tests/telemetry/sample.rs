@@ -38,7 +38,7 @@ impl Place {
     pub(crate) fn record(&self, requests: impl IntoIterator<Item = Served>) {
         let recorder = self.recorder();
         requests.into_iter().for_each(|request| hear(&recorder, request));
-        assert!(recorder.flush(LONG), "{:?}", recorder.figures());
+        assert!(recorder.flush(LONG), "{:?}", recorder.snapshot());
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use portion_core::event::{Arm, Outcome, Served};
-use portion_telemetry::against::{Limits, forecast};
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
+use portion_telemetry::what_if::{Limits, forecast};
 
 use crate::sample::{Place, page};
 
@@ -21,9 +21,9 @@ fn records() {
     let found = place().reader().requests(&Filter::default()).expect("it can be read");
     let table = requests(&found, Format::Table);
     let expect = "\
-time                  endpoint          outcome    error  follow-up    came  served  items  latency     ours  session
-2025-10-09 08:53:21Z  hotel/say \"x\", y  paginated  –                 10,000   1,000     50  21.0 ms  0.90 ms  0000000000000001
-2025-10-09 08:53:20Z  list_bookings     paginated  –                 10,000   1,000     50  20.0 ms  0.90 ms  0000000000000000
+time                  endpoint          outcome    error  follow-up    came  served  items  latency  overhead  session
+2025-10-09 08:53:21Z  hotel/say \"x\", y  paginated  –                 10,000   1,000     50  21.0 ms   0.90 ms  0000000000000001
+2025-10-09 08:53:20Z  list_bookings     paginated  –                 10,000   1,000     50  20.0 ms   0.90 ms  0000000000000000
 ";
     assert_eq!(table, expect);
     let json: serde_json::Value = serde_json::from_str(&requests(&found, Format::Json)).expect("it is JSON");
@@ -149,9 +149,9 @@ fn other_limits() {
         forecast(&found, |_| before, |endpoint| if endpoint.upstream.is_some() { after } else { before });
     assert_eq!(found.iter().map(|one| (one.changed(), one.agreed)).collect::<Vec<_>>(), [(1, 1), (0, 1)]);
     let expect = "\
-endpoint          requests  changed  most of them             tokens  after  as served  unknown
-hotel/say \"x\", y         1        1  paginated, another size   1,000  4,000    100.0 %        0
-list_bookings            1        0  –                         1,000  1,000    100.0 %        0
+endpoint          requests  changed  most of them               tokens  after  as served  unknown
+hotel/say \"x\", y         1        1  paginated, different size   1,000  4,000    100.0 %        0
+list_bookings            1        0  –                           1,000  1,000    100.0 %        0
 ";
     let table = forecasts(&found, Format::Table);
     assert!(table.starts_with(expect), "{table}");

@@ -60,8 +60,8 @@ fn what_never_was_a_database_is_not_touched() {
         let recorder = place.recorder();
         hear(&recorder, page(0));
         assert!(!recorder.flush(LONG));
-        let trouble = recorder.figures().trouble.expect("it fails");
-        assert!(trouble.contains("is no file of telemetry: it is left as it is"), "{trouble}");
+        let trouble = recorder.snapshot().last_error.expect("it fails");
+        assert!(trouble.contains("is not a Portion telemetry file: it is left unchanged"), "{trouble}");
         assert_eq!(fs::read_to_string(&place.path).expect("it is there"), text);
         assert!(matches!(Reader::open(&place.path), Err(ReadError::Foreign(_))));
     }
@@ -85,7 +85,7 @@ fn a_file_that_is_corrupt_further_in_is_set_aside() {
     fs::write(&place.path, bytes).expect("it can be written");
     let recorder = place.recorder();
     hear(&recorder, page(0));
-    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.figures());
+    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.snapshot());
     assert_eq!(recorded(&place), 1);
     assert!(place.path.with_file_name("telemetry.db.corrupt-1").exists());
 }
@@ -124,9 +124,9 @@ fn a_newer_file_is_not_touched() {
     let recorder = place.recorder();
     (0..MANY).for_each(|number| hear(&recorder, page(number)));
     assert!(!recorder.flush(LONG));
-    let figures = recorder.figures();
-    assert_eq!((figures.written, figures.dropped, figures.queue), (0, MANY - 8_192, 8_192));
-    assert!(figures.failed > 0);
+    let snapshot = recorder.snapshot();
+    assert_eq!((snapshot.written, snapshot.dropped, snapshot.queued), (0, MANY - 8_192, 8_192));
+    assert!(snapshot.failed > 0);
     drop(recorder);
     assert_eq!(fs::read(&place.path).expect("it is there"), before);
     assert!(matches!(Reader::open(&place.path), Err(ReadError::Newer { found: 99, .. })));
@@ -160,9 +160,9 @@ fn a_directory_that_cannot_be_made_is_tried_again() {
     assert!(!recorder.flush(LONG));
     assert!(matches!(Reader::open(&place.path), Err(ReadError::Missing(_))));
     fs::remove_file(&in_the_way).expect("it can be removed");
-    assert!(recorder.flush(LONG), "{:?}", recorder.figures());
-    let figures = recorder.figures();
-    assert_eq!((figures.written, figures.dropped, figures.queue), (8_192, MANY - 8_192, 0));
+    assert!(recorder.flush(LONG), "{:?}", recorder.snapshot());
+    let snapshot = recorder.snapshot();
+    assert_eq!((snapshot.written, snapshot.dropped, snapshot.queued), (8_192, MANY - 8_192, 0));
     assert_eq!(recorded(&place), 8_192);
 }
 
@@ -175,10 +175,10 @@ fn a_file_that_another_one_locks_is_tried_again() {
     let recorder = place.recorder();
     hear(&recorder, page(1));
     assert!(!recorder.flush(LONG));
-    assert_eq!(recorder.figures().queue, 1);
+    assert_eq!(recorder.snapshot().queued, 1);
     assert_eq!(recorded(&place), 1, "reading goes on");
     other.execute_batch("COMMIT").expect("it can be unlocked");
-    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.figures());
+    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.snapshot());
     assert_eq!(recorded(&place), 2);
 }
 
@@ -190,6 +190,6 @@ fn a_file_that_is_removed_is_made_anew() {
     assert!(recorder.flush(LONG));
     fs::remove_dir_all(place.path.parent().expect("it is in one")).expect("it can be removed");
     hear(&recorder, page(1));
-    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.figures());
+    assert!((0..3).any(|_| recorder.flush(LONG)), "{:?}", recorder.snapshot());
     assert_eq!(recorded(&place), 1);
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, SystemTime};
 use portion_config::live::State;
 use portion_core::event::Outcome;
 use portion_core::tokens::accuracy::{Accuracy, NEAR_SHARE};
-use portion_telemetry::alert::{OVERSIZED, Standing};
+use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
-use portion_telemetry::recorder::Figures as Records;
+use portion_telemetry::recorder::QueueSnapshot as Records;
 use serde_json::{Map, Value, json};
 
 use crate::alerts::blamed;
@@ -26,7 +26,7 @@ const LOST: Duration = Duration::from_mins(5);
 pub(super) fn health(setup: &Setup) -> String {
     let (state, records) = setup.health();
     let counts = setup.accuracy();
-    let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().standing());
+    let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().state());
     let mut reasons =
         reasons(&state, records.as_ref(), watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
     if counts.in_fallback > 0 {
@@ -82,8 +82,8 @@ pub(super) fn health(setup: &Setup) -> String {
             "written": records.written,
             "dropped": records.dropped,
             "failed": records.failed,
-            "queue": records.queue,
-            "trouble": records.trouble,
+            "queue": records.queued,
+            "trouble": records.last_error,
         })),
     });
     format!("{health}\n")
@@ -92,7 +92,7 @@ pub(super) fn health(setup: &Setup) -> String {
 fn reasons(
     state: &State,
     records: Option<&Records>,
-    standing: Option<&Standing>,
+    standing: Option<&AlertState>,
     accuracy: Accuracy,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
@@ -120,10 +120,10 @@ fn reasons(
 
 /// What is wrong with telemetry: while it cannot be written, and for a while after records were lost.
 fn lost(records: &Records) -> Vec<String> {
-    let Records { dropped, queue, .. } = records;
+    let Records { dropped, queued: queue, .. } = records;
     let trouble = |why| format!("telemetry cannot be written, and {queue} records wait: {why}");
-    let trouble = records.trouble.as_ref().map(trouble);
-    let recent = records.lost.filter(|ago| *ago < LOST).map(|ago| {
+    let trouble = records.last_error.as_ref().map(trouble);
+    let recent = records.last_drop.filter(|ago| *ago < LOST).map(|ago| {
         let ago = ago.as_secs();
         format!(
             "{dropped} records are lost, the last {ago} s ago: telemetry could not be written, or was behind"
@@ -149,7 +149,7 @@ fn traffic(totals: &Totals) -> Value {
     })
 }
 
-fn recent(standing: &Standing) -> Value {
+fn recent(standing: &AlertState) -> Value {
     let mut recent = share(standing.share(), standing.requests, standing.oversized);
     recent["threshold"] = json!(standing.rule.percent / 100.0);
     recent["windowSeconds"] = json!(standing.rule.window.as_secs_f64());
@@ -169,13 +169,13 @@ mod tests {
         let well = Records { written: 7, failed: 2, dropped: 796, ..Records::default() };
         let check = |records: &Records, expect: &[&str]| assert_eq!(lost(records), expect);
         check(&well, &[]);
-        check(&Records { lost: Some(LOST), ..well.clone() }, &[]);
+        check(&Records { last_drop: Some(LOST), ..well.clone() }, &[]);
         let trouble = Some("/var/portion.db: database is locked".to_owned());
         let fails = "telemetry cannot be written, and 50 records wait: /var/portion.db: database is locked";
-        check(&Records { queue: 50, trouble: trouble.clone(), ..well.clone() }, &[fails]);
+        check(&Records { queued: 50, last_error: trouble.clone(), ..well.clone() }, &[fails]);
         let recent = "796 records are lost, the last 25 s ago: telemetry could not be written, or was behind";
         let lost = Some(Duration::from_secs(25));
-        check(&Records { lost, ..well.clone() }, &[recent]);
-        check(&Records { lost, queue: 50, trouble, ..well }, &[fails, recent]);
+        check(&Records { last_drop: lost, ..well.clone() }, &[recent]);
+        check(&Records { last_drop: lost, queued: 50, last_error: trouble, ..well }, &[fails, recent]);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
             Family::of(&names::RECORDS_WRITTEN, records.written),
             Family::of(&names::RECORDS_DROPPED, records.dropped),
             Family::of(&names::RECORD_WRITES_FAILED, records.failed),
-            Family::of(&names::RECORDS_QUEUED, records.queue as u64),
+            Family::of(&names::RECORDS_QUEUED, records.queued as u64),
         ]);
     }
     let mut build = Family::new(&names::BUILD);
@@ -49,7 +49,7 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
 fn alerts(setup: &Setup) -> Vec<Family> {
     let [mut active, mut share] = [&names::ALERT_ACTIVE, &names::WINDOW_SHARE].map(Family::new);
     let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
-    if let Some((standing, _)) = setup.alarm().standing() {
+    if let Some((standing, _)) = setup.alarm().state() {
         active.push(alert(), standing.raised);
         if let Some(is) = standing.share() {
             share.push(alert(), is);

@@ -9,7 +9,7 @@ use crate::alerts::blamed;
 
 /// What is posted, JSON.
 pub(super) fn of(change: &Change) -> String {
-    let Change { alerted, standing, since } = change;
+    let Change { alerted, state, since } = change;
     let message = json!({
         "alert": alerted.alert,
         "state": if alerted.raised { "raised" } else { "over" },
@@ -20,7 +20,7 @@ pub(super) fn of(change: &Change) -> String {
         "window": alerted.window.as_secs_f64(),
         "at": time(alerted.at),
         "since": time(*since),
-        "endpoints": blamed(standing),
+        "endpoints": blamed(state),
         "host": host(),
         "version": env!("CARGO_PKG_VERSION"),
         "text": text(change),
@@ -30,7 +30,7 @@ pub(super) fn of(change: &Change) -> String {
 
 fn text(change: &Change) -> String {
     let host = host().map_or(String::new(), |host| format!(" at {host}"));
-    format!("Portion{host}: {}", change.standing.sentence())
+    format!("Portion{host}: {}", change.state.sentence())
 }
 
 fn time(micros: u64) -> String {

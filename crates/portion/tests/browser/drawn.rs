@@ -1,6 +1,6 @@
 //! What is drawn is what was recorded.
 
-use portion_telemetry::moment::written;
+use portion_telemetry::timestamp::rfc3339;
 use serde_json::{Value, json};
 
 use super::sample::{DAY, MINUTE, alerted, experiment, few, now, record};
@@ -30,7 +30,7 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     let portion = Portion::show(|file| record(file, few(day + 9 * MINUTE)))?;
     let chromium = Chromium::start().await?;
     chromium.size(1280, 900).await?;
-    let range = format!("?since={}&until={}", written(day - DAY), written(day));
+    let range = format!("?since={}&until={}", rfc3339(day - DAY), rfc3339(day));
     chromium.visit(&format!("{}/{range}", portion.url)).await?;
     let figures = said(&chromium, ".figures > div").await?;
     assert_eq!(
@@ -161,7 +161,7 @@ async fn a_value_without_neighbours_is_a_point() -> Outcome<()> {
     let portion = Portion::show(|file| record(file, early))?;
     let chromium = Chromium::start().await?;
     chromium.size(1280, 900).await?;
-    chromium.visit(&format!("{}/?since={}&until={}", portion.url, written(day - DAY), written(day))).await?;
+    chromium.visit(&format!("{}/?since={}&until={}", portion.url, rfc3339(day - DAY), rfc3339(day))).await?;
     // Whether its colour is around a place of a chart, in pixels.
     let script = |chart: usize, row: usize| {
         format!(

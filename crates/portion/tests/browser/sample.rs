@@ -25,13 +25,13 @@ pub(crate) fn now() -> u64 {
 pub(crate) fn record(file: &std::path::Path, events: impl IntoIterator<Item = Event>) {
     let recorder = Recorder::start(Settings { keep_for: Duration::MAX, ..Settings::new(file) });
     for event in events {
-        while recorder.figures().queue > 4_000 {
+        while recorder.snapshot().queued > 4_000 {
             std::thread::yield_now();
         }
         recorder.hear(event);
     }
-    assert!(recorder.flush(LONG), "{:?}", recorder.figures());
-    assert_eq!(recorder.figures().dropped, 0);
+    assert!(recorder.flush(LONG), "{:?}", recorder.snapshot());
+    assert_eq!(recorder.snapshot().dropped, 0);
 }
 
 pub(crate) fn served(served: Served) -> Event {

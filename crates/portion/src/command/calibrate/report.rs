@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use portion_core::tokens::Factor;
-use portion_telemetry::calibration::{Calibration, ENOUGH, Observations};
+use portion_telemetry::calibration::{Calibration, MIN_REQUESTS, Observations};
 use serde_json::{Value, json};
 
 use super::Found;
@@ -36,7 +36,8 @@ pub(super) fn text(found: &Found) -> String {
                 }
             }
             Advice::TooFew(count) => {
-                let _ = writeln!(out, "{name}: no advice from {count} of {ENOUGH} requests that it takes");
+                let _ =
+                    writeln!(out, "{name}: no advice from {count} of {MIN_REQUESTS} requests that it takes");
             }
             Advice::OutOfRange(factor) => {
                 let range = format_args!("{} to {}", Factor::LEAST, Factor::MOST);
@@ -79,7 +80,7 @@ fn advised(observations: &Observations) -> Advice {
     let Some(calibration) = observations.calibration() else { return Advice::None };
     let value = calibration.factor.value;
     match Factor::of(value) {
-        _ if observations.len() < ENOUGH => Advice::TooFew(observations.len()),
+        _ if observations.len() < MIN_REQUESTS => Advice::TooFew(observations.len()),
         Some(factor) => Advice::Factor(factor, calibration),
         None => Advice::OutOfRange(value),
     }

@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use portion_config::{Config, diff, places};
 use portion_core::policy::Policy;
 use portion_gateway::rules::Rule;
-use portion_telemetry::against::{Limits, forecast};
 use portion_telemetry::read::{Endpoint, Filter, Reader};
 use portion_telemetry::show::{self, Format};
+use portion_telemetry::what_if::{Limits, forecast};
 
 use super::changes::told;
 use crate::command::Outcome;

@@ -11,10 +11,10 @@ use std::time::SystemTime;
 use clap::Args;
 use portion_config::{Config, find, places};
 use portion_core::event::Outcome as Served;
-use portion_telemetry::advise::{Advice, Limits, Walks};
-use portion_telemetry::moment;
-use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, like};
+use portion_telemetry::advise::{Advice, Limits, PageSequences};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, star_glob};
 use portion_telemetry::show::{self, Format, grouped};
+use portion_telemetry::timestamp;
 
 use self::notes::{Answer, notes};
 use super::Outcome;
@@ -75,12 +75,12 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Outcome {
     let Options { since, until, endpoint, outcome, limit, format, .. } = options;
     let limit = limit.or(options.requests.then_some(100));
-    let (endpoint, outcome) = (endpoint.as_deref().map(like), *outcome);
+    let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
     let reader = Reader::open(&file(options.telemetry.as_deref(), options.config.as_deref())?)?;
-    let kept = reader.kept()?;
+    let retention = reader.retention()?;
     let single = options.advise || options.experiment || options.requests || outcome.is_some();
-    let of = if single { filter.clone() } else { kept.rounded(&filter) };
+    let of = if single { filter.clone() } else { retention.rounded(&filter) };
     let mut out = BufWriter::new(io::stdout().lock());
     let empty = if options.advise {
         let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         endpoints.is_empty()
     };
     out.flush()?;
-    for note in notes(&kept, Answer { asked: &filter, of: &of, single, empty }) {
+    for note in notes(&retention, Answer { asked: &filter, of: &of, single, empty }) {
         anstream::eprintln!("portion: {note}");
     }
     Ok(ExitCode::SUCCESS)
@@ -135,7 +135,7 @@ pub(crate) fn file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBu
 }
 
 fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {
-    let (mut walks, obeyed) = (Walks::default(), Obeyed::new(config));
+    let (mut walks, obeyed) = (PageSequences::default(), Obeyed::new(config));
     let (mut read, mut oldest) = (0, 0);
     reader.each(&Filter { limit: Some(REQUESTS), ..filter.clone() }, |record| {
         (read, oldest) = (read + 1, record.at);
@@ -145,7 +145,7 @@ fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice
         anstream::eprintln!(
             "portion: this is of the newest {} requests, since {}",
             grouped(read as u64),
-            moment::spoken(oldest)
+            timestamp::readable(oldest)
         );
     }
     let mut advice = walks.advise(|endpoint| limits(&obeyed, endpoint));
@@ -167,7 +167,7 @@ fn limits(obeyed: &Obeyed, endpoint: &Endpoint) -> Limits {
 
 /// Microseconds since 1970.
 pub(crate) fn moment(text: &str) -> Result<u64, String> {
-    moment::moment(text, SystemTime::now())
+    timestamp::parse_timestamp(text, SystemTime::now())
 }
 
 fn outcome(name: &str) -> Result<Served, String> {

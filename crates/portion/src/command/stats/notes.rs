@@ -1,7 +1,7 @@
 //! What is to be known of an answer besides. It goes to stderr, so that what is piped on stays as it is.
 
-use portion_telemetry::moment::spoken;
-use portion_telemetry::read::{Filter, Kept};
+use portion_telemetry::read::{Filter, Retention};
+use portion_telemetry::timestamp::readable;
 
 /// What was asked, and what came of it.
 #[derive(Clone, Copy, Debug)]
@@ -16,31 +16,32 @@ pub(super) struct Answer<'a> {
 }
 
 /// What is to be said of it.
-pub(super) fn notes(kept: &Kept, answer: Answer<'_>) -> Vec<String> {
+pub(super) fn notes(retention: &Retention, answer: Answer<'_>) -> Vec<String> {
     let Answer { asked, of, single, empty } = answer;
     let mut notes = Vec::new();
     if empty {
-        notes.push(match kept.span() {
+        notes.push(match retention.span() {
             None => "nothing is recorded yet".to_owned(),
             Some(span) => format!(
                 "nothing that was asked for is recorded; there are requests from {} to {}",
-                spoken(*span.start()),
-                spoken(*span.end())
+                readable(*span.start()),
+                readable(*span.end())
             ),
         });
     }
-    let Some(since) = kept.single_since().filter(|since| asked.since.is_none_or(|from| from < *since)) else {
+    let Some(since) = retention.records_since().filter(|since| asked.since.is_none_or(|from| from < *since))
+    else {
         return notes;
     };
-    let since = spoken(since);
+    let since = readable(since);
     if single {
         notes.push(format!(
             "this is of requests since {since}: of those before, only what they add up to is kept, for portion stats \
              without --requests, --outcome, --experiment and --advise"
         ));
     } else if asked != of {
-        let from = of.since.map(|from| format!(" from {}", spoken(from))).unwrap_or_default();
-        let to = of.until.map(|to| format!(" to {}", spoken(to))).unwrap_or_default();
+        let from = of.since.map(|from| format!(" from {}", readable(from))).unwrap_or_default();
+        let to = of.until.map(|to| format!(" to {}", readable(to))).unwrap_or_default();
         notes.push(format!(
             "this is of the time{from}{to}: of requests before {since}, only what they add up to is kept"
         ));
@@ -56,7 +57,10 @@ mod tests {
     fn nothing_is_said_of_what_is_whole() {
         let filter = Filter::default();
         let answer = Answer { asked: &filter, of: &filter, single: false, empty: false };
-        assert_eq!(notes(&Kept::default(), answer), [] as [&str; 0]);
-        assert_eq!(notes(&Kept::default(), Answer { empty: true, ..answer }), ["nothing is recorded yet"]);
+        assert_eq!(notes(&Retention::default(), answer), [] as [&str; 0]);
+        assert_eq!(
+            notes(&Retention::default(), Answer { empty: true, ..answer }),
+            ["nothing is recorded yet"]
+        );
     }
 }

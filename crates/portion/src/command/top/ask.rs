@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portion_core::event::Alerted;
-use portion_telemetry::read::{Endpoint, Figures, Filter, ReadError, Reader, Record, Series, Traffic};
+use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, Record, Series, Traffic, TrafficStats};
 
 /// Requests of an endpoint that are shown.
 const REQUESTS: usize = 200;
@@ -17,7 +17,7 @@ pub(super) struct Found {
     pub(super) now: u64,
     pub(super) traffic: Vec<Traffic>,
     /// All of them together.
-    pub(super) all: Figures,
+    pub(super) all: TrafficStats,
     pub(super) line: Series,
     /// The alert that stands.
     pub(super) alert: Option<Alerted>,
@@ -49,7 +49,7 @@ pub(super) fn ask(
         all: reader.total(&filter)?,
         traffic,
         line: reader.series(&filter, step)?,
-        alert: reader.standing(now)?.into_iter().next(),
+        alert: reader.active_alerts(now)?.into_iter().next(),
         requests,
         trouble: None,
     })

@@ -1,7 +1,7 @@
 //! The columns of the table: what stands in them, how wide they are, how they are sorted.
 
-use portion_telemetry::read::{Figures, Traffic};
-use portion_telemetry::show::shown;
+use portion_telemetry::read::{Traffic, TrafficStats};
+use portion_telemetry::show::printable;
 
 use super::words::{share, short};
 
@@ -14,53 +14,53 @@ pub(super) struct Column {
     pub(super) spare: u8,
     cell: fn(&Traffic) -> String,
     /// What it is sorted by, the greatest first.
-    rank: fn(&Figures) -> f64,
+    rank: fn(&TrafficStats) -> f64,
 }
 
 pub(super) const COLUMNS: [Column; 9] = [
-    column("endpoint", 16, 0, |traffic| shown(&traffic.endpoint.to_string()), |_| 0.0),
-    column("requests", 8, 1, |traffic| short(traffic.figures.requests), |figures| figures.requests as f64),
+    column("endpoint", 16, 0, |traffic| printable(&traffic.endpoint.to_string()), |_| 0.0),
+    column("requests", 8, 1, |traffic| short(traffic.stats.requests), |figures| figures.requests as f64),
     column(
         "came",
         6,
         3,
-        |traffic| short(traffic.figures.original_tokens),
+        |traffic| short(traffic.stats.original_tokens),
         |figures| figures.original_tokens as f64,
     ),
     column(
         "served",
         6,
         2,
-        |traffic| short(traffic.figures.served_tokens),
+        |traffic| short(traffic.stats.served_tokens),
         |figures| figures.served_tokens as f64,
     ),
     column(
         "kept out",
         8,
         5,
-        |traffic| share(traffic.figures.reduction()),
+        |traffic| share(traffic.stats.reduction()),
         |figures| known(figures.reduction()),
     ),
     column(
         "oversized",
         9,
         4,
-        |traffic| share(traffic.figures.oversized_share()),
+        |traffic| share(traffic.stats.oversized_share()),
         |figures| known(figures.oversized_share()),
     ),
     column(
         "follow-ups",
         10,
         7,
-        |traffic| short(traffic.figures.follow_ups),
+        |traffic| short(traffic.stats.follow_ups),
         |figures| figures.follow_ups as f64,
     ),
-    column("errors", 6, 6, |traffic| short(traffic.figures.errors), |figures| figures.errors as f64),
+    column("errors", 6, 6, |traffic| short(traffic.stats.errors), |figures| figures.errors as f64),
     column(
         "p95",
         8,
         8,
-        |traffic| format!("{:.1} ms", traffic.figures.latency.p95.as_secs_f64() * 1e3),
+        |traffic| format!("{:.1} ms", traffic.stats.latency.p95.as_secs_f64() * 1e3),
         |figures| figures.latency.p95.as_secs_f64(),
     ),
 ];
@@ -70,7 +70,7 @@ const fn column(
     width: u16,
     spare: u8,
     cell: fn(&Traffic) -> String,
-    rank: fn(&Figures) -> f64,
+    rank: fn(&TrafficStats) -> f64,
 ) -> Column {
     Column { title, width, spare, cell, rank }
 }
@@ -101,7 +101,7 @@ pub(super) fn sort(rows: &mut [&Traffic], by: usize, reversed: bool) {
     rows.sort_by(|one, other| {
         let by_name = one.endpoint.cmp(&other.endpoint);
         let rank = COLUMNS[by].rank;
-        let order = if by == 0 { by_name } else { rank(&other.figures).total_cmp(&rank(&one.figures)) };
+        let order = if by == 0 { by_name } else { rank(&other.stats).total_cmp(&rank(&one.stats)) };
         let order = if reversed { order.reverse() } else { order };
         order.then(by_name)
     });

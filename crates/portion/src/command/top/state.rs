@@ -135,14 +135,14 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use portion_telemetry::read::Figures;
+    use portion_telemetry::read::TrafficStats;
 
     use super::*;
 
     fn found() -> Found {
         let traffic = |name: &str, requests, errors| Traffic {
             endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
-            figures: Figures { requests, errors, ..Figures::default() },
+            stats: TrafficStats { requests, errors, ..TrafficStats::default() },
         };
         Found {
             traffic: vec![traffic("b", 9, 0), traffic("a", 5, 7), traffic("ab", 5, 0)],

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use portion_core::event::Alerted;
-use portion_telemetry::read::Figures;
-use portion_telemetry::show::shown;
+use portion_telemetry::read::TrafficStats;
+use portion_telemetry::show::printable;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Style, Stylize};
@@ -14,14 +14,14 @@ use ratatui::widgets::Sparkline;
 use super::super::ask::Found;
 use super::super::state::State;
 use super::super::words::{clock, plain, share, short, told};
-use portion_telemetry::alert::USUAL as MARK;
+use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
 /// Per cent that the meter of what is oversized shows.
 const METER: usize = 20;
 const MINUTE: Duration = Duration::from_mins(1);
 
 pub(super) fn header<'a>(state: &State, found: &Found) -> Vec<Line<'a>> {
-    let Figures { requests, errors, accuracy, .. } = &found.all;
+    let TrafficStats { requests, errors, accuracy, .. } = &found.all;
     let rate = *requests as f64 / state.range.as_secs_f64().max(1.0);
     let oversized = found.all.oversized_share();
     let above = oversized.is_some_and(|share| share > MARK);
@@ -67,7 +67,7 @@ pub(super) fn warning(found: &Found) -> Option<Span<'_>> {
     let Alerted { at, alert, share: of, threshold, requests, window, .. } = found.alert.as_ref()?;
     let text = format!(
         " ALERT {}: {} of {} requests in {}, {} may be; since {} ",
-        shown(alert),
+        printable(alert),
         share(Some(*of)),
         short(*requests),
         told(*window),
@@ -89,7 +89,7 @@ pub(super) fn sparkline(frame: &mut Frame<'_>, range: Duration, found: &Found, a
     let point = |column: u64| {
         let (from, to) = (moment(column), moment(column + 1));
         let slots = found.line.slots.iter().filter(|slot| slot.at < to && slot.at + length > from);
-        slots.map(|slot| slot.figures.served_tokens / minutes).max().unwrap_or_default()
+        slots.map(|slot| slot.stats.served_tokens / minutes).max().unwrap_or_default()
     };
     let points: Vec<u64> = (0..width).map(point).collect();
     let most = points.iter().max().copied().unwrap_or_default();

@@ -53,7 +53,7 @@ mod tests {
     use std::time::Duration;
 
     use portion_core::event::Alerted;
-    use portion_telemetry::read::{Endpoint, Figures, Record, Series, Slot, Traffic};
+    use portion_telemetry::read::{Endpoint, Record, Series, Slot, Traffic, TrafficStats};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -68,21 +68,21 @@ mod tests {
                 kind: "tool".to_owned(),
                 name: name.to_owned(),
             },
-            figures: Figures {
+            stats: TrafficStats {
                 requests,
                 sized: requests,
                 oversized,
                 original_tokens: requests * 9_000,
                 served_tokens: requests * 900,
                 outcomes: BTreeMap::new(),
-                ..Figures::default()
+                ..TrafficStats::default()
             },
         };
         let slot = |minute: u64| Slot {
             at: NOW / 60_000_000 * 60_000_000 - minute * 60_000_000,
-            figures: Figures { served_tokens: 1_000 * (8 - minute), ..Figures::default() },
+            stats: TrafficStats { served_tokens: 1_000 * (8 - minute), ..TrafficStats::default() },
         };
-        let mut all = traffic(None, "", 1_300, 52).figures;
+        let mut all = traffic(None, "", 1_300, 52).stats;
         (all.accuracy.sampled, all.accuracy.near, all.errors) = (100, 94, 3);
         Found {
             now: NOW,

@@ -1,7 +1,7 @@
 //! The table: endpoints, or the requests of one.
 
 use portion_telemetry::read::Record;
-use portion_telemetry::show::shown;
+use portion_telemetry::show::printable;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style, Stylize};
@@ -12,7 +12,7 @@ use super::super::ask::Found;
 use super::super::column::{COLUMNS, that_fit};
 use super::super::state::State;
 use super::super::words::{clock, short};
-use portion_telemetry::alert::USUAL as MARK;
+use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
 pub(super) fn endpoints(frame: &mut Frame<'_>, state: &State, found: &Found, area: Rect) {
     let rows = state.rows(found);
@@ -28,7 +28,7 @@ pub(super) fn endpoints(frame: &mut Frame<'_>, state: &State, found: &Found, are
     });
     let titles = columns.iter().map(|place| aligned(*place, title(state, *place)));
     let lines = rows.iter().map(|traffic| {
-        let oversized = traffic.figures.oversized_share().is_some_and(|share| share > MARK);
+        let oversized = traffic.stats.oversized_share().is_some_and(|share| share > MARK);
         Row::new(columns.iter().map(|place| {
             let cell = aligned(*place, COLUMNS[*place].cell(traffic));
             if oversized && COLUMNS[*place].title == "oversized" { cell.red() } else { cell }
@@ -64,11 +64,11 @@ pub(super) fn requests(frame: &mut Frame<'_>, state: &State, found: &Found, area
     let counted = |tokens: Option<u64>| tokens.map_or("–".to_owned(), short);
     let row = |record: &Record| {
         let latency = format!("{:.1} ms", record.latency.as_secs_f64() * 1e3);
-        let error = shown(record.error.as_deref().unwrap_or_default());
+        let error = printable(record.error.as_deref().unwrap_or_default());
         let error = if record.follow_up && error.is_empty() { "follow-up".to_owned() } else { error };
         let cells = [
             clock(record.at),
-            shown(&record.outcome),
+            printable(&record.outcome),
             counted(record.payload_tokens()),
             counted(record.served_tokens()),
             latency,
@@ -79,7 +79,7 @@ pub(super) fn requests(frame: &mut Frame<'_>, state: &State, found: &Found, area
             Cell::from(if (2..5).contains(&place) { line.right_aligned() } else { line })
         }))
     };
-    let name = state.detail.as_ref().map_or(String::new(), |endpoint| shown(&endpoint.to_string()));
+    let name = state.detail.as_ref().map_or(String::new(), |endpoint| printable(&endpoint.to_string()));
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Line::from(format!("the last requests of {name}")).bold(), head);
     let table = Table::new(found.requests.iter().map(row), widths)

@@ -1,4 +1,4 @@
-//! What endpoints would have served, by the limits in force and by others.
+//! Compares estimates under the limits in force with estimates under other limits, by endpoint.
 
 use std::collections::BTreeMap;
 
@@ -7,45 +7,46 @@ use portion_core::event::Outcome;
 use super::estimate::{Limits, estimate};
 use crate::read::{Endpoint, Record};
 
-/// What an endpoint would have served. Estimates, all of them.
+/// Estimated replies of one endpoint under two sets of limits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Forecast {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// First calls that something can be said of.
+    /// First calls with an estimate.
     pub requests: u64,
-    /// Those that nothing can be said of: errors, and payloads whose size is not known.
+    /// First calls without an estimate: errors, and payloads of unknown size.
     pub unknown: u64,
-    /// Requests whose estimate by the limits before is what they were served: outcome, and tokens within 20 %.
+    /// Requests whose estimate under the limits before matches the recorded reply: the same outcome, and tokens within
+    /// 20 %.
     pub agreed: u64,
-    /// What would become of requests that are served differently, the most frequent first.
-    pub passages: Vec<Passage>,
-    /// Tokens of all replies by the limits before.
+    /// Requests that would be answered differently, by outcome before and after, the most frequent first.
+    pub outcome_changes: Vec<OutcomeChange>,
+    /// Tokens of all replies under the limits before.
     pub tokens_before: u64,
-    /// Tokens of all replies by the limits after.
+    /// Tokens of all replies under the limits after.
     pub tokens_after: u64,
 }
 
-/// Requests that would be served differently.
+/// A number of requests whose reply would change in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// What became of them by the limits before.
+pub struct OutcomeChange {
+    /// Outcome under the limits before.
     pub before: Outcome,
-    /// What would by those after; the same where it is only larger or smaller.
+    /// Outcome under the limits after. Equal to `before` if only the size of the reply changes.
     pub after: Outcome,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
 }
 
 impl Forecast {
-    /// Requests that would be served differently.
+    /// Returns the number of requests that would be answered differently.
     pub fn changed(&self) -> u64 {
-        self.passages.iter().map(|passage| passage.requests).sum()
+        self.outcome_changes.iter().map(|change| change.requests).sum()
     }
 }
 
-/// What endpoints would have served by the limits before and after, those with the most changes first. Follow-ups do not
-/// count: they depend on first replies.
+/// Estimates each endpoint under the limits before and after, sorted by the number of changed requests in descending
+/// order. Follow-ups are left out, because they depend on first replies.
 pub fn forecast<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     before: impl Fn(&Endpoint) -> Limits,
@@ -79,18 +80,23 @@ impl Forecast {
         let agrees = old.outcome.name() == record.outcome && record.served_tokens().is_some_and(near);
         self.agreed += u64::from(agrees);
         if old != new {
-            let same = |passage: &&mut Passage| (passage.before, passage.after) == (old.outcome, new.outcome);
-            match self.passages.iter_mut().find(same) {
-                Some(passage) => passage.requests += 1,
+            let same =
+                |change: &&mut OutcomeChange| (change.before, change.after) == (old.outcome, new.outcome);
+            match self.outcome_changes.iter_mut().find(same) {
+                Some(change) => change.requests += 1,
                 None => {
-                    self.passages.push(Passage { before: old.outcome, after: new.outcome, requests: 1 });
+                    self.outcome_changes.push(OutcomeChange {
+                        before: old.outcome,
+                        after: new.outcome,
+                        requests: 1,
+                    });
                 }
             }
         }
     }
 
     fn sorted(mut self) -> Self {
-        self.passages.sort_by_key(|passage| std::cmp::Reverse(passage.requests));
+        self.outcome_changes.sort_by_key(|change| std::cmp::Reverse(change.requests));
         self
     }
 }

@@ -1,31 +1,31 @@
-//! Where numbers lie, as counts of buckets that grow with what is in them: small, and added up without loss.
+//! Compact histogram for quantiles that merges without loss.
 //!
-//! Buckets are those of `HdrHistogram` (<https://hdrhistogram.github.io/HdrHistogram/>), 64 for each doubling: the
-//! middle of one is within 0.8 % of all that is in it, and what is below 128 has a bucket of its own.
+//! The buckets are those of `HdrHistogram` (<https://hdrhistogram.github.io/HdrHistogram/>) with 64 per doubling. The
+//! middle of a bucket is within 0.8 % of every value in it, and each value below 128 has its own bucket.
 
 use std::collections::BTreeMap;
 
-/// Leading bits of a number that tell its bucket, besides the highest.
+/// Leading bits, besides the highest, that select the bucket.
 const BITS: u32 = 6;
-/// Numbers below have buckets of their own.
+/// Values below this have buckets of their own.
 const EXACT: u64 = 2 << BITS;
 
-/// Where numbers lie.
+/// Counts of values by bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spread {
+pub(crate) struct QuantileHistogram {
     counts: BTreeMap<u16, u64>,
-    /// The least and the greatest of them.
+    /// Minimum and maximum.
     ends: Option<(u64, u64)>,
 }
 
-impl Spread {
-    /// Adds a number.
+impl QuantileHistogram {
+    /// Adds a value.
     pub(crate) fn add(&mut self, number: u64) {
         self.count(bucket(number), 1);
         self.widen(number, number);
     }
 
-    /// Adds all that is in another one.
+    /// Adds all values of another histogram.
     #[cfg(test)]
     pub(crate) fn merge(&mut self, other: &Self) {
         other.counts.iter().for_each(|(bucket, count)| self.count(*bucket, *count));
@@ -34,8 +34,7 @@ impl Spread {
         }
     }
 
-    /// The number that so many in a hundred do not exceed (nearest rank), to 0.8 %: the least and the greatest are
-    /// exact. `None` where there are none.
+    /// Returns the nearest-rank quantile, to 0.8 %. The minimum and the maximum are exact. `None` without values.
     pub(crate) fn quantile(&self, percent: u64) -> Option<u64> {
         let (least, most) = self.ends?;
         let all: u128 = self.counts.values().map(|count| u128::from(*count)).sum();
@@ -54,8 +53,8 @@ impl Spread {
         }
     }
 
-    /// As bytes: the ends, then each bucket as its distance from the one before and its count; numbers in base 128,
-    /// as LEB128 has them.
+    /// Encodes as bytes: minimum, maximum, then for each bucket its distance from the previous one and its count, all
+    /// in LEB128.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let Some((least, most)) = self.ends else { return Vec::new() };
         let mut bytes = Vec::with_capacity(8 + 3 * self.counts.len());
@@ -70,7 +69,7 @@ impl Spread {
         bytes
     }
 
-    /// Adds all that was encoded; of what is no encoding, what can be made of it.
+    /// Adds an encoded histogram. Invalid bytes end the input.
     pub(crate) fn take(&mut self, mut bytes: &[u8]) {
         let Some((least, most)) = take(&mut bytes).zip(take(&mut bytes)) else { return };
         let mut place = 0_u16;
@@ -98,13 +97,13 @@ fn bucket(number: u64) -> u16 {
     if number < EXACT {
         return number as u16;
     }
-    // How many bits do not tell.
+    // Number of low bits that do not select the bucket.
     let rest = number.ilog2() - BITS;
     let leading = number >> rest;
     (u64::from(rest) * (EXACT / 2) + leading) as u16
 }
 
-/// The middle of a bucket.
+/// Returns the middle of a bucket.
 fn middle(bucket: u16) -> u64 {
     let bucket = u64::from(bucket);
     if bucket < EXACT {
@@ -123,7 +122,7 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// The number at the beginning, which is then behind.
+/// Reads a LEB128 number and advances the slice.
 fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..u64::BITS).step_by(7) {
@@ -143,19 +142,19 @@ mod tests {
 
     use super::*;
 
-    fn spread(numbers: &[u64]) -> Spread {
-        let mut spread = Spread::default();
+    fn spread(numbers: &[u64]) -> QuantileHistogram {
+        let mut spread = QuantileHistogram::default();
         numbers.iter().for_each(|number| spread.add(*number));
         spread
     }
 
-    fn both(one: &Spread, other: &Spread) -> Spread {
+    fn both(one: &QuantileHistogram, other: &QuantileHistogram) -> QuantileHistogram {
         let mut both = one.clone();
         both.merge(other);
         both
     }
 
-    /// Of every size, not only large ones.
+    /// Values of every magnitude, not only large ones.
     fn numbers() -> impl Strategy<Value = Vec<u64>> {
         prop::collection::vec((any::<u64>(), 0..64_u32).prop_map(|(number, shift)| number >> shift), 0..40)
     }
@@ -192,10 +191,10 @@ mod tests {
 
         #[test]
         fn any_bytes_can_be_taken(bytes in prop::collection::vec(any::<u8>(), 0..64), percent in 0..=100_u64) {
-            let mut taken = Spread::default();
+            let mut taken = QuantileHistogram::default();
             taken.take(&bytes);
-            prop_assert_eq!(taken.quantile(percent).is_some(), taken != Spread::default());
-            let mut again = Spread::default();
+            prop_assert_eq!(taken.quantile(percent).is_some(), taken != QuantileHistogram::default());
+            let mut again = QuantileHistogram::default();
             again.take(&taken.encode());
             prop_assert_eq!(again, taken);
         }

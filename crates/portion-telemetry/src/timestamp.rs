@@ -1,16 +1,17 @@
-//! Moments as people write them: how long ago, or a date.
+//! Parses and formats points in time for people.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A moment in microseconds since 1970: how long before `now` (`90s`, `2h`, `7d`), or a date with or without a time, in
-/// UTC (`2026-11-22`, `2026-11-22T08:00`, `2026-11-22T08:00:00Z`) or so far ahead of it (`2026-11-22T08:00+01:00`).
+/// Parses a point in time and returns microseconds since 1970. Accepts an age relative to `now` (`90s`, `2h`, `7d`), a
+/// date with or without a time in UTC (`2026-11-22`, `2026-11-22T08:00`, `2026-11-22T08:00:00Z`), or a time with an
+/// offset (`2026-11-22T08:00+01:00`).
 ///
 /// # Errors
-/// It is neither; the text says what it may be.
-pub fn moment(text: &str, now: SystemTime) -> Result<u64, String> {
+/// `text` is neither an age nor a date. The message lists the accepted forms.
+pub fn parse_timestamp(text: &str, now: SystemTime) -> Result<u64, String> {
     let time = match humantime::parse_duration(text) {
         Ok(ago) => now.checked_sub(ago),
-        Err(_) => match ahead(text) {
+        Err(_) => match split_offset(text) {
             Some((clock, ahead, true)) => date(clock).and_then(|time| time.checked_sub(ahead)),
             Some((clock, behind, false)) => date(clock).and_then(|time| time.checked_add(behind)),
             None => date(text),
@@ -18,20 +19,21 @@ pub fn moment(text: &str, now: SystemTime) -> Result<u64, String> {
     };
     let since = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     since.map(|since| since.as_micros() as u64).ok_or_else(|| {
-        "it is how long ago, such as 90s, 2h or 7d, or a date such as 2026-11-22, with a time such as \
+        "expected an age such as 90s, 2h or 7d, or a date such as 2026-11-22, with a time such as \
          2026-11-22T08:00:00Z or 2026-11-22T08:00+01:00"
             .into()
     })
 }
 
-/// A date, with or without a time.
+/// Parses a date, with or without a time.
 fn date(text: &str) -> Option<SystemTime> {
     let parsed = |text: &str| humantime::parse_rfc3339_weak(text).ok();
     parsed(text).or_else(|| parsed(&format!("{text}:00"))).or_else(|| parsed(&format!("{text} 00:00:00")))
 }
 
-/// A date without the offset at its end (`+01:00`), that offset, and whether the clock is ahead of UTC by it.
-fn ahead(text: &str) -> Option<(&str, Duration, bool)> {
+/// Splits an offset (`+01:00`) from the end of a date. Returns the date, the offset, and true if the offset is
+/// positive.
+fn split_offset(text: &str) -> Option<(&str, Duration, bool)> {
     let (clock, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
     let (hours, minutes) = offset.get(1..)?.split_once(':')?;
     let [hours, minutes] = [hours, minutes].map(|digits| digits.parse::<u64>().ok());
@@ -40,14 +42,14 @@ fn ahead(text: &str) -> Option<(&str, Duration, bool)> {
     Some((clock, Duration::from_mins(hours? * 60 + minutes?), ahead))
 }
 
-/// A moment in microseconds since 1970 as people read it, in UTC, to the second.
-pub fn spoken(micros: u64) -> String {
-    written(micros).split('.').next().unwrap_or_default().replacen('T', " ", 1) + "Z"
+/// Formats microseconds since 1970 for people: UTC, to the second.
+pub fn readable(micros: u64) -> String {
+    rfc3339(micros).split('.').next().unwrap_or_default().replacen('T', " ", 1) + "Z"
 }
 
-/// A moment in microseconds since 1970 as RFC 3339 has it, in UTC.
-pub fn written(micros: u64) -> String {
-    // What formats panics above the year 9999.
+/// Formats microseconds since 1970 as RFC 3339 in UTC.
+pub fn rfc3339(micros: u64) -> String {
+    // humantime panics above the year 9999.
     let micros = micros.min(253_402_300_799_999_999);
     humantime::format_rfc3339_micros(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
 }
@@ -57,10 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_ages_and_dates() {
+    fn timestamps_are_ages_and_dates() {
         let now = UNIX_EPOCH + Duration::from_hours(24 * 20_000);
         let check = |text: &str, expect: Option<&str>| {
-            assert_eq!(moment(text, now).ok().map(written).as_deref(), expect, "{text}");
+            assert_eq!(parse_timestamp(text, now).ok().map(rfc3339).as_deref(), expect, "{text}");
         };
         check("0s", Some("2024-10-04T00:00:00.000000Z"));
         check("90m", Some("2024-10-03T22:30:00.000000Z"));

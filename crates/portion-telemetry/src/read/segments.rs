@@ -1,27 +1,27 @@
-//! A span of time cut into hours, minutes, and what is left at its ends.
+//! Splits a time span into hours, minutes and the rest at both ends.
 
 use std::ops::Range;
 
 use crate::rollup::Grain;
 
-/// A part of a span, and the roll-ups that answer for it; `None`: single requests do.
-pub(super) type Piece = (Option<Grain>, Range<i64>);
+/// Part of a span and the roll-ups that answer it. `None` means single requests.
+pub(super) type Segment = (Option<Grain>, Range<i64>);
 
-/// Cuts a span, in microseconds, by the grains that may answer, the longest first; those before whose first moment
-/// nothing is kept answer from there on only.
-pub(super) fn cut(span: Range<i64>, grains: &[(Grain, i64)]) -> Vec<Piece> {
+/// Splits a span in microseconds by the given grains, the longest first. Each grain comes with the first time from
+/// which it is kept.
+pub(super) fn split(span: Range<i64>, grains: &[(Grain, i64)]) -> Vec<Segment> {
     let Some(((grain, first), shorter)) = grains.split_first() else {
         return if span.is_empty() { Vec::new() } else { vec![(None, span)] };
     };
     let inner = grain.ceiling(span.start.max(*first))..grain.floor(span.end);
     if inner.is_empty() {
-        return cut(span, shorter);
+        return split(span, shorter);
     }
-    let mut pieces = cut(span.start..inner.start, shorter);
-    let after = cut(inner.end..span.end, shorter);
-    pieces.push((Some(*grain), inner));
-    pieces.extend(after);
-    pieces
+    let mut segments = split(span.start..inner.start, shorter);
+    let after = split(inner.end..span.end, shorter);
+    segments.push((Some(*grain), inner));
+    segments.extend(after);
+    segments
 }
 
 #[cfg(test)]
@@ -32,10 +32,10 @@ mod tests {
     fn hours_then_minutes_then_what_is_left() {
         let minute = Grain::Minute.length();
         let check = |span: Range<i64>, grains: &[(Grain, i64)], expect: &[(Option<Grain>, Range<i64>)]| {
-            let pieces = cut(span.clone(), grains);
-            assert_eq!(pieces, expect, "{span:?}");
-            let ends = pieces.iter().map(|(_, piece)| piece.end);
-            let joined = pieces.iter().map(|(_, piece)| piece.start).skip(1).zip(ends);
+            let segments = split(span.clone(), grains);
+            assert_eq!(segments, expect, "{span:?}");
+            let ends = segments.iter().map(|(_, piece)| piece.end);
+            let joined = segments.iter().map(|(_, piece)| piece.start).skip(1).zip(ends);
             assert!({ joined }.all(|(start, end)| start == end), "nothing is left out or comes twice");
         };
         let (hours, minutes, raw) = (Some(Grain::Hour), Some(Grain::Minute), None);

@@ -1,13 +1,13 @@
-//! What one request would have been served by certain limits.
+//! Estimates the reply to one recorded request under other limits.
 
 use portion_core::event::Outcome;
 
 use crate::read::Record;
 
-/// The limits of an endpoint as plain numbers, tokens where nothing else is said.
+/// Limits of an endpoint as plain numbers. The unit is tokens unless stated otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Whether its replies are shaped at all.
+    /// Replies are shaped at all.
     pub shaped: bool,
     /// Lists are paged.
     pub pagination: bool,
@@ -33,7 +33,7 @@ pub struct Limits {
     pub hard_byte_limit: u64,
 }
 
-/// What a payload is, as far as its record tells.
+/// Kind of a payload, as far as its record shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Payload {
     /// A list.
@@ -42,21 +42,21 @@ pub enum Payload {
     Object,
     /// Text.
     Text,
-    /// Nobody looked: it was relayed as it came.
+    /// Not known: the payload was relayed without being parsed.
     Unknown,
 }
 
-/// What would have been served.
+/// An estimated reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimated {
-    /// What would have become of the request.
+    /// Estimated outcome of the request.
     pub outcome: Outcome,
-    /// What the reply would have cost, in tokens.
+    /// Estimated cost of the reply, in tokens.
     pub tokens: u64,
 }
 
-/// What a first call would have been served by those limits. `None` where it cannot be said: of a follow-up, for it
-/// depends on what was served before; of an error; of a payload whose size nobody knows.
+/// Estimates the reply to a first call under `limits`. Returns `None` for follow-ups (they depend on earlier replies),
+/// for errors, and for payloads of unknown size.
 pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
     let tokens = record.payload_tokens()?;
     if record.follow_up || record.error.is_some() {
@@ -67,7 +67,7 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
     if !limits.shaped {
         return Some(whole(Outcome::Unshaped));
     }
-    // What was asked for by name stays asked for.
+    // Replies that the caller selected explicitly stay selected.
     if let Some(outcome @ (Outcome::Queried | Outcome::Projected | Outcome::Raw)) =
         Outcome::named(&record.outcome)
     {
@@ -88,26 +88,26 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
         Payload::Text if limits.chunking && (oversized || tokens > limits.chunk_above) => {
             served(Outcome::Chunked, limits.chunk_size.min(target))
         }
-        // Some way is found to fit it, whatever it is.
+        // The pipeline always finds a form that fits.
         Payload::Unknown if oversized => served(Outcome::Capped, target),
-        // Its technique is off: it stays as it came.
+        // The technique is off: the payload passes unchanged.
         _ => whole(Outcome::Untouched),
     })
 }
 
-/// Tokens that fit in the byte limit, at this payload's bytes a token.
+/// Tokens that fit in the byte limit, at this payload's ratio of bytes to tokens.
 fn within_bytes(tokens: u64, record: &Record, limits: &Limits) -> u64 {
     let Some(original) = record.payload_tokens().filter(|_| record.original_bytes > 0) else { return tokens };
     let fit = u128::from(limits.hard_byte_limit) * u128::from(original) / u128::from(record.original_bytes);
     tokens.min(u64::try_from(fit).unwrap_or(u64::MAX))
 }
 
-/// Items of the list: counted, or at least those that were served.
+/// Items of the list: the total if known, else the number served.
 fn items(record: &Record) -> Option<u64> {
     record.total_items.or(record.items)
 }
 
-/// What a page costs, its items being like all of them.
+/// Estimates the tokens of a page by the average cost of an item.
 fn page(record: &Record, tokens: u64, limits: &Limits) -> u64 {
     match items(record) {
         Some(items) if items > limits.page_size => {
@@ -119,7 +119,7 @@ fn page(record: &Record, tokens: u64, limits: &Limits) -> u64 {
 }
 
 impl Payload {
-    /// What it is, by what was recorded, or else by what became of it.
+    /// Returns the recorded form, or else the form that the outcome implies.
     pub fn of(record: &Record) -> Self {
         let tried = record.shadow.as_ref().map(|shadow| shadow.outcome.as_str());
         match (record.form.as_deref(), tried.unwrap_or(&record.outcome)) {
@@ -227,7 +227,7 @@ mod tests {
         check(became("chunked"), Payload::Text);
         check(became("untouched"), Payload::Unknown);
         check(Record { items: Some(3), ..became("untouched") }, Payload::List);
-        let tried = crate::read::Tried { outcome: "summarized".to_owned(), ..Default::default() };
+        let tried = crate::read::ShadowResult { outcome: "summarized".to_owned(), ..Default::default() };
         check(Record { shadow: Some(tried), ..became("unshaped") }, Payload::Object);
     }
 

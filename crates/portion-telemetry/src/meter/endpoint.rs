@@ -1,34 +1,34 @@
-//! What is added up for one endpoint.
+//! Counters of one endpoint.
 
 use portion_core::event::{Outcome, Served};
 
 use super::{Histogram, entry};
 use crate::names;
 
-/// What one endpoint was asked and answered.
+/// Counters of one endpoint since the process started.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
+pub(super) struct EndpointCounters {
     /// Requests by outcome, in the order of [`Outcome::ALL`].
     pub(super) outcomes: [u64; Outcome::ALL.len()],
     pub(super) follow_ups: u64,
-    /// Replies that are errors, ours or the upstream's.
+    /// Replies that are errors, from Portion or from the upstream.
     pub(super) errors: u64,
-    /// Replies whose cost is known, and what they cost.
+    /// Replies with a known cost, and the sum of their tokens.
     pub(super) counted: (u64, u64),
-    /// Tokens of payloads whose cost is known, and what was served of them, follow-ups included.
+    /// Tokens of payloads with a known cost, and tokens served of them, follow-ups included.
     pub(super) tokens: (u64, u64),
-    /// Bytes of payloads, and of replies.
+    /// Bytes of payloads and bytes of replies.
     pub(super) bytes: (u64, u64),
     pub(super) sized: u64,
     pub(super) oversized: u64,
-    /// How long requests took, by error and by whether they are follow-ups: few of the codes come for one endpoint.
-    pub(super) durations: Vec<(Ended, Histogram)>,
+    /// Request durations by error code and follow-up. An endpoint has few different codes, so a list is enough.
+    pub(super) durations: Vec<(OutcomeKey, Histogram)>,
 }
 
-/// How a request ended: the code of its error, and whether it was a follow-up.
-pub(super) type Ended = (Option<&'static str>, bool);
+/// Key of a duration histogram: the error code, and true for a follow-up.
+pub(super) type OutcomeKey = (Option<&'static str>, bool);
 
-impl Cell {
+impl EndpointCounters {
     pub(super) fn add(&mut self, served: &Served) {
         let Served { outcome, error, follow_up, estimated_tokens, .. } = *served;
         self.outcomes[outcome as usize] += 1;

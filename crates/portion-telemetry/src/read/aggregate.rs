@@ -1,0 +1,131 @@
+//! Adds up requests: from roll-ups where they can answer, from single requests elsewhere.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use rusqlite::{Connection, params_from_iter};
+
+use super::segments::split;
+use super::{Filter, ReadError};
+use crate::rollup::{Grain, RequestSample, Tally};
+
+/// Key of the tallies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum GroupBy {
+    /// Row of an endpoint.
+    Endpoint,
+    /// Start of a time slot of that length.
+    Time(Duration),
+}
+
+/// Extent of the roll-ups.
+struct RollupProgress {
+    /// Last request included.
+    request: i64,
+    /// Start of the minute roll-ups of single endpoints.
+    minutes: i64,
+}
+
+/// Returns the tallies of the requests that match.
+pub(super) fn tallies(
+    connection: &Connection,
+    filter: &Filter,
+    group_by: GroupBy,
+) -> Result<BTreeMap<i64, Tally>, ReadError> {
+    let mut aggregation = Aggregation { connection, filter, group_by, tallies: BTreeMap::new() };
+    if !filter.selects_by_time_and_endpoint_only() {
+        aggregation.add_requests(filter.times(), "requests", "")?;
+        return Ok(aggregation.tallies);
+    }
+    let progress = connection.query_row("SELECT request, minutes FROM rolled", [], |row| {
+        Ok(RollupProgress { request: row.get(0)?, minutes: row.get(1)? })
+    })?;
+    for (grain, span) in split(filter.times(), &group_by.grains(filter, progress.minutes)) {
+        match grain {
+            Some(grain) => aggregation.add_rollups(grain, span)?,
+            // The unary plus keeps SQLite from choosing the id index for a condition that holds for nearly every row.
+            None => aggregation.add_requests(
+                span,
+                "requests",
+                &format!("+requests.id <= {}", progress.request),
+            )?,
+        }
+    }
+    aggregation.add_requests(
+        filter.times(),
+        "requests NOT INDEXED",
+        &format!("requests.id > {}", progress.request),
+    )?;
+    Ok(aggregation.tallies)
+}
+
+struct Aggregation<'a> {
+    connection: &'a Connection,
+    filter: &'a Filter,
+    group_by: GroupBy,
+    tallies: BTreeMap<i64, Tally>,
+}
+
+impl Aggregation<'_> {
+    /// Adds single requests.
+    fn add_requests(&mut self, span: Range<i64>, table: &str, condition: &str) -> Result<(), ReadError> {
+        let (clause, values) = self.within(&span).clause(condition);
+        let sql = format!("SELECT at, endpoint, {} FROM {table} {clause}", RequestSample::COLUMNS);
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            let key = self.group_by.key(row.get(0)?, row.get(1)?);
+            self.tallies.entry(key).or_default().read(row, 2)?;
+        }
+        Ok(())
+    }
+
+    /// Adds roll-ups.
+    fn add_rollups(&mut self, grain: Grain, span: Range<i64>) -> Result<(), ReadError> {
+        let (clause, values) = self.within(&span).clause(&format!("grain = {}", grain.code()));
+        let sql = format!("SELECT at, endpoint, {} FROM rollups {clause}", Tally::COLUMNS);
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        while let Some(row) = rows.next()? {
+            let key = self.group_by.key(row.get(0)?, row.get(1)?);
+            self.tallies.entry(key).or_default().take(row, 2)?;
+        }
+        Ok(())
+    }
+
+    fn within(&self, span: &Range<i64>) -> Filter {
+        let timestamp = |at: i64| u64::try_from(at).ok();
+        let since = timestamp(span.start).filter(|_| span.start > 0);
+        let until = timestamp(span.end).filter(|_| span.end < i64::MAX);
+        Filter { since, until, ..self.filter.clone() }
+    }
+}
+
+impl GroupBy {
+    /// Returns the grains that can answer, the longest first, with the time from which each is kept.
+    fn grains(self, filter: &Filter, minutes: i64) -> Vec<(Grain, i64)> {
+        let (grains, step) = match self {
+            // Totals over all endpoints have no endpoint key.
+            Self::Time(step) if filter.selects_all_endpoints() => {
+                ([(Grain::HourOfAll, 0), (Grain::MinuteOfAll, 0)], Some(step))
+            }
+            Self::Time(step) => ([(Grain::Hour, 0), (Grain::Minute, minutes)], Some(step)),
+            Self::Endpoint => ([(Grain::Hour, 0), (Grain::Minute, minutes)], None),
+        };
+        let fits = |grain: Grain| {
+            step.is_none_or(|step| step.as_micros().is_multiple_of(grain.length().unsigned_abs().into()))
+        };
+        grains.into_iter().filter(|(grain, _)| fits(*grain)).collect()
+    }
+
+    fn key(self, at: i64, endpoint: i64) -> i64 {
+        match self {
+            Self::Endpoint => endpoint,
+            Self::Time(step) => {
+                let length = i64::try_from(step.as_micros()).unwrap_or(i64::MAX).max(1);
+                at / length * length
+            }
+        }
+    }
+}
