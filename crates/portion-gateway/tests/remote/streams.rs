@@ -1,6 +1,9 @@
 //! What comes in answer to a message, and how it comes.
 
 use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -202,6 +205,45 @@ async fn a_cancellation_is_posted_or_closes_the_stream_as_the_revision_has_it() 
     peer.say(cancel).await;
     assert_eq!(peer.leave().await, []);
     assert!(server.asked().iter().any(|asked| asked.body == cancel), "{:?}", server.lines());
+}
+
+#[tokio::test]
+async fn streams_that_end_at_once_are_opened_ever_more_slowly() {
+    let (answered, listens) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let listened = Arc::clone(&listens);
+    let server = Server::new(move |asked, _, reply| {
+        if session(asked, reply, "s") {
+        } else if asked.line.starts_with("GET") && asked.field("last-event-id") == Some("1") {
+            reply.stream();
+            reply.raw("retry: 0\n\n");
+            if answered.fetch_add(1, Ordering::Relaxed) == 3 {
+                reply.event(&result("7", "{}"));
+            }
+            reply.end();
+        } else if asked.line.starts_with("GET") {
+            listened.fetch_add(1, Ordering::Relaxed);
+            reply.stream();
+            reply.raw("retry: 0\n\n");
+            reply.event(r#"{"jsonrpc":"2.0","method":"notifications/message"}"#);
+            reply.end();
+        } else if asked.is("tools/call") {
+            reply.stream();
+            reply.raw("id: 1\nretry: 0\ndata: \n\n");
+            reply.end();
+        } else {
+            reply.whole("202 Accepted", "");
+        }
+    });
+    let begun = Instant::now();
+    let mut peer = Peer::begun(&server.url("/mcp")).await;
+    let called = Instant::now();
+    peer.say(&call("7")).await;
+    while peer.hear().await != result("7", "{}") {}
+    // Four streams resume it: after 100, 200, 400 and 800 ms.
+    assert!(called.elapsed() >= Duration::from_millis(1500), "{:?}", called.elapsed());
+    let most = begun.elapsed().as_millis() / 100 + 1;
+    let opened = listens.load(Ordering::Relaxed) as u128;
+    assert!(opened <= most, "{opened} streams in {:?}", begun.elapsed());
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -1,19 +1,22 @@
 //! A message that is posted, and everything that comes in answer to it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::{sleep, timeout};
 
 use super::super::Closed;
 use super::super::message::failure;
+use super::backoff::{Backoff, Growth};
 use super::letter::Letter;
 use super::server::{Posted, Server};
 use crate::frame::Frame;
 use crate::upstream::http::{Answer, Item, Resume, Stream, Trouble};
 
-/// How long to wait before a stream is resumed, where the server does not say.
+/// How long to wait after a failure to resume a stream, at first.
 const RETRY: Duration = Duration::from_secs(1);
+/// How the wait grows before streams are resumed that end at once: somebody waits for the answer.
+const RESUMED: Growth = Growth::up_to(Duration::from_secs(5));
 /// How often in a row resuming may fail.
 const ATTEMPTS: u32 = 4;
 /// How long a stream may go on after its answer: read to its end, its connection serves the next request.
@@ -78,7 +81,9 @@ impl Exchange {
 
     /// Passes on the events of a stream, and of those that resume it, until the answer has come.
     async fn stream(&self, mut stream: Stream) -> Result<(), Trouble> {
+        let mut backoff = Backoff::default();
         loop {
+            let begun = Instant::now();
             while let Some(item) = stream.next().await {
                 if self.pass(item).await.is_err() {
                     return Ok(());
@@ -96,16 +101,16 @@ impl Exchange {
             if !self.is_waiting() {
                 return Ok(());
             }
-            stream = self.resume(stream.resume).await?;
+            let pause = backoff.after(begun.elapsed(), stream.resume.retry, RESUMED);
+            stream = self.resume(stream.resume, pause).await?;
         }
     }
 
-    async fn resume(&self, resume: Resume) -> Result<Stream, Trouble> {
+    async fn resume(&self, resume: Resume, mut pause: Duration) -> Result<Stream, Trouble> {
         // From 2026-07-28 on nothing is resumed.
         if resume.after.is_none() || self.letter.version.is_some() {
             return Err(Trouble::Ended("before the answer to this request"));
         }
-        let mut pause = resume.retry.unwrap_or(RETRY);
         for attempt in 1.. {
             sleep(pause).await;
             match self.server.get(resume.clone()).await {

@@ -5,10 +5,11 @@
 //!
 //! - `server`: what all tasks of a link share; `session`: what each request carries
 //! - `letter`: a message of the client; `exchange`: the same with what comes in answer to it
-//! - `listening`: the server's own stream
+//! - `listening`: the server's own stream; `backoff`: when a stream is opened again
 //! - `hearing`: what the server says, on its way to the client
 //! - `renewal`: a new session for one that the server has ended
 
+mod backoff;
 mod exchange;
 mod hearing;
 mod letter;
