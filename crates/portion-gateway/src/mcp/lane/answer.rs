@@ -69,7 +69,9 @@ pub(super) fn read(id: &str, reply: &Reply, modern: bool) -> String {
 
 /// What is said of a request that the server will not answer any more.
 pub(super) fn gone(how: &dyn Display) -> Fault {
-    let advice = "the call may have acted; restart the server, then look for its outcome".into();
+    let advice =
+        "the call may have acted; once the server answers again, look for its outcome before you call again"
+            .into();
     Fault::new("upstream_gone", format!("{how} before it answered"), advice)
 }
 
