@@ -6,6 +6,7 @@
 //! anything is looked up. Expiry is the store's: a token carries neither a time nor a budget.
 
 use std::fmt;
+use std::hint::black_box;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -115,6 +116,28 @@ impl Scope {
     /// The scope of a principal: what an upstream is shown to tell callers apart, or a fixed name.
     pub fn of(principal: &str) -> Self {
         Self(Sha256::digest(principal.as_bytes()).into())
+    }
+
+    /// The keyed hash of several parts, each after its length, so that no two lists of parts read the same.
+    pub fn of_parts<'a>(key: &[u8; 32], parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut mac = Keyring::new(key).mac;
+        for part in parts {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        Self(mac.finalize().into_bytes().into())
+    }
+
+    /// The scope of something that this scope names. Only who knows this scope can tell it.
+    #[must_use]
+    pub fn within(&self, name: &str) -> Self {
+        Self::of_parts(&self.0, [name.as_bytes()])
+    }
+
+    /// Compares in constant time.
+    pub fn is(&self, other: &Self) -> bool {
+        let differ = |differ: u8, (a, b): (&u8, &u8)| black_box(differ | (a ^ b));
+        self.0.iter().zip(&other.0).fold(0, differ) == 0
     }
 
     /// The hash.

@@ -6,6 +6,7 @@ mod alerts;
 mod args;
 mod command;
 mod dashboard;
+mod exposure;
 mod log;
 mod observers;
 mod options;

@@ -16,22 +16,14 @@ const HEADER_HELP: &str = "A field that each request to the server gets, `Name: 
 pub(crate) struct Way {
     #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
     headers: Vec<String>,
-    /// How the server speaks: auto finds out, http is streamable HTTP, sse that of 2024-11-05
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "auto",
-        requires = "server_url",
-        conflicts_with = "command",
-        hide_possible_values = true
-    )]
-    transport: Transport,
+    /// How the server speaks: auto (the default) finds out, http is streamable HTTP, sse that of 2024-11-05
+    #[arg(long, value_name = "NAME", conflicts_with = "command", hide_possible_values = true)]
+    transport: Option<Transport>,
 }
 
 /// How a server speaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
-    #[default]
     Auto,
     Http,
     Sse,
@@ -54,12 +46,29 @@ impl Way {
     pub(crate) fn to(&self, url: &str) -> Result<Remote, String> {
         let follow = |line: &String| expanded(line, &Process).map_err(|why| format!("a header {why}"));
         let headers = self.headers.iter().map(follow).collect::<Result<_, _>>()?;
-        let transport = match self.transport {
+        Ok(Remote { url: url.to_owned(), headers, transport: self.transport().unwrap_or_default() })
+    }
+
+    /// How the server speaks, where that was said.
+    pub(crate) fn transport(&self) -> Option<remote::Transport> {
+        self.transport.map(|transport| match transport {
             Transport::Auto => remote::Transport::Auto,
             Transport::Http => remote::Transport::Http,
             Transport::Sse => remote::Transport::Sse,
-        };
-        Ok(Remote { url: url.to_owned(), headers, transport })
+        })
+    }
+
+    /// Refuses `--transport` where no server on the command line has a URL, for it would be ignored.
+    ///
+    /// # Errors
+    /// Where it was given.
+    pub(crate) fn needs_no_url(&self) -> Result<(), String> {
+        if self.transport.is_none() {
+            return Ok(());
+        }
+        Err("--transport says how a server speaks whose URL is on the command line, and there is none; in the \
+             configuration, write transport beside the url"
+            .into())
     }
 }
 

@@ -72,6 +72,14 @@ impl Server {
 }
 
 impl Configured {
+    /// The same where this says how a server at a URL speaks.
+    pub(crate) fn speaking(mut self, transport: Option<remote::Transport>) -> Self {
+        if let (Server::Remote(remote), Some(transport)) = (&mut self.server, transport) {
+            remote.transport = transport;
+        }
+        self
+    }
+
     /// Those that a configuration names.
     pub(crate) fn all(upstreams: &[Upstream]) -> Vec<Self> {
         upstreams.iter().map(Self::from).collect()

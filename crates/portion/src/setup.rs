@@ -12,6 +12,7 @@ use portion_config::{Config, Errors, Sources, Warnings, find, places};
 use portion_core::event::Observer;
 use portion_gateway::accuracy;
 use portion_gateway::book::Book as _;
+use portion_gateway::front::http::{DEFAULT_PRINCIPAL_HEADERS, Principals};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::mcp::Lanes;
 use portion_gateway::rules::Rules;
@@ -41,6 +42,8 @@ pub(crate) struct Loaded {
 /// What stands in front of servers.
 pub(crate) struct Setup {
     pub(crate) config: Arc<Config>,
+    /// Tells callers over HTTP apart.
+    pub(crate) principals: Principals,
     gateway: Arc<Gateway>,
     live: Live,
     observers: Observers,
@@ -94,7 +97,13 @@ impl Loaded {
         if let Some(file) = config.file() {
             tracing::info!(file = %file.display(), version = config.version(), "configured");
         }
-        let setup = Arc::new(Setup { config, gateway, live, observers, started: SystemTime::now() });
+        let headers = config.principal_headers().map_or(DEFAULT_PRINCIPAL_HEADERS.to_vec(), |names| {
+            // The configuration has refused all that are none.
+            names.iter().filter_map(|name| name.parse().ok()).collect()
+        });
+        let principals = Principals::new(random_secret()?, headers);
+        let setup =
+            Arc::new(Setup { config, principals, gateway, live, observers, started: SystemTime::now() });
         // It holds the exporter. Whoever leaves holds it until the last is sent.
         let told = Arc::downgrade(&setup);
         setup.observers.tell(move || told.upgrade().map_or_else(Vec::new, |setup| families(&setup)));

@@ -45,6 +45,32 @@ fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
 }
 
 #[test]
+fn other_machines_are_let_in_only_on_purpose() -> Result<(), Box<dyn Error>> {
+    for at in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+        let refused = format!("other machines can reach {at}, and callers of ");
+        check(&format!("serve --listen {at} -- cat"), &refused)?;
+        check(&format!("serve --listen 127.0.0.1:0 --admin {at} -- cat"), &refused)?;
+        check(&format!("wrap --admin {at} -- cat"), &refused)?;
+        check(&format!("dashboard --listen {at} --telemetry /nowhere"), &refused)?;
+    }
+    check("serve --listen 0.0.0.0:8765 -- cat", "listen at --listen 127.0.0.1:8765, or add --insecure")?;
+    // With it, what is wrong next is told: nobody has this address.
+    check(
+        "serve --listen 192.0.2.1:1 --insecure --admin off -- cat",
+        "portion: warning: whoever reaches 192.0.2.1:1",
+    )?;
+    check("serve --listen 192.0.2.1:1 --insecure --admin off -- cat", "cannot listen at 192.0.2.1:1")
+}
+
+#[test]
+fn what_is_said_of_transports_is_never_ignored() -> Result<(), Box<dyn Error>> {
+    let none = "--transport says how a server speaks whose URL is on the command line, and there is none";
+    check("serve --transport http", none)?;
+    check("serve --transport http --upstream a=cat", none)?;
+    check("wrap --transport http", none)
+}
+
+#[test]
 fn what_a_header_holds_is_never_shown() -> Result<(), Box<dyn Error>> {
     check("wrap --url http://x/ --header Bearer-s3cret", "a header is written as 'Name: value'")?;
     check(

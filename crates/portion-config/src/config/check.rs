@@ -25,6 +25,7 @@ impl Config {
         reading.problems.extend(same_names(&general));
         self.check_rules(None, &self.rules, &mut told, reading);
         reading.problems.extend(self.no_collector());
+        reading.problems.extend(self.no_header());
         for upstream in &self.upstreams {
             let name = Some(&*upstream.name);
             let general = self.general(name);
@@ -44,6 +45,23 @@ impl Config {
         let set = self.top.get("otlp").filter(|_| !url.contains('$') && Target::new(url).is_err())?;
         let fix = "write the whole URL of a collector, such as http://127.0.0.1:4318";
         Some(Problem::new(set.origin.clone(), "otlp is no URL", fix))
+    }
+
+    /// A header that is to tell callers apart and has a name that none can have, so that it never would.
+    fn no_header(&self) -> Option<Problem> {
+        let token = |name: &String| {
+            let odd = |byte: u8| !byte.is_ascii_alphanumeric() && !b"!#$%&'*+-.^_`|~".contains(&byte);
+            !name.is_empty() && !name.bytes().any(odd)
+        };
+        let names = self.principal_headers()?;
+        let set = self.top.get("principalHeaders")?;
+        let fix = "list names of headers, such as Authorization and X-API-Key";
+        if names.is_empty() {
+            return Some(Problem::new(set.origin.clone(), "principalHeaders is empty", fix));
+        }
+        let odd = names.iter().find(|name| !token(name))?;
+        let message = format!("principalHeaders has `{odd}`, which is no name of a header");
+        Some(Problem::new(set.origin.clone(), message, fix))
     }
 
     fn check_rules(&self, upstream: Option<&str>, rules: &[Rule], told: &mut Told, reading: &mut Reading) {

@@ -162,6 +162,16 @@ impl Config {
         self.names("allowOrigins")
     }
 
+    /// Whether to listen where other machines can ask without being authenticated.
+    pub fn insecure(&self) -> bool {
+        matches!(self.value("insecure"), Some(Value::Truth(true)))
+    }
+
+    /// The headers that carry credentials, where any were written.
+    pub fn principal_headers(&self) -> Option<Vec<String>> {
+        self.value("principalHeaders").map(|_| self.names("principalHeaders"))
+    }
+
     /// The level of the log, where one was written.
     pub fn log_level(&self) -> Option<&'static str> {
         self.word("logLevel")

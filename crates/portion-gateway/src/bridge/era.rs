@@ -11,6 +11,9 @@ pub(super) const VERSION: &str = "mcp-protocol-version";
 /// The first revisions without sessions are of this year.
 const STATELESS_SINCE: &str = "2026";
 
+/// The revisions with sessions.
+const WITH_SESSIONS: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
 /// How a revision uses HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
@@ -48,6 +51,20 @@ pub(super) fn of_post(headers: &HeaderMap, heard: &Heard<'_>) -> Result<Era, Ref
         return Ok(Era::Sessions);
     }
     of_header(headers)
+}
+
+/// Whether what a request in a session names is a revision that it can be answered in: one that is known here, or the one that
+/// was settled on, which may be any.
+///
+/// # Errors
+/// Where it is neither, as 2025-06-18 has it.
+pub(super) fn check_settled(headers: &HeaderMap, settled: Option<&str>) -> Result<(), Refusal> {
+    let Some(version) = field(headers, VERSION) else { return Ok(()) };
+    if WITH_SESSIONS.contains(&version) || settled == Some(version) {
+        return Ok(());
+    }
+    let expected = settled.unwrap_or("2025-11-25");
+    Err(bad(format!("`{version}` in MCP-Protocol-Version is not spoken in this session; send {expected}")))
 }
 
 /// Whether the client knows events without data, which came with 2025-11-25.

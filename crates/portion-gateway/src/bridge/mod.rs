@@ -62,15 +62,15 @@ impl Bridge {
         let text = String::from_utf8(asked.body).map_err(|error| bad(error.to_string()))?;
         let heard = Heard::read(&text).map_err(|error| bad(error.to_string()))?;
         match era::of_post(&asked.headers, &heard)? {
-            Era::Sessions => self.sessions.post(asked.scope, &asked.headers, &text, &heard).await,
-            Era::Stateless => self.shared.post(asked.scope, &asked.headers, &text, &heard).await,
+            Era::Sessions => self.sessions.post(&asked.principal, &asked.headers, &text, &heard).await,
+            Era::Stateless => self.shared.post(&asked.principal, &asked.headers, &text, &heard).await,
         }
     }
 
     fn other(&self, asked: Asked) -> Result<Response<Body>, Refusal> {
         match (asked.method, era::of_header(&asked.headers)?) {
-            (Method::GET, Era::Sessions) => self.sessions.listen(asked.scope, &asked.headers),
-            (Method::DELETE, Era::Sessions) => self.sessions.end(asked.scope, &asked.headers),
+            (Method::GET, Era::Sessions) => self.sessions.listen(&asked.principal, &asked.headers),
+            (Method::DELETE, Era::Sessions) => self.sessions.end(&asked.principal, &asked.headers),
             (_, Era::Sessions) => Ok(not_allowed("GET, POST, DELETE")),
             (_, Era::Stateless) => Ok(not_allowed("POST")),
         }

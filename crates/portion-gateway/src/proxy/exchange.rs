@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use tokio::time::timeout;
 
-use super::outward::{self, is_json, is_stream};
+use super::outward::{self, Carried, Failure, is_json, is_stream};
 use super::sessions::{Session, Taken, session_id};
 use super::{Inner, stream, with_body};
 use crate::frame::Frame;
@@ -32,7 +32,7 @@ pub(super) struct Post {
     pub(super) inner: Arc<Inner>,
     pub(super) session: Arc<Session>,
     pub(super) lane: Arc<McpLane>,
-    pub(super) headers: HeaderMap,
+    pub(super) carried: Carried,
     /// Its first request, for which an answer that cannot be read is taken.
     pub(super) first_id: Option<Box<str>>,
     pub(super) taken: Taken,
@@ -49,15 +49,15 @@ struct Gist {
 
 /// Passes a post on and its answer back.
 pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
-    let Asked { headers, body, scope, .. } = asked;
+    let Asked { headers, query, body, principal, .. } = asked;
     let Some(gist) = Gist::of(&body) else {
         // The door lets nothing else in.
         return Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no message").into();
     };
-    let session = match session_id(&headers) {
-        _ if gist.begins => Arc::new(Session::fresh(scope, &inner.lanes)),
-        Some(id) => inner.sessions.session(scope, id, &inner.lanes),
-        None => inner.sessions.sessionless(scope, &inner.lanes),
+    let session = if gist.begins {
+        Arc::new(Session::fresh(&principal, &inner.lanes))
+    } else {
+        inner.sessions.session(&principal, &inner.lanes)
     };
     let taken = match session.take(gist.ids.iter().map(|id| &**id)) {
         Ok(taken) => taken,
@@ -68,27 +68,27 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     };
     let lane = Arc::new(session.lane.sibling());
     let first_id = gist.ids.first().cloned();
-    let mut post = Post { inner, session, lane, headers, first_id, taken };
+    let carried = Carried { headers, query };
+    let mut post = Post { inner, session, lane, carried, first_id, taken };
     let (onward, answers) = post.outward(body).await;
     let Some(onward) = onward else { return answered(&answers) };
     if !gist.ids.is_empty() {
         post.session.opening.passed().await;
     }
-    let request = post.inner.outward.request(Method::POST, &post.headers, onward);
-    let answer = match post.inner.outward.client.send(request).await {
+    let answer = match post.inner.outward.send(&Method::POST, &post.carried, onward).await {
         Ok(answer) => answer,
         Err(error) if error.was_reached() => return post.failed(&error, answers),
         Err(error) => return post.unreached(&error, answers),
     };
     if answer.status().is_success() {
         if gist.begins {
-            post.inner.sessions.begin(scope, session_id(answer.headers()), &post.lane);
+            post.inner.sessions.begin(&principal, session_id(answer.headers()), &post.lane);
         }
         if gist.is_ready {
             post.session.opening.ready();
         }
-    } else if let Some(id) = session_id(&post.headers).filter(|_| answer.status() == StatusCode::NOT_FOUND) {
-        post.inner.sessions.end(scope, id);
+    } else if principal.session().is_some() && answer.status() == StatusCode::NOT_FOUND {
+        post.inner.sessions.end(&principal);
     }
     if is_stream(&answer) {
         stream::posted(post, answer, &answers)
@@ -119,12 +119,12 @@ impl Post {
     pub(super) fn resumed(
         inner: &Arc<Inner>,
         session: &Arc<Session>,
-        headers: &HeaderMap,
+        carried: &Carried,
         lane: Arc<McpLane>,
     ) -> Self {
-        let (inner, headers) = (Arc::clone(inner), headers.clone());
+        let (inner, carried) = (Arc::clone(inner), carried.clone());
         let taken = Taken::none(session);
-        Self { inner, session: Arc::clone(session), lane, headers, first_id: None, taken }
+        Self { inner, session: Arc::clone(session), lane, carried, first_id: None, taken }
     }
 
     /// What of it goes to the server, and what has been answered here. What must be known first is asked for.
@@ -136,7 +136,7 @@ impl Post {
                 Outgoing::ToServer(message) => onward = Some(message),
                 Outgoing::ToClient(message) => answers.push(message),
                 Outgoing::Question(question) => {
-                    for answer in ask(&self.inner, &self.headers, question).await {
+                    for answer in ask(&self.inner, &self.carried, question).await {
                         queue.extend(self.lane.from_server(answer).await);
                     }
                 }
@@ -184,7 +184,7 @@ impl Post {
                 Outgoing::ToClient(message) => heard.push(message),
                 Outgoing::Question(question) => {
                     let (inner, lane) = (Arc::clone(&self.inner), Arc::clone(&self.lane));
-                    tokio::spawn(pursue(inner, self.headers.clone(), lane, question));
+                    tokio::spawn(pursue(inner, self.carried.clone(), lane, question));
                 }
                 // Nothing waits here that an answer could set free.
                 Outgoing::ToServer(_) => {}
@@ -247,10 +247,10 @@ fn together(answers: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// Asks a question of the lane's own until it has no further one, while nobody waits for it.
-async fn pursue(inner: Arc<Inner>, headers: HeaderMap, lane: Arc<McpLane>, question: Vec<u8>) {
+async fn pursue(inner: Arc<Inner>, carried: Carried, lane: Arc<McpLane>, question: Vec<u8>) {
     let mut questions = VecDeque::from([question]);
     while let Some(question) = questions.pop_front() {
-        for answer in ask(&inner, &headers, question).await {
+        for answer in ask(&inner, &carried, question).await {
             for said in lane.from_server(answer).await {
                 if let Outgoing::Question(next) = said {
                     questions.push_back(next);
@@ -261,9 +261,9 @@ async fn pursue(inner: Arc<Inner>, headers: HeaderMap, lane: Arc<McpLane>, quest
 }
 
 /// The messages with which the server answers a question of our own, the last of them the answer.
-async fn ask(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Vec<Frame> {
+async fn ask(inner: &Inner, carried: &Carried, question: Vec<u8>) -> Vec<Frame> {
     let asked = Gist::of(&question).and_then(|gist| gist.ids.into_iter().next()).unwrap_or_default();
-    let why = match timeout(QUESTION, answers_to(inner, headers, question)).await {
+    let why = match timeout(QUESTION, answers_to(inner, carried, question)).await {
         Ok(Ok(answers)) if answers.last().is_some_and(|answer| answered_by(answer) == Some(&*asked)) => {
             return answers.into_iter().map(|answer| Frame::Message(answer.into_bytes())).collect();
         }
@@ -282,8 +282,8 @@ pub(super) fn answered_by(message: &str) -> Option<&str> {
     Some(first.id())
 }
 
-async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Result<Vec<String>, String> {
-    let mut headers = headers.clone();
+async fn answers_to(inner: &Inner, carried: &Carried, question: Vec<u8>) -> Result<Vec<String>, String> {
+    let Carried { mut headers, query } = carried.clone();
     let named: Vec<_> =
         headers.keys().filter(|name| name.as_str().starts_with("mcp-param-")).cloned().collect();
     for name in named {
@@ -295,8 +295,8 @@ async fn answers_to(inner: &Inner, headers: &HeaderMap, question: Vec<u8>) -> Re
     }
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let request = inner.outward.request(Method::POST, &headers, question);
-    let answer = inner.outward.client.send(request).await.map_err(|error| error.to_string())?;
+    let sent = inner.outward.send(&Method::POST, &Carried { headers, query }, question).await;
+    let answer = sent.map_err(|error: Failure| error.to_string())?;
     let (is_stream, limit) = (is_stream(&answer), inner.lanes.message_limit);
     let (head, mut body) = outward::readable(answer).map_err(|error| error.to_string())?;
     if !is_stream {

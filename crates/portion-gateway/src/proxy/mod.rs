@@ -20,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 
 use crate::front::http::refusal::Refusal;
@@ -27,10 +28,10 @@ use crate::front::http::{Answering, Asked, Backend, WellKnown};
 use crate::http::body::{self, Body};
 use crate::latch::Latch;
 use crate::mcp::Lanes;
-use crate::mcp::code::INTERNAL;
+use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
 use crate::upstream::http::{Client, Target};
-use outward::Outward;
-use sessions::{Sessions, session_id};
+use outward::{Carried, Outward};
+use sessions::Sessions;
 
 /// A server that speaks streamable HTTP, behind a path of ours.
 pub struct Proxy {
@@ -49,7 +50,7 @@ struct Inner {
 impl Proxy {
     /// A proxy for the server at `target`.
     pub fn new(target: Target, client: Client, lanes: Lanes) -> Self {
-        let outward = Outward { target, client };
+        let outward = Outward::new(target, client);
         Self {
             inner: Arc::new(Inner {
                 outward,
@@ -63,22 +64,21 @@ impl Proxy {
     /// Everything but a post: the stream of a session, its end, and what a later revision may know.
     async fn other(&self, asked: Asked) -> Response<Body> {
         let Inner { outward, sessions, lanes, .. } = &*self.inner;
-        let is_get = asked.method == Method::GET;
-        let id = session_id(&asked.headers).unwrap_or_default();
-        let session = is_get.then(|| sessions.session(asked.scope, id, lanes));
+        let Asked { method, headers, query, body, principal, .. } = asked;
+        let session = (method == Method::GET).then(|| sessions.session(&principal, lanes));
         let opening = session.as_ref().map(|session| session.opening.coming());
-        let request = outward.request(asked.method.clone(), &asked.headers, asked.body);
-        let answer = match outward.client.send(request).await {
+        let carried = Carried { headers, query };
+        let answer = match outward.send(&method, &carried, body).await {
             Ok(answer) => answer,
             Err(error) => return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
         };
         drop(opening);
-        if asked.method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
-            sessions.end(asked.scope, id);
+        if method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
+            sessions.end(&principal);
         }
         match session {
             Some(session) if outward::is_stream(&answer) => {
-                stream::listening(Arc::clone(&self.inner), session, asked.headers, answer)
+                stream::listening(Arc::clone(&self.inner), session, carried, answer)
             }
             _ => outward::passed(answer),
         }
@@ -90,19 +90,19 @@ impl Backend for Proxy {
         if asked.method == Method::POST {
             return Box::pin(exchange::post(Arc::clone(&self.inner), asked));
         }
+        if shows_request(&asked.method) {
+            return Box::pin(std::future::ready(not_allowed()));
+        }
         Box::pin(self.other(asked))
     }
 
     fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>> {
-        let Outward { target, client } = &self.inner.outward;
-        let path = if question.of_path { target.url().path() } else { "" };
-        let query = question.query.map(|query| format!("?{query}")).unwrap_or_default();
-        let path =
-            format!("/.well-known/{}{}{query}", question.name, path.trim_end_matches('/')).parse().ok()?;
-        let mut request = self.inner.outward.request(asked.method, &asked.headers, asked.body);
-        *request.uri_mut() = target.elsewhere(path);
+        let target = self.inner.outward.target();
+        let query = asked.query.map(|query| format!("?{query}")).unwrap_or_default();
+        let path = format!("{}{query}", question.path(target.url().path())).parse().ok()?;
+        let url = target.elsewhere(path);
         Some(Box::pin(async move {
-            match client.send(request).await {
+            match self.inner.outward.document(&asked.method, &asked.headers, &url).await {
                 Ok(answer) => outward::passed(answer),
                 Err(error) => Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
             }
@@ -114,6 +114,19 @@ impl Backend for Proxy {
         self.inner.leaving.set();
         Box::pin(async {})
     }
+}
+
+/// Whether a server answers the method with the request as it came to it, and so with the operator's credentials.
+fn shows_request(method: &Method) -> bool {
+    ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
+}
+
+fn not_allowed() -> Response<Body> {
+    let message = "this method is not passed on; use POST, GET or DELETE";
+    let mut response: Response<Body> =
+        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+    response
 }
 
 /// A body of JSON, with the head that came.

@@ -8,9 +8,9 @@ use hyper::HeaderMap;
 use portion_core::cursor::Scope;
 
 use super::opening::Opening;
+use crate::front::http::Principal;
 use crate::mcp::{Ids, Lanes, McpLane};
 use crate::relay::Lane as _;
-use crate::session::Session as Conversation;
 
 /// How many sessions are remembered; of more, those are forgotten that have not been used for longest. Forgetting
 /// one costs a question for the tools.
@@ -52,12 +52,18 @@ pub(super) struct Sessions {
 type All = HashMap<(Scope, Box<str>), Arc<Session>>;
 
 impl Sessions {
-    /// The session of that id, as far as anything is known of it.
-    pub(super) fn session(&self, scope: Scope, id: &str, lanes: &Lanes) -> Arc<Session> {
+    /// The session that a request names, as far as anything is known of it; or, where it names none, all that its caller
+    /// asks.
+    pub(super) fn session(&self, principal: &Principal, lanes: &Lanes) -> Arc<Session> {
         let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        let (scope, id) = (principal.scope(), principal.session().unwrap_or_default());
         let mut all = self.all();
         let session = all.entry((scope, id.into())).or_insert_with(|| {
-            Arc::new(Session::new(lanes.lane(scope, Conversation::of(scope, id)), !id.is_empty()))
+            // Nobody has seen the server give this id: several clients may have made it up.
+            let lane = lanes
+                .lane(scope, principal.conversation(principal.session()))
+                .reusing(principal.has_credential());
+            Arc::new(Session::new(lane, !id.is_empty()))
         });
         session.used.store(now, Ordering::Relaxed);
         let session = Arc::clone(session);
@@ -65,27 +71,36 @@ impl Sessions {
         session
     }
 
-    /// What one principal asks without a session.
-    pub(super) fn sessionless(&self, scope: Scope, lanes: &Lanes) -> Arc<Session> {
-        self.session(scope, "", lanes)
-    }
-
-    /// A session has begun, or a principal has begun anew: this is known of the server.
-    pub(super) fn begin(&self, scope: Scope, id: Option<&str>, lane: &McpLane) {
-        let conversation = Conversation::of(scope, id.unwrap_or_default());
+    /// A session has begun, or a caller has begun anew: this is known of the server.
+    pub(super) fn begin(&self, principal: &Principal, id: Option<&str>, lane: &McpLane) {
+        let id = id.filter(|id| !id.is_empty());
+        let scope = id.map_or_else(|| principal.sessionless(), |id| principal.in_session(id));
+        let key = (scope, id.unwrap_or_default().into());
+        let lane = lane.sibling().in_session(scope, principal.conversation(id));
+        let mut all = self.all();
+        // A server that gives one id to many tells nobody apart by it.
+        let is_one_caller = principal.has_credential() || (id.is_some() && !all.contains_key(&key));
+        let lane = lane.reusing(is_one_caller);
         let session = match id {
-            Some(_) => Session::new(lane.sibling().in_session(conversation), true),
-            None => Session::new(lane.sibling().for_anybody().in_session(conversation), false),
+            Some(_) => Session::new(lane, true),
+            None => Session::new(lane.for_anybody(), false),
         };
         session.used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-        let mut all = self.all();
-        all.insert((scope, id.unwrap_or_default().into()), Arc::new(session));
+        all.insert(key, Arc::new(session));
         make_room(&mut all);
     }
 
-    /// A session has ended.
-    pub(super) fn end(&self, scope: Scope, id: &str) {
-        self.all().remove(&(scope, id.into()));
+    /// The session that a request names has ended.
+    pub(super) fn end(&self, principal: &Principal) {
+        let key = (principal.scope(), principal.session().unwrap_or_default().into());
+        let mut all = self.all();
+        let Some(ended) = all.remove(&key) else { return };
+        if !principal.has_credential() && principal.session().is_some() {
+            // Its id has been given: should the server give it again, it tells nobody apart.
+            let rest = Session::new(ended.lane.sibling().reusing(false), true);
+            rest.used.store(ended.used.load(Ordering::Relaxed), Ordering::Relaxed);
+            all.insert(key, Arc::new(rest));
+        }
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
@@ -95,8 +110,10 @@ impl Sessions {
 
 impl Session {
     /// A session that has no id yet.
-    pub(super) fn fresh(scope: Scope, lanes: &Lanes) -> Self {
-        Self::new(lanes.lane(scope, Conversation::of(scope, "")), false)
+    pub(super) fn fresh(principal: &Principal, lanes: &Lanes) -> Self {
+        let scope = principal.sessionless();
+        let lane = lanes.lane(scope, principal.conversation(None));
+        Self::new(lane.reusing(principal.has_credential()), false)
     }
 
     fn new(lane: McpLane, has_ids: bool) -> Self {

@@ -12,12 +12,12 @@ use futures_util::stream;
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
-use hyper::header::HeaderMap;
 use tokio::time::timeout;
 
+use super::Inner;
 use super::exchange::{Post, answered_by, to_client};
+use super::outward::{self, Carried};
 use super::sessions::Session;
-use super::{Inner, outward};
 use crate::frame::Frame;
 use crate::front::http::refusal::Refusal;
 use crate::http::body::{self, Body, Broken};
@@ -41,7 +41,7 @@ enum Whose {
     /// The answer to a post. `resumable`: the client has seen an id by which it can have it resumed.
     Post { post: Box<Post>, resumable: bool },
     /// What a session hears.
-    Session { session: Arc<Session>, inner: Arc<Inner>, headers: HeaderMap },
+    Session { session: Arc<Session>, inner: Arc<Inner>, carried: Carried },
 }
 
 /// The stream that answers a post. `first`: what was answered here already.
@@ -55,11 +55,11 @@ pub(super) fn posted(post: Post, answer: Response<Incoming>, first: &[Vec<u8>]) 
 pub(super) fn listening(
     inner: Arc<Inner>,
     session: Arc<Session>,
-    headers: HeaderMap,
+    carried: Carried,
     answer: Response<Incoming>,
 ) -> Response<Body> {
     let limit = inner.lanes.message_limit;
-    passing(answer, limit, Vec::new(), Whose::Session { session, inner, headers })
+    passing(answer, limit, Vec::new(), Whose::Session { session, inner, carried })
 }
 
 fn passing(answer: Response<Incoming>, limit: usize, first: Vec<u8>, whose: Whose) -> Response<Body> {
@@ -183,9 +183,9 @@ impl Whose {
 
     /// What the client hears of what the server said.
     async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
-        let (session, inner, headers) = match self {
+        let (session, inner, carried) = match self {
             Self::Post { post, .. } => return post.hears(frame).await,
-            Self::Session { session, inner, headers } => (session, inner, headers),
+            Self::Session { session, inner, carried } => (session, inner, carried),
         };
         let lane = match &frame {
             Frame::Message(message) => {
@@ -194,7 +194,7 @@ impl Whose {
             Frame::TooLarge { .. } => None,
         };
         if let Some(lane) = lane {
-            return Post::resumed(inner, session, headers, lane).hears(frame).await;
+            return Post::resumed(inner, session, carried, lane).hears(frame).await;
         }
         to_client(session.lane.from_server(frame).await)
     }

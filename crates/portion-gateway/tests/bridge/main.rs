@@ -1,6 +1,7 @@
 //! The bridge with a real server and clients over real connections.
 #![cfg(target_os = "linux")]
 
+mod principals;
 mod scene;
 mod sessions;
 mod stateless;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
 use portion_gateway::bridge::{Bridge, Limits};
-use portion_gateway::front::http::{self, Backend, Door, Guard};
+use portion_gateway::front::http::{self, Backend, Door, Guard, Principals};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
 use portion_gateway::mcp::{Lanes, Listing};
@@ -67,7 +67,13 @@ impl Scene {
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
         let limits = http::Limits { body: LIMIT, ..http::Limits::default() };
-        let door = Door::new(Guard::new(address, vec![], vec![]), limits, vec![("/mcp".into(), backend)]);
+        let principals = Principals::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
+        let door = Door::new(
+            Guard::new(address, vec![], vec![]),
+            principals,
+            limits,
+            vec![("/mcp".into(), backend)],
+        );
         let leave = Arc::new(Latch::default());
         let until = Arc::clone(&leave);
         let serving = thread::spawn(move || {

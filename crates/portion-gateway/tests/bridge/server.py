@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-waiting, cancelled, asked = [], [], {}
+waiting, cancelled, asked, calls = [], [], {}, 0
 
 
 def say(**message):
@@ -31,7 +31,7 @@ for line in sys.stdin:
                 say(id=number, error={"code": -32602, "message": "refused"})
             case "initialize":
                 info = {"name": "test", "version": "1"}
-                say(id=number, result={"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": info})
+                say(id=number, result={"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info})
             case "server/discover":
                 say(id=number, result={"supportedVersions": ["2026-07-28"], "capabilities": {}})
             case "x/echo":
@@ -66,9 +66,15 @@ for line in sys.stdin:
             case "tools/list":
                 region = {"type": "string", "x-mcp-header": "Region"}
                 schema = {"type": "object", "properties": {"region": region}}
-                say(id=number, result={"tools": [{"name": "echo", "inputSchema": schema}]})
+                listed = {"name": "list_guests", "inputSchema": {"type": "object", "properties": {"city": {}}}}
+                listed["annotations"] = {"readOnlyHint": True}
+                say(id=number, result={"tools": [{"name": "echo", "inputSchema": schema}, listed]})
             case "tools/call" if params.get("name") == "die":
                 os._exit(7)
+            case "tools/call" if params.get("name") == "list_guests":
+                calls += 1
+                guests = [{"id": n, "name": f"guest-of-{os.getpid()}.{calls}-{n}"} for n in range(300)]
+                say(id=number, result={"content": [{"type": "text", "text": json.dumps(guests)}]})
             case "tools/call":
                 say(id=number, result={"content": [{"type": "text", "text": params["name"]}]})
             case _ if number is not None:

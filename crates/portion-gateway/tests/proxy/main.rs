@@ -1,6 +1,8 @@
 //! The proxy between a real client and a real server, both of which watch every byte.
 
+mod paths;
 mod peers;
+mod principals;
 
 use std::io::{Read, Write};
 use std::sync::mpsc::channel;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
-use portion_gateway::front::http::{Backend, Door, Guard, Limits};
+use portion_gateway::front::http::{Backend, DEFAULT_PRINCIPAL_HEADERS, Door, Guard, Limits, Principals};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
 use portion_gateway::mcp::{Lanes, Listing};
@@ -41,6 +41,15 @@ pub(crate) struct Scene {
 impl Scene {
     /// A scene with a server that answers each request by itself, then closes the connection.
     pub(crate) fn new(answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static) -> Self {
+        Self::at("/mcp", &[], answer)
+    }
+
+    /// A scene with a server at this path, to which the operator has these header fields sent.
+    pub(crate) fn at(
+        path: &str,
+        headers: &[&str],
+        answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let upstream = listener.local_addr().expect("an address");
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -56,22 +65,24 @@ impl Scene {
                 });
             }
         });
-        Self::before(&format!("http://{upstream}/mcp"), seen)
+        Self::before(&format!("http://{upstream}{path}"), headers, seen)
     }
 
     /// A scene in which nobody listens where the server should be.
     pub(crate) fn deserted() -> Self {
         let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-        Self::before(&format!("http://{nobody}/mcp"), Arc::default())
+        Self::before(&format!("http://{nobody}/mcp"), &[], Arc::default())
     }
 
-    fn before(url: &str, seen: Arc<Mutex<Vec<Request>>>) -> Self {
+    fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>) -> Self {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
         let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = Settings::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
         let lanes = Lanes::new(gateway, Listing::default(), LIMIT);
-        let target = Target::new(url).expect("a URL");
+        let target = headers.iter().fold(Target::new(url).expect("a URL"), |target, line| {
+            target.with_header(line).expect("a header")
+        });
         let backend: Arc<dyn Backend> =
             Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -80,6 +91,7 @@ impl Scene {
         let guard = Guard::new(address, vec![], vec![]);
         let door = Arc::new(Door::new(
             guard,
+            Principals::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec()),
             Limits { body: LIMIT, ..Limits::default() },
             vec![("/mcp".into(), backend)],
         ));

@@ -20,12 +20,21 @@ use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
 use crate::dashboard::Dashboard;
+use crate::exposure;
 use crate::setup::Setup;
 
 /// Where that is, unless somewhere else was written.
 pub(crate) const USUAL: &str = "127.0.0.1:9465";
 /// Bytes of a request: nothing is sent here.
 pub(crate) const REQUEST_BYTES: usize = 4 << 10;
+
+/// Refuses an address that other machines can reach, unless the operator wants that.
+///
+/// # Errors
+/// What is wrong, and what to write instead.
+pub(crate) fn check(at: Option<SocketAddr>, insecure: bool) -> Result<(), String> {
+    at.map_or(Ok(()), |at| exposure::check(at, insecure, "health, metrics and records", "--admin"))
+}
 
 /// Serves the operator until the program ends. Where that cannot be, it is told, and everything else goes on: another
 /// process may serve there already.
@@ -53,7 +62,12 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
         page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics),
     ];
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let door = Door::new(guard, Limits { body: REQUEST_BYTES, ..Limits::default() }, pages);
+    let door = Door::new(
+        guard,
+        setup.principals.clone(),
+        Limits { body: REQUEST_BYTES, ..Limits::default() },
+        pages,
+    );
     tokio::spawn(Arc::new(door).serve(listener, Arc::new(Latch::default())));
 }
 

@@ -7,14 +7,16 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::{Config, find, places};
-use portion_gateway::front::http::{Backend, Door, Guard, Limits};
+use portion_gateway::front::http::{Backend, Door, Guard, Limits, Principals};
 use portion_gateway::front::signals::Signals;
 use portion_gateway::latch::Latch;
+use portion_gateway::settings::random_secret;
 use tokio::net::TcpListener;
 
 use super::Outcome;
 use crate::admin::REQUEST_BYTES;
 use crate::dashboard::Dashboard;
+use crate::exposure;
 use crate::options::FILE_HELP;
 
 /// Where it is, unless somewhere else was written: one beside the admin listener.
@@ -40,6 +42,9 @@ pub(crate) struct Options {
     /// The file of records (default: what the configuration says)
     #[arg(long, value_name = "FILE")]
     telemetry: Option<PathBuf>,
+    /// Listen where other machines can ask, too
+    #[arg(long)]
+    insecure: bool,
     #[arg(long, value_name = "FILE", help = FILE_HELP)]
     config: Option<PathBuf>,
 }
@@ -57,14 +62,16 @@ pub(crate) fn run(options: &Options) -> Outcome {
 async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Outcome {
     let mut signals = Signals::listen()?;
     let listen = options.listen;
+    exposure::check(listen, options.insecure || config.insecure(), "the dashboard", "--listen")?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
     let address = listener.local_addr()?;
     let dashboard: Arc<dyn Backend> = Arc::new(Dashboard::of(file, Box::new(|| None)));
     let guard = Guard::new(address, config.allow_hosts(), config.allow_origins());
+    let principals = Principals::new(random_secret()?, Vec::new());
     let limits = Limits { body: REQUEST_BYTES, ..Limits::default() };
-    let door = Arc::new(Door::new(guard, limits, vec![("/".to_owned(), dashboard)]));
+    let door = Arc::new(Door::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
     let serving = tokio::spawn(door.serve(listener, Arc::new(Latch::default())));
     anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
     if options.open {

@@ -47,6 +47,9 @@ pub(crate) struct Options {
     /// Serve health, metrics and the dashboard at this address while we run
     #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::USUAL)]
     admin: Option<std::net::SocketAddr>,
+    /// Serve these where other machines can ask, too
+    #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]
+    insecure: bool,
     #[command(flatten)]
     keys: Keys<OfServer>,
 }
@@ -56,22 +59,28 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let loaded = Loaded::of(&options.keys)?;
     let (name, server) = match Server::given(options.url.as_deref(), &options.way, &options.command)? {
         Some(server) => (None, server),
-        None => match Configured::all(loaded.config.upstreams()).as_slice() {
-            [] => return Err(NO_SERVER.into()),
-            [Configured { name, server }] => (Some(name.clone()), server.clone()),
-            several => {
-                let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
-                let known = known.join(", ");
-                return Err(format!("the configuration names {known}: portion serve serves them all").into());
+        None => {
+            options.way.needs_no_url()?;
+            match Configured::all(loaded.config.upstreams()).as_slice() {
+                [] => return Err(NO_SERVER.into()),
+                [Configured { name, server }] => (Some(name.clone()), server.clone()),
+                several => {
+                    let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
+                    let known = known.join(", ");
+                    return Err(
+                        format!("the configuration names {known}: portion serve serves them all").into()
+                    );
+                }
             }
-        },
+        }
     };
+    let at = options.admin.or_else(|| loaded.config.admin_written());
+    admin::check(at, options.insecure || loaded.config.insecure())?;
     let setup = loaded.start()?;
     let _parting = setup.parting();
     let message_limit = setup.config.upstream_message_limit();
     let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let at = options.admin.or_else(|| setup.config.admin_written());
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.
         let mut front = Front::open(message_limit)?;

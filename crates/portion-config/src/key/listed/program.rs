@@ -32,7 +32,8 @@ pub(super) static KEYS: &[Key] = &[
         or: &["none"],
         default: "none",
         value_name: "HOSTS",
-        doc: "Further Hosts by which we may be asked, on loopback",
+        doc: "Further names by which we may be asked (Host); localhost and loopback addresses always are, other addresses of \
+              this machine where --insecure lets others reach it",
         flag: Flag::Called("allow-host"),
         ..LISTENERS
     },
@@ -44,6 +45,24 @@ pub(super) static KEYS: &[Key] = &[
         value_name: "ORIGINS",
         doc: "Origins whose pages may ask, such as https://app.example.com",
         flag: Flag::Called("allow-origin"),
+        ..LISTENERS
+    },
+    Key {
+        name: "insecure",
+        kind: Kind::Truth,
+        default: "false",
+        value_name: "BOOL",
+        doc: "Listen at addresses that other machines can reach, although callers are not authenticated here",
+        flag: Flag::Bare("true"),
+        ..LISTENERS
+    },
+    Key {
+        name: "principalHeaders",
+        kind: Kind::Names,
+        default: "Authorization, Proxy-Authorization, Cookie, X-API-Key, Api-Key, X-Auth-Token",
+        value_name: "HEADERS",
+        doc: "Headers that carry credentials: callers that differ in one of them share nothing",
+        flag: Flag::Called("principal-header"),
         ..LISTENERS
     },
     Key {

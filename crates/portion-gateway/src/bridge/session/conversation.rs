@@ -4,7 +4,7 @@
 //! cancels. What the server says is dealt with by one task, which lives as long as the link.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::desk::{Desk, Seat};
 use crate::frame::Frame;
 use crate::latch::Latch;
-use crate::mcp::{Heard, McpLane};
+use crate::mcp::{Heard, McpLane, Note};
 use crate::relay::{Lane as _, Outgoing};
 use crate::upstream::link::{Inbox, Link, Outbox, Said};
 
@@ -27,8 +27,10 @@ const ERRANDS: usize = 1024;
 pub(super) struct Session {
     /// By which the client names it: nobody can guess it.
     pub id: String,
-    /// Whose it is.
-    pub scope: Scope,
+    /// Who began it; see [`Principal::owner`](crate::front::http::Principal::owner).
+    pub owner: Scope,
+    /// The revision that the answer to `initialize` has settled on.
+    settled: OnceLock<String>,
     lane: McpLane,
     /// Taken once the session is over.
     outbox: Mutex<Option<Outbox>>,
@@ -46,11 +48,12 @@ pub(super) struct Session {
 
 impl Session {
     /// A session over this link.
-    pub(super) fn begin(id: String, scope: Scope, lane: McpLane, link: Link) -> Arc<Self> {
+    pub(super) fn begin(id: String, owner: Scope, lane: McpLane, link: Link) -> Arc<Self> {
         let Link { outbox, inbox } = link;
         let session = Arc::new(Self {
             id,
-            scope,
+            owner,
+            settled: OnceLock::new(),
             lane,
             outbox: Mutex::new(Some(outbox.clone())),
             turn: tokio::sync::Mutex::default(),
@@ -68,6 +71,11 @@ impl Session {
     /// The streams.
     pub(super) fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The revision that was settled on.
+    pub(super) fn settled(&self) -> Option<&str> {
+        self.settled.get().map(String::as_str)
     }
 
     /// Whether it has come to its end.
@@ -161,6 +169,7 @@ impl Session {
         for said in self.lane.from_server(frame).await {
             match said {
                 Outgoing::ToClient(message) => {
+                    self.settle(&message);
                     let stream = self.desk().arrived(message);
                     self.changed.notify_waiters();
                     if let Some(stream) = stream {
@@ -171,6 +180,18 @@ impl Session {
                     let _ = errands.send(message).await;
                 }
             }
+        }
+    }
+
+    /// Notes the revision, where a message is the answer to `initialize`.
+    fn settle(&self, message: &[u8]) {
+        if self.settled.get().is_some() {
+            return;
+        }
+        let text = String::from_utf8_lossy(message);
+        let heard = Heard::read(&text);
+        if let Some(version) = heard.iter().flat_map(|heard| &heard.messages).find_map(Note::settled) {
+            let _ = self.settled.set(version);
         }
     }
 

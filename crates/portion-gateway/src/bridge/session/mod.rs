@@ -19,15 +19,14 @@ use std::time::{Duration, Instant};
 
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use portion_core::cursor::Scope;
 
 use super::reply::{Accept, Reply, Source as _, events, reply};
 use super::{Limits, accepted, bad, era, field};
+use crate::front::http::Principal;
 use crate::front::http::refusal::{Refusal, json};
 use crate::http::body::{self, Body};
 use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
 use crate::mcp::{Heard, Lanes, Note};
-use crate::session::Session as Conversation;
 use crate::upstream::link::Dial;
 use conversation::Session;
 use reader::{Reader, read_event_id};
@@ -61,13 +60,13 @@ impl Sessions {
     /// Answers what was posted.
     pub(super) async fn post(
         self: &Arc<Self>,
-        scope: Scope,
+        principal: &Principal,
         headers: &HeaderMap,
         text: &str,
         heard: &Heard<'_>,
     ) -> Result<Response<Body>, Refusal> {
         if heard.requests().next().is_none() {
-            let session = self.find(scope, headers)?;
+            let session = self.find(principal, headers)?;
             session.desk().touch(Instant::now());
             session.say(text, heard, None).await;
             return Ok(accepted());
@@ -79,9 +78,9 @@ impl Sessions {
         let accept = if begins { accept } else { accept.as_listed() };
         let session = if begins {
             let first = heard.requests().next().map_or("null", |request| request.id());
-            self.open(scope).await.map_err(|refusal| refusal.of(first))?
+            self.open(principal).await.map_err(|refusal| refusal.of(first))?
         } else {
-            self.find(scope, headers)?
+            self.find(principal, headers)?
         };
         let opening = Opening(begins.then(|| Arc::clone(&session)));
         let seat = session.desk().post(heard, accept.stream, Instant::now());
@@ -100,12 +99,16 @@ impl Sessions {
     }
 
     /// The stream of what belongs to no post, or of what a client has missed.
-    pub(super) fn listen(&self, scope: Scope, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
+    pub(super) fn listen(
+        &self,
+        principal: &Principal,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, Refusal> {
         if !Accept::of(headers).stream {
             let message = "what is heard here is text/event-stream; send Accept with it";
             return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
         }
-        let session = self.find(scope, headers)?;
+        let session = self.find(principal, headers)?;
         let after = match field(headers, LAST_EVENT) {
             Some(id) => {
                 Some(read_event_id(id).ok_or_else(|| bad(format!("no event here has the id `{id}`")))?)
@@ -125,8 +128,8 @@ impl Sessions {
     }
 
     /// Ends a session.
-    pub(super) fn end(&self, scope: Scope, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
-        let session = self.find(scope, headers)?;
+    pub(super) fn end(&self, principal: &Principal, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
+        let session = self.find(principal, headers)?;
         session.end();
         Ok(Response::new(body::empty()))
     }
@@ -140,22 +143,26 @@ impl Sessions {
         }
     }
 
-    fn find(&self, scope: Scope, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
+    fn find(&self, principal: &Principal, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
         let id =
             field(headers, SESSION).ok_or_else(|| bad("Mcp-Session-Id is missing; send initialize first"))?;
+        let owner = principal.owner();
         let found =
-            self.all().get(id).filter(|session| session.scope == scope && !session.is_over()).cloned();
-        found.ok_or_else(ended)
+            self.all().get(id).filter(|session| session.owner.is(&owner) && !session.is_over()).cloned();
+        let found = found.ok_or_else(ended)?;
+        era::check_settled(headers, found.settled())?;
+        Ok(found)
     }
 
-    async fn open(self: &Arc<Self>, scope: Scope) -> Result<Arc<Session>, Refusal> {
+    async fn open(self: &Arc<Self>, principal: &Principal) -> Result<Arc<Session>, Refusal> {
         self.make_room()?;
         let link = self.dial.dial().await;
         let link =
             link.map_err(|error| Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()))?;
         let id = random_id()?;
-        let session =
-            Session::begin(id.clone(), scope, self.lanes.lane(scope, Conversation::of(scope, &id)), link);
+        let scope = principal.in_session(&id);
+        let lane = self.lanes.lane(scope, principal.conversation(Some(&id)));
+        let session = Session::begin(id.clone(), principal.owner(), lane, link);
         self.all().insert(id, Arc::clone(&session));
         if !self.looked_after.swap(true, Ordering::Relaxed) {
             tokio::spawn(look_after(Arc::downgrade(self)));
@@ -228,7 +235,9 @@ async fn look_after(sessions: Weak<Sessions>) {
 }
 
 fn ended() -> Refusal {
-    let message = "this session does not exist, or has ended; send initialize again";
+    // The same for all three: who guesses an id learns nothing.
+    let message = "this session does not exist, has ended, or was begun with other credentials, such as a token that was \
+                   refreshed since and is no JSON Web Token of the same subject; send initialize again";
     Refusal::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message)
 }
 

@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
-use portion_core::cursor::Scope;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use super::reply::{Accept, Reply, reply};
 use super::{accepted, bad};
 use crate::frame::Frame;
+use crate::front::http::Principal;
 use crate::front::http::refusal::{Refusal, json};
 use crate::http::body::Body;
 use crate::mcp::code::{
@@ -57,7 +57,7 @@ impl Shared {
     /// Answers what was posted.
     pub(super) async fn post(
         self: &Arc<Self>,
-        scope: Scope,
+        principal: &Principal,
         headers: &HeaderMap,
         text: &str,
         heard: &Heard<'_>,
@@ -68,9 +68,9 @@ impl Shared {
         match note.role() {
             _ if heard.batch => Err(bad("a batch; this revision has none: post one message")),
             Role::Response => Err(bad("an answer; in this revision servers ask nothing")),
-            Role::Notification => self.notified(scope, text, note).await,
+            Role::Notification => self.notified(principal, text, note).await,
             Role::Request => {
-                self.request(scope, headers, text, note).await.map_err(|refusal| refusal.of(note.id()))
+                self.request(principal, headers, text, note).await.map_err(|refusal| refusal.of(note.id()))
             }
         }
     }
@@ -85,7 +85,7 @@ impl Shared {
 
     async fn request(
         self: &Arc<Self>,
-        scope: Scope,
+        principal: &Principal,
         headers: &HeaderMap,
         text: &str,
         note: &Note<'_>,
@@ -103,7 +103,7 @@ impl Shared {
         if method == "initialize" {
             return Err(no_handshake());
         }
-        let (trunk, mut exchange) = self.exchange(scope, headers, note).await?;
+        let (trunk, mut exchange) = self.exchange(principal, headers, note).await?;
         let is_probe = method == "server/discover";
         if is_probe && trunk.is_mute() {
             return Err(unanswered());
@@ -127,7 +127,7 @@ impl Shared {
 
     async fn notified(
         self: &Arc<Self>,
-        scope: Scope,
+        principal: &Principal,
         text: &str,
         note: &Note<'_>,
     ) -> Result<Response<Body>, Refusal> {
@@ -135,7 +135,7 @@ impl Shared {
         if note.method() != "notifications/cancelled" {
             let trunk = self.trunk().await?;
             let frame = Frame::Message(text.as_bytes().to_vec());
-            for said in trunk.lane(scope).from_client(frame).await {
+            for said in trunk.lane(principal).from_client(frame).await {
                 if let Outgoing::ToServer(message) = said {
                     trunk.send_as_it_is(message).await;
                 }
@@ -147,15 +147,15 @@ impl Shared {
     /// A place on the link, for a request whose header fields are right.
     async fn exchange(
         self: &Arc<Self>,
-        scope: Scope,
+        principal: &Principal,
         headers: &HeaderMap,
         note: &Note<'_>,
     ) -> Result<(Arc<Trunk>, Exchange), Refusal> {
         loop {
             let trunk = self.trunk().await?;
-            let lane = trunk.lane(scope);
+            let lane = trunk.lane(principal);
             headers::check_params(headers, note, &lane)?;
-            if let Some(exchange) = trunk.exchange(lane, scope, note) {
+            if let Some(exchange) = trunk.exchange(lane, principal.sessionless(), note) {
                 return Ok((trunk, exchange));
             }
         }

@@ -12,12 +12,11 @@ use tokio::time::timeout;
 use super::exchange::Exchange;
 use super::table::{Delivery, Table};
 use crate::frame::Frame;
-use crate::front::http::refusal;
+use crate::front::http::{Principal, refusal};
 use crate::latch::Latch;
 use crate::mcp::code::METHOD_NOT_FOUND;
 use crate::mcp::{Heard, Lanes, McpLane, Note, Role};
 use crate::relay::Lane as _;
-use crate::session::Session;
 use crate::upstream::link::{Inbox, Link, Outbox, Said};
 
 /// How long a server may take to leave, before nobody listens any more and it is made to.
@@ -96,16 +95,17 @@ impl Trunk {
     }
 
     /// A lane for a request of this principal.
-    pub(super) fn lane(&self, scope: Scope) -> McpLane {
+    pub(super) fn lane(&self, principal: &Principal) -> McpLane {
+        let scope = principal.sessionless();
         let mut principals = self.principals();
         if !principals.contains_key(&scope) && principals.len() >= PRINCIPALS {
             let oldest = principals.iter().min_by_key(|(_, (_, asked))| *asked).map(|(scope, _)| *scope);
             oldest.map(|oldest| principals.remove(&oldest));
         }
-        let fresh = || (Arc::new(self.lanes.lane(scope, Session::of(scope, ""))), Instant::now());
+        let fresh = || (Arc::new(self.lanes.lane(scope, principal.conversation(None))), Instant::now());
         let (lane, asked) = principals.entry(scope).or_insert_with(fresh);
         *asked = Instant::now();
-        lane.sibling()
+        lane.sibling().reusing(principal.has_credential())
     }
 
     /// A request that waits here from now on. `None`: the link is no more.

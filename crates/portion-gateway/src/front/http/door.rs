@@ -6,17 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING};
-use hyper::http::uri::PathAndQuery;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use portion_core::cursor::Scope;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::principal::{Principals, names_two_sessions};
 use super::refusal::Refusal;
 use super::wire::{Owed, Wire};
 use super::{Asked, Backend, Guard, WellKnown};
@@ -25,8 +24,6 @@ use crate::latch::Latch;
 use crate::mcp::code::{INVALID_REQUEST, PARSE_ERROR};
 use crate::mcp::{Heard, NotRpc};
 
-/// Where OAuth looks for who protects a path (RFC 9728, RFC 8414).
-const WELL_KNOWN: &str = "/.well-known/";
 /// How long what is under way may take once we are leaving.
 const LEAVING: Duration = Duration::from_secs(5);
 
@@ -60,6 +57,7 @@ impl Default for Limits {
 /// The paths that are served, and who may ask.
 pub struct Door {
     guard: Guard,
+    principals: Principals,
     limits: Limits,
     /// A path, and what stands behind it; one that ends in `/` is for all paths below it, too.
     backends: Vec<(String, Arc<dyn Backend>)>,
@@ -68,8 +66,13 @@ pub struct Door {
 impl Door {
     /// A door to these backends, by their paths: `/mcp` is that path alone, `/api/` all paths that begin so. A path's
     /// own backend comes before those it is below, the nearest of which counts.
-    pub fn new(guard: Guard, limits: Limits, backends: Vec<(String, Arc<dyn Backend>)>) -> Self {
-        Self { guard, limits, backends }
+    pub fn new(
+        guard: Guard,
+        principals: Principals,
+        limits: Limits,
+        backends: Vec<(String, Arc<dyn Backend>)>,
+    ) -> Self {
+        Self { guard, principals, limits, backends }
     }
 
     /// Serves until `leave` is set, then lets what is under way come to its end for a while.
@@ -142,7 +145,7 @@ impl Door {
                 Err(refusal) => refusal.into(),
             };
         }
-        if let Some((backend, question)) = self.well_known(request.uri().path_and_query())
+        if let Some((backend, question)) = self.well_known(request.uri().path())
             && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         {
             let asked = match self.asked(request, false).await {
@@ -168,6 +171,7 @@ impl Door {
 
     async fn asked(&self, request: Request<Incoming>, is_rpc: bool) -> Result<Asked, Refusal> {
         let (head, body) = request.into_parts();
+        check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let coding = String::from_utf8_lossy(coding.as_bytes());
             let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
@@ -192,25 +196,22 @@ impl Door {
         if is_rpc && head.method == Method::POST {
             check_rpc(&body)?;
         }
-        let proof = head.headers.get(AUTHORIZATION).map(|value| String::from_utf8_lossy(value.as_bytes()));
-        let scope = Scope::of(&format!("{}\n{}", head.uri.path(), proof.unwrap_or_default()));
+        let principal = self.principals.of(head.uri.path(), head.uri.query(), &head.headers);
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
-        Ok(Asked { method: head.method, path, query, headers: head.headers, body, scope })
+        Ok(Asked { method: head.method, path, query, headers: head.headers, body, principal })
     }
 
-    /// The backend that a path under `/.well-known/` is about: the one whose path it ends with, or the only one.
-    fn well_known(&self, asked: Option<&PathAndQuery>) -> Option<(&dyn Backend, WellKnown)> {
-        let asked = asked?;
-        let query = asked.query().map(str::to_owned);
-        let whole = asked.path().strip_prefix(WELL_KNOWN)?;
-        let about =
-            self.backends.iter().find_map(|(at, backend)| Some((whole.strip_suffix(at.as_str())?, backend)));
-        let (name, backend, of_path) = match (about, self.backends.as_slice()) {
-            (Some((name, backend)), _) => (name, backend, true),
-            (None, [(_, backend)]) => (whole, backend, false),
-            (None, _) => return None,
-        };
-        Some((&**backend, WellKnown { name: name.to_owned(), of_path, query }))
+    /// The document of discovery at a path, and the backend that it is about: the one whose path it names, or the only
+    /// one.
+    fn well_known(&self, path: &str) -> Option<(&dyn Backend, WellKnown)> {
+        let named = self.backends.iter().find_map(|(at, backend)| {
+            let known = WellKnown::of_server(path, at)?;
+            Some((&**backend, known))
+        });
+        named.or_else(|| match self.backends.as_slice() {
+            [(_, backend)] => Some((&**backend, WellKnown::of_host(path)?)),
+            _ => None,
+        })
     }
 }
 
@@ -220,6 +221,23 @@ fn is_passing(error: &io::Error) -> bool {
     // 23 and 24: too many open files, in the system or here.
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
         || matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// Refuses what browsers send of pages without asking, and what two readers may read differently.
+fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), Refusal> {
+    if names_two_sessions(headers) {
+        let message = "the header field Mcp-Session-Id stands more than once";
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message));
+    }
+    let is_json = |value: &HeaderValue| {
+        let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
+    };
+    if is_message && !headers.get_all(CONTENT_TYPE).iter().all(is_json) {
+        let message = "messages are posted as application/json; send Content-Type: application/json";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
+    }
+    Ok(())
 }
 
 /// What was posted is a message, or a batch of such; the server need not see anything else.
@@ -250,7 +268,7 @@ mod tests {
     impl Backend for Named {
         fn answer(&self, _: Asked) -> Answering<'_> {
             let mut response = Response::new(body::empty());
-            response.headers_mut().insert("x-name", hyper::header::HeaderValue::from_static(self.0));
+            response.headers_mut().insert("x-name", HeaderValue::from_static(self.0));
             Box::pin(ready(response))
         }
 
@@ -266,7 +284,12 @@ mod tests {
     fn door(paths: &[&'static str]) -> Door {
         let behind = |path: &&'static str| ((*path).to_owned(), Arc::new(Named(path)) as Arc<dyn Backend>);
         let guard = Guard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
-        Door::new(guard, Limits::default(), paths.iter().map(behind).collect())
+        Door::new(
+            guard,
+            Principals::new([7; 32], Vec::new()),
+            Limits::default(),
+            paths.iter().map(behind).collect(),
+        )
     }
 
     #[tokio::test]
@@ -279,9 +302,9 @@ mod tests {
                         method: Method::GET,
                         path: path.to_owned(),
                         query: None,
-                        headers: hyper::HeaderMap::new(),
+                        headers: HeaderMap::new(),
                         body: Vec::new(),
-                        scope: Scope::of(path),
+                        principal: door.principals.of(path, None, &HeaderMap::new()),
                     };
                     Some(backend.answer(asked).await.headers()["x-name"].to_str().map(str::to_owned))
                 }

@@ -3,16 +3,19 @@
 //! A page of evil.example whose name is suddenly that of 127.0.0.1 sends `Host: evil.example` (DNS rebinding); any other
 //! page sends its `Origin`. Programs that are no browsers send neither, or our own.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use hyper::header::{HOST, HeaderMap, ORIGIN};
-use hyper::http::uri::{Authority, Uri};
+use hyper::http::uri::Uri;
 use thiserror::Error;
+
+/// Characters of a name in the domain name system.
+const LONGEST_NAME: usize = 255;
 
 /// What `Host` and `Origin` may be.
 #[derive(Clone, Debug)]
 pub struct Guard {
-    /// Only who means this machine by its own name may ask.
+    /// Whether the listener can be reached from this machine alone.
     local: bool,
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -23,9 +26,12 @@ pub struct Guard {
 pub enum Stranger {
     /// It means somebody else.
     #[error(
-        "the host `{0}` is not served here; ask for localhost or 127.0.0.1, or start with --allow-host {0}"
+        "the host `{0}` is not served here; ask for localhost or an IP address of this machine, or start with --allow-host {0}"
     )]
     Host(String),
+    /// What it means is no host.
+    #[error("`{0}` is no host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
+    NotAHost(String),
     /// It does not say whom it means.
     #[error("a request needs one Host header")]
     NoHost,
@@ -34,11 +40,19 @@ pub enum Stranger {
     Origin(String),
 }
 
+/// A name or an address, without its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host<'a> {
+    Name(&'a str),
+    Address(IpAddr),
+}
+
 impl Guard {
-    /// The guard of a listener at `address`: on loopback, only who means loopback may ask. `hosts` (with or without
-    /// a port) and `origins` may ask as well.
+    /// The guard of a listener at `address`. Who means `localhost` or a loopback address may ask; where others can reach the
+    /// listener, so may who means any IP address: a page can make its own name point anywhere, but not an address. `hosts`
+    /// (with or without a port) and `origins` may ask as well.
     pub fn new(address: SocketAddr, hosts: Vec<String>, origins: Vec<String>) -> Self {
-        Self { local: address.ip().is_loopback(), hosts, origins }
+        Self { local: address.ip().to_canonical().is_loopback(), hosts, origins }
     }
 
     /// Whether a request may pass. `target`: what its first line names.
@@ -52,14 +66,16 @@ impl Guard {
             (Some(authority), _, None) => authority.as_str().to_owned(),
             (None, Some(host), None) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
         };
-        if self.local && !is_loopback(&host) && !self.allows(&host) {
+        let meant = read(&host).ok_or_else(|| Stranger::NotAHost(shown(&host)))?;
+        let is_ours = is_loopback(meant) || (!self.local && matches!(meant, Host::Address(_)));
+        if !is_ours && !self.allows(&host, meant) {
             return Err(Stranger::Host(shown(&host)));
         }
         for origin in headers.get_all(ORIGIN) {
             let origin = String::from_utf8_lossy(origin.as_bytes());
             let authority = origin.split_once("://").map(|(_, authority)| authority);
             let same = authority.is_some_and(|authority| authority.eq_ignore_ascii_case(&host));
-            let local = self.local && authority.is_some_and(is_loopback);
+            let local = self.local && authority.and_then(read).is_some_and(is_loopback);
             let listed =
                 self.origins.iter().any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(&origin));
             if !(same || local || listed) {
@@ -69,24 +85,57 @@ impl Guard {
         Ok(())
     }
 
-    fn allows(&self, host: &str) -> bool {
-        let bare = host.parse::<Authority>().map(|authority| authority.host().to_owned()).unwrap_or_default();
+    fn allows(&self, host: &str, meant: Host<'_>) -> bool {
         self.hosts.iter().any(|allowed| {
-            allowed == "*" || allowed.eq_ignore_ascii_case(host) || allowed.eq_ignore_ascii_case(&bare)
+            allowed == "*"
+                || allowed.eq_ignore_ascii_case(host)
+                || read(allowed).is_some_and(|allowed_host| {
+                    // One that is listed with a port is allowed with that port alone.
+                    bare(allowed) && same(allowed_host, meant)
+                })
         })
     }
 }
 
-/// Whether a host, with or without a port, is this machine by its own name.
-fn is_loopback(host: &str) -> bool {
-    let Ok(authority) = host.parse::<Authority>() else { return false };
-    let name = authority.host();
-    if authority.as_str().contains('@') {
-        return false;
+/// The host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` where it is none.
+fn read(authority: &str) -> Option<Host<'_>> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => {
+            let (address, after) = rest.split_once(']')?;
+            let address: Ipv6Addr = address.parse().ok()?;
+            (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
+        }
+        None => {
+            let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
+                return None;
+            }
+            (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
+        }
+    };
+    let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
+    (is_port && port.parse::<u16>().is_ok()).then_some(host)
+}
+
+/// Whether an authority that [`read`] takes has no port.
+fn bare(authority: &str) -> bool {
+    authority.ends_with(']') || !authority.contains(':')
+}
+
+fn same(a: Host<'_>, b: Host<'_>) -> bool {
+    match (a, b) {
+        (Host::Name(a), Host::Name(b)) => a.eq_ignore_ascii_case(b),
+        (a, b) => a == b,
     }
-    let address = name.trim_start_matches('[').trim_end_matches(']');
-    name.eq_ignore_ascii_case("localhost")
-        || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Whether a host is this machine by its own name.
+fn is_loopback(host: Host<'_>) -> bool {
+    match host {
+        Host::Name(name) => name.eq_ignore_ascii_case("localhost"),
+        Host::Address(address) => address.to_canonical().is_loopback(),
+    }
 }
 
 /// Enough of a name to know it by.
@@ -127,24 +176,88 @@ mod tests {
             "",
             "a@localhost",
             "10.0.0.1",
+            "127.0.0.1:evil",
+            "127.0.0.1:99999999",
+            "127.0.0.1:65536",
+            "127.0.0.1:+1",
+            "127.0.0.1:1:1",
+            "127.0.0.1:",
+            "localhost:evil",
+            ":99999999",
+            ":80",
+            "[127.0.0.1]",
+            "[127.0.0.1]:80",
+            "[localhost]",
+            "[::1",
+            "[::1]evil",
+            "[::1]:evil",
+            "::1",
+            "localhost/x",
+            "localhost,evil.example",
+            "localhost evil",
+            "127.1",
+            "0x7f.0.0.1",
+            "127.0.0.1.",
+            "proxy.example:evil",
         ] {
             check(at, host, None, false);
         }
         for origin in ["http://localhost:3000", "http://127.0.0.1", "https://app.example", "http://[::1]:5"] {
             check(at, "localhost:8765", Some(origin), true);
         }
-        for origin in ["http://evil.example", "null", "", "http://localhost@evil.example", "file://"] {
+        for origin in [
+            "http://evil.example",
+            "null",
+            "",
+            "http://localhost@evil.example",
+            "file://",
+            "http://localhost:evil",
+            "http://[127.0.0.1]",
+            "http://localhost/x",
+        ] {
             check(at, "localhost:8765", Some(origin), false);
         }
     }
 
     #[test]
-    fn elsewhere_only_pages_of_the_same_host_may_ask() {
-        let at = "0.0.0.0:80";
-        check(at, "mcp.example", None, true);
-        check(at, "mcp.example", Some("https://mcp.example"), true);
-        check(at, "mcp.example", Some("https://evil.example"), false);
-        check(at, "mcp.example", Some("http://localhost:3000"), false);
+    fn elsewhere_only_addresses_and_known_names_are_served_and_pages_of_these() {
+        for at in ["0.0.0.0:80", "[::]:80", "192.0.2.7:80"] {
+            for host in ["192.0.2.7", "192.0.2.7:80", "[2001:db8::1]:80", "localhost", "proxy.example:5"] {
+                check(at, host, None, true);
+            }
+            for host in ["mcp.example", "evil.example:80", "192.0.2.7:evil", "[192.0.2.7]"] {
+                check(at, host, None, false);
+            }
+            check(at, "192.0.2.7", Some("http://192.0.2.7"), true);
+            check(at, "192.0.2.7:80", Some("http://192.0.2.7:3000"), false);
+            check(at, "proxy.example", Some("https://proxy.example"), true);
+            check(at, "proxy.example", Some("https://app.example"), true);
+            check(at, "proxy.example", Some("https://evil.example"), false);
+            check(at, "proxy.example", Some("http://localhost:3000"), false);
+            check(at, "evil.example", Some("http://evil.example"), false);
+        }
+        check("[::ffff:127.0.0.1]:80", "192.0.2.7", None, false);
+    }
+
+    #[test]
+    fn a_host_with_a_port_is_allowed_with_that_port() {
+        let check = |allowed: &str, host: &str, expect: bool| {
+            let guard = Guard::new(([127, 0, 0, 1], 1).into(), vec![allowed.into()], vec![]);
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_str(host).expect("a value"));
+            assert_eq!(
+                guard.check(&"/".parse().expect("a path"), &headers).is_ok(),
+                expect,
+                "{allowed} {host}"
+            );
+        };
+        check("a.example", "A.example:1", true);
+        check("a.example:1", "a.example:1", true);
+        check("a.example:1", "a.example:2", false);
+        check("192.0.2.7", "192.0.2.7:9", true);
+        check("[2001:db8::1]", "[2001:0db8::1]:9", true);
+        check("*", "whatever.example", true);
+        check("*", "whatever:evil", false);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! What is made of a request that passes is a [`Backend`]'s.
 //!
 //! - `guard`: `Host` and `Origin`
+//! - `principal`: who asks
+//! - `well_known`: paths of OAuth discovery
 //! - `door`: from a connection to a backend
 //! - `wire`: the connection
 //! - `refusal`, `batch`: errors and several answers as HTTP
@@ -12,18 +14,21 @@
 pub(crate) mod batch;
 mod door;
 mod guard;
+mod principal;
 pub mod refusal;
+mod well_known;
 mod wire;
 
 use std::pin::Pin;
 
 use hyper::{HeaderMap, Method, Response};
-use portion_core::cursor::Scope;
 
 use crate::http::body::Body;
 
 pub use door::{Door, Limits};
 pub use guard::{Guard, Stranger};
+pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, Principals};
+pub use well_known::WellKnown;
 
 /// A request that passed the door.
 #[derive(Debug)]
@@ -38,19 +43,8 @@ pub struct Asked {
     pub headers: HeaderMap,
     /// All of it: JSON-RPC where it was posted.
     pub body: Vec<u8>,
-    /// Whom it is for: a hash of its `Authorization` and of the path.
-    pub scope: Scope,
-}
-
-/// What is asked for under `/.well-known/`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WellKnown {
-    /// Its name, such as `oauth-protected-resource`.
-    pub name: String,
-    /// It is asked for the backend's path, not for the whole host.
-    pub of_path: bool,
-    /// After the question mark.
-    pub query: Option<String>,
+    /// Who asks.
+    pub principal: Principal,
 }
 
 /// A promised answer.
@@ -66,8 +60,8 @@ pub trait Backend: Send + Sync {
         true
     }
 
-    /// Answers a question for what stands under `/.well-known/` for this path, which a client asks for when it is to
-    /// prove who it is. `None`: there is nothing, and nobody to ask.
+    /// Answers a request for a document of OAuth discovery, which a client reads when it has to authenticate. `None`: this
+    /// backend has none.
     fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>>;
 
     /// Ends what it has begun, for we are leaving.

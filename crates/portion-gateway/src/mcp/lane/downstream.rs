@@ -241,17 +241,18 @@ impl McpLane {
                 return Err(answer(&Reply::Fault(refused), true));
             }
         };
-        let reuse = ReuseKey::of(&endpoint, &canonical);
+        let reuse = self.reuses.then(|| ReuseKey::of(&endpoint, &canonical));
         if request.cursor.is_some() {
             return Err(answer(&self.follow(caller, Some(endpoint), Shape::Tool, request).await, true));
         }
         if !request.is_plain()
-            && let Some(reply) = self.gateway.recall(&caller, &endpoint, &reuse, &request).await
+            && let Some(reuse) = &reuse
+            && let Some(reply) = self.gateway.recall(&caller, &endpoint, reuse, &request).await
         {
             return Err(answer(&reply, true));
         }
         let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
-        Ok(What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: Some(reuse), inside: false })
+        Ok(What::Content { shape: Shape::Tool, caller, endpoint, request, reuse, inside: false })
     }
 
     /// Whoever calls a tool of ours with these arguments, and the cursor among them.

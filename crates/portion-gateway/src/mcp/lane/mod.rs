@@ -41,6 +41,8 @@ pub struct McpLane {
     gateway: Arc<Gateway>,
     /// Whom the cursors that pass here belong to.
     scope: Scope,
+    /// Whether the scope is that of one caller, so that earlier results may answer later calls without a cursor.
+    reuses: bool,
     /// The conversation.
     session: Arc<Session>,
     /// The name of the server, where there are several.
@@ -72,6 +74,7 @@ impl McpLane {
         Self {
             gateway: Arc::clone(gateway),
             scope,
+            reuses: true,
             session,
             upstream: upstream.clone(),
             traces: *traces,
@@ -89,6 +92,7 @@ impl McpLane {
         Self {
             gateway: Arc::clone(&self.gateway),
             scope: self.scope,
+            reuses: self.reuses,
             session: Arc::clone(&self.session),
             upstream: self.upstream.clone(),
             traces: self.traces,
@@ -99,10 +103,17 @@ impl McpLane {
         }
     }
 
-    /// The lane in another session.
+    /// The lane in another session, where cursors belong to this scope.
     #[must_use]
-    pub fn in_session(self, session: Arc<Session>) -> Self {
-        Self { session, ..self }
+    pub fn in_session(self, scope: Scope, session: Arc<Session>) -> Self {
+        Self { scope, session, ..self }
+    }
+
+    /// The lane where the scope is that of one caller, or of many who cannot be told apart: these share nothing without a
+    /// cursor.
+    #[must_use]
+    pub fn reusing(self, reuses: bool) -> Self {
+        Self { reuses, ..self }
     }
 
     /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.

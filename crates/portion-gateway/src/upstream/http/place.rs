@@ -44,10 +44,11 @@ pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
     origin(a).is_some() && origin(a) == origin(b)
 }
 
-/// A place in words: without its query, which may hold what is secret.
+/// A place in words: without its query and its user, which may hold what is secret.
 pub(crate) fn named(uri: &Uri) -> String {
     let (scheme, authority) =
         (uri.scheme_str().unwrap_or_default(), uri.authority().map_or("", Authority::as_str));
+    let authority = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{authority}{}", uri.path())
 }
 

@@ -89,6 +89,29 @@ impl Target {
         Uri::from_parts(parts).unwrap_or_else(|_| self.url.clone())
     }
 
+    /// The same server at another path, with the query that its URL has.
+    #[must_use]
+    pub fn at_path(&self, path: &str) -> Self {
+        let query = self.url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let url =
+            format!("{path}{query}").parse().map_or_else(|_| self.url.clone(), |path| self.elsewhere(path));
+        Self { url, headers: self.headers.clone() }
+    }
+
+    /// Its URL with the query of a client after its own. What the operator has written into the URL stays as it is: a
+    /// parameter of the client that has the name of one there is left out.
+    pub fn with_query(&self, query: Option<&str>) -> Uri {
+        let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
+        let own = self.url.query().unwrap_or_default();
+        let fixed: Vec<String> = names(own).collect();
+        let kept = query.split('&').filter(|part| names(part).all(|name| !fixed.contains(&name)));
+        let kept = kept.collect::<Vec<_>>().join("&");
+        let query = [own, &kept].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
+        let path = self.url.path();
+        let whole = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+        whole.parse().map_or_else(|_| self.url.clone(), |path| self.elsewhere(path))
+    }
+
     /// Adds what each request gets.
     pub fn adorn(&self, headers: &mut HeaderMap) {
         for name in self.headers.keys() {
@@ -98,6 +121,37 @@ impl Target {
             headers.append(name, value.clone());
         }
     }
+}
+
+/// The names of the parameters of a query as the most lenient server reads them: after either separator, decoded, in any
+/// case, and without what makes a list or an object of several.
+fn names(query: &str) -> impl Iterator<Item = String> {
+    query.split(['&', ';']).filter(|part| !part.is_empty()).map(|part| {
+        let name = part.split('=').next().unwrap_or_default();
+        let name = percent_decoded(name).to_lowercase();
+        name.trim().split(['[', '.']).next().unwrap_or_default().to_owned()
+    })
+}
+
+fn percent_decoded(text: &str) -> String {
+    let (mut bytes, mut decoded) = (text.bytes(), Vec::with_capacity(text.len()));
+    while let Some(byte) = bytes.next() {
+        let escaped = || {
+            let mut rest = bytes.clone();
+            let digits = [rest.next()?, rest.next()?].map(|digit| char::from(digit).to_digit(16));
+            Some((u8::try_from(digits[0]? * 16 + digits[1]?).ok()?, rest))
+        };
+        match byte {
+            b'%' => {
+                let (byte, rest) = escaped().unwrap_or((b'%', bytes.clone()));
+                decoded.push(byte);
+                bytes = rest;
+            }
+            b'+' => decoded.push(b' '),
+            byte => decoded.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use hyper::{StatusCode, Uri};
 use thiserror::Error;
 
 use super::Unreachable;
-use super::place::named;
+use super::place::{named, resolve};
 use crate::http::body::Broken;
 use crate::http::encoding::Unknown;
 
@@ -108,7 +108,7 @@ impl Refused {
             values.join(", ")
         };
         let challenge = field(WWW_AUTHENTICATE);
-        let (location, retry_after) = (field(LOCATION), field(RETRY_AFTER));
+        let (location, retry_after) = (place(url, &field(LOCATION)), field(RETRY_AFTER));
         let is_page = field(CONTENT_TYPE).contains("html");
         let said = if is_page { String::new() } else { shown(said.as_bytes()) };
         Self { url: named(url), status, said, challenge, location, retry_after }
@@ -144,6 +144,12 @@ impl fmt::Display for Refused {
             _ => Ok(()),
         }
     }
+}
+
+/// Where a `Location` leads, without the parts that may be secret.
+fn place(url: &Uri, location: &str) -> String {
+    let place = resolve(url, location).filter(|_| !location.is_empty()).map(|place| named(&place));
+    place.unwrap_or_default().replace(char::is_control, "")
 }
 
 fn unreachable(why: &Unreachable) -> &'static str {
@@ -203,6 +209,7 @@ mod tests {
         );
         check(403, &[], "Invalid\nHost", &["403 Forbidden (Invalid Host); ", "--header"]);
         check(307, &[("location", "https://h/mcp/")], "", &["it is at https://h/mcp/: "]);
+        check(302, &[("location", "//u:p@x/y?token=z#f")], "", &["it is at http://x/y: "]);
         check(404, &[("content-type", "text/html")], "<html>", &["404 Not Found; check the path"]);
         check(503, &[("retry-after", "7")], "busy", &["(busy); try again after 7 s"]);
         check(500, &[], &"x".repeat(1000), &["x…); what is wrong"]);

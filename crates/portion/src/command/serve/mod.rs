@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use self::named::Named;
 use super::Outcome;
 use crate::admin;
+use crate::exposure;
 use crate::options::{OfListener, Options as Keys};
 use crate::remote::Way;
 use crate::server::{Configured, Server};
@@ -66,12 +67,14 @@ pub(crate) fn run(options: &Options) -> Outcome {
 async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     let mut signals = Signals::listen()?;
     let servers = servers(options, &loaded)?;
+    let (listen, insecure) = (loaded.config.listen(), loaded.config.insecure());
+    exposure::check(listen, insecure, "MCP", "--listen")?;
+    admin::check(loaded.config.admin(), insecure)?;
     let setup = loaded.start()?;
     let _parting = setup.parting();
     let backend = |(path, name, server): Placed| Ok((path, server.backend(setup.lanes(name.as_deref()))?));
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
-    let listen = setup.config.listen();
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
@@ -82,7 +85,7 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     admin::serve(setup.config.admin(), &setup).await;
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let limits = Limits { body: setup.config.upstream_message_limit(), ..Limits::default() };
-    let door = Arc::new(Door::new(guard, limits, backends));
+    let door = Arc::new(Door::new(guard, setup.principals.clone(), limits, backends));
     let leave = Arc::new(Latch::default());
     let mut serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
     let code = tokio::select! {
@@ -109,8 +112,13 @@ fn servers(options: &Options, loaded: &Loaded) -> Result<Vec<Placed>, String> {
     let named: Vec<Configured> = if options.upstreams.is_empty() {
         Configured::all(loaded.config.upstreams())
     } else {
-        options.upstreams.iter().map(|Named(configured)| configured.clone()).collect()
+        let transport = options.way.transport();
+        options.upstreams.iter().map(|Named(configured)| configured.clone().speaking(transport)).collect()
     };
+    let has_url = named.iter().any(|Configured { server, .. }| matches!(server, Server::Remote(_)));
+    if options.upstreams.is_empty() || !has_url {
+        options.way.needs_no_url()?;
+    }
     let twice =
         named.iter().enumerate().find(|(i, one)| named[..*i].iter().any(|other| other.name == one.name));
     if let Some((_, Configured { name, .. })) = twice {

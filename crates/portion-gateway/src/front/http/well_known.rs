@@ -1,0 +1,82 @@
+//! Recognises the documents of OAuth discovery that MCP clients ask for.
+//!
+//! They are the only paths beside a backend's own that reach a server. The list is closed, and a path is compared as it
+//! was written: one with dot segments, escapes, empty segments or a suffix of its own is none of them.
+
+/// What stands before the name of a document (RFC 8615).
+const FOLDER: &str = "/.well-known/";
+/// The documents of a whole host, or of a path that stands after the name (RFC 9728, RFC 8414).
+const DOCUMENTS: [&str; 3] = ["oauth-protected-resource", "oauth-authorization-server", OPENID];
+/// The one that may stand after the path of an issuer as well (OpenID Connect Discovery 1.0, 4).
+const OPENID: &str = "openid-configuration";
+
+/// A document of OAuth discovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WellKnown {
+    name: &'static str,
+    about: About,
+}
+
+/// What a document is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum About {
+    Host,
+    /// The path of a server, which stands after the name.
+    Path,
+    /// The path of a server, which stands before everything.
+    Issuer,
+}
+
+impl WellKnown {
+    /// The document of the host at this path.
+    pub(super) fn of_host(path: &str) -> Option<Self> {
+        DOCUMENTS
+            .into_iter()
+            .map(|name| Self { name, about: About::Host })
+            .find(|known| known.path("") == path)
+    }
+
+    /// The document of the server that is served at `at`.
+    pub(super) fn of_server(path: &str, at: &str) -> Option<Self> {
+        let at = at.trim_end_matches('/');
+        let after = DOCUMENTS.into_iter().map(|name| Self { name, about: About::Path });
+        let before = Self { name: OPENID, about: About::Issuer };
+        after.chain([before]).find(|known| !at.is_empty() && known.path(at) == path)
+    }
+
+    /// Where the document is for a server at this path.
+    pub fn path(&self, of_server: &str) -> String {
+        let (name, of_server) = (self.name, of_server.trim_end_matches('/'));
+        match self.about {
+            About::Host => format!("{FOLDER}{name}"),
+            About::Path => format!("{FOLDER}{name}{of_server}"),
+            About::Issuer => format!("{of_server}{FOLDER}{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WellKnown;
+
+    /// `expect`: where it is asked for at a server at `/srv/api`.
+    fn check(path: &str, expect: Option<&str>) {
+        let known = WellKnown::of_server(path, "/mcp").or_else(|| WellKnown::of_host(path));
+        assert_eq!(known.map(|known| known.path("/srv/api")).as_deref(), expect, "{path}");
+    }
+
+    #[test]
+    fn documents_are_known_by_their_whole_path() {
+        for name in super::DOCUMENTS {
+            check(&format!("/.well-known/{name}"), Some(&format!("/.well-known/{name}")));
+            check(&format!("/.well-known/{name}/mcp"), Some(&format!("/.well-known/{name}/srv/api")));
+            for odd in ["/", "/mcp/", "/mcp/..", "//mcp", "/./mcp", "%2fmcp", "/mcp/x", "/MCP", "x"] {
+                check(&format!("/.well-known/{name}{odd}"), None);
+            }
+        }
+        check("/mcp/.well-known/openid-configuration", Some("/srv/api/.well-known/openid-configuration"));
+        check("/mcp/.well-known/oauth-protected-resource", None);
+        check("/.well-known/jwks.json", None);
+        check("/mcp", None);
+    }
+}
