@@ -28,7 +28,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def front(server):
-    env = {"PORTION_UPSTREAM_MESSAGE_LIMIT": "4MiB"}
+    env = {"PORTION_UPSTREAM_MESSAGE_LIMIT": "4MiB", "PORTION_CLIENT_MESSAGE_LIMIT": "4MiB"}
     command = [PORTION, "serve", "--listen", "127.0.0.1:0", "--url", f"{server.url}/mcp"]
     with Listening(command, env=env) as front:
         yield front

@@ -112,6 +112,13 @@ impl Fault {
         Self::new("message_too_large", message, advice)
     }
 
+    /// A message of the client beyond `limit` bytes. It was not read, so nothing has acted on it.
+    pub fn client_message_too_large(limit: usize) -> Self {
+        let message = format!("the message has more than {limit} bytes and was not read");
+        let advice = "send less, or have clientMessageLimit raised".into();
+        Self::new("message_too_large", message, advice)
+    }
+
     /// A fault of ours after the upstream has answered. `beginning` is all that can be shown of `bytes`.
     pub(crate) fn not_captured(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the call".into(), shown);

@@ -17,6 +17,11 @@ impl Latch {
         self.0.send_replace(true);
     }
 
+    /// Whether it is set.
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Waits until it is set; returns at once if it is already.
     pub async fn wait(&self) {
         // The sender lives as long as this borrow, so there is no error.

@@ -14,6 +14,7 @@ use portion_gateway::accuracy;
 use portion_gateway::book::Book as _;
 use portion_gateway::front::http::{DEFAULT_PRINCIPAL_HEADERS, Principals};
 use portion_gateway::gateway::Gateway;
+use portion_gateway::latch::Latch;
 use portion_gateway::mcp::Lanes;
 use portion_gateway::rules::Rules;
 use portion_gateway::settings::{Settings, random_secret};
@@ -48,6 +49,7 @@ pub(crate) struct Setup {
     live: Live,
     observers: Observers,
     started: SystemTime,
+    leaving: Arc<Latch>,
 }
 
 /// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
@@ -102,8 +104,15 @@ impl Loaded {
             names.iter().filter_map(|name| name.parse().ok()).collect()
         });
         let principals = Principals::new(random_secret()?, headers);
-        let setup =
-            Arc::new(Setup { config, principals, gateway, live, observers, started: SystemTime::now() });
+        let setup = Arc::new(Setup {
+            config,
+            principals,
+            gateway,
+            live,
+            observers,
+            started: SystemTime::now(),
+            leaving: Arc::default(),
+        });
         // It holds the exporter. Whoever leaves holds it until the last is sent.
         let told = Arc::downgrade(&setup);
         setup.observers.tell(move || told.upgrade().map_or_else(Vec::new, |setup| families(&setup)));
@@ -116,6 +125,7 @@ impl Setup {
     pub(crate) fn lanes(&self, upstream: Option<&str>) -> Lanes {
         let listing = self.config.listing(upstream);
         let lanes = Lanes::new(Arc::clone(&self.gateway), listing, self.config.upstream_message_limit());
+        let lanes = lanes.with_client_limit(self.config.client_message_limit());
         let lanes = lanes.tracing(self.observers.traces);
         match upstream {
             Some(name) => lanes.to(name),
@@ -126,6 +136,11 @@ impl Setup {
     /// What waits, when it is dropped, for the end of what was told.
     pub(crate) fn parting(self: &Arc<Self>) -> Parting {
         Parting(Arc::clone(self))
+    }
+
+    /// Set once the program is asked to end: new requests are refused, those that run are finished.
+    pub(crate) fn leaving(&self) -> Arc<Latch> {
+        Arc::clone(&self.leaving)
     }
 
     /// What the store holds.

@@ -123,9 +123,22 @@ impl Config {
         self.size("snapshotMemory", 512 << 20)
     }
 
-    /// Bytes of the largest message that is taken.
+    /// Bytes of the largest message that is taken from a server.
     pub fn upstream_message_limit(&self) -> usize {
         self.size("upstreamMessageLimit", 256 << 20)
+    }
+
+    /// Bytes of the largest message that is taken from a client.
+    pub fn client_message_limit(&self) -> usize {
+        self.size("clientMessageLimit", 64 << 20)
+    }
+
+    /// How long running requests may take to finish after a signal to end.
+    pub fn drain_timeout(&self) -> Duration {
+        match self.value("drainTimeout") {
+            Some(Value::Time(time)) => *time,
+            _ => Duration::from_secs(30),
+        }
     }
 
     /// What counts tokens.

@@ -1,10 +1,13 @@
 //! Bodies: whole within a limit, or as they come.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
 use bytes::Bytes;
 use futures_util::Stream;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
-use hyper::body::{Body as HttpBody, Frame};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use thiserror::Error;
 
 /// A body on its way to whoever asked, or to whom we ask.
@@ -40,6 +43,37 @@ pub fn empty() -> Body {
 pub fn streamed(bytes: impl Stream<Item = Result<Bytes, Broken>> + Send + 'static) -> Body {
     use futures_util::StreamExt as _;
     StreamBody::new(bytes.map(|bytes| bytes.map(Frame::data))).boxed_unsync()
+}
+
+/// The same body, which keeps something until it has ended or been given up.
+pub fn holding<T: Send + Unpin + 'static>(body: Body, thing: T) -> Body {
+    Holding { body, _thing: thing }.boxed_unsync()
+}
+
+/// A body, and what is dropped with it.
+struct Holding<T> {
+    body: Body,
+    _thing: T,
+}
+
+impl<T: Unpin> HttpBody for Holding<T> {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The body that came, to be passed on as it comes.

@@ -10,6 +10,8 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// It is not the request's fault.
 pub const INTERNAL: i32 = -32603;
+/// The request cannot be taken now, and can be sent again later.
+pub const BUSY: i32 = -32000;
 /// MCP 2026-07-28: the header fields do not say what the body says.
 pub const HEADER_MISMATCH: i32 = -32020;
 /// MCP 2026-07-28: the client cannot do what this needs.

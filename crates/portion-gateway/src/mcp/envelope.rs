@@ -8,6 +8,9 @@ use thiserror::Error;
 
 use super::walk;
 
+/// Messages that a batch may have: each is answered by itself, and their answers are one message again.
+pub(super) const BATCH: usize = 1000;
+
 /// A line of the protocol.
 #[derive(Debug)]
 pub(super) enum Message {
@@ -47,6 +50,9 @@ pub enum NotRpc {
     /// It is JSON, but no message.
     #[error("not JSON-RPC 2.0: {0}")]
     Rpc(&'static str),
+    /// It is a batch of too many messages.
+    #[error("a batch of more than {BATCH} messages; send at most {BATCH} at once")]
+    Batch,
 }
 
 /// The text of a line. Bytes that are no UTF-8 are replaced, and counted.
@@ -66,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Message, NotRpc> {
     message(text).map_err(|why| match why {
         // What follows the place where it was no message may not even be JSON.
         NotRpc::Rpc(_) => valid(text).err().map_or(why, NotRpc::Json),
-        NotRpc::Json(_) => why,
+        NotRpc::Json(_) | NotRpc::Batch => why,
     })
 }
 
@@ -82,6 +88,9 @@ fn message(text: &str) -> Result<Message, NotRpc> {
         let mut batch = Vec::new();
         reader.enter_array()?;
         while reader.next_item()? {
+            if batch.len() == BATCH {
+                return Err(NotRpc::Batch);
+            }
             batch.push(envelope(&mut reader)?);
         }
         if batch.is_empty() {
@@ -166,7 +175,7 @@ pub(super) fn id_key(raw: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Message, NotRpc, Role, id_key, parse, text_of};
+    use super::{BATCH, Message, NotRpc, Role, id_key, parse, text_of};
 
     /// `expect`: the role, and the id as written.
     fn check(text: &str, expect: Option<(Role, &str)>) {
@@ -226,6 +235,18 @@ mod tests {
         let Ok(Message::Batch(batch)) = parse(text) else { panic!("a batch") };
         assert_eq!(batch.iter().map(|e| e.method(text)).collect::<Vec<_>>(), ["a", "b"]);
         assert_eq!(batch[1].whole.of(text), r#"{"jsonrpc":"2.0","method":"b"}"#);
+    }
+
+    #[test]
+    fn a_batch_is_bounded() {
+        let batch = |count: usize| {
+            let message = r#"{"jsonrpc":"2.0","method":"b"}"#;
+            format!("[{}]", vec![message; count].join(","))
+        };
+        assert!(matches!(parse(&batch(BATCH)), Ok(Message::Batch(all)) if all.len() == BATCH));
+        let error = parse(&batch(BATCH + 1)).err();
+        assert_eq!(error, Some(NotRpc::Batch));
+        assert!(error.is_some_and(|error| error.to_string().contains("at most 1000")));
     }
 
     #[test]

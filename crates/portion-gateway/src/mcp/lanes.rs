@@ -15,8 +15,10 @@ pub struct Lanes {
     pub gateway: Arc<Gateway>,
     /// How the server's tools are listed.
     pub listing: Listing,
-    /// Bytes of the largest message that is read.
+    /// Bytes of the largest message that is read from the server.
     pub message_limit: usize,
+    /// Bytes of the largest message that is read from a client.
+    pub client_limit: usize,
     /// The name of the server, where there are several.
     pub upstream: Option<Arc<str>>,
     /// Whether traces are exported: then the server is told of our spans in place of the client's, so that its own hang
@@ -27,7 +29,13 @@ pub struct Lanes {
 impl Lanes {
     /// Lanes to a server that needs no name.
     pub fn new(gateway: Arc<Gateway>, listing: Listing, message_limit: usize) -> Self {
-        Self { gateway, listing, message_limit, upstream: None, traces: false }
+        Self { gateway, listing, message_limit, client_limit: message_limit, upstream: None, traces: false }
+    }
+
+    /// Sets how many bytes the largest message of a client may have.
+    #[must_use]
+    pub fn with_client_limit(self, client_limit: usize) -> Self {
+        Self { client_limit, ..self }
     }
 
     /// A lane for one session of a principal, which knows nothing yet.

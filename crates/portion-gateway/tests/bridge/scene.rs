@@ -66,7 +66,7 @@ impl Scene {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
-        let limits = http::Limits { body: LIMIT, ..http::Limits::default() };
+        let limits = http::Limits { drain: Duration::ZERO, ..http::Limits::default().with_body(LIMIT) };
         let principals = Principals::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
         let door = Door::new(
             Guard::new(address, vec![], vec![]),

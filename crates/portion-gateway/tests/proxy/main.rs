@@ -1,5 +1,6 @@
 //! The proxy between a real client and a real server, both of which watch every byte.
 
+mod limits;
 mod paths;
 mod peers;
 mod principals;

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use portion_core::policy::Policy;
@@ -36,6 +36,7 @@ pub(crate) struct Scene {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
     leave: Arc<Latch>,
+    serving: Option<JoinHandle<()>>,
 }
 
 impl Scene {
@@ -44,10 +45,27 @@ impl Scene {
         Self::at("/mcp", &[], answer)
     }
 
+    /// The same within other limits.
+    pub(crate) fn within(
+        limits: Limits,
+        answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
+        Self::made("/mcp", &[], limits, answer)
+    }
+
     /// A scene with a server at this path, to which the operator has these header fields sent.
     pub(crate) fn at(
         path: &str,
         headers: &[&str],
+        answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
+    ) -> Self {
+        Self::made(path, headers, Limits::default().with_body(LIMIT), answer)
+    }
+
+    fn made(
+        path: &str,
+        headers: &[&str],
+        limits: Limits,
         answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -65,16 +83,17 @@ impl Scene {
                 });
             }
         });
-        Self::before(&format!("http://{upstream}{path}"), headers, seen)
+        Self::before(&format!("http://{upstream}{path}"), headers, seen, limits)
     }
 
     /// A scene in which nobody listens where the server should be.
     pub(crate) fn deserted() -> Self {
         let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-        Self::before(&format!("http://{nobody}/mcp"), &[], Arc::default())
+        let limits = Limits::default().with_body(LIMIT);
+        Self::before(&format!("http://{nobody}/mcp"), &[], Arc::default(), limits)
     }
 
-    fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>) -> Self {
+    fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>, limits: Limits) -> Self {
         let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
         let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
         let settings = Settings::new(rules, Arc::new(store), [7; 32]);
@@ -89,22 +108,18 @@ impl Scene {
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
         let guard = Guard::new(address, vec![], vec![]);
-        let door = Arc::new(Door::new(
-            guard,
-            Principals::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec()),
-            Limits { body: LIMIT, ..Limits::default() },
-            vec![("/mcp".into(), backend)],
-        ));
+        let principals = Principals::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
+        let door = Arc::new(Door::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
         let leave = Arc::new(Latch::default());
         let until = Arc::clone(&leave);
-        thread::spawn(move || {
+        let serving = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async {
                 let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
                 door.serve(listener, until).await.expect("it listens");
             });
         });
-        Self { address, seen, leave }
+        Self { address, seen, leave, serving: Some(serving) }
     }
 
     /// Connects, sends these bytes, and is ready to hear.
@@ -130,6 +145,18 @@ impl Scene {
         let mut all = Vec::new();
         self.says(request.as_bytes()).read_to_end(&mut all).expect("an end");
         answer(&all)
+    }
+
+    /// Asks the proxy to end.
+    pub(crate) fn leave(&self) {
+        self.leave.set();
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn ended(mut self) {
+        if let Some(serving) = self.serving.take() {
+            serving.join().expect("no panic");
+        }
     }
 
     /// What the server has seen.

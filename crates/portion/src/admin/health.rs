@@ -1,10 +1,12 @@
 //! Whether a running Portion is well: of this process, since it started.
 //!
-//! The answer is 200 for as long as there is one, `degraded` or not: whoever restarts what does not answer must not restart
-//! what serves. What is wrong stands in `reasons`.
+//! The answer is 200 while requests are taken, `degraded` or not: whoever restarts what does not answer must not restart
+//! what serves. What is wrong stands in `reasons`. It is 503 and `draining` once the program is asked to end, so that whoever
+//! sends requests here sends them elsewhere.
 
 use std::time::{Duration, SystemTime};
 
+use hyper::StatusCode;
 use portion_config::live::State;
 use portion_core::event::Outcome;
 use portion_core::tokens::accuracy::{Accuracy, NEAR_SHARE};
@@ -23,7 +25,7 @@ const LOST: Duration = Duration::from_mins(5);
 
 /// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records cannot be written
 /// or were lost just now, an alert is raised, estimates are off.
-pub(super) fn health(setup: &Setup) -> String {
+pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.health();
     let counts = setup.accuracy();
     let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().state());
@@ -35,8 +37,14 @@ pub(super) fn health(setup: &Setup) -> String {
             counts.in_fallback
         ));
     }
+    let is_draining = setup.leaving().is_set();
+    let status = match (is_draining, reasons.is_empty()) {
+        (true, _) => "draining",
+        (false, true) => "ok",
+        (false, false) => "degraded",
+    };
     let health = json!({
-        "status": if reasons.is_empty() { "ok" } else { "degraded" },
+        "status": status,
         "reasons": reasons,
         "version": env!("CARGO_PKG_VERSION"),
         "uptimeSeconds": SystemTime::now().duration_since(setup.started()).unwrap_or_default().as_secs(),
@@ -86,7 +94,8 @@ pub(super) fn health(setup: &Setup) -> String {
             "trouble": records.last_error,
         })),
     });
-    format!("{health}\n")
+    let code = if is_draining { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    (code, format!("{health}\n"))
 }
 
 fn reasons(

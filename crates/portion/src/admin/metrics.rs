@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hyper::StatusCode;
 use portion_telemetry::alert::OVERSIZED;
 use portion_telemetry::meter::Family;
 use portion_telemetry::{names, prometheus};
@@ -9,8 +10,8 @@ use portion_telemetry::{names, prometheus};
 use crate::setup::Setup;
 
 /// In the text format of Prometheus.
-pub(super) fn metrics(setup: &Setup) -> String {
-    prometheus::text(&families(setup))
+pub(super) fn metrics(setup: &Setup) -> (StatusCode, String) {
+    (StatusCode::OK, prometheus::text(&families(setup)))
 }
 
 /// All figures that there are.

@@ -28,6 +28,11 @@ pub(crate) const USUAL: &str = "127.0.0.1:9465";
 /// Bytes of a request: nothing is sent here.
 pub(crate) const REQUEST_BYTES: usize = 4 << 10;
 
+/// Connections at the same time, apart from those of clients.
+const CONNECTIONS: usize = 64;
+/// File descriptors that are kept back, so that health can be asked for when clients have used up all others.
+const RESERVE: usize = 8;
+
 /// Refuses an address that other machines can reach, unless the operator wants that.
 ///
 /// # Errors
@@ -62,12 +67,8 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
         page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics),
     ];
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let door = Door::new(
-        guard,
-        setup.principals.clone(),
-        Limits { body: REQUEST_BYTES, ..Limits::default() },
-        pages,
-    );
+    let limits = Limits { connections: CONNECTIONS, reserve: RESERVE, ..Limits::default() };
+    let door = Door::new(guard, setup.principals.clone(), limits.with_body(REQUEST_BYTES), pages);
     tokio::spawn(Arc::new(door).serve(listener, Arc::new(Latch::default())));
 }
 
@@ -75,14 +76,15 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
 struct Page {
     setup: Arc<Setup>,
     kind: &'static str,
-    write: fn(&Setup) -> String,
+    write: fn(&Setup) -> (StatusCode, String),
 }
 
 impl Backend for Page {
     fn answer(&self, asked: Asked) -> Answering<'_> {
         let mut response = Response::new(body::empty());
         if asked.method == Method::GET || asked.method == Method::HEAD {
-            *response.body_mut() = body::full((self.write)(&self.setup));
+            let (status, text) = (self.write)(&self.setup);
+            (*response.status_mut(), *response.body_mut()) = (status, body::full(text));
             set(&mut response, CONTENT_TYPE, self.kind);
             set(&mut response, CACHE_CONTROL, "no-store");
         } else {

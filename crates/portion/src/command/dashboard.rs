@@ -70,7 +70,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Out
     let dashboard: Arc<dyn Backend> = Arc::new(Dashboard::of(file, Box::new(|| None)));
     let guard = Guard::new(address, config.allow_hosts(), config.allow_origins());
     let principals = Principals::new(random_secret()?, Vec::new());
-    let limits = Limits { body: REQUEST_BYTES, ..Limits::default() };
+    let limits = Limits::default().with_body(REQUEST_BYTES);
     let door = Arc::new(Door::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
     let serving = tokio::spawn(door.serve(listener, Arc::new(Latch::default())));
     anstream::eprintln!("portion: the dashboard is listening on http://{address}/");

@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.
-        let mut front = Front::open(message_limit)?;
+        let mut front = Front::open(setup.config.client_message_limit())?;
         admin::serve(at, &setup).await;
         match server {
             Server::Remote(remote) => {

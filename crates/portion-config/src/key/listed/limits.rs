@@ -223,7 +223,15 @@ pub(super) static KEYS: &[Key] = &[
         kind: Kind::Size(64 << 10, (4 << 30) - 1),
         default: "256MiB",
         value_name: "SIZE",
-        doc: "The largest message that is taken; a larger one is answered with an error",
+        doc: "The largest message that is taken from a server; a larger one is answered with an error",
+        ..KEEPING
+    },
+    Key {
+        name: "clientMessageLimit",
+        kind: Kind::Size(64 << 10, (4 << 30) - 1),
+        default: "64MiB",
+        value_name: "SIZE",
+        doc: "The largest message that is taken from a client; a larger one is answered with an error",
         ..KEEPING
     },
 ];

@@ -66,6 +66,14 @@ pub(super) static KEYS: &[Key] = &[
         ..LISTENERS
     },
     Key {
+        name: "drainTimeout",
+        kind: Kind::Time(1, 3600),
+        default: "30s",
+        value_name: "TIME",
+        doc: "How long requests that run may take to finish after a signal to end; new ones are refused meanwhile",
+        ..LISTENERS
+    },
+    Key {
         name: "telemetry",
         kind: Kind::Text,
         or: &["off", "auto"],

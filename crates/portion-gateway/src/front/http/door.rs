@@ -2,57 +2,41 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
+use super::intake::{self, Budget, Share, Unread};
+use super::limits::Limits;
 use super::principal::{Principals, names_two_sessions};
-use super::refusal::Refusal;
+use super::refusal::{Refusal, error};
+use super::running::{Run, Running};
+use super::seats::{Seat, Seats};
 use super::wire::{Owed, Wire};
-use super::{Asked, Backend, Guard, WellKnown};
-use crate::http::body::{self, Body, Unread};
+use super::{Answering, Asked, Backend, Guard, WellKnown};
+use crate::http::body::{self, Body};
 use crate::latch::Latch;
-use crate::mcp::code::{INVALID_REQUEST, PARSE_ERROR};
+use crate::mcp::code::{BUSY, INVALID_REQUEST, PARSE_ERROR};
 use crate::mcp::{Heard, NotRpc};
 
-/// How long what is under way may take once we are leaving.
-const LEAVING: Duration = Duration::from_secs(5);
-
-/// What a client may use up.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Connections at the same time; further ones wait.
-    pub connections: usize,
-    /// Bytes of a request's body.
-    pub body: usize,
-    /// Bytes of a request's head.
-    pub head: usize,
-    /// How long a head may take to arrive, or a connection be idle.
-    pub idle: Duration,
-    /// How long a body may take to arrive.
-    pub sending: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            connections: 4096,
-            body: 256 << 20,
-            head: 64 << 10,
-            idle: Duration::from_secs(90),
-            sending: Duration::from_mins(2),
-        }
-    }
-}
+/// How long backends and connections may take to end, once nothing runs any more or may.
+const LEAVING: Duration = Duration::from_millis(1950);
+/// How long what still runs then has for an answer of its backend, before it gets one of ours.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+/// Seconds after which a client that was sent away should try again.
+const RETRY: u16 = 1;
+/// How long a listener rests that cannot take a connection.
+const REST: Duration = Duration::from_millis(20);
 
 /// The paths that are served, and who may ask.
 pub struct Door {
@@ -61,6 +45,19 @@ pub struct Door {
     limits: Limits,
     /// A path, and what stands behind it; one that ends in `/` is for all paths below it, too.
     backends: Vec<(String, Arc<dyn Backend>)>,
+    budget: Budget,
+    running: Running,
+    /// Set once requests are only finished, and once connections are closed.
+    draining: Latch,
+    closing: Latch,
+}
+
+/// A request that was let in, with what it holds until it is answered.
+struct Admitted {
+    asked: Asked,
+    _share: Share,
+    /// `None`: the end of the listener need not wait for its answer.
+    run: Option<Run>,
 }
 
 impl Door {
@@ -72,66 +69,111 @@ impl Door {
         limits: Limits,
         backends: Vec<(String, Arc<dyn Backend>)>,
     ) -> Self {
-        Self { guard, principals, limits, backends }
+        let budget = Budget::new(limits.bodies);
+        let (running, draining, closing) = (Running::default(), Latch::default(), Latch::default());
+        Self { guard, principals, limits, backends, budget, running, draining, closing }
     }
 
-    /// Serves until `leave` is set, then lets what is under way come to its end for a while.
+    /// Serves until `leave` is set. Then it refuses new requests, gives those that run [`Limits::drain`] to finish, and ends
+    /// its backends.
     ///
     /// # Errors
     /// Where the listener fails for good.
     pub async fn serve(self: Arc<Self>, listener: TcpListener, leave: Arc<Latch>) -> io::Result<()> {
-        let room = Arc::new(Semaphore::new(self.limits.connections));
+        let seats = Seats::new(self.limits.seats(), self.limits.reserve);
+        let mut drained = pin!(self.drained(&leave));
         let left = loop {
-            let Ok(seat) = Arc::clone(&room).acquire_owned().await else { break Ok(()) };
-            let stream = tokio::select! {
-                () = leave.wait() => break Ok(()),
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => stream,
-                    Err(error) if is_passing(&error) => {
-                        tracing::warn!(%error, "a connection was not taken");
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                        continue;
-                    }
-                    Err(error) => break Err(error),
-                },
+            let accepted = tokio::select! {
+                () = drained.as_mut() => break Ok(()),
+                accepted = listener.accept() => accepted,
             };
-            let (door, leave) = (Arc::clone(&self), Arc::clone(&leave));
-            tokio::spawn(async move {
-                door.connection(stream, &leave).await;
-                drop(seat);
-            });
+            match accepted {
+                Ok((stream, _)) => match seats.take() {
+                    Some(seat) => {
+                        let door = Arc::clone(&self);
+                        tokio::spawn(async move { door.connection(stream, seat).await });
+                    }
+                    None => turn_away(&stream),
+                },
+                Err(error) if is_exhausted(&error) => {
+                    // Room is made for the next one, and this one takes what was kept back for it.
+                    tracing::warn!(%error, "no descriptors are left: connections that are idle are closed");
+                    seats.evict_some();
+                    if !seats.spend() {
+                        sleep(REST).await;
+                        seats.refill();
+                    }
+                }
+                Err(error) if is_passing(&error) => {
+                    tracing::warn!(%error, "a connection was not taken");
+                    sleep(REST).await;
+                }
+                Err(error) => break Err(error),
+            }
         };
-        for (_, backend) in &self.backends {
-            backend.close().await;
-        }
-        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
-        let _ = timeout(LEAVING, room.acquire_many(all)).await;
+        self.draining.set();
+        self.closing.set();
+        let ended = async {
+            tokio::join!(join_all(self.backends.iter().map(|(_, backend)| backend.close())), seats.empty());
+        };
+        let _ = timeout(LEAVING, ended).await;
         left
     }
 
-    async fn connection(&self, stream: TcpStream, leave: &Latch) {
+    /// Waits until the listener is to end and nothing runs any more, or may.
+    async fn drained(&self, leave: &Latch) {
+        leave.wait().await;
+        self.draining.set();
+        let running = self.running.count();
+        if running > 0 {
+            tracing::info!(running, "new requests are refused, those that run are finished");
+        }
+        if timeout(self.limits.drain, self.running.none()).await.is_err() {
+            let (running, seconds) = (self.running.count(), self.limits.drain.as_secs());
+            tracing::warn!(running, "requests that did not finish within {seconds} s are given up");
+        }
+    }
+
+    async fn connection(&self, stream: TcpStream, seat: Seat) {
         let _ = stream.set_nodelay(true);
-        let owed = Owed::default();
+        let (owed, pace) = (Owed::default(), seat.pace.clone());
         let service = service_fn(|request| {
             owed.take();
-            async { Ok::<_, Infallible>(self.request(request).await) }
+            let answer = pace.asked();
+            async {
+                let mut response = self.request(request).await;
+                if self.draining.is_set() {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response.map(|body| body::holding(body, answer)))
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.idle)
             .max_buf_size(self.limits.head.max(8 << 10))
-            .serve_connection(Wire::new(TokioIo::new(stream), &owed), service);
-        let mut connection = std::pin::pin!(connection);
-        let ended = tokio::select! {
-            ended = connection.as_mut() => ended,
-            () = leave.wait() => {
-                connection.as_mut().graceful_shutdown();
-                connection.await
+            .serve_connection(Wire::new(TokioIo::new(stream), &owed, &pace), service);
+        let mut connection = pin!(connection);
+        let (mut overdue, mut closing) = (pin!(pace.overdue(&self.limits)), pin!(self.closing.wait()));
+        let mut is_closing = false;
+        let ended = loop {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => break ended.map_err(|error| error.to_string()),
+                () = overdue.as_mut() => break Err("the client was idle, or slow".to_owned()),
+                () = pace.evicted() => break Err("it made room for another".to_owned()),
+                () = closing.as_mut(), if !is_closing => {
+                    is_closing = true;
+                    pace.end();
+                    connection.as_mut().graceful_shutdown();
+                }
             }
         };
-        if let Err(error) = ended {
-            tracing::debug!(%error, "a connection ended");
+        if let Err(why) = ended {
+            tracing::debug!(why, "a connection ended");
         }
+        drop(connection);
+        seat.refill();
     }
 
     async fn request(&self, request: Request<Incoming>) -> Response<Body> {
@@ -140,25 +182,49 @@ impl Door {
             return Refusal::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
         }
         if let Some(backend) = self.behind(request.uri().path()) {
-            return match self.asked(request, backend.speaks_rpc()).await {
-                Ok(asked) => backend.answer(asked).await,
+            return match self.admit(request, backend.speaks_rpc()).await {
+                Ok(admitted) => self.answered(admitted, |asked| Some(backend.answer(asked))).await,
                 Err(refusal) => refusal.into(),
             };
         }
         if let Some((backend, question)) = self.well_known(request.uri().path())
             && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
         {
-            let asked = match self.asked(request, false).await {
-                Ok(asked) => asked,
-                Err(refusal) => return refusal.into(),
+            return match self.admit(request, false).await {
+                Ok(admitted) => self.answered(admitted, |asked| backend.well_known(asked, question)).await,
+                Err(refusal) => refusal.into(),
             };
-            if let Some(answering) = backend.well_known(asked, question) {
-                return answering.await;
-            }
         }
+        self.nothing_here()
+    }
+
+    fn nothing_here(&self) -> Response<Body> {
         let paths: Vec<&str> = self.backends.iter().map(|(at, _)| at.as_str()).collect();
         let message = format!("nothing is served at this path; served: {}", paths.join(", "));
         Refusal::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
+    }
+
+    /// The backend's answer, or ours where it has none by the time that everything ends.
+    async fn answered<'a>(
+        &self,
+        admitted: Admitted,
+        answer: impl FnOnce(Asked) -> Option<Answering<'a>>,
+    ) -> Response<Body> {
+        let Admitted { asked, _share, run } = admitted;
+        let Some(answering) = answer(asked) else { return self.nothing_here() };
+        let given_up = async {
+            self.closing.wait().await;
+            sleep(LAST_WORDS).await;
+        };
+        let response = tokio::select! {
+            biased;
+            response = answering => response,
+            () = given_up => {
+                let message = "the gateway ended before the server answered; the call may have acted";
+                Refusal::new(StatusCode::SERVICE_UNAVAILABLE, BUSY, message).retry_after(RETRY).into()
+            }
+        };
+        response.map(|body| body::holding(body, run))
     }
 
     /// What stands behind a path.
@@ -169,7 +235,7 @@ impl Door {
         behind.map(|(_, backend)| &**backend)
     }
 
-    async fn asked(&self, request: Request<Incoming>, is_rpc: bool) -> Result<Asked, Refusal> {
+    async fn admit(&self, request: Request<Incoming>, is_rpc: bool) -> Result<Admitted, Refusal> {
         let (head, body) = request.into_parts();
         check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
@@ -177,28 +243,22 @@ impl Door {
             let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let body = match timeout(self.limits.sending, body::whole(body, self.limits.body)).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(Unread::TooLarge(limit))) => {
-                let message = format!(
-                    "the body has more than {limit} bytes; send less, or have upstreamMessageLimit raised"
-                );
-                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST, message));
-            }
-            Ok(Err(broken @ Unread::Broken(_))) => {
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, broken.to_string()));
-            }
-            Err(_) => {
-                let message = format!("the body did not arrive within {} s", self.limits.sending.as_secs());
-                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST, message));
-            }
+        let (body, share) = intake::whole(body, &self.limits, &self.budget).await.map_err(unread)?;
+        let posted = match is_rpc && head.method == Method::POST {
+            true => Some(check_rpc(&body)?),
+            false => None,
         };
-        if is_rpc && head.method == Method::POST {
-            check_rpc(&body)?;
+        // What belongs to requests that run may come: their cancellation, an answer that they wait for, the session's end.
+        let belongs = posted.map_or(head.method == Method::DELETE, |posted| posted == Posted::NoRequest);
+        if self.draining.is_set() && !belongs {
+            let message = "the gateway is about to end and takes no new requests; try again in a moment";
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, BUSY, message).retry_after(RETRY));
         }
+        let run = (posted == Some(Posted::Request)).then(|| self.running.begin());
         let principal = self.principals.of(head.uri.path(), head.uri.query(), &head.headers);
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
-        Ok(Asked { method: head.method, path, query, headers: head.headers, body, principal })
+        let asked = Asked { method: head.method, path, query, headers: head.headers, body, principal };
+        Ok(Admitted { asked, _share: share, run })
     }
 
     /// The document of discovery at a path, and the backend that it is about: the one whose path it names, or the only
@@ -215,12 +275,38 @@ impl Door {
     }
 }
 
-/// Whether the next connection may be taken all the same: this one is gone, or there is no room just now.
+/// Whether the next connection may be taken all the same: this one is gone.
 fn is_passing(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
-    // 23 and 24: too many open files, in the system or here.
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
-        || matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// Whether there are too many open files, in the system or here.
+fn is_exhausted(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// Says that every connection is busy, as far as that can be said without waiting.
+fn turn_away(stream: &TcpStream) {
+    tracing::warn!("a connection was turned away: all others are busy");
+    let message = "all connections are busy; try again in a moment";
+    let body = error("null", BUSY, message);
+    let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close";
+    let length = body.len();
+    let _ = stream.try_write(
+        format!("{head}\r\nretry-after: {RETRY}\r\ncontent-length: {length}\r\n\r\n{body}").as_bytes(),
+    );
+}
+
+fn unread(why: Unread) -> Refusal {
+    let (status, code) = match why {
+        Unread::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
+        Unread::Broken(_) => (StatusCode::BAD_REQUEST, INVALID_REQUEST),
+        Unread::Slow { .. } => (StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST),
+        Unread::NoRoom(_) => (StatusCode::SERVICE_UNAVAILABLE, BUSY),
+    };
+    let refusal = Refusal::new(status, code, why.to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE { refusal.retry_after(RETRY) } else { refusal }
 }
 
 /// Refuses what browsers send of pages without asking, and what two readers may read differently.
@@ -240,18 +326,34 @@ fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What was posted, as far as the end of the listener depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Posted {
+    /// A request whose answer has an end.
+    Request,
+    /// A request for what the server says from now on.
+    Subscription,
+    /// Notifications or answers.
+    NoRequest,
+}
+
 /// What was posted is a message, or a batch of such; the server need not see anything else.
-fn check_rpc(body: &[u8]) -> Result<(), Refusal> {
+fn check_rpc(body: &[u8]) -> Result<Posted, Refusal> {
     let bad = |code, why: &str| {
         let message = format!("the body is no JSON-RPC 2.0 message: {why}");
         Refusal::new(StatusCode::BAD_REQUEST, code, message)
     };
     let text = std::str::from_utf8(body).map_err(|_| bad(PARSE_ERROR, "it is not UTF-8"))?;
-    match Heard::read(text) {
-        Ok(_) => Ok(()),
-        Err(NotRpc::Json(error)) => Err(bad(PARSE_ERROR, &error.to_string())),
-        Err(error @ NotRpc::Rpc(_)) => Err(bad(INVALID_REQUEST, &error.to_string())),
-    }
+    let heard = Heard::read(text).map_err(|why| match why {
+        NotRpc::Json(error) => bad(PARSE_ERROR, &error.to_string()),
+        NotRpc::Rpc(_) | NotRpc::Batch => bad(INVALID_REQUEST, &why.to_string()),
+    })?;
+    let mut requests = heard.requests();
+    Ok(match requests.next() {
+        None => Posted::NoRequest,
+        Some(request) if request.method() == "subscriptions/listen" => Posted::Subscription,
+        Some(_) => Posted::Request,
+    })
 }
 
 #[cfg(test)]

@@ -8,14 +8,23 @@
 //! - `principal`: who asks
 //! - `well_known`: paths of OAuth discovery
 //! - `door`: from a connection to a backend
+//! - `limits`: what clients may use up
+//! - `seats`, `pace`: connections, and which of them are idle or slow
+//! - `intake`: bodies, within a budget for all of them
+//! - `running`: requests that are to finish before the end
 //! - `wire`: the connection
 //! - `refusal`, `batch`: errors and several answers as HTTP
 
 pub(crate) mod batch;
 mod door;
 mod guard;
+mod intake;
+mod limits;
+mod pace;
 mod principal;
 pub mod refusal;
+mod running;
+mod seats;
 mod well_known;
 mod wire;
 
@@ -25,8 +34,9 @@ use hyper::{HeaderMap, Method, Response};
 
 use crate::http::body::Body;
 
-pub use door::{Door, Limits};
+pub use door::Door;
 pub use guard::{Guard, Stranger};
+pub use limits::Limits;
 pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, Principals};
 pub use well_known::WellKnown;
 

@@ -1,6 +1,6 @@
 //! Errors as HTTP, with a body that both a program and a person can read.
 
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use portion_core::scan::quote;
 
@@ -14,12 +14,20 @@ pub struct Refusal {
     message: String,
     /// Of the request that it answers.
     raw_id: String,
+    /// Seconds after which the client may try again, on another connection.
+    retry_after: Option<u16>,
 }
 
 impl Refusal {
     /// A refusal that answers no request in particular.
     pub fn new(status: StatusCode, code: i32, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), raw_id: "null".to_owned() }
+        Self { status, code, message: message.into(), raw_id: "null".to_owned(), retry_after: None }
+    }
+
+    /// The same with the time, in seconds, after which the client may try again; the connection ends.
+    #[must_use]
+    pub fn retry_after(self, seconds: u16) -> Self {
+        Self { retry_after: Some(seconds), ..self }
     }
 
     /// The same as the answer to the request of this id, as it was written. Of a 502 some
@@ -34,8 +42,13 @@ impl Refusal {
 
 impl From<Refusal> for Response<Body> {
     fn from(refusal: Refusal) -> Self {
-        let Refusal { status, code, message, raw_id } = refusal;
-        json(status, error(&raw_id, code, &message))
+        let Refusal { status, code, message, raw_id, retry_after } = refusal;
+        let mut response = json(status, error(&raw_id, code, &message));
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 }
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 
+use super::pace::Pace;
 use super::refusal::error;
 use crate::mcp::code::INVALID_REQUEST;
 
@@ -24,6 +25,7 @@ pub(super) struct Owed(Arc<AtomicBool>);
 pub(super) struct Wire<S> {
     stream: S,
     owed: Owed,
+    pace: Pace,
     /// What is written in place of an answer of hyper's own.
     own: Vec<u8>,
     written: usize,
@@ -47,8 +49,8 @@ impl Owed {
 }
 
 impl<S: Write + Unpin> Wire<S> {
-    pub(super) fn new(stream: S, owed: &Owed) -> Self {
-        Self { stream, owed: owed.clone(), own: Vec::new(), written: 0 }
+    pub(super) fn new(stream: S, owed: &Owed, pace: &Pace) -> Self {
+        Self { stream, owed: owed.clone(), pace: pace.clone(), own: Vec::new(), written: 0 }
     }
 
     /// Writes what stands in place of these bytes; `None` where nothing does.
@@ -78,7 +80,9 @@ impl<S: Read + Unpin> Read for Wire<S> {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.pace.read();
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -87,7 +91,9 @@ impl<S: Write + Unpin> Write for Wire<S> {
         if ready!(self.poll_own(cx, buf))? {
             return Poll::Ready(Ok(buf.len()));
         }
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        self.pace.wrote();
+        Poll::Ready(Ok(written))
     }
 
     fn poll_write_vectored(
@@ -99,7 +105,9 @@ impl<S: Write + Unpin> Write for Wire<S> {
         if ready!(self.poll_own(cx, first))? {
             return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
         }
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.pace.wrote();
+        Poll::Ready(Ok(written))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -6,15 +6,15 @@ use portion_core::span::Span;
 use portion_core::view::Request;
 
 use super::super::catalogue::{Own, Whose};
-use super::super::code::INVALID_REQUEST;
-use super::super::envelope::{Envelope, Message, Role, parse, text_of};
+use super::super::code::{BUSY, INVALID_REQUEST};
+use super::super::envelope::{Envelope, Message, NotRpc, Role, parse, text_of};
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
 use super::super::walk;
 use super::super::{controls, query};
 use super::line::{Onward, Step, messages, settle};
 use super::method::{Row, row};
-use super::pending::{Asked, What};
+use super::pending::{Asked, MOST, What};
 use super::upstream::ask_for_tools;
 use super::who::Who;
 use super::{McpLane, answer};
@@ -36,6 +36,11 @@ impl McpLane {
         let (onward, back) = {
             let (text, _) = text_of(&line);
             match parse(&text) {
+                // The server would have to answer all of it in one message.
+                Err(why @ NotRpc::Batch) => (
+                    Onward::Nothing,
+                    Some(answer::error("null", INVALID_REQUEST, &why.to_string(), None).into_bytes()),
+                ),
                 // Whatever it is, the server shall say what it thinks of it.
                 Err(_) => (Onward::AsItCame, None),
                 Ok(message) => {
@@ -75,8 +80,8 @@ impl McpLane {
 
     /// A message over the limit was dropped: whoever waits for its outcome is told.
     pub(super) fn client_said_too_much(&self, id: Option<&str>, has_method: bool) -> Vec<Outgoing> {
-        let reason = Fault::message_too_large(self.message_limit, None);
-        tracing::warn!(limit = self.message_limit, "dropped a message of the client that is too large");
+        let reason = Fault::client_message_too_large(self.client_limit);
+        tracing::warn!(limit = self.client_limit, "dropped a message of the client that is too large");
         let Some(id) = id else { return Vec::new() };
         let text = answer::fault(id, &reason).into_bytes();
         vec![if has_method { Outgoing::ToClient(text) } else { Outgoing::ToServer(text) }]
@@ -106,6 +111,12 @@ impl McpLane {
         if self.waiting().has(id) {
             let message = format!("a request with id {id} is already waiting for its answer");
             return Step::Answer(answer::error(id, INVALID_REQUEST, &message, None));
+        }
+        if self.waiting().is_full() {
+            let message = format!(
+                "{MOST} requests of this session wait for the server, which is the most; send more once some are answered"
+            );
+            return Step::Answer(answer::error(id, BUSY, &message, None));
         }
         let meta = meta(text, envelope);
         let modern = meta.is_some_and(|meta| is_modern(text, meta));

@@ -51,6 +51,8 @@ pub struct McpLane {
     traces: bool,
     /// Bytes of the largest message that is read, for telling it.
     message_limit: usize,
+    /// Bytes of the largest message that is read from the client, for error messages.
+    client_limit: usize,
     /// Who said `initialize`, where that is known.
     client: OnceLock<&'static Client>,
     /// Requests under way.
@@ -69,7 +71,7 @@ struct Known {
 impl McpLane {
     /// A lane for a session of one principal.
     pub(super) fn new(lanes: &Lanes, scope: Scope, session: Arc<Session>) -> Self {
-        let Lanes { gateway, listing, message_limit, upstream, traces } = lanes;
+        let Lanes { gateway, listing, message_limit, client_limit, upstream, traces } = lanes;
         let known = Arc::new(Mutex::new(Known { catalogue: Catalogue::new(listing), toolless: false }));
         Self {
             gateway: Arc::clone(gateway),
@@ -79,6 +81,7 @@ impl McpLane {
             upstream: upstream.clone(),
             traces: *traces,
             message_limit: *message_limit,
+            client_limit: *client_limit,
             client: OnceLock::new(),
             waiting: Mutex::default(),
             known,
@@ -97,6 +100,7 @@ impl McpLane {
             upstream: self.upstream.clone(),
             traces: self.traces,
             message_limit: self.message_limit,
+            client_limit: self.client_limit,
             client: self.client.clone(),
             waiting: Mutex::default(),
             known: Arc::clone(&self.known),

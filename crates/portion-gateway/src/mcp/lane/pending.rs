@@ -8,6 +8,9 @@ use super::super::ids::Ids;
 use super::super::result::Shape;
 use crate::call::{Caller, Endpoint, ReuseKey};
 
+/// Requests of one session that may wait for the server: each costs about a kilobyte.
+pub(super) const MOST: usize = 10_000;
+
 /// A request under way.
 #[derive(Debug)]
 pub(super) struct Asked {
@@ -71,6 +74,11 @@ impl Pending {
     /// Whether the id is taken.
     pub(super) fn has(&self, raw_id: &str) -> bool {
         self.places.has(raw_id)
+    }
+
+    /// Whether no further request may wait.
+    pub(super) fn is_full(&self) -> bool {
+        self.asked.len() >= MOST
     }
 
     pub(super) fn add(&mut self, asked: Asked) {

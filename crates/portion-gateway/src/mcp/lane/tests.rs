@@ -3,6 +3,7 @@
 mod clients;
 mod describe;
 mod failures;
+mod limits;
 mod manners;
 mod questions;
 mod traces;

@@ -21,8 +21,10 @@ use crate::frame::{Frames, unbreak};
 use crate::latch::Latch;
 use crate::upstream::stdio::{Child, Output, Program};
 
-/// How long a server may take to leave once its input is closed, and then how long once it was asked.
+/// How long a server may take to leave once its input is closed, and then how long once it was asked: less than two
+/// seconds in all, within which the whole process is to end.
 const END_GRACE: Duration = Duration::from_secs(1);
+const TERM_GRACE: Duration = Duration::from_millis(700);
 /// How long one that closed a pipe may take to end by itself, so that its code can be told.
 const CODE_GRACE: Duration = Duration::from_millis(200);
 /// How long those whom a dead server left behind may still hold its output.
@@ -159,7 +161,7 @@ async fn attend(mut child: Child, pipes: Arc<Pipes>, incoming: mpsc::Sender<Said
         }
     }
     if timeout(END_GRACE, child.exited()).await.is_err() {
-        child.stop(END_GRACE).await;
+        child.stop(TERM_GRACE).await;
     }
     child.ask_to_end();
     let _ = timeout(DRAIN, pipes.silent.wait()).await;

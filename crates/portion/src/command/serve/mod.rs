@@ -6,11 +6,11 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use portion_gateway::front::http::{Backend, Door, Guard, Limits};
 use portion_gateway::front::signals::Signals;
-use portion_gateway::latch::Latch;
 use tokio::net::TcpListener;
 
 use self::named::Named;
@@ -52,6 +52,9 @@ pub(crate) struct Options {
     keys: Keys<OfListener>,
 }
 
+/// How long tasks that still run may take to be dropped at the end of the process.
+const LAST: Duration = Duration::from_millis(500);
+
 /// A path, the name of the server behind it where there are several, and the server.
 type Placed = (String, Option<String>, Server);
 
@@ -60,7 +63,8 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let loaded = Loaded::of(&options.keys)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, loaded));
-    runtime.shutdown_background();
+    // Tasks that are dropped end the servers that they have started.
+    runtime.shutdown_timeout(LAST);
     served
 }
 
@@ -84,10 +88,10 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     }
     admin::serve(setup.config.admin(), &setup).await;
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let limits = Limits { body: setup.config.upstream_message_limit(), ..Limits::default() };
+    let limits = Limits { drain: setup.config.drain_timeout(), ..Limits::default() };
+    let limits = limits.with_body(setup.config.client_message_limit());
     let door = Arc::new(Door::new(guard, setup.principals.clone(), limits, backends));
-    let leave = Arc::new(Latch::default());
-    let mut serving = tokio::spawn(door.serve(listener, Arc::clone(&leave)));
+    let mut serving = tokio::spawn(door.serve(listener, setup.leaving()));
     let code = tokio::select! {
         signal = signals.next() => 128 + signal,
         ended = &mut serving => {
@@ -95,8 +99,8 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
             return Ok(ExitCode::SUCCESS);
         }
     };
-    leave.set();
-    // Whoever is in a hurry says so once more.
+    setup.leaving().set();
+    // A second signal ends what still runs.
     tokio::select! {
         ended = serving => ended??,
         _ = signals.next() => {}

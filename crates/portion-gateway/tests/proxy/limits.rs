@@ -1,0 +1,190 @@
+//! What clients may use up of a listener, and how it ends.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portion_gateway::front::http::Limits;
+use portion_gateway::latch::Latch;
+
+use crate::peers::{Scene, json, say};
+
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+/// Far beyond what anything here takes.
+const HANG: Duration = Duration::from_secs(30);
+
+fn ponging(limits: Limits) -> Scene {
+    Scene::within(limits, |_, stream| say(stream, json(PONG)))
+}
+
+/// Slow clients are given up after a second, idle ones never here.
+fn short() -> Limits {
+    Limits { slow: Duration::from_secs(1), idle: Duration::from_hours(1), ..Limits::default() }
+}
+
+fn request(length: usize) -> String {
+    format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {length}\r\n\r\n")
+}
+
+fn whole() -> String {
+    request(PING.len()) + PING
+}
+
+/// The head and what has come of the body of the next answer.
+fn heard(stream: &mut TcpStream) -> String {
+    let mut all = vec![0; 64 << 10];
+    let read = stream.read(&mut all).expect("an answer");
+    String::from_utf8_lossy(&all[..read]).into_owned()
+}
+
+#[test]
+fn a_head_that_is_slow_is_cut_off_and_an_idle_connection_is_not() {
+    let scene = ponging(short());
+    let mut idle = scene.says(whole().as_bytes());
+    assert!(heard(&mut idle).ends_with(PONG));
+    let began = Instant::now();
+    // It goes on, but it does not get anywhere.
+    let mut slow = scene.says(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ");
+    slow.set_read_timeout(Some(Duration::from_millis(50))).expect("a socket");
+    let mut some = [0; 64];
+    while !matches!(slow.read(&mut some), Ok(0)) && slow.write_all(b"x").is_ok() {
+        assert!(began.elapsed() < HANG, "it is never cut off");
+    }
+    assert!(began.elapsed() >= Duration::from_millis(900));
+    let mut silent = scene.says(b"");
+    assert_eq!(silent.read(&mut some).expect("an end"), 0, "nor does one stay that says nothing");
+    idle.write_all(whole().as_bytes()).expect("it lives");
+    assert!(heard(&mut idle).ends_with(PONG));
+}
+
+#[test]
+fn a_body_that_makes_no_progress_is_refused() {
+    let scene = ponging(short());
+    let mut slow = scene.says((request(100) + "{").as_bytes());
+    let answer = heard(&mut slow);
+    assert!(answer.starts_with("HTTP/1.1 408 ") && answer.contains("too slowly: 1 bytes"), "{answer}");
+    assert!(scene.seen().is_empty());
+}
+
+#[test]
+fn idle_connections_lock_nobody_out() {
+    let scene = ponging(Limits { connections: 8, ..short() });
+    let mut idle: Vec<TcpStream> = (0..8).map(|_| scene.says(whole().as_bytes())).collect();
+    idle.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
+    for _ in 0..20 {
+        let mut next = scene.says(whole().as_bytes());
+        assert!(heard(&mut next).ends_with(PONG));
+        idle.push(next);
+    }
+    // The oldest have made room, the latest are still there.
+    let last = idle.last_mut().expect("many");
+    last.write_all(whole().as_bytes()).expect("it lives");
+    assert!(heard(last).ends_with(PONG));
+    assert!(matches!(idle[0].read(&mut [0; 8]), Ok(0) | Err(_)));
+}
+
+#[test]
+fn where_all_are_busy_a_connection_is_turned_away() {
+    let answer = Arc::new(Latch::default());
+    let until = Arc::clone(&answer);
+    let scene = Scene::within(Limits { connections: 2, ..short() }, move |_, stream| {
+        wait(&until);
+        say(stream, json(PONG));
+    });
+    let mut busy = [(); 2].map(|()| scene.says(whole().as_bytes()));
+    while scene.seen().len() < 2 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let refusal = heard(&mut scene.says(b""));
+    assert!(refusal.starts_with("HTTP/1.1 503 ") && refusal.contains("retry-after: 1"), "{refusal}");
+    answer.set();
+    busy.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
+}
+
+#[test]
+fn unfinished_bodies_stay_within_one_budget() {
+    let limits = Limits { bodies: 1 << 20, body: 1 << 20, ..Limits::default() };
+    let scene = ponging(limits);
+    let unfinished: Vec<TcpStream> =
+        (0..3).map(|_| scene.says((request(1 << 20) + &" ".repeat(300 << 10)).as_bytes())).collect();
+    // What they hold is held once it has arrived.
+    let start = Instant::now();
+    let large = request(900 << 10) + &" ".repeat(900 << 10);
+    let mut refusal = String::new();
+    while !refusal.starts_with("HTTP/1.1 503 ") {
+        assert!(start.elapsed() < HANG, "{refusal}");
+        let mut stream = scene.says(large.as_bytes());
+        let mut all = Vec::new();
+        // Whoever is refused while it sends may hear nothing but the end of the connection.
+        let _ = stream.read_to_end(&mut all);
+        refusal = String::from_utf8_lossy(&all).into_owned();
+    }
+    assert!(refusal.contains("retry-after: 1") && refusal.contains("1048576 bytes"), "{refusal}");
+    let (head, body) = scene.post("", PING);
+    assert!(head.starts_with("HTTP/1.1 200 ") && body == PONG, "a small one passes: {head}");
+    drop(unfinished);
+}
+
+#[test]
+fn a_batch_of_too_many_messages_is_refused() {
+    let scene = ponging(Limits::default());
+    let (head, body) = scene.post("", &format!("[{}]", vec![PING; 1001].join(",")));
+    assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("at most 1000"), "{head}{body}");
+    assert!(scene.seen().is_empty());
+}
+
+#[test]
+fn what_runs_is_finished_and_nothing_new_begins() {
+    let answer = Arc::new(Latch::default());
+    let until = Arc::clone(&answer);
+    let scene = Scene::within(short(), move |_, stream| {
+        wait(&until);
+        say(stream, json(PONG));
+    });
+    let mut running = scene.says(whole().as_bytes());
+    let mut idle = scene.says(b"");
+    while scene.seen().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    scene.leave();
+    let start = Instant::now();
+    let refused = loop {
+        let (head, body) = scene.post("", &PING.replace("ping", "tools/list"));
+        if head.starts_with("HTTP/1.1 503 ") {
+            break head + &body;
+        }
+        assert!(start.elapsed() < HANG, "{head}");
+    };
+    assert!(refused.contains("retry-after: 1") && refused.contains("connection: close"), "{refused}");
+    // So is one on a connection that is open already. What may belong to what runs passes.
+    idle.write_all(whole().as_bytes()).expect("it is open");
+    assert!(heard(&mut idle).starts_with("HTTP/1.1 503 "));
+    answer.set();
+    let (head, _) = scene.post("", r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#);
+    assert!(!head.starts_with("HTTP/1.1 503 "), "{head}");
+    assert!(heard(&mut running).ends_with(PONG));
+    scene.ended();
+}
+
+#[test]
+fn what_does_not_finish_in_time_gets_an_answer_all_the_same() {
+    let scene = Scene::within(Limits { drain: Duration::from_millis(200), ..short() }, |_, _| {
+        thread::sleep(2 * HANG);
+    });
+    let mut running = scene.says(whole().as_bytes());
+    while scene.seen().is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    scene.leave();
+    let answer = heard(&mut running);
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("may have acted"), "{answer}");
+    scene.ended();
+}
+
+fn wait(latch: &Latch) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(latch.wait());
+}
