@@ -107,7 +107,9 @@ impl Lane for PassThrough {
 
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
         let waiting = std::mem::take(&mut *self.waiting());
-        waiting.iter().map(|id| Outgoing::ToClient(fault(id, &how.to_string()))).collect()
+        // What the server wrote on its stderr stands below the sentence.
+        let how = how.to_string().lines().next().unwrap_or_default().to_owned();
+        waiting.iter().map(|id| Outgoing::ToClient(fault(id, &how))).collect()
     }
 
     fn pending(&self) -> usize {

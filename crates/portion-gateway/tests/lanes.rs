@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex};
 use portion_gateway::frame::{Frame, Frames};
 use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
-use portion_gateway::relay::{Exit, Lane, Outgoing, relay};
+use portion_gateway::relay::{Closing, Lane, Outgoing, relay};
 use portion_gateway::upstream::stdio::{Child, Program};
 use tokio::sync::Semaphore;
 
 const LIMIT: usize = 1 << 20;
 
 /// Runs `python3 -c SCRIPT` behind the lane; the client says what `client` does, then ends.
-fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWriter)) -> (String, Exit) {
+fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWriter)) -> (String, u8) {
     let (said, input) = pipe_pair();
     let (heard, output) = pipe_pair();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -32,11 +32,12 @@ fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWr
             input: Frames::new(said, LIMIT),
             output: Box::new(output),
             signals: Signals::listen().expect("handlers"),
+            closing: Closing::default(),
         };
         let child = Child::spawn(&Program::new("python3", ["-c", script]), LIMIT).expect("starts");
         relay(lane, child, front).await
     });
-    (listener.join().expect("no panic"), exit)
+    (listener.join().expect("no panic"), exit.code)
 }
 
 fn pipe_pair() -> (PipeReader, PipeWriter) {
@@ -79,7 +80,7 @@ print('done', sum(len(sys.stdin.readline()) for n in range(400)))
 ";
     // The client says nothing and stays until the server leaves.
     let (heard, exit) = run(Arc::new(Retort), script, |input| held = Some(input));
-    assert_eq!((heard.as_str(), exit), ("done 8000400\n", Exit(0)));
+    assert_eq!((heard.as_str(), exit), ("done 8000400\n", 0));
 }
 
 /// Holds the client's messages back until the server has said something.
@@ -138,7 +139,7 @@ sys.exit(9)
     let (heard, exit) = run(Arc::new(Patience::default()), script, |mut input| {
         input.write_all(b"one\ntwo\n").expect("a pipe holds that");
     });
-    assert_eq!((heard.as_str(), exit), ("got one\ngot two\n", Exit(9)));
+    assert_eq!((heard.as_str(), exit), ("got one\ngot two\n", 9));
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn what_is_held_back_is_answered_when_the_server_never_speaks() {
     let (heard, exit) = run(Arc::new(Patience::default()), "raise SystemExit(2)", |mut input| {
         input.write_all(b"one\n").expect("a pipe holds that");
     });
-    assert_eq!((heard.as_str(), exit), ("the server exited with code 2\n", Exit(2)));
+    assert_eq!((heard.as_str(), exit), ("the server `python3` exited with code 2\n", 2));
 }
 
 /// Answers what is `slow` once it has heard what came after it.
@@ -191,7 +192,7 @@ fn what_takes_long_holds_nobody_up_and_is_answered_although_the_client_has_left(
     });
     let mut lines: Vec<&str> = heard.lines().collect();
     lines.sort_unstable();
-    assert_eq!((lines.as_slice(), exit), (["got one", "got two", "slow", "slow"].as_slice(), Exit(0)));
+    assert_eq!((lines.as_slice(), exit), (["got one", "got two", "slow", "slow"].as_slice(), 0));
 }
 
 /// Loses its head at the first message of the server.

@@ -50,4 +50,7 @@ pub(crate) enum Command {
     /// The MCP server that `portion demo` calls, on stdin and stdout
     #[command(hide = true)]
     DemoServer,
+    /// Kills the process groups that it is told of on stdin, once that ends
+    #[command(hide = true)]
+    WatchGroups,
 }

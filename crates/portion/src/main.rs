@@ -15,6 +15,7 @@ mod server;
 mod setup;
 mod surroundings;
 mod tips;
+mod watchdog;
 mod webhook;
 
 use std::error::Error;
@@ -38,7 +39,9 @@ fn main() -> ExitCode {
         Command::Top(top) => command::top::run(&top),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::DemoServer => command::demo_server::run(),
+        Command::WatchGroups => watchdog::run(),
     };
+    portion_gateway::upstream::groups::dismiss();
     match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

@@ -1,7 +1,7 @@
 //! Who hears what is served: figures, records, a collector, alerts.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portion_config::{Config, Otlp, places};
 use portion_core::event::Observer;
@@ -54,15 +54,16 @@ impl Observers {
         }
     }
 
-    /// Nothing is served any more: what is still to be told, written and sent is, within moments.
-    pub(crate) fn end(&self) {
-        self.all.flush(TOLD);
+    /// Nothing is served any more: what is still to be told, written and sent is, within moments and before `until`.
+    pub(crate) fn end(&self, until: Instant) {
+        let within = |usual: Duration| until.saturating_duration_since(Instant::now()).min(usual);
+        self.all.flush(within(TOLD));
         self.alerts.end();
         if let Some(recorder) = &self.recorder {
-            recorder.end(RECORDED);
+            recorder.end(within(RECORDED));
         }
         if let Some(exporter) = &self.exporter {
-            exporter.close(EXPORTED);
+            exporter.close(within(EXPORTED));
         }
     }
 }

@@ -11,7 +11,7 @@ use portion_gateway::mcp::Lanes;
 use portion_gateway::proxy::Proxy;
 use portion_gateway::upstream::link::sse::SseDial;
 use portion_gateway::upstream::link::{ChildDial, remote};
-use portion_gateway::upstream::stdio::Program;
+use portion_gateway::upstream::stdio::{Program, SpawnError};
 
 use crate::remote::{Remote, Way};
 
@@ -42,6 +42,17 @@ impl Server {
         }
         let [program, args @ ..] = command else { return Ok(None) };
         Ok(Some(Self::Command(Program::new(program, args))))
+    }
+
+    /// Looks whether a program that is to be started is there.
+    ///
+    /// # Errors
+    /// What to mend.
+    pub(crate) fn look_up(&self) -> Result<(), SpawnError> {
+        match self {
+            Self::Remote(_) => Ok(()),
+            Self::Command(program) => program.look_up(),
+        }
     }
 
     /// What stands for it behind a path.

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use portion_config::history::History;
 use portion_config::live::{Live, State};
@@ -16,6 +16,7 @@ use portion_gateway::front::http::{DEFAULT_PRINCIPAL_HEADERS, Principals};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
 use portion_gateway::mcp::Lanes;
+use portion_gateway::relay::Closing;
 use portion_gateway::rules::Rules;
 use portion_gateway::settings::{Settings, random_secret};
 use portion_gateway::store::{self, MemoryStore};
@@ -32,6 +33,8 @@ use crate::surroundings::surroundings;
 
 /// How long the end of the program waits for what is still to be found out of replies.
 const SETTLING: Duration = Duration::from_millis(500);
+/// How long it waits in all, where nobody waits for the end.
+const PARTING: Duration = Duration::from_secs(4);
 
 /// A configuration, before anything is started.
 pub(crate) struct Loaded {
@@ -54,7 +57,10 @@ pub(crate) struct Setup {
 
 /// Whoever leaves waits, when this is dropped, for a moment, until what was told last is kept and sent: others may still
 /// hold the setup then.
-pub(crate) struct Parting(Arc<Setup>);
+pub(crate) struct Parting {
+    setup: Arc<Setup>,
+    closing: Closing,
+}
 
 impl Loaded {
     /// What file, environment and options say. Begins to log as they say.
@@ -135,7 +141,7 @@ impl Setup {
 
     /// What waits, when it is dropped, for the end of what was told.
     pub(crate) fn parting(self: &Arc<Self>) -> Parting {
-        Parting(Arc::clone(self))
+        Parting { setup: Arc::clone(self), closing: Closing::default() }
     }
 
     /// Set once the program is asked to end: new requests are refused, those that run are finished.
@@ -179,12 +185,21 @@ impl Setup {
     }
 }
 
+impl Parting {
+    /// Waits no longer than the stop of this relay may take.
+    pub(crate) fn within(&mut self, closing: &Closing) {
+        self.closing = closing.clone();
+    }
+}
+
 impl Drop for Parting {
     fn drop(&mut self) {
-        if !self.0.gateway.settle(SETTLING) {
+        let until = Instant::now() + self.closing.rest().unwrap_or(PARTING);
+        let left = until.saturating_duration_since(Instant::now());
+        if !self.setup.gateway.settle(left.min(SETTLING)) {
             tracing::warn!("what was to be found out of the last replies is not recorded");
         }
-        self.0.observers.end();
+        self.setup.observers.end(until);
     }
 }
 

@@ -2,51 +2,91 @@
 
 use std::io;
 
+use tokio::sync::mpsc;
+
 /// Listens from its creation on, so that no signal is missed between the start of a child and the wait
 /// for one: create it first.
-pub struct Signals {
-    #[cfg(unix)]
-    streams: [(u8, tokio::signal::unix::Signal); 3],
+///
+/// The first signal is told. The second ends the process at once, with the groups of all servers, whatever the process is
+/// busy with: a thread of its own waits for it.
+pub struct Signals(mpsc::UnboundedReceiver<u8>);
+
+impl Signals {
+    /// Takes over SIGTERM, SIGINT and SIGHUP, or Ctrl-C.
+    ///
+    /// # Errors
+    /// When the system refuses a handler or a thread.
+    pub fn listen() -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut source = {
+            let _entered = runtime.enter();
+            source::Source::open()?
+        };
+        let (to, numbers) = mpsc::unbounded_channel();
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                let first = source.next().await;
+                let _ = to.send(first);
+                source.next().await;
+                crate::upstream::groups::kill_all();
+                std::process::exit(i32::from(128 + first));
+            });
+        })?;
+        Ok(Self(numbers))
+    }
+
+    /// The number of the first signal; none follows.
+    pub async fn next(&mut self) -> u8 {
+        match self.0.recv().await {
+            Some(number) => number,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 #[cfg(unix)]
-impl Signals {
-    /// Takes over SIGTERM, SIGINT and SIGHUP.
-    ///
-    /// # Errors
-    /// When the system refuses a handler.
-    pub fn listen() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        let stream = |number: u8| Ok::<_, io::Error>((number, signal(SignalKind::from_raw(number.into()))?));
-        Ok(Self { streams: [stream(15)?, stream(2)?, stream(1)?] })
-    }
+mod source {
+    use std::io;
 
-    /// The number of the next signal.
-    pub async fn next(&mut self) -> u8 {
-        let [(term, terminate), (int, interrupt), (hup, hang_up)] = &mut self.streams;
-        tokio::select! {
-            _ = terminate.recv() => *term,
-            _ = interrupt.recv() => *int,
-            _ = hang_up.recv() => *hup,
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    pub(super) struct Source([(u8, Signal); 3]);
+
+    impl Source {
+        pub(super) fn open() -> io::Result<Self> {
+            let stream =
+                |number: u8| Ok::<_, io::Error>((number, signal(SignalKind::from_raw(number.into()))?));
+            Ok(Self([stream(15)?, stream(2)?, stream(1)?]))
+        }
+
+        pub(super) async fn next(&mut self) -> u8 {
+            let [(term, terminate), (int, interrupt), (hup, hang_up)] = &mut self.0;
+            tokio::select! {
+                _ = terminate.recv() => *term,
+                _ = interrupt.recv() => *int,
+                _ = hang_up.recv() => *hup,
+            }
         }
     }
 }
 
 #[cfg(not(unix))]
-impl Signals {
-    /// Takes over Ctrl-C.
-    ///
-    /// # Errors
-    /// When the system refuses a handler.
-    pub fn listen() -> io::Result<Self> {
-        Ok(Self {})
-    }
+mod source {
+    use std::io;
 
-    /// 2, the number of an interrupt, after a Ctrl-C.
-    pub async fn next(&mut self) -> u8 {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
+    pub(super) struct Source;
+
+    impl Source {
+        pub(super) fn open() -> io::Result<Self> {
+            Ok(Self)
         }
-        2
+
+        /// 2, the number of an interrupt, after a Ctrl-C.
+        pub(super) async fn next(&mut self) -> u8 {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            2
+        }
     }
 }

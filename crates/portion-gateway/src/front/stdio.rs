@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 
 use super::signals::Signals;
 use crate::frame::Frames;
+use crate::relay::Closing;
 
 /// The one who started us: what it says, what it hears, and how it tells us to leave.
 pub struct Front {
@@ -14,6 +15,8 @@ pub struct Front {
     pub output: Box<dyn Write + Send>,
     /// Its wish to end this.
     pub signals: Signals,
+    /// Tells when the relay began to stop.
+    pub closing: Closing,
 }
 
 impl Front {
@@ -26,7 +29,7 @@ impl Front {
         let signals = Signals::listen()?;
         let input: Box<dyn Read + Send> = Box::new(Patient(file(&io::stdin())?));
         let output = Box::new(Patient(file(&io::stdout())?));
-        Ok(Self { input: Frames::new(input, message_limit), output, signals })
+        Ok(Self { input: Frames::new(input, message_limit), output, signals, closing: Closing::default() })
     }
 }
 

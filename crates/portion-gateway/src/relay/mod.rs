@@ -7,10 +7,13 @@
 //!
 //! Must be absent here: any idea of what a message means. That is the lane's.
 
+mod closing;
 mod gate;
+mod late;
 mod linked;
 mod outlet;
 mod pump;
+mod refused;
 mod session;
 
 use std::fmt::Display;
@@ -22,6 +25,7 @@ use crate::frame::Frame;
 use crate::front::stdio::Front;
 use crate::upstream::link::Link;
 use crate::upstream::stdio::Child;
+pub use closing::Closing;
 
 /// What is made of each message.
 ///
@@ -42,8 +46,14 @@ pub trait Lane: Send + Sync {
     /// A message from the server. Returns what to send, in order.
     fn from_server(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
 
-    /// The server is gone: one answer for every pending request. Called once, and last.
+    /// The server is gone: one answer for every pending request. The first line of `how` is a sentence; further lines are
+    /// what the server wrote last. Called again for requests that come later.
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing>;
+
+    /// There is no server: one answer for every pending request, none of which has come to it.
+    fn server_unreached(&self, why: &dyn Display) -> Vec<Outgoing> {
+        self.server_gone(why)
+    }
 
     /// How many of the client's requests still wait for the server.
     fn pending(&self) -> usize;
@@ -66,15 +76,29 @@ pub enum Outgoing {
     Question(Vec<u8>),
 }
 
-/// The code to leave with: the server's own (128 + n if a signal ended it), 0 if it had to be ended after the
-/// client had left, 128 + n after our own signal n.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exit(pub u8);
+/// How a relay ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The code to leave with: the server's own (128 + n if a signal ended it), 0 if it had to be ended after the
+    /// client had left, 128 + n after our own signal n.
+    pub code: u8,
+    /// The sentence to tell the user where the server left before the client did, or left a request without its answer.
+    pub failure: Option<String>,
+}
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit.0)
+        Self::from(exit.code)
     }
+}
+
+/// Answers a client whose server could not be started, until it leaves or has been told. `why` begins with a sentence.
+/// The code to leave with is 1, or 128 + n after our own signal n.
+///
+/// # Panics
+/// As [`relay`].
+pub async fn refuse<L: Lane + 'static>(lane: Arc<L>, why: String, front: Front) -> Exit {
+    refused::run(lane, why, front).await
 }
 
 /// Relays until the client, the server or a signal ends it. Nothing of the child's group is left then; a

@@ -1,26 +1,35 @@
 //! One end that takes our messages: the client's or the server's.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::Outgoing;
 use crate::frame::unbreak;
 use crate::latch::Latch;
 
+/// Bytes that are written at once: as many as a pipe holds, so that a reader that reads is seen to.
+const PIECE_BYTES: usize = 64 << 10;
+/// How often a waiting task looks whether there is a reader.
+const GLANCE: Duration = Duration::from_millis(20);
+
 /// A writer shared by both directions. Whole messages, in the order of the calls; whoever comes while it is
 /// full waits, which is how a slow reader slows its writer down.
 pub(super) struct Outlet {
     writer: Mutex<Option<Box<dyn Write + Send>>>,
+    /// When the write began that is under way.
+    since: Mutex<Option<Instant>>,
     /// Set when the reader has gone.
     pub(super) shut: Latch,
 }
 
 impl Outlet {
     pub(super) fn new(writer: Option<Box<dyn Write + Send>>) -> Self {
-        Self { writer: Mutex::new(writer), shut: Latch::default() }
+        Self { writer: Mutex::new(writer), since: Mutex::default(), shut: Latch::default() }
     }
 
     /// Writes the message and its newline. One that cannot be written shuts the outlet; then messages are
@@ -41,24 +50,52 @@ impl Outlet {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = writer.as_mut() else { return };
         message.push(b'\n');
-        if open.write_all(&message).and_then(|()| open.flush()).is_err() {
+        let written = message.chunks(PIECE_BYTES).try_for_each(|piece| {
+            *self.since() = Some(Instant::now());
+            open.write_all(piece)
+        });
+        let written = written.and_then(|()| open.flush());
+        *self.since() = None;
+        if written.is_err() {
             *writer = None;
             self.shut.set();
         }
     }
 
+    /// Waits until somebody has been writing for `limit` in vain. Returns when that began.
+    pub(super) async fn stuck(&self, limit: Duration) -> Instant {
+        loop {
+            let since = *self.since();
+            if let Some(since) = since.filter(|since| since.elapsed() >= limit) {
+                return since;
+            }
+            sleep(GLANCE).await;
+        }
+    }
+
+    /// Sends messages on a thread, for a client may take its time to read.
+    pub(super) async fn deliver(self: &Arc<Self>, messages: Vec<Outgoing>) {
+        self.last(messages, false).await;
+    }
+
     /// Sends the last answers and closes it, which a sleeping `read` of the client's input would keep open. On a
     /// thread, for a client may take its time to read.
     pub(super) async fn finish(self: &Arc<Self>, answers: Vec<Outgoing>) {
+        self.last(answers, true).await;
+    }
+
+    async fn last(self: &Arc<Self>, messages: Vec<Outgoing>, close: bool) {
         let outlet = Arc::clone(self);
         let (done, sent) = oneshot::channel();
         thread::spawn(move || {
-            for answer in answers {
-                if let Outgoing::ToClient(message) = answer {
+            for message in messages {
+                if let Outgoing::ToClient(message) = message {
                     outlet.send(message);
                 }
             }
-            outlet.close();
+            if close {
+                outlet.close();
+            }
             let _ = done.send(());
         });
         let _ = sent.await;
@@ -67,6 +104,10 @@ impl Outlet {
     /// Closes it, after the message that is being written.
     pub(super) fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

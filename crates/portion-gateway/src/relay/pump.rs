@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::gate::Gate;
+use super::late::Late;
 use super::outlet::Outlet;
 use super::{Lane, Outgoing};
 use crate::frame::{Frame, Frames};
@@ -31,6 +32,7 @@ pub(super) struct Ends<L> {
     pub(super) server_done: Latch,
     /// Notified after each of the server's messages.
     pub(super) progress: Notify,
+    pub(super) late: Late,
 }
 
 /// For the server, but not from the client's direction.
@@ -52,8 +54,20 @@ pub(super) fn start_client<L: Lane + 'static>(ends: &Arc<Ends<L>>, input: Frames
                     Outgoing::ToServer(message) | Outgoing::Question(message) => ends.server.send(message),
                 }
             }
+            ends.to_client(ends.late.heard(&*ends.lane));
         });
     });
+}
+
+impl<L> Ends<L> {
+    /// Sends what is for the client, and nothing else.
+    pub(super) fn to_client(&self, messages: Vec<Outgoing>) {
+        for message in messages {
+            if let Outgoing::ToClient(message) = message {
+                self.client.send(message);
+            }
+        }
+    }
 }
 
 /// Carries the server's messages.

@@ -2,38 +2,40 @@
 //!
 //! | who leaves | then |
 //! | --- | --- |
-//! | the client (its stdin ends, or it closed our stdout) | the server's stdin is closed; pending answers are waited for; then it has a second to leave, is asked to, is killed |
-//! | the server | what it said last is relayed, each pending request gets its answer |
+//! | the client (its stdin ends, or it closed our stdout) | pending answers are waited for, unless the client does not read; the server's stdin is closed; then it has a second to leave, is asked to, is killed |
+//! | the server | what it said last is relayed, each pending request gets its answer, and so do requests that come too late |
 //! | us, by a signal | the server is asked to leave, and killed |
 //!
-//! In no case anybody of the server's group outlives us.
+//! In no case anybody of the server's group outlives us. A stop that the client or a signal asks for takes no longer than
+//! [`Closing`] says.
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
+use super::closing::{Closing, Step};
 use super::gate::Gate;
+use super::late::Late;
 use super::outlet::Outlet;
 use super::pump::{self, Ends, Errand};
 use super::{Exit, Lane};
 use crate::front::stdio::Front;
 use crate::latch::Latch;
-use crate::upstream::stdio::{Child, Ended};
+use crate::upstream::stdio::{Child, Failure};
 
 /// How long answers may take after the client's end of input.
 const ANSWER_GRACE: Duration = Duration::from_secs(30);
-/// How long a server may take to leave once its stdin is closed, and then how long once it was asked. The
-/// official SDKs give us 2 s for both before they send us a signal.
+/// How long a client that is to be left may not read before it counts as one that does not.
+pub(super) const STUCK: Duration = Duration::from_millis(500);
+/// How long a server may take to leave once its stdin is closed, and then how long once it was asked.
 const END_GRACE: Duration = Duration::from_secs(1);
 const TERM_GRACE: Duration = Duration::from_millis(750);
-/// The same after a signal to us. The SDKs kill us 2 s after it, and then nobody could kill the server: so
-/// this and twice [`DRAIN`] is no more than that.
+/// The same after a signal to us.
 const SIGNAL_GRACE: Duration = Duration::from_secs(1);
 /// How long those whom a dead server left behind may still hold its stdout.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -43,30 +45,29 @@ const ERRANDS: usize = 1024;
 
 /// Starts the threads and sees the session to its end.
 pub(super) async fn run<L: Lane + 'static>(lane: Arc<L>, mut child: Child, front: Front) -> Exit {
-    let Front { input, output, mut signals } = front;
-    let session = Session::new(lane, &mut child, output);
+    let Front { input, output, mut signals, closing } = front;
+    let session = Session::new(lane, &mut child, output, closing);
     pump::start_client(&session.ends, input);
     let signal = tokio::select! {
         biased;
         signal = signals.next() => signal,
         exit = session.run(&mut child) => return exit,
     };
+    session.closing.begin();
     session.close_server();
-    child.stop(SIGNAL_GRACE).await;
-    // What the client does not read by now it does not want.
-    let _ = timeout(2 * DRAIN, session.last_words(&mut child)).await;
-    Exit(128 + signal)
+    child.stop(session.closing.step(Step::Asked, SIGNAL_GRACE)).await;
+    session.last_words(&mut child, false).await;
+    Exit { code: 128 + signal, failure: None }
 }
 
 struct Session<L> {
     ends: Arc<Ends<L>>,
     errands: SyncSender<Errand>,
-    /// The lane has answered what was pending.
-    answered: AtomicBool,
+    closing: Closing,
 }
 
 impl<L: Lane + 'static> Session<L> {
-    fn new(lane: Arc<L>, child: &mut Child, output: Box<dyn Write + Send>) -> Self {
+    fn new(lane: Arc<L>, child: &mut Child, output: Box<dyn Write + Send>, closing: Closing) -> Self {
         let stdin = child.take_stdin();
         let ends = Arc::new(Ends {
             lane,
@@ -77,6 +78,7 @@ impl<L: Lane + 'static> Session<L> {
             client_done: Latch::default(),
             server_done: Latch::default(),
             progress: Notify::new(),
+            late: Late::default(),
         });
         let (errands, queued) = sync_channel(ERRANDS);
         pump::start_errands(&ends, queued);
@@ -84,7 +86,7 @@ impl<L: Lane + 'static> Session<L> {
             Some(output) => pump::start_server(&ends, output, errands.clone()),
             None => ends.server_done.set(),
         }
-        Self { ends, errands, answered: AtomicBool::new(false) }
+        Self { ends, errands, closing }
     }
 
     async fn run(&self, child: &mut Child) -> Exit {
@@ -99,6 +101,7 @@ impl<L: Lane + 'static> Session<L> {
     }
 
     async fn client_left(&self, child: &mut Child) -> Exit {
+        let left_at = Instant::now();
         let answers = timeout(ANSWER_GRACE, async {
             self.until(|lane| !lane.holds_back()).await;
             // What was held back is on its way only when the message that set it free has passed.
@@ -106,19 +109,22 @@ impl<L: Lane + 'static> Session<L> {
             self.close_server();
             self.until(|lane| lane.pending() == 0).await;
         });
-        tokio::select! {
-            _ = answers => {}
-            () = self.ends.client.shut.wait() => {}
-            () = self.ends.server_done.wait() => {}
-            () = child.exited() => {}
-        }
+        let began = tokio::select! {
+            _ = answers => Instant::now(),
+            since = self.ends.client.stuck(STUCK) => since.max(left_at),
+            () = self.ends.client.shut.wait() => Instant::now(),
+            () = self.ends.server_done.wait() => Instant::now(),
+            () = child.exited() => Instant::now(),
+        };
+        self.closing.begin_at(began);
         self.close_server();
-        let left = timeout(END_GRACE, child.exited()).await.is_ok();
+        let left = timeout(self.closing.step(Step::Leaving, END_GRACE), child.exited()).await.is_ok();
         if !left {
-            child.stop(TERM_GRACE).await;
+            child.stop(self.closing.step(Step::Asked, TERM_GRACE)).await;
         }
-        let ended = self.last_words(child).await;
-        Exit(if left { ended.code() } else { 0 })
+        let (failure, unanswered) = self.last_words(child, false).await;
+        let told = (left && unanswered).then(|| failure.sentence());
+        Exit { code: if left { failure.ended().code() } else { 0 }, failure: told }
     }
 
     /// It has ended, or it lives and closed one of its pipes, which to its client is the same.
@@ -127,26 +133,49 @@ impl<L: Lane + 'static> Session<L> {
         if timeout(END_GRACE, child.exited()).await.is_err() {
             child.stop(TERM_GRACE).await;
         }
-        Exit(self.last_words(child).await.code())
+        let (failure, _) = self.last_words(child, true).await;
+        Exit { code: failure.ended().code(), failure: Some(failure.sentence()) }
     }
 
-    /// Relays what the dead server has said, ends whom it left behind, answers what is pending.
-    async fn last_words(&self, child: &mut Child) -> Ended {
-        let Ends { lane, client, from_client, from_server, server_done, .. } = &*self.ends;
+    /// Relays what the dead server has said, ends whom it left behind, answers what is pending and, where the `client_stays`,
+    /// what comes too late. Returns how the server ended, and whether a request was left without its answer.
+    async fn last_words(&self, child: &mut Child, client_stays: bool) -> (Failure, bool) {
+        let Ends { lane, client, from_client, from_server, client_done, server_done, late, .. } = &*self.ends;
+        let drain = || self.closing.step(Step::LastWords, DRAIN);
         child.ask_to_end();
-        let _ = timeout(DRAIN, server_done.wait()).await;
-        let ended = child.bury();
-        // A client may take its time to read; somebody who left the group and holds the pipe may not.
+        let _ = timeout(drain(), server_done.wait()).await;
+        let failure = child.failure().await;
+        // A client may take its time to read; somebody who left the group and holds the pipe may not, nor may a client
+        // that has left.
         tokio::select! {
             () = server_done.wait() => {}
             () = from_server.idle(DRAIN) => {}
+            () = self.closing.over() => {}
+            () = self.nobody_reads() => {}
         }
-        from_server.close().await;
-        let _ = timeout(DRAIN, from_client.close()).await;
-        if !self.answered.swap(true, Ordering::AcqRel) {
-            client.finish(lane.server_gone(&ended)).await;
+        let _ = timeout(drain(), from_server.close()).await;
+        let unanswered = lane.pending() > 0;
+        late.gone(failure.to_string());
+        let answered = async {
+            client.deliver(late.answers(&**lane)).await;
+            if client_stays {
+                late.settled(client_done, &client.shut).await;
+            }
+            let _ = timeout(drain(), from_client.close()).await;
+            client.finish(late.answers(&**lane)).await;
+        };
+        tokio::select! {
+            () = answered => {}
+            () = self.closing.over() => {}
+            () = self.nobody_reads() => {}
         }
-        ended
+        (failure, unanswered)
+    }
+
+    /// Waits until the client says nothing more and does not read either.
+    async fn nobody_reads(&self) {
+        self.ends.client_done.wait().await;
+        self.ends.client.stuck(STUCK).await;
     }
 
     /// Waits until the lane says so; it can change its mind only with a message of the server.

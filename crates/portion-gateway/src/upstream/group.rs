@@ -16,10 +16,10 @@ pub(super) enum Push {
 }
 
 #[cfg(unix)]
-pub(super) use unix::{Exit, lead_group, push, widen};
+pub(super) use unix::{Exit, kill_group, lead_group, push, widen};
 
 #[cfg(not(unix))]
-pub(super) use other::{lead_group, push, widen};
+pub(super) use other::{kill_group, lead_group, push, widen};
 
 #[cfg(unix)]
 mod unix {
@@ -72,6 +72,13 @@ mod unix {
         let _ = kill_process_group(Pid::from_child(child), signal);
     }
 
+    /// Kills the group of this number, which must still be that group's.
+    pub(in super::super) fn kill_group(group: u32) {
+        if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
     /// Makes a pipe hold `bytes`, where the system has that and allows it.
     pub(in super::super) fn widen(pipe: &impl AsFd, bytes: usize) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -93,6 +100,9 @@ mod other {
             let _ = child.kill();
         }
     }
+
+    /// There are no groups here.
+    pub(in super::super) fn kill_group(_: u32) {}
 
     pub(in super::super) fn widen<T>(_: &T, _: usize) {}
 }

@@ -3,15 +3,17 @@
 //! [`Child`] owns the process and everything that it started: whichever way it goes out of scope,
 //! nobody of its group is left behind, and nobody of it can hold our pipes open for long.
 
-use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Read};
-use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::group::{self, Push};
+use super::groups;
+pub use super::program::{Program, SpawnError};
+use super::stderr::Tail;
 use crate::frame::Frames;
 
 /// Linux lets anybody have this much (`/proc/sys/fs/pipe-max-size`); with it a pipe carries 2.1–3.6 GB/s,
@@ -19,13 +21,18 @@ use crate::frame::Frames;
 const PIPE_BYTES: usize = 1 << 20;
 
 /// How long a killed process may take to die: only the kernel can hold it up.
-const KILL_GRACE: Duration = Duration::from_secs(1);
+const KILL_GRACE: Duration = Duration::from_millis(200);
+/// How long those whom a dead server left behind may hold up what it wrote on its stderr last.
+const STDERR_GRACE: Duration = Duration::from_millis(200);
 
 /// A running server.
 pub struct Child {
     process: std::process::Child,
     stdin: Option<ChildStdin>,
     output: Option<Frames<Output>>,
+    stderr: Tail,
+    /// By which it is called in error messages.
+    name: String,
     #[cfg(unix)]
     exit: group::Exit,
     buried: Arc<AtomicBool>,
@@ -43,47 +50,18 @@ pub enum Ended {
     Signalled(i32),
 }
 
-/// Why a server could not be started.
-#[derive(Debug, thiserror::Error)]
-pub enum SpawnError {
-    /// A bare name that no directory of PATH has.
-    #[error("cannot start `{0}`: not found on PATH; install it, or give its full path")]
-    NotOnPath(String),
-    /// A path at which there is nothing.
-    #[error("cannot start `{0}`: no such file; check the path")]
-    NoSuchFile(String),
-    /// The file is there, what its first line (`#!`) names is not.
-    #[error("cannot start `{0}`: its interpreter is missing; check its first line")]
-    NoInterpreter(String),
-    /// It may not be executed.
-    #[error("cannot start `{0}`: not executable; check its permissions (chmod +x)")]
-    NotExecutable(String),
-    /// Whatever else the system says.
-    #[error("cannot start `{0}`: {1}")]
-    Other(String, #[source] io::Error),
-}
-
-/// A program that can be started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
-    /// Its name or path.
-    pub name: OsString,
-    /// What it is given.
-    pub args: Vec<OsString>,
-    /// Variables that it gets beside ours.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
-impl Program {
-    /// The program of that name with these arguments, in our environment.
-    pub fn new<A: Into<OsString>>(name: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
-        let args = args.into_iter().map(Into::into).collect();
-        Self { name: name.into(), args, environment: Vec::new() }
-    }
+/// What there is to say of a server that has ended.
+///
+/// It shows as a sentence, and from its second line on as the end of the server's stderr, if there is any.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    name: String,
+    ended: Ended,
+    stderr: String,
 }
 
 impl Child {
-    /// Starts a program as the leader of a group of its own, its stdin and stdout piped, its stderr ours.
+    /// Starts a program as the leader of a group of its own, its stdin and stdout piped, its stderr passed on to ours.
     /// Its messages may have `message_limit` bytes each.
     ///
     /// # Errors
@@ -92,17 +70,23 @@ impl Child {
     /// # Panics
     /// Outside of a tokio runtime with IO enabled.
     pub fn spawn(program: &Program, message_limit: usize) -> Result<Self, SpawnError> {
+        let name = program.label();
         let Program { name: program, args, environment } = program;
         let mut command = Command::new(program);
         command.args(args).envs(environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         group::lead_group(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
-        #[cfg(unix)]
-        let exit = group::Exit::of(&process).map_err(|error| {
-            group::push(&mut process, Push::Hard);
+        groups::started(process.id());
+        let unattended = |process: &mut std::process::Child, error| {
+            group::push(process, Push::Hard);
+            groups::ended(process.id());
             SpawnError::Other(program.to_string_lossy().into_owned(), error)
-        })?;
+        };
+        #[cfg(unix)]
+        let exit = group::Exit::of(&process).map_err(|error| unattended(&mut process, error))?;
+        let stderr = process.stderr.take().map_or_else(|| Ok(Tail::default()), Tail::follow);
+        let stderr = stderr.map_err(|error| unattended(&mut process, error))?;
         let buried = Arc::new(AtomicBool::new(false));
         let stdin = process.stdin.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
         let stdout = process.stdout.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
@@ -115,6 +99,8 @@ impl Child {
             process,
             stdin,
             output,
+            stderr,
+            name,
             buried,
             ended: None,
         })
@@ -170,12 +156,20 @@ impl Child {
             return ended;
         }
         self.push(Push::Hard);
+        groups::ended(self.process.id());
         self.buried.store(true, Ordering::Release);
         // Not `wait`: a process that the kernel holds up must not hold us up as well.
         let status = self.process.try_wait().ok().flatten();
         let ended = status.map_or(Ended::Signalled(9), Ended::from);
         self.ended = Some(ended);
         ended
+    }
+
+    /// Buries it, and says how it ended and what it wrote on its stderr last.
+    pub async fn failure(&mut self) -> Failure {
+        let ended = self.bury();
+        self.stderr.settled(STDERR_GRACE).await;
+        Failure { name: self.name.clone(), ended, stderr: self.stderr.lines() }
     }
 
     /// Closes its stdin if that is still here, waits `grace` for it to leave, asks it to (SIGTERM), waits
@@ -202,6 +196,31 @@ impl Drop for Child {
     }
 }
 
+impl Failure {
+    /// How the server ended.
+    pub fn ended(&self) -> Ended {
+        self.ended
+    }
+
+    /// The first line: which server it is, and how it ended.
+    pub fn sentence(&self) -> String {
+        match self.ended {
+            Ended::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
+            Ended::Signalled(signal) => format!("the server `{}` was ended by signal {signal}", self.name),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence())?;
+        if self.stderr.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\nIts stderr ended with:\n{}", self.stderr)
+    }
+}
+
 impl Ended {
     /// What a shell would report: the code itself, or 128 and the signal's number.
     pub fn code(self) -> u8 {
@@ -219,20 +238,6 @@ impl From<ExitStatus> for Ended {
             return Self::Signalled(signal);
         }
         Self::Exited(status.code().unwrap_or(1))
-    }
-}
-
-impl SpawnError {
-    fn new(program: &OsStr, error: io::Error) -> Self {
-        let path = Path::new(program);
-        let name = program.to_string_lossy().into_owned();
-        match error.kind() {
-            io::ErrorKind::NotFound if path.components().count() == 1 => Self::NotOnPath(name),
-            io::ErrorKind::NotFound if path.exists() => Self::NoInterpreter(name),
-            io::ErrorKind::NotFound => Self::NoSuchFile(name),
-            io::ErrorKind::PermissionDenied => Self::NotExecutable(name),
-            _ => Self::Other(name, error),
-        }
     }
 }
 

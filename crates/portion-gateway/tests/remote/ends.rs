@@ -12,7 +12,7 @@ use portion_gateway::front::signals::Signals;
 use portion_gateway::front::stdio::Front;
 use portion_gateway::gateway::Gateway;
 use portion_gateway::mcp::{Lanes, Listing};
-use portion_gateway::relay::{Exit, relay_link};
+use portion_gateway::relay::{Closing, Exit, relay_link};
 use portion_gateway::rules::Rules;
 use portion_gateway::session::Session;
 use portion_gateway::settings::Settings;
@@ -44,6 +44,7 @@ fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
                 input: Frames::new(input, LIMIT),
                 output: Box::new(output),
                 signals: Signals::listen().expect("handlers"),
+                closing: Closing::default(),
             };
             let target = Target::new(&url).expect("a URL");
             let client = Client::new(false).expect("no TLS");
@@ -72,7 +73,7 @@ fn the_clients_end_waits_for_its_answers_and_ends_the_session() {
     drop(client);
     let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
     assert_eq!(lines[1..], [result("1", "{\"content\":[]}")]);
-    assert_eq!(session.join().expect("no panic"), Exit(0));
+    assert_eq!(session.join().expect("no panic").code, 0);
     assert_eq!(server.lines().last().map(String::as_str), Some("DELETE /mcp"));
 }
 
@@ -94,7 +95,7 @@ fn a_server_that_is_gone_for_good_ends_the_session() {
     let lines: Vec<String> = heard.lines().map(|line| line.expect("UTF-8")).collect();
     assert!(lines.len() == 1 && lines[0].contains("\"id\":0"), "{lines:?}");
     assert!(lines[0].contains("has closed its event stream before it answered"), "{lines:?}");
-    assert_eq!(session.join().expect("no panic"), Exit(1));
+    assert_eq!(session.join().expect("no panic").code, 1);
     drop(client);
 }
 
@@ -124,5 +125,5 @@ fn a_client_that_does_not_read_is_still_heard() {
     drop(client);
     // It has closed our stdout: it has left.
     drop(heard);
-    assert_eq!(session.join().expect("no panic"), Exit(0));
+    assert_eq!(session.join().expect("no panic").code, 0);
 }

@@ -1,5 +1,6 @@
 //! `portion wrap`: stdio MCP in front of a server that is our child, or one over HTTP.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use portion_core::cursor::Scope;
 use portion_gateway::front::stdio::Front;
-use portion_gateway::relay::{relay, relay_link};
+use portion_gateway::relay::{Exit, refuse, relay, relay_link};
 use portion_gateway::session::Session;
 use portion_gateway::upstream::stdio::Child;
 
@@ -17,6 +18,7 @@ use crate::options::{OfServer, Options as Keys};
 use crate::remote::Way;
 use crate::server::{Configured, Server};
 use crate::setup::Loaded;
+use crate::watchdog;
 
 /// The one principal of a stdio session: whoever started us.
 const LOCAL: &str = "stdio";
@@ -77,13 +79,15 @@ pub(crate) fn run(options: &Options) -> Outcome {
     let at = options.admin.or_else(|| loaded.config.admin_written());
     admin::check(at, options.insecure || loaded.config.insecure())?;
     let setup = loaded.start()?;
-    let _parting = setup.parting();
+    let mut parting = setup.parting();
+    watchdog::prepare();
     let message_limit = setup.config.upstream_message_limit();
     let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.
         let mut front = Front::open(setup.config.client_message_limit())?;
+        parting.within(&front.closing);
         admin::serve(at, &setup).await;
         match server {
             Server::Remote(remote) => {
@@ -92,17 +96,28 @@ pub(crate) fn run(options: &Options) -> Outcome {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
                     started = remote.start() => started?,
                 };
-                Ok(relay_link(lane, link, carried, front).await.into())
+                Ok::<_, Box<dyn Error>>(ended(relay_link(lane, link, carried, front).await))
             }
-            Server::Command(program) => {
-                let child = Child::spawn(&program, message_limit)?;
-                Ok::<_, Box<dyn std::error::Error>>(relay(lane, child, front).await.into())
-            }
+            Server::Command(program) => match Child::spawn(&program, message_limit) {
+                Ok(child) => Ok(ended(relay(lane, child, front).await)),
+                Err(error) => {
+                    anstream::eprintln!("portion: {error}");
+                    Ok(ended(refuse(lane, error.to_string(), front).await))
+                }
+            },
         }
     });
     // A thread may still sleep in a read of our stdin; it must not hold us up.
     runtime.shutdown_background();
     exit
+}
+
+/// Tells how it ended where the user should know.
+fn ended(exit: Exit) -> ExitCode {
+    if let Some(failure) = &exit.failure {
+        anstream::eprintln!("portion: {failure}");
+    }
+    exit.into()
 }
 
 const NO_SERVER: &str = "there is no server to wrap: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \

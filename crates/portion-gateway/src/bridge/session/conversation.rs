@@ -34,6 +34,8 @@ pub(super) struct Session {
     lane: McpLane,
     /// Taken once the session is over.
     outbox: Mutex<Option<Outbox>>,
+    /// Why the server is gone.
+    gone: OnceLock<String>,
     /// Held while a message of the client is dealt with: one at a time, in order.
     turn: tokio::sync::Mutex<()>,
     desk: Mutex<Desk>,
@@ -56,6 +58,7 @@ impl Session {
             settled: OnceLock::new(),
             lane,
             outbox: Mutex::new(Some(outbox.clone())),
+            gone: OnceLock::new(),
             turn: tokio::sync::Mutex::default(),
             desk: Mutex::new(Desk::new(Instant::now())),
             changed: Notify::new(),
@@ -106,16 +109,23 @@ impl Session {
         let session = Arc::clone(self);
         let carried = tokio::spawn(async move {
             let _turn = session.turn.lock().await;
-            let Some(outbox) = session.outbox().clone() else { return };
-            for said in session.lane.from_client(Frame::Message(body)).await {
+            let outbox = session.outbox().clone();
+            let mut said = session.lane.from_client(Frame::Message(body)).await;
+            if let Some(why) = session.gone.get() {
+                // Nobody hears the server's end any more.
+                said.extend(session.lane.server_gone(why));
+            }
+            for said in said {
                 match (said, seat) {
                     (Outgoing::ToClient(answer), Some(seat)) => {
                         session.desk().answered_here(seat.stream, answer);
                     }
                     (Outgoing::ToClient(_), None) => {}
                     (Outgoing::ToServer(message) | Outgoing::Question(message), _) => {
-                        // The link's end is heard by `attend`, which answers.
-                        let _ = outbox.send(message).await;
+                        if let Some(outbox) = &outbox {
+                            // The link's end is heard by `attend`, which answers.
+                            let _ = outbox.send(message).await;
+                        }
                     }
                 }
             }
@@ -151,6 +161,7 @@ impl Session {
         {
             // Who has the turn may wait for a server that does not read.
             let _turn = timeout(LEAVING, self.turn.lock()).await;
+            let _ = self.gone.set(why.clone());
             for said in self.lane.server_gone(&why) {
                 if let Outgoing::ToClient(answer) = said {
                     self.desk().arrived(answer);

@@ -72,7 +72,10 @@ pub(super) fn gone(how: &dyn Display) -> Fault {
     let advice =
         "the call may have acted; once the server answers again, look for its outcome before you call again"
             .into();
-    Fault::new("upstream_gone", format!("{how} before it answered"), advice)
+    // What the server wrote last stands below the sentence.
+    let how = how.to_string();
+    let (sentence, rest) = how.split_at(how.find('\n').unwrap_or(how.len()));
+    Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
 }
 
 /// What is said of a request that has not come to the server.

@@ -141,11 +141,6 @@ impl McpLane {
         self.waiting().take(raw_id);
     }
 
-    /// Nothing that was sent has come to the server: one answer for every pending request.
-    pub fn server_unreached(&self, why: &dyn Display) -> Vec<Outgoing> {
-        self.refuse_all(&answer::unreached(why))
-    }
-
     /// The server has answered with what is no answer, in so many bytes as far as that is known, and that passes as it came:
     /// nothing waits any more.
     pub fn server_failed(&self, bytes: usize) {
@@ -251,6 +246,10 @@ impl Lane for McpLane {
 
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
         self.refuse_all(&answer::gone(how))
+    }
+
+    fn server_unreached(&self, why: &dyn Display) -> Vec<Outgoing> {
+        self.refuse_all(&answer::unreached(why))
     }
 
     fn pending(&self) -> usize {

@@ -165,11 +165,11 @@ async fn attend(mut child: Child, pipes: Arc<Pipes>, incoming: mpsc::Sender<Said
     }
     child.ask_to_end();
     let _ = timeout(DRAIN, pipes.silent.wait()).await;
-    let ended = child.bury();
+    let failure = child.failure().await;
     // Whoever listens may take its time; somebody who left the group and holds the pipe may not.
     while timeout(DRAIN, pipes.silent.wait()).await.is_err() && incoming.capacity() == 0 {}
     if why.is_none() {
-        let _ = incoming.send(Said::Gone(ended.to_string())).await;
+        let _ = incoming.send(Said::Gone(failure.to_string())).await;
     }
 }
 
@@ -213,12 +213,14 @@ mod tests {
     #[test]
     fn carries_lines_and_tells_how_it_ended() {
         let told = ["{\"a\":\n1}", "[2]\r"];
-        check("cat; exit 3", Some(&told), &["{\"a\": 1}", "[2] ", "the server exited with code 3"]);
-        check("echo 1; kill -9 $$", None, &["1", "the server was ended by signal 9"]);
-        check("echo 1; exec sleep 100", Some(&[]), &["1", "the server was ended by signal 15"]);
-        check("sleep 100 & echo 1; exit 4", None, &["1", "the server exited with code 4"]);
+        check("cat; exit 3", Some(&told), &["{\"a\": 1}", "[2] ", "the server `sh` exited with code 3"]);
+        check("echo 1; kill -9 $$", None, &["1", "the server `sh` was ended by signal 9"]);
+        check("echo 1; exec sleep 100", Some(&[]), &["1", "the server `sh` was ended by signal 15"]);
+        check("sleep 100 & echo 1; exit 4", None, &["1", "the server `sh` exited with code 4"]);
         check("echo 1; exec >&-; sleep 100", None, &["1", "the server closed its output"]);
-        check("printf '%2000d' 1", None, &["2000 bytes", "the server exited with code 0"]);
+        let told = "the server `sh` exited with code 3\nIts stderr ended with:\nboom";
+        check("echo boom >&2; exit 3", None, &[told]);
+        check("printf '%2000d' 1", None, &["2000 bytes", "the server `sh` exited with code 0"]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::options::{OfListener, Options as Keys};
 use crate::remote::Way;
 use crate::server::{Configured, Server};
 use crate::setup::Loaded;
+use crate::watchdog;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -74,6 +75,10 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
     let (listen, insecure) = (loaded.config.listen(), loaded.config.insecure());
     exposure::check(listen, insecure, "MCP", "--listen")?;
     admin::check(loaded.config.admin(), insecure)?;
+    for (_, _, server) in &servers {
+        server.look_up()?;
+    }
+    watchdog::prepare();
     let setup = loaded.start()?;
     let _parting = setup.parting();
     let backend = |(path, name, server): Placed| Ok((path, server.backend(setup.lanes(name.as_deref()))?));

@@ -1,0 +1,160 @@
+//! A program that can be started, and why it cannot.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::io;
+use std::path::Path;
+
+/// Programs that start the one that their first argument names, and options that may stand before that.
+const LAUNCHERS: &[&str] = &["bun", "bunx", "deno", "node", "npx", "pipx", "python", "python3", "uvx"];
+const LAUNCHING: &[&str] = &["-m", "-y", "--yes", "run", "x"];
+
+/// A program that can be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its name or path.
+    pub name: OsString,
+    /// What it is given.
+    pub args: Vec<OsString>,
+    /// Variables that it gets beside ours.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Program {
+    /// The program of that name with these arguments, in our environment.
+    pub fn new<A: Into<OsString>>(name: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
+        let args = args.into_iter().map(Into::into).collect();
+        Self { name: name.into(), args, environment: Vec::new() }
+    }
+
+    /// Looks whether there is such a program, before it is needed. Where that says so, it may still not start.
+    ///
+    /// # Errors
+    /// [`SpawnError`] says what to mend.
+    pub fn look_up(&self) -> Result<(), SpawnError> {
+        let missing = |kind: io::ErrorKind| Err(SpawnError::new(&self.name, kind.into()));
+        let path = Path::new(&self.name);
+        if path.components().count() > 1 {
+            return match path.metadata() {
+                Ok(file) if is_executable(&file) => Ok(()),
+                Ok(_) => missing(io::ErrorKind::PermissionDenied),
+                Err(error) => missing(error.kind()),
+            };
+        }
+        let set =
+            self.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        let Some(places) = set.or_else(|| std::env::var_os("PATH")) else { return Ok(()) };
+        let names: Vec<OsString> = names_of(&self.name);
+        let found = std::env::split_paths(&places)
+            .flat_map(|place| names.iter().map(move |name| place.join(name)))
+            .any(|path| path.metadata().is_ok_and(|file| is_executable(&file)));
+        if found { Ok(()) } else { missing(io::ErrorKind::NotFound) }
+    }
+
+    /// What it is called in error messages: its name, and after a launcher the name of what that launches. Other arguments
+    /// may be secret.
+    pub fn label(&self) -> String {
+        let name = self.name.to_string_lossy();
+        let base = Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy();
+        let launched =
+            self.args.iter().map(|arg| arg.to_string_lossy()).find(|arg| !LAUNCHING.contains(&&**arg));
+        let launched =
+            launched.filter(|arg| LAUNCHERS.contains(&&*base) && !arg.starts_with('-') && arg.len() < 100);
+        launched.map_or_else(|| name.to_string(), |launched| format!("{name} … {launched}"))
+    }
+}
+
+/// Why a server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// A bare name that no directory of PATH has.
+    #[error("cannot start `{0}`: not found on PATH; install it, or give its full path")]
+    NotOnPath(String),
+    /// A path at which there is nothing.
+    #[error("cannot start `{0}`: no such file; check the path")]
+    NoSuchFile(String),
+    /// The file is there, what its first line (`#!`) names is not.
+    #[error("cannot start `{0}`: its interpreter is missing; check its first line")]
+    NoInterpreter(String),
+    /// It may not be executed.
+    #[error("cannot start `{0}`: not executable; check its permissions (chmod +x)")]
+    NotExecutable(String),
+    /// Whatever else the system says.
+    #[error("cannot start `{0}`: {1}")]
+    Other(String, #[source] io::Error),
+}
+
+impl SpawnError {
+    pub(super) fn new(program: &OsStr, error: io::Error) -> Self {
+        let path = Path::new(program);
+        let name = program.to_string_lossy().into_owned();
+        match error.kind() {
+            io::ErrorKind::NotFound if path.components().count() == 1 => Self::NotOnPath(name),
+            io::ErrorKind::NotFound if path.exists() => Self::NoInterpreter(name),
+            io::ErrorKind::NotFound => Self::NoSuchFile(name),
+            io::ErrorKind::PermissionDenied => Self::NotExecutable(name),
+            _ => Self::Other(name, error),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Metadata) -> bool {
+    file.is_file() && std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(file: &Metadata) -> bool {
+    file.is_file()
+}
+
+/// The names under which a program may stand in a directory of PATH.
+#[cfg(unix)]
+fn names_of(name: &OsStr) -> Vec<OsString> {
+    vec![name.to_owned()]
+}
+
+#[cfg(not(unix))]
+fn names_of(name: &OsStr) -> Vec<OsString> {
+    let with = |end: &str| {
+        let mut name = name.to_owned();
+        name.push(end);
+        name
+    };
+    ["", ".exe", ".com", ".bat", ".cmd"].map(with).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Program;
+
+    #[test]
+    fn a_label_names_what_is_launched_and_no_secret() {
+        let check = |line: &[&str], expect: &str| {
+            assert_eq!(Program::new(line[0], &line[1..]).label(), expect, "{line:?}");
+        };
+        check(&["false"], "false");
+        check(&["/bin/srv", "--key", "s3cret"], "/bin/srv");
+        check(&["srv", "s3cret"], "srv");
+        check(&["npx", "-y", "@scope/server", "s3cret"], "npx … @scope/server");
+        check(&["python3", "-m", "server"], "python3 … server");
+        check(&["node", "--env-file", "s3cret"], "node");
+        check(&["sh", "-c", "s3cret"], "sh");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_is_looked_up_before_it_is_needed() {
+        let check = |name: &str, expect: &str| {
+            let told = Program::new(name, [""; 0]).look_up().err().map(|error| error.to_string());
+            assert!(told.unwrap_or_default().contains(expect), "{name}");
+        };
+        check("sh", "");
+        check("/bin/sh", "");
+        check("no-such-server", "not found on PATH");
+        check("./no/such/server", "no such file");
+        check("/etc/passwd", "not executable");
+        let environment = vec![("PATH".into(), "/no/such/place".into())];
+        assert!(Program { environment, ..Program::new("sh", [""; 0]) }.look_up().is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! The server's stderr: passed on to ours as it comes; its end is kept for error messages.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::process::ChildStderr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::latch::Latch;
+
+/// How much of the end is kept, and how many lines of that are told. It goes to the client, so it is little.
+const KEPT_BYTES: usize = 2 << 10;
+const TOLD_LINES: usize = 20;
+/// A thread here does nothing but copy.
+const STACK_BYTES: usize = 128 << 10;
+
+/// The end of what a server has written on its stderr.
+#[derive(Clone, Default)]
+pub(super) struct Tail(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    kept: Mutex<VecDeque<u8>>,
+    /// Set when nobody can write there any more.
+    ended: Latch,
+}
+
+impl Tail {
+    /// Copies a server's stderr to ours, on a thread of its own.
+    ///
+    /// # Errors
+    /// Where the system has no more threads.
+    pub(super) fn follow(stderr: ChildStderr) -> io::Result<Self> {
+        let tail = Self::default();
+        let told = tail.clone();
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+            told.copy(stderr, io::stderr());
+            told.0.ended.set();
+        })?;
+        Ok(tail)
+    }
+
+    /// Waits until all of it has been read, or until the time is up: others may hold it open.
+    pub(super) async fn settled(&self, limit: Duration) {
+        let _ = timeout(limit, self.0.ended.wait()).await;
+    }
+
+    /// The last lines, without control characters; empty where nothing was written.
+    pub(super) fn lines(&self) -> String {
+        let kept: Vec<u8> = {
+            let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.iter().copied().collect()
+        };
+        last_lines(&String::from_utf8_lossy(&kept))
+    }
+
+    /// Goes on reading when our stderr is closed: a server must not wait for a reader that is not there.
+    fn copy(&self, mut from: impl Read, mut to: impl Write) {
+        let mut buffer = [0; 4096];
+        loop {
+            let read = match from.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let _ = to.write_all(&buffer[..read]);
+            let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend(&buffer[..read]);
+            let excess = kept.len().saturating_sub(KEPT_BYTES);
+            kept.drain(..excess);
+        }
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let plain = without_controls(text);
+    let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n")
+}
+
+/// Drops control characters but line ends and tabs, and the escape sequences that colour a terminal.
+fn without_controls(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        if c == '\u{1b}' && rest.next_if_eq(&'[').is_some() {
+            // The sequence ends with its first letter or the like.
+            while rest.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {}
+        } else if !c.is_control() || matches!(c, '\n' | '\t') {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEPT_BYTES, TOLD_LINES, Tail, last_lines};
+
+    #[test]
+    fn last_lines_are_plain_and_few() {
+        let check = |text: &str, expect: &str| assert_eq!(last_lines(text), expect, "{text:?}");
+        check("", "");
+        check("\n \n", "");
+        check("boom\n", "boom");
+        check("a\r\nb", "a\nb");
+        check("\u{1b}[1;31merror\u{1b}[0m: \u{7}no\tport\n", "error: no\tport");
+        check("cut \u{1b}[1;3", "cut ");
+        let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        check(&many.join("\n"), &many[100 - TOLD_LINES..].join("\n"));
+    }
+
+    #[test]
+    fn all_is_passed_on_and_the_end_is_kept() {
+        let (tail, mut passed) = (Tail::default(), Vec::new());
+        let said = "0123456789\n".repeat(KEPT_BYTES);
+        tail.copy(said.as_bytes(), &mut passed);
+        assert_eq!(passed, said.as_bytes());
+        assert_eq!(tail.lines().lines().count(), TOLD_LINES);
+        tail.copy([b'x'; 3 * KEPT_BYTES].as_slice(), &mut passed);
+        assert_eq!(tail.lines().len(), KEPT_BYTES);
+    }
+}
