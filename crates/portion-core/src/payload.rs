@@ -25,6 +25,8 @@ pub struct Payload {
     pub answer: Option<Answered>,
     /// What is hidden of it before it is indexed. `None` where it is for others to say, who hide nothing if they do not.
     pub redact: Option<Arc<Redact>>,
+    /// Names of the arguments by which the one that was called walks its own pages: [`walks_pages`](crate::paging::walks_pages).
+    pub paging: Arc<[String]>,
     /// Where its list is, a JSON Pointer or a dotted path. Where none is, and where this is `None`, it is found.
     pub items: Option<Arc<str>>,
 }

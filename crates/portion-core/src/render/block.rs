@@ -68,6 +68,16 @@ pub(super) fn describe(
     let (path, bytes) = inside(part, binary);
     let name = part.label.of.as_ref().filter(|of| of.len() <= NAME).map(|of| format!("{of}: "));
     let name = name.unwrap_or_default();
+    // Media within their limit are shown by the path of their block, where the reply is to a tool.
+    let shows = cx.read_uri.is_none()
+        && binary.is_some_and(|binary| binary.media && binary.bytes <= cx.policy.media_byte_limit);
+    if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
+        let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
+        let (mime, tool) = (&binary.mime, cx.read_tool);
+        return format!(
+            "[{name}{mime}, {bytes} bytes, not shown; {tool}(cursor, path=\"{block}\") shows it]"
+        );
+    }
     let (kind, how, (argument, query)) = match binary {
         Some(binary) => (binary.mime.as_str(), " as base64", ("", "")),
         None => ("a block", "", (", raw=true", "&raw=true")),

@@ -22,15 +22,20 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
         Place::Item(_) => start,
     };
     let most = spot.view.limit.map(|limit| limit as usize);
+    // Who said how large the reply may be gets a chunk of that size.
+    let usual = !range && !spot.sized;
     let limits = Limits {
         counter: room.counter,
-        tokens: if range { room.tokens } else { room.tokens.min(spot.policy.chunk_size) },
-        lines: most.unwrap_or(if range { usize::MAX } else { spot.policy.chunk_lines }),
+        tokens: if usual { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
+        lines: most.unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
         bytes: room.bytes,
     };
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
     let mut drawn = Drawn::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
     drawn.next = (end < to).then_some(Place::Byte(end as u32));
+    // Said once, with the first chunk.
+    let goes_on = usual && drawn.next.is_some() && spot.is_first();
+    drawn.larger = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
     if !range {
         drawn.say("chunkIndex", spot.ordinal);
         drawn.say("totalChunks", total_chunks(spot, &limits, start, end, to));

@@ -2,6 +2,7 @@
 
 use super::cost::PIECE;
 use super::walk::Walk;
+use crate::media;
 use crate::policy::LEAST_BUDGET;
 use crate::scan::escaped_len;
 use crate::snapshot::PartBody;
@@ -20,7 +21,16 @@ impl Walk<'_> {
         let apart = self.snapshot.structured();
         let left = |at: &usize| !named && self.is_left(*at) && apart != Some(*at);
         let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
-        let mut all = if rest.is_empty() { self.small(walked) } else { [left, self.small(&rest)].concat() };
+        // Media come first: they cannot be shortened, and text can.
+        let media: Vec<usize> =
+            media::first(self.snapshot, self.cx.policy).into_iter().filter(|at| rest.contains(at)).collect();
+        let others: Vec<usize> = rest.iter().copied().filter(|at| media.binary_search(at).is_err()).collect();
+        let mut all = match (rest.is_empty(), others.is_empty()) {
+            (true, _) => self.small(walked),
+            // Where there is nothing but media, they are walked.
+            (false, true) => left,
+            (false, false) => [left, media, self.small(&others)].concat(),
+        };
         all.sort_unstable();
         all
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::room::Room;
-use super::shell;
+use super::{shell, upstream};
 use crate::cursor::Place;
 use crate::policy::{Envelope, Policy, Strip};
 use crate::snapshot::{Form, Layout, List, Rows, Subject};
@@ -33,6 +33,10 @@ pub(super) struct Spot<'a> {
     pub answers: bool,
     /// In which order a list is shown, where not in its own.
     pub order: Option<&'a Order>,
+    /// Arguments of the tool that was called by which its own pages are walked.
+    pub paging: &'a [String],
+    /// Whether the caller said how large the reply may be: then a chunk of text is as large.
+    pub sized: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
@@ -112,6 +116,8 @@ pub(super) struct Drawn {
     pub fields: Option<(Vec<String>, usize)>,
     /// What was left out as noise.
     pub noise: Left,
+    /// Tokens that a larger chunk may have, where there is more and nobody said how large it is to be.
+    pub larger: Option<usize>,
     /// What a question about it can be, where that is worth telling.
     pub query: Option<&'static str>,
     /// The parts of a page that are told apart in an envelope, where it is put in one.
@@ -142,6 +148,7 @@ impl Drawn {
             stages: Vec::new(),
             fields: None,
             noise: Left::default(),
+            larger: None,
             query: None,
             listed: None,
         }
@@ -162,6 +169,7 @@ impl Drawn {
             drawn.say("served", list.len());
             drawn.say("hasMore", false);
             drawn.say("offset", 0);
+            upstream::say(spot, list, &mut drawn);
             drawn.listed = spot.is_wrapped().then(|| Listed::whole(&subject.text, list, room));
             let available = list_field_names(list);
             if !available.is_empty() && spot.view.wanted != Wanted::All {

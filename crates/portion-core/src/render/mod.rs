@@ -25,6 +25,7 @@ mod structured;
 mod summary;
 mod table;
 mod telling;
+mod upstream;
 mod walk;
 mod whole;
 
@@ -131,9 +132,10 @@ impl Limits {
         names: bool,
         telling: Option<&Telling>,
         counter: &'c dyn TokenCounter,
+        media: usize,
     ) -> Room<'c> {
         let told = telling.map_or((0, 0), |telling| (telling.tokens, NOTICES * telling.bytes));
-        let share = |of: usize| if names { self.tokens / of } else { 0 };
+        let share = |of: usize| if names { self.tokens.saturating_sub(media) / of } else { 0 };
         let (tokens, bytes) = match detail {
             Detail::Full => (190 + share(10) + told.0, (self.bytes / 6).min(6_000) + told.1),
             Detail::Plain => (190 + share(20), (self.bytes / 6).min(6_000)),
@@ -153,7 +155,8 @@ pub(crate) fn weigh(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> (usize, Vec<usize>) {
-    let room = Limits::of(snapshot, asked, policy, true).without_notice(Detail::Full, false, None, counter);
+    let room =
+        Limits::of(snapshot, asked, policy, true).without_notice(Detail::Full, false, None, counter, 0);
     let mut left = room;
     let strip = &policy.manner.strip;
     let noise = Noise::of_list(strip, rows.text, rows.list);
@@ -179,11 +182,15 @@ pub(crate) fn weigh(
 
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
     let limits = Limits::of(snapshot, asked, cx.policy, fresh);
-    let telling = Telling::of(snapshot, asked, cx, cx.policy.telling(limits.tokens), fresh);
+    // Nothing is told of media: what is told is in proportion to the rest.
+    let media = asked.media;
+    let telling = cx.policy.telling(limits.tokens.saturating_sub(media));
+    let telling = Telling::of(snapshot, asked, cx, telling, fresh);
     let telling = telling.as_ref();
     let walk = Walk::new(snapshot, asked, cx, fresh, telling);
     for (detail, attempts) in ATTEMPTS {
-        let mut room = limits.without_notice(detail, asked.view.ranked().is_none(), telling, cx.counter);
+        let mut room =
+            limits.without_notice(detail, asked.view.ranked().is_none(), telling, cx.counter, media);
         // Where little is left for what was asked for, less is said of it.
         let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);
         let least = Limits { tokens: limits.tokens.saturating_sub(2 * told) / 3, bytes: limits.bytes / 3 };

@@ -25,6 +25,8 @@ pub(super) struct Notice<'a> {
     pub query_tool: Option<&'a str>,
     /// Parts of the payload that are not in the reply, and where they are.
     pub missing_parts: &'a [(String, usize)],
+    /// The first image or audio among them, by its address.
+    pub missing_media: Option<&'a str>,
     /// How often something that is no text was replaced.
     pub replaced: usize,
     /// The fields of which something was hidden.
@@ -143,6 +145,9 @@ impl Notice<'_> {
             }
             say("partsNotShown", parts.into());
         }
+        if let (Some(address), true) = (self.missing_media, self.handle.is_some()) {
+            say("nextMedia", format!("{}(cursor, path={address}) shows it", self.read_tool).into());
+        }
         if self.replaced > 0 {
             let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
             say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
@@ -239,7 +244,14 @@ impl Notice<'_> {
     fn next_call(&self) -> Option<String> {
         let tool = self.read_tool;
         match (&self.next, &self.drawn.sections) {
-            (Some(_), _) => Some(format!("{tool}(cursor={})", self.style.key("nextCursor"))),
+            (Some(_), _) => {
+                let next = self.style.key("nextCursor");
+                let larger = self
+                    .drawn
+                    .larger
+                    .map_or_else(String::new, |cap| format!(", maxTokens={cap} takes more at once"));
+                Some(format!("{tool}(cursor={next}){larger}"))
+            }
             (None, _) if self.handle.is_none() => None,
             (None, Some(_)) => Some(format!("{tool}(cursor, section)")),
             (None, None) if self.drawn.meta.contains_key("condensed") || self.drawn.noise.is_some() => {

@@ -7,6 +7,7 @@ use super::raw;
 use super::room::Room;
 use super::shell::{self, Shell};
 use super::summary::{self, Record};
+use super::upstream;
 use crate::cursor::Place;
 use crate::noise::Noise;
 use crate::projection::LeftOut;
@@ -280,6 +281,7 @@ impl Page<'_> {
         drawn.say("served", served);
         drawn.say("hasMore", next < total);
         drawn.say("offset", self.from);
+        upstream::say(self.spot, self.rows.list, &mut drawn);
         if self.is_ranked() {
             drawn.say("strategy", "ranked");
             drawn.say("truncated", next < total);

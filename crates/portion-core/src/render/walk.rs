@@ -15,6 +15,7 @@ use super::structured::{Form as StructuredForm, Shape};
 use super::telling::Telling;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
+use crate::media;
 use crate::policy::{LEAST_BUDGET, Rows};
 use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
 use crate::span::Span;
@@ -169,6 +170,9 @@ impl<'a> Walk<'a> {
 
     fn node(&self, node: &Node, room: Room<'_>) -> Channel<'a> {
         let part = usize::from(node.part);
+        if let Some(channel) = self.medium(node, room) {
+            return channel;
+        }
         let drawn = self.draw_node(node, room);
         let next = drawn.next.map(|place| self.after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
@@ -181,6 +185,25 @@ impl<'a> Walk<'a> {
             None => Vec::new(),
         };
         Channel { pieces, shaped: Some(Shaped { part, drawn }), next, unreached: Vec::new(), about: None }
+    }
+
+    /// A block of media that a path leads to, where it fits.
+    fn medium(&self, node: &Node, mut room: Room<'_>) -> Option<Channel<'a>> {
+        let (at, policy) = (usize::from(node.part), self.cx.policy);
+        // An entry of a resource is read as its base64.
+        let tool = self.cx.read_uri.is_none();
+        if !tool
+            || self.asked.view.raw
+            || !node.pointer.is_empty()
+            || !media::is_shown(self.snapshot, at, policy)
+        {
+            return None;
+        }
+        let part = self.snapshot.parts().get(at)?;
+        let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
+        let shown = room.take_block(json, binary.as_ref(), policy);
+        let pieces = || vec![piece(part, Body::Block(json.to_string()))];
+        shown.then(|| Channel { pieces: pieces(), ..Channel::default() })
     }
 
     fn draw_node(&self, node: &Node, room: Room<'_>) -> Drawn {
@@ -229,6 +252,8 @@ impl<'a> Walk<'a> {
             dense: self.dense,
             answers: self.snapshot.answer().is_some(),
             order: self.asked.view.order.as_ref().filter(|order| usize::from(order.part) == part),
+            paging: self.snapshot.paging(),
+            sized: self.asked.sized,
             policy: self.cx.policy,
         }
     }
@@ -266,6 +291,14 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 let text = parts[*at].text();
+                if let PartBody::Atomic { json, binary: Some(binary), .. } = &parts[*at].body {
+                    if room.take_block(json, Some(binary), self.cx.policy) {
+                        shown.push(piece(&parts[*at], Body::Block(text.to_owned())));
+                    } else {
+                        lost.push((parts[*at].address.clone(), binary.bytes));
+                    }
+                    continue;
+                }
                 let body = match &parts[*at].body {
                     PartBody::Readable(_) => Body::Text(text.to_owned()),
                     PartBody::Atomic { .. } => Body::Block(text.to_owned()),
@@ -368,8 +401,9 @@ impl<'a> Walk<'a> {
         if room.take_block(json, binary, policy) {
             return Some(Body::Block(json.to_string()));
         }
-        // What a block may cost that is put off: it will have a reply to itself.
-        let alone = self.asked.tokens.min(policy.hard_cap) / 2;
+        // What a block may cost that is put off: it will have a reply to itself, and media one that is as large as they need.
+        let is_media = binary.is_some_and(|binary| binary.media);
+        let alone = if is_media { policy.media_tokens } else { self.asked.tokens.min(policy.hard_cap) / 2 };
         let share =
             if binary.is_some() { policy.hard_byte_limit / 4 * 3 } else { policy.hard_byte_limit / 4 };
         let later = weigh(json, binary, alone, policy, self.cx.counter).is_some_and(|w| w.bytes <= share);
@@ -416,6 +450,22 @@ impl<'a> Walk<'a> {
         Position { part: part as u16, ordinal, place }
     }
 
+    /// The first image or audio that a reply does not show, by its address.
+    fn missing_media(&self, channel: &Channel<'a>) -> Option<&'a str> {
+        if self.cx.read_uri.is_some() {
+            return None;
+        }
+        let parts = self.snapshot.parts();
+        let media = (0..parts.len()).filter(|at| media::is_shown(self.snapshot, *at, self.cx.policy));
+        let mut missing = media.map(|at| parts[at].address.as_str()).filter(|address| {
+            channel
+                .unreached
+                .iter()
+                .any(|(path, _)| path.strip_prefix(address).is_some_and(|rest| matches!(rest, "" | "/data")))
+        });
+        missing.next()
+    }
+
     /// What is said of a reply.
     pub(super) fn notice<'b>(&'b self, channel: &'b Channel<'a>, budget: usize) -> Notice<'b> {
         let mint = self.cx.mint;
@@ -429,6 +479,7 @@ impl<'a> Walk<'a> {
             read_tool: self.cx.read_tool,
             query_tool: self.cx.query_tool,
             missing_parts: &channel.unreached,
+            missing_media: self.missing_media(channel),
             replaced: self.snapshot.replaced(),
             redacted: self.snapshot.redacted(),
             part: channel.about,

@@ -12,6 +12,7 @@ mod profile;
 mod shape;
 mod slice;
 mod twins;
+mod upstream;
 
 pub use form::{Form, Subject};
 pub use lines::Text;
@@ -23,6 +24,9 @@ pub(crate) use profile::salience;
 pub use profile::{Field, Profile, Rank, leaves};
 pub(crate) use shape::{HEADERS, ROWS, column_names};
 pub use slice::Slice;
+pub use upstream::UpstreamPage;
+
+use std::sync::Arc;
 
 use crate::payload::{Answered, Binary, Content, Label, Payload};
 use crate::redact::Redact;
@@ -39,6 +43,7 @@ pub struct Snapshot {
     answer: Option<Answered>,
     redacted: Vec<String>,
     misled: bool,
+    paging: Arc<[String]>,
 }
 
 /// One part of a payload.
@@ -120,8 +125,8 @@ pub fn capture(payload: Payload) -> Snapshot {
         }
     }
     let misled = items.is_some() && json && !found;
-    let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, .. } = payload;
-    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted, misled }
+    let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, paging, .. } = payload;
+    Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted, misled, paging }
 }
 
 /// A part without what is hidden of it, whose fields are named once each.
@@ -170,6 +175,11 @@ impl Snapshot {
     /// The fields of which something was hidden, as dotted paths.
     pub fn redacted(&self) -> &[String] {
         &self.redacted
+    }
+
+    /// Arguments of the tool that was called by which its own pages are walked.
+    pub fn paging(&self) -> &[String] {
+        &self.paging
     }
 
     /// Whether its list was said to be where none is.

@@ -6,6 +6,7 @@ use super::section::{self, Of, SectionPlace};
 use super::target::{self, at_path, no_path, node, whole_part};
 use super::{Node, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
+use crate::media;
 use crate::nearest::nearest;
 use crate::path::follow;
 use crate::policy::Policy;
@@ -22,6 +23,11 @@ pub struct Asked {
     pub from: Position,
     /// Tokens the reply may cost.
     pub tokens: usize,
+    /// How many of them are for the images and audio that it shows.
+    pub(crate) media: usize,
+    /// Whether the caller said how many tokens it may cost, or how many lines it is to have: then text is served in
+    /// chunks of that size.
+    pub(crate) sized: bool,
     /// Items wanted in this reply, where not as many as in every page.
     pub(crate) count: Option<u32>,
     /// Whether nothing was asked but the payload.
@@ -37,7 +43,17 @@ impl Asked {
     pub fn plain(policy: &Policy) -> Self {
         let (view, from) = (View::root(), Position::default());
         let tokens = policy.reply_target;
-        Self { view, from, tokens, count: None, plain: true, bare: true, goes_on: false }
+        Self {
+            view,
+            from,
+            tokens,
+            media: 0,
+            sized: false,
+            count: None,
+            plain: true,
+            bare: true,
+            goes_on: false,
+        }
     }
 }
 
@@ -56,7 +72,13 @@ pub fn resolve(
 ) -> Result<Asked, ViewError> {
     request.check()?;
     if base.is_none() && request.is_plain() {
-        return Ok(Asked::plain(policy));
+        let plain = Asked::plain(policy);
+        let media = media::due(snapshot, &plain.view, plain.from, policy);
+        return Ok(Asked {
+            tokens: plain.tokens.max(media::budget(media, snapshot, policy)),
+            media,
+            ..plain
+        });
     }
     let (mut view, mut from) = match base {
         Some((view, from)) => (view.clone(), from),
@@ -116,17 +138,30 @@ pub fn resolve(
         count = request.page_count.map(|pages| size.saturating_mul(pages));
     }
     let view = view.named();
+    let media = media::due(snapshot, &view, from, policy);
+    let with_media = media::budget(media, snapshot, policy);
     let tokens = match request.max_tokens {
         Some(tokens) => tokens,
         None if view.is_explicit() || count.is_some() => policy.hard_cap,
         None if matches!(view.target, Target::Node(_)) || view.wanted != Wanted::Best => {
-            policy.token_budget_threshold
+            policy.token_budget_threshold.max(with_media)
         }
-        None => policy.reply_target,
+        None => policy.reply_target.max(with_media),
     };
+    let sized = request.max_tokens.is_some() || view.limit.is_some();
     let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
     let goes_on = base.is_some_and(|(_, at)| at == from && !at.place.is_start());
-    Ok(Asked { view, from, tokens, count, plain: false, bare: base.is_none() && unasked, goes_on })
+    Ok(Asked {
+        view,
+        from,
+        tokens,
+        media,
+        sized,
+        count,
+        plain: false,
+        bare: base.is_none() && unasked,
+        goes_on,
+    })
 }
 
 /// The beginning of a view.

@@ -3,6 +3,7 @@
 //! A case is made from a seed: random enough to find what nobody thought of, and cheap enough for thousands.
 
 mod blocks;
+mod chunks;
 mod cursor;
 mod dice;
 mod endpoints;
@@ -10,6 +11,7 @@ mod found;
 mod json;
 mod lossless;
 mod manner;
+mod media;
 mod payloads;
 mod plain;
 mod replies;

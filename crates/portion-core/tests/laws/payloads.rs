@@ -81,6 +81,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
         answer: None,
         redact: None,
         items: None,
+        ..Payload::default()
     }
 }
 

@@ -201,7 +201,9 @@ impl Session {
         let plain = request.is_some_and(|request| *request == Request::default());
         let is_free = |at: usize| plain && self.is_left(at);
         let always = plain && self.policy.manner.metadata == Metadata::Always;
-        let most = if always { self.policy.token_budget_threshold } else { asked.tokens };
+        let threshold = self.policy.token_budget_threshold;
+        // What is small may cost the threshold, and media what they need.
+        let most = if always { threshold.max(asked.tokens) } else { asked.tokens };
         let twice = fresh && self.snapshot.structured().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
         let most = most.min(share);

@@ -5,3 +5,4 @@ mod fields;
 mod manner;
 mod paths;
 mod resolving;
+mod upstream;

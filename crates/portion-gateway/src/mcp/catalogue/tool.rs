@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use portion_core::paging::walks_pages;
 use portion_core::scan::{Kind, decoded};
 use portion_core::span::Span;
 
@@ -103,6 +104,13 @@ impl Tool {
         self.closed
     }
 
+    /// Its own arguments by which its pages are walked, in order of their names.
+    pub(in super::super) fn paging(&self) -> Vec<String> {
+        let mut own: Vec<String> = self.properties.iter().filter(|name| walks_pages(name)).cloned().collect();
+        own.sort_unstable();
+        own
+    }
+
     /// Whether it has a property of that name itself.
     pub(in super::super) fn has(&self, property: &str) -> bool {
         self.properties.contains(property)
@@ -180,6 +188,15 @@ mod tests {
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
         let tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
         assert_eq!(["limit", "cursor", "raw"].map(|name| tool.gives_us(name)), expect, "{schema}");
+    }
+
+    #[test]
+    fn tells_by_which_arguments_its_pages_are_walked() {
+        let schema =
+            r#"{"type":"object","properties":{"q":{},"pageToken":{},"per_page":{},"page":{},"fields":{}}}"#;
+        let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
+        let tool = Tool::read(&text, walk::whole(&text)).expect("a tool");
+        assert_eq!(tool.paging(), ["page", "pageToken", "per_page"]);
     }
 
     #[test]

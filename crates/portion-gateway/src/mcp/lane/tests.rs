@@ -5,6 +5,7 @@ mod describe;
 mod failures;
 mod limits;
 mod manners;
+mod paging;
 mod questions;
 mod traces;
 mod wire;

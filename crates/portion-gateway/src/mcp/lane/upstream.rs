@@ -1,5 +1,8 @@
 //! What the server says.
 
+use std::sync::Arc;
+
+use portion_core::payload::Payload;
 use portion_core::scan::{Kind, quote};
 use portion_core::span::Span;
 use portion_core::view::Request;
@@ -11,7 +14,7 @@ use super::super::walk::{self, Sequence};
 use super::line::{Onward, Step, messages, settle};
 use super::pending::{Asked, Pending, What};
 use super::{McpLane, answer};
-use crate::call::{Call, Caller, Fault, Intent, Reply};
+use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 use crate::relay::Outgoing;
 
 impl McpLane {
@@ -146,7 +149,8 @@ impl McpLane {
         } else {
             (**request).clone()
         };
-        match answer(outline.payload(invalid_utf8), request, *reuse).await {
+        let payload = Payload { paging: self.paging(endpoint), ..outline.payload(invalid_utf8) };
+        match answer(payload, request, *reuse).await {
             Reply::Untouched => {
                 outline.disown(splice);
                 return false;
@@ -158,6 +162,13 @@ impl McpLane {
             Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
         }
         true
+    }
+
+    /// The arguments by which a tool walks its own pages, as far as it is known.
+    fn paging(&self, endpoint: &Endpoint) -> Arc<[String]> {
+        let known = self.known();
+        let tool = known.catalogue.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
+        tool.map_or_else(Arc::default, |tool| tool.paging().into())
     }
 
     /// Learns the tools of a page, and adds what is ours to it. Returns the server's cursor to the next page.

@@ -1,0 +1,126 @@
+//! What is told of a payload that is itself a page of the upstream's.
+
+use std::sync::Arc;
+
+use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::policy::Policy;
+use portion_core::render::{Context, First, first};
+use portion_core::snapshot::capture;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Request, resolve};
+use serde_json::Value;
+
+/// `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$` stands for three items.
+fn check(payload: &str, arguments: &str, expect: &str) {
+    let policy =
+        Policy { full_below: 0, token_budget_threshold: 300, reply_target: 300, ..Policy::default() };
+    let item = |n: usize| {
+        format!("{{\"id\":{n},\"count\":900,\"next\":\"x\",\"text\":\"{}\"}}", "word ".repeat(120))
+    };
+    let text = payload.replace('$', &(0..3).map(item).collect::<Vec<_>>().join(","));
+    let paging: Arc<[String]> = arguments.split_whitespace().map(str::to_owned).collect();
+    let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
+    let snapshot = capture(Payload { blocks, paging, ..Payload::default() });
+    let counter = Tokenizer::Chars4.counter();
+    let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
+    let mint = |position: Position| {
+        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::of("")))
+    };
+    let (read_tool, query_tool, read_uri) = ("portion_read", None, None);
+    let cx = Context { policy: &policy, counter, mint: &mint, read_tool, query_tool, read_uri };
+    let First::Portion(portion) = first(&snapshot, &asked, &cx) else { panic!("untouched: {payload}") };
+    let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
+    assert_eq!(notice["totalCount"], 3, "{payload}");
+    let told = |key: &str| {
+        notice["meta"].get(key).map_or("-".to_owned(), |value| value.to_string().replace('"', ""))
+    };
+    assert_eq!(format!("{} {}", told("upstreamTotal"), told("upstreamNext")), expect, "{payload}");
+}
+
+#[test]
+fn pages_of_the_upstream_are_told() {
+    // Education, vacation rentals, GitHub, Stripe, Elasticsearch, Slack, relay, Spring.
+    check(
+        r#"{"count":1000,"next":"https://api.example/?page=2","previous":null,"results":[$]}"#,
+        "page",
+        "1000 the same call with another page",
+    );
+    check(
+        r#"{"count":1000,"next":"https://a/?page=2","previous":null,"results":[$]}"#,
+        "",
+        "1000 next: https://a/?page=2",
+    );
+    check(
+        r#"{"status":"success","result":[$],"count":500,"limit":100,"offset":200}"#,
+        "limit offset",
+        "500 the same call with offset=203",
+    );
+    check(
+        r#"{"total_count":40,"incomplete_results":false,"items":[$]}"#,
+        "page per_page",
+        "40 the same call with another page, per_page",
+    );
+    check(
+        r#"{"object":"list","data":[$],"has_more":true,"url":"/v1/charges"}"#,
+        "limit starting_after",
+        "- the same call with starting_after=the id of the last item",
+    );
+    check(
+        r#"{"took":3,"timed_out":false,"hits":{"total":{"value":812,"relation":"eq"},"max_score":1.0,"hits":[$]}}"#,
+        "from size",
+        "812 the same call with another from, size",
+    );
+    check(
+        r#"{"ok":true,"members":[$],"response_metadata":{"next_cursor":"dXNlcjp"}}"#,
+        "cursor limit",
+        "- the same call with cursor=dXNlcjp",
+    );
+    check(
+        r#"{"data":{"nodes":[$],"pageInfo":{"hasNextPage":true,"endCursor":"Y3Vyc29y"}}}"#,
+        "first after",
+        "- the same call with after=Y3Vyc29y",
+    );
+    check(
+        r#"{"content":[$],"page":{"size":3,"totalElements":9,"totalPages":3,"number":0}}"#,
+        "page",
+        "9 the same call with page=1",
+    );
+    check(r#"{"items":[$],"page":1,"pages":4}"#, "page", "- the same call with page=2");
+    check(r#"{"items":[$],"nextPageToken":"abc"}"#, "pageToken", "- the same call with pageToken=abc");
+    check(r#"{"items":[$],"pagination":{"total":77,"next-page":2}}"#, "page", "77 the same call with page=2");
+    check(r#"{"items":[$],"_links":{"next":{"href":"/x?p=2"}}}"#, "", "- _links.next.href: /x?p=2");
+    check(
+        r#"{"items":[$],"@odata.count":50,"@odata.nextLink":"https://a/b"}"#,
+        "",
+        "50 @odata.nextLink: https://a/b",
+    );
+}
+
+#[test]
+fn last_pages_have_no_next() {
+    check(r#"{"count":1000,"next":null,"previous":"https://a/?page=9","results":[$]}"#, "page", "1000 -");
+    check(r#"{"result":[$],"count":500,"limit":100,"offset":497}"#, "offset", "500 -");
+    check(r#"{"items":[$],"total":9,"page":3,"pages":3}"#, "page", "9 -");
+    check(r#"{"data":{"nodes":[$],"pageInfo":{"hasNextPage":false,"endCursor":"Y3"}}}"#, "after", "- -");
+}
+
+#[test]
+fn what_only_looks_like_a_page_is_none() {
+    for payload in [
+        r#"{"items":[$]}"#,
+        r#"{"items":[$],"count":3}"#,
+        r#"{"items":[$],"count":3,"limit":50,"offset":0}"#,
+        r#"{"items":[$],"total":3,"page":1,"pages":1}"#,
+        // A sum of money.
+        r#"{"items":[$],"total":4200}"#,
+        r#"{"items":[$],"total":129.5,"limit":9}"#,
+        r#"{"items":[$],"has_more":false}"#,
+        r#"{"items":[$],"next":null,"nextCursor":""}"#,
+        r#"{"items":[$],"stats":{"count":900,"next":"x"}}"#,
+        "[$]",
+    ] {
+        check(payload, "page limit", "- -");
+    }
+}
