@@ -34,6 +34,14 @@ fn the_command_stands_after_two_dashes() -> Result<(), Box<dyn Error>> {
     check("wrap -- no-such-server", "cannot start `no-such-server`: not found on PATH")
 }
 
+#[cfg(unix)]
+#[test]
+fn input_without_end_is_an_error() -> Result<(), Box<dyn Error>> {
+    let least = [("PORTION_UPSTREAM_MESSAGE_LIMIT", "1MiB")];
+    check_with("shape /dev/zero", &least, "/dev/zero is larger than 1048576 bytes")?;
+    check("shape /dev/zero", "/dev/zero is larger than 268435456 bytes")
+}
+
 #[test]
 fn a_server_is_a_command_or_a_url() -> Result<(), Box<dyn Error>> {
     check("wrap", "its URL with --url")?;

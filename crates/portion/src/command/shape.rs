@@ -117,6 +117,11 @@ struct Controls {
 enum ShapeError {
     #[error("cannot read {file}: {why}")]
     Unreadable { file: String, why: std::io::Error },
+    #[error(
+        "{file} is larger than {limit} bytes, which is what a server's message may have; give a part of it, as in \
+         head -c 10M {file} | portion shape -, or set upstreamMessageLimit"
+    )]
+    TooLarge { file: String, limit: usize },
     #[error("{}: {source}; {}", .source.code(), .source.advice())]
     Request { source: ViewError },
     #[error("{}: {}; {}", .0.code, .0.message, .0.advice)]
@@ -136,13 +141,14 @@ pub(crate) fn run(options: &Options) -> Outcome {
     for warning in warnings {
         anstream::eprintln!("portion: {warning}");
     }
+    let limit = config.upstream_message_limit();
     let rules = Rules::new(Arc::new(config), surroundings());
     let rule = match &options.endpoint {
         Some(name) => rules.rule(Target::named(name)),
         None => Arc::clone(rules.general()),
     };
     let Terms { policy, counter, redact, .. } = &**rule.terms(rules.client(None));
-    let bytes = read(options)?;
+    let bytes = read(options, limit)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
         text.matches(char::REPLACEMENT_CHARACTER).count()
@@ -182,17 +188,22 @@ pub(crate) fn run(options: &Options) -> Outcome {
     print(&snapshot, &reply)
 }
 
-fn read(options: &Options) -> Result<Vec<u8>, ShapeError> {
+/// Reads no more than a server's message may have, for a device or a pipe may have no end.
+fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
+    let file = || options.file.display().to_string();
+    let unreadable = |why| ShapeError::Unreadable { file: file(), why };
+    let most = limit as u64 + 1;
     let mut bytes = Vec::new();
-    let read = if options.file.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| ())
+    if options.file.as_os_str() == "-" {
+        std::io::stdin().lock().take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     } else {
-        std::fs::read(&options.file).map(|read| bytes = read)
-    };
-    match read {
-        Ok(()) => Ok(bytes),
-        Err(why) => Err(ShapeError::Unreadable { file: options.file.display().to_string(), why }),
+        let opened = std::fs::File::open(&options.file).map_err(unreadable)?;
+        opened.take(most).read_to_end(&mut bytes).map_err(unreadable)?;
     }
+    if bytes.len() > limit {
+        return Err(ShapeError::TooLarge { file: file(), limit });
+    }
+    Ok(bytes)
 }
 
 fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
