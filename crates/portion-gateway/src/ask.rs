@@ -14,6 +14,7 @@ use portion_sql::QueryError;
 use serde_json::{Map, Value};
 
 use crate::fault::Fault;
+use crate::questions::Stop;
 
 /// Fields of which something is hidden that are told beside an answer, and characters of each.
 const HIDDEN_TOLD: usize = 4;
@@ -57,11 +58,20 @@ impl Ask {
     /// # Errors
     /// What is wrong with the question.
     pub fn answer(&self, snapshot: &Snapshot, view: &View) -> Result<Payload, Fault> {
+        self.answer_until(snapshot, view, &Stop::default())
+    }
+
+    /// The answer, unless nobody waits for it any more before it is found.
+    ///
+    /// # Errors
+    /// What is wrong with the question.
+    pub fn answer_until(&self, snapshot: &Snapshot, view: &View, stop: &Stop) -> Result<Payload, Fault> {
         let answered = catch_unwind(AssertUnwindSafe(|| match self {
-            Self::Sql { sql, params } => by_sql(snapshot, view, sql, params),
+            Self::Sql { sql, params } => by_sql(snapshot, view, (sql, params), stop),
             Self::Find { pattern, context, fields } => {
                 let fields = fields.as_deref();
-                let ask = find::Ask { context: *context, fields, ..find::Ask::new(pattern) };
+                let stop = Some(&**stop.flag());
+                let ask = find::Ask { context: *context, fields, stop, ..find::Ask::new(pattern) };
                 let find::Found { json, matches, word_matches, also } = find::find(snapshot, view, &ask)?;
                 Ok(payload(snapshot, json, Answered { matches, word_matches, also, ..Answered::default() }))
             }
@@ -80,11 +90,12 @@ impl Ask {
 fn by_sql(
     snapshot: &Snapshot,
     view: &View,
-    sql: &str,
-    params: &[(String, String)],
+    (sql, params): (&str, &[(String, String)]),
+    stop: &Stop,
 ) -> Result<Payload, Fault> {
+    let limits = portion_sql::Limits { stop: Some(Arc::clone(stop.flag())), ..Default::default() };
     let question = portion_sql::Question { sql, params };
-    let answer = portion_sql::query(snapshot, view, &question, &portion_sql::Limits::default())?;
+    let answer = portion_sql::query(snapshot, view, &question, &limits)?;
     let mut also = Map::new();
     if answer.cut {
         also.insert("cut".into(), Value::from("more rows than are kept: add a condition or a LIMIT"));

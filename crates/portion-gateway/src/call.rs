@@ -15,6 +15,7 @@ use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
 
 use crate::client::Client;
+use crate::questions::Stop;
 use crate::rules::{Rule, Treatment};
 use crate::session::Session;
 use crate::terms::Terms;
@@ -66,6 +67,8 @@ pub struct Caller {
     pub arguments: Vec<String>,
     /// Where its request belongs in a trace, where it said so.
     pub trace: Option<Trace>,
+    /// Ends its question, where it asks one, before it is answered.
+    pub stop: Stop,
 }
 
 /// What a call is about.
@@ -153,6 +156,7 @@ impl Caller {
             since: Instant::now(),
             arguments: Vec::new(),
             trace: None,
+            stop: Stop::default(),
         }
     }
 

@@ -86,6 +86,38 @@ impl Fault {
         Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
     }
 
+    /// More questions of one session than there may be.
+    pub fn too_many_questions(most: usize) -> Self {
+        let message = format!("{most} questions of this session wait for their answers already");
+        Self::new("query_too_costly", message, "ask again when some of them are answered".into())
+    }
+
+    /// A message of a client beyond `limit` bytes. It was neither read nor sent on.
+    pub fn request_too_large(limit: usize) -> Self {
+        let message = format!("the message has more than {limit} bytes; it was not sent to the server");
+        Self::new("message_too_large", message, "send a smaller message".into())
+    }
+
+    /// A request of the server to its client beyond `limit` bytes.
+    pub fn question_too_large(limit: usize) -> Self {
+        let message = format!("the request has more than {limit} bytes; it was not sent to the client");
+        Self::new("message_too_large", message, "ask with less content".into())
+    }
+
+    /// An answer of the upstream beyond `limit` bytes of which no part can be left out.
+    pub fn upstream_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
+        let name = endpoint.map_or("the upstream".into(), shown);
+        let message = format!("{name} answered with more than {limit} bytes of what cannot be shortened");
+        let advice = "it may have acted; look for its outcome, or have hardByteLimit raised".into();
+        Self::new("message_too_large", message, advice)
+    }
+
+    /// An answer of the upstream that cannot be read.
+    pub fn upstream_invalid(what: &str) -> Self {
+        let advice = "the call may have acted; look for its outcome with a tool that only reads".into();
+        Self::new("upstream_invalid", format!("the server answered with {what}"), advice)
+    }
+
     /// The store does not answer.
     pub fn store_unavailable(endpoint: Option<&Endpoint>) -> Self {
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {

@@ -23,6 +23,8 @@ use crate::accuracy::texts::Texts;
 use crate::aside::aside;
 use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
 use crate::decision;
+use crate::dropped::{self, Dropped, Drops};
+use crate::questions::{AT_ONCE, WAITING};
 use crate::relayed::Relaying;
 use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
 use crate::rules::Rules;
@@ -44,6 +46,7 @@ pub struct Gateway {
     relaying: Relaying,
     accounts: Arc<Accounts>,
     spans: Spans,
+    drops: Drops,
     clock: Clock,
 }
 
@@ -88,7 +91,16 @@ impl Gateway {
         let accounts = Arc::new(Accounts::new(observer, Arc::clone(&clock)));
         let relaying = Relaying::new(Arc::clone(&renderer), Arc::clone(&accounts));
         let rules = ArcSwap::from_pointee(rules);
-        Self { rules, renderer, store, relaying, accounts, spans: Spans::new(), clock }
+        Self {
+            rules,
+            renderer,
+            store,
+            relaying,
+            accounts,
+            spans: Spans::new(),
+            drops: Drops::default(),
+            clock,
+        }
     }
 
     /// What decides on which terms clients are served, as it is now.
@@ -119,6 +131,16 @@ impl Gateway {
     /// What the store holds.
     pub fn stored(&self) -> Figures {
         self.store.figures(self.now())
+    }
+
+    /// How many messages of servers were not relayed.
+    pub fn dropped(&self) -> dropped::Figures {
+        self.drops.figures()
+    }
+
+    /// Counts a message of a server that is not relayed.
+    pub(crate) fn drops(&self, dropped: Dropped, bytes: usize, why: &str) {
+        self.drops.count(dropped, bytes, why, self.now());
     }
 
     /// What time it is.
@@ -316,8 +338,21 @@ impl Gateway {
         let (caller, base) = (turn.caller.clone(), Some((view, position)));
         let about = Arc::new(Job { caller, id, snapshot, base, request, form: Form::Text });
         let (asked, arguments) = (Arc::clone(&about), ask.arguments());
+        let session = Arc::clone(&turn.caller.session);
+        let Some(place) = session.questions().enter().await else {
+            let fault = Fault::too_many_questions(AT_ONCE + WAITING);
+            return self.refused(fault, &about.request, turn.account());
+        };
+        // Whoever gives up waiting ends the question.
+        let given_up = turn.caller.stop.when_dropped();
         // However small the payload is, a question may take long.
-        let answer = aside(usize::MAX, move || asked.answer(&ask)).await;
+        let answer = if turn.caller.stop.is_set() {
+            Err(Fault::too_many_questions(0))
+        } else {
+            aside(usize::MAX, move || asked.answer(&ask)).await
+        };
+        given_up.defuse();
+        drop(place);
         let request = &about.request;
         match answer {
             Ok(payload) => {

@@ -48,7 +48,7 @@ impl Job {
         let resolve = |request| view::resolve(&self.snapshot, base, &request, &self.caller.terms.policy);
         let place = Request { path, section, ..Request::default() };
         let known = fields.is_some() && resolve(Request { fields, ..place.clone() }).is_ok();
-        let mut payload = ask.answer(&self.snapshot, &resolve(place)?.view)?;
+        let mut payload = ask.answer_until(&self.snapshot, &resolve(place)?.view, &self.caller.stop)?;
         if let Some(answer) = &mut payload.answer {
             answer.fields_known = known;
         }

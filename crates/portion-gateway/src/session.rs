@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use portion_core::cursor::Scope;
 use sha2::{Digest as _, Sha256};
 
+use crate::questions::Questions;
+
 /// A conversation with one client, or all that a principal asks where it has none.
 #[derive(Debug)]
 pub struct Session {
     key: u64,
     /// Tokens of the replies so far.
     served: AtomicU64,
+    questions: Questions,
 }
 
 impl Session {
@@ -32,7 +35,7 @@ impl Session {
     }
 
     fn keyed(key: u64) -> Arc<Self> {
-        Arc::new(Self { key, served: AtomicU64::new(0) })
+        Arc::new(Self { key, served: AtomicU64::new(0), questions: Questions::default() })
     }
 
     /// What tells it from others, and nothing else.
@@ -50,6 +53,11 @@ impl Session {
         hash.update(salt);
         // The upper 53 bits are those that a float holds.
         (first(hash) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Its questions under way.
+    pub(crate) fn questions(&self) -> &Questions {
+        &self.questions
     }
 
     /// Takes note of a reply that was served.

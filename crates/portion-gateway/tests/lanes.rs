@@ -170,6 +170,10 @@ impl Lane for Aside {
         matches!(frame, Frame::Message(message) if message == b"slow")
     }
 
+    fn refuse(&self, _: &Frame) -> Vec<Outgoing> {
+        vec![Outgoing::ToClient(b"refused".to_vec())]
+    }
+
     async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
         let Frame::Message(message) = frame else { return Vec::new() };
         vec![Outgoing::ToClient(message)]
@@ -193,6 +197,34 @@ fn what_takes_long_holds_nobody_up_and_is_answered_although_the_client_has_left(
     let mut lines: Vec<&str> = heard.lines().collect();
     lines.sort_unstable();
     assert_eq!((lines.as_slice(), exit), (["got one", "got two", "slow", "slow"].as_slice(), 0));
+}
+
+#[test]
+fn however_many_take_long_the_reader_itself_never_does() {
+    let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
+    let (heard, exit) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
+        // Forty wait for what is said after them.
+        let line = |n: usize| format!("{n}\n");
+        let after: String = (0..40).map(line).collect();
+        input.write_all("slow\n".repeat(40).as_bytes()).expect("a pipe holds that");
+        input.write_all(after.as_bytes()).expect("a pipe holds that");
+    });
+    let slow = heard.lines().filter(|line| *line == "slow").count();
+    let got: Vec<&str> = heard.lines().filter(|line| line.starts_with("got")).collect();
+    assert_eq!((slow, got.len(), got[0], exit), (40, 40, "got 0", 0));
+}
+
+#[test]
+fn what_takes_long_is_refused_where_too_many_wait() {
+    let script = "import sys\nfor line in sys.stdin: print('got', line.strip(), flush=True)";
+    let (heard, _) = run(Arc::new(Aside { heard: Semaphore::new(0) }), script, |mut input| {
+        input.write_all("slow\n".repeat(100).as_bytes()).expect("a pipe holds that");
+        input.write_all("x\n".repeat(100).as_bytes()).expect("a pipe holds that");
+    });
+    let count = |wanted: &str| heard.lines().filter(|line| *line == wanted).count();
+    assert_eq!(count("slow") + count("refused"), 100, "each has one answer");
+    assert!((30..=40).contains(&count("refused")), "{}", count("refused"));
+    assert_eq!(count("got x"), 100);
 }
 
 /// Loses its head at the first message of the server.

@@ -1,6 +1,7 @@
 //! How much a question may cost, and the clock that tells when it is over.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a question may cost at most.
@@ -18,6 +19,8 @@ pub struct Limits {
     pub value: usize,
     /// Bytes of the question.
     pub sql: usize,
+    /// Set by another thread to end the question, which then is [`TooCostly`](crate::QueryError::TooCostly).
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Default for Limits {
@@ -29,6 +32,7 @@ impl Default for Limits {
             heap: 256 << 20,
             value: 16 << 20,
             sql: 64 << 10,
+            stop: None,
         }
     }
 }
@@ -46,19 +50,21 @@ pub(crate) enum Stopped {
 #[derive(Debug)]
 pub(crate) struct Clock {
     end: Instant,
+    stop: Option<Arc<AtomicBool>>,
     stopped: AtomicU8,
 }
 
 impl Clock {
-    pub(crate) fn new(deadline: Duration) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         let now = Instant::now();
-        let end = now.checked_add(deadline).unwrap_or(now + Duration::from_hours(1));
-        Self { end, stopped: AtomicU8::new(0) }
+        let end = now.checked_add(limits.deadline).unwrap_or(now + Duration::from_hours(1));
+        Self { end, stop: limits.stop.clone(), stopped: AtomicU8::new(0) }
     }
 
     /// Whether it is over, which it then stays.
     pub(crate) fn is_over(&self) -> bool {
-        if self.stopped().is_none() && Instant::now() >= self.end {
+        let is_stopped = || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if self.stopped().is_none() && (is_stopped() || Instant::now() >= self.end) {
             self.stop(Stopped::Time);
         }
         self.stopped().is_some()

@@ -54,7 +54,7 @@ impl Ahead {
         &mut self,
         text: &str,
         from: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Range<usize>>, FindError> {
         let mut first: Option<&Range<usize>> = None;
         for Sought { engine, next } in &mut self.0 {

@@ -63,7 +63,7 @@ impl Candidates {
         matcher: &Matcher,
         text: &str,
         escape: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Nearest>, FindError> {
         let mut candidates = Self::known(matcher, [None, Some(escape)]);
         Ok(candidates.from(text, 0, fuel)?.map(|_| candidates.next))
@@ -80,7 +80,7 @@ impl Candidates {
         &mut self,
         text: &str,
         from: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<usize>, FindError> {
         let [stretch, escape] = &mut self.next;
         let passed = |next: &Option<usize>| next.is_none_or(|at| at < from);
@@ -107,7 +107,7 @@ impl Candidates {
 }
 
 /// The first of some words from a byte on that no letter or digit follows.
-fn word(words: &mut Ahead, text: &str, from: usize, fuel: &mut Fuel) -> Result<Option<usize>, FindError> {
+fn word(words: &mut Ahead, text: &str, from: usize, fuel: &mut Fuel<'_>) -> Result<Option<usize>, FindError> {
     let mut from = text.ceil_char_boundary(from);
     while let Some(found) = words.find(text, from, fuel)? {
         let alphanumeric = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_alphanumeric);

@@ -98,7 +98,7 @@ impl Engine {
         &mut self,
         text: &str,
         from: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Range<usize>>, FindError> {
         let (mut from, mut window) = (from, WINDOW.0);
         loop {
@@ -128,7 +128,7 @@ impl Engine {
         &mut self,
         text: &str,
         span: Range<usize>,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Range<usize>>, FindError> {
         let len = span.len();
         let input = Input::new(text).span(span);

@@ -24,7 +24,7 @@ pub(super) fn search(
     matcher: &mut Matcher,
     nearest: Nearest,
     hits: &mut Hits,
-    fuel: &mut Fuel,
+    fuel: &mut Fuel<'_>,
 ) -> Result<(), FindError> {
     if let Layout::Table { columns, .. } = &list.layout {
         for column in columns {

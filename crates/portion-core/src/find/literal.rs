@@ -68,7 +68,7 @@ impl Literal {
         &self,
         text: &str,
         from: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Range<usize>>, FindError> {
         let mut at = from;
         while let Some(found) = text.as_bytes().get(at..).and_then(|rest| self.finder.find(rest)) {
@@ -84,7 +84,7 @@ impl Literal {
     }
 
     /// The whole, where its anchor stands at a byte.
-    fn around(&self, text: &str, at: usize, fuel: &mut Fuel) -> Result<Option<Range<usize>>, FindError> {
+    fn around(&self, text: &str, at: usize, fuel: &mut Fuel<'_>) -> Result<Option<Range<usize>>, FindError> {
         let anchor = at..at + self.pieces[self.anchor].text.len();
         let (mut start, mut end) = (anchor.start, anchor.end);
         for piece in &self.pieces[self.anchor + 1..] {

@@ -34,7 +34,8 @@ pub(super) struct Values<'a> {
 pub(super) type Visitor<'a> = dyn FnMut(&str, &dyn Fn(usize) -> String) -> bool + 'a;
 
 /// Called with a value or key, the walk being at it, and what it says.
-type Candidate<'a> = dyn FnMut(&Walk<'_>, Span, &str, &mut Matcher, &mut Fuel) -> Result<(), FindError> + 'a;
+type Candidate<'a> =
+    dyn FnMut(&Walk<'_>, Span, &str, &mut Matcher, &mut Fuel<'_>) -> Result<(), FindError> + 'a;
 
 impl Values<'_> {
     /// Looks through all values.
@@ -43,7 +44,7 @@ impl Values<'_> {
         matcher: &mut Matcher,
         nearest: Nearest,
         hits: &mut Hits,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         self.each_candidate(value_of, nearest, matcher, fuel, &mut |walk, value, said, matcher, fuel| {
             if said.len() > TEXT && said.contains('\n') {
@@ -89,7 +90,7 @@ impl Values<'_> {
         matcher: &mut Matcher,
         nearest: Nearest,
         hits: &mut Hits,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         self.each_candidate(key_of, nearest, matcher, fuel, &mut |walk, key, name, matcher, fuel| {
             if matcher.find(name, 0, fuel)?.is_some() {
@@ -110,7 +111,7 @@ impl Values<'_> {
         of_kind: fn(&Token) -> Option<Span>,
         nearest: Nearest,
         matcher: &mut Matcher,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
         visit: &mut Candidate<'_>,
     ) -> Result<(), FindError> {
         let mut candidates = Candidates::known(matcher, nearest);

@@ -31,6 +31,8 @@ mod words;
 
 pub use error::FindError;
 
+use std::sync::atomic::AtomicBool;
+
 use serde_json::{Map, Value};
 
 use crate::projection::Fields;
@@ -55,12 +57,14 @@ pub struct Ask<'a> {
     pub fields: Option<&'a str>,
     /// How many matches are told of; all are counted.
     pub most: usize,
+    /// Set by another thread to end the search, which then is [`FindError::TooCostly`].
+    pub stop: Option<&'a AtomicBool>,
 }
 
 impl<'a> Ask<'a> {
     /// Looks for a pattern, as best fits.
     pub fn new(pattern: &'a str) -> Self {
-        Self { pattern, context: None, fields: None, most: MOST }
+        Self { pattern, context: None, fields: None, most: MOST, stop: None }
     }
 }
 
@@ -111,7 +115,8 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &Ask<'_>) -> Result<Found, Fi
         }
         Err(unknown) => return Err(unknown.into()),
     };
-    let mut fuel = Fuel::for_bytes(subjects.iter().map(|(_, subject)| subject.text.len()).sum());
+    let bytes = subjects.iter().map(|(_, subject)| subject.text.len()).sum();
+    let mut fuel = Fuel::for_bytes(bytes).until(ask.stop);
     let byte = view.tells_bytes();
     let looked = subjects.iter().map(|(path, subject)| Looked::of(path, subject, byte, &show, ask.context));
     let scope = Scope { looked: looked.collect(), context: ask.context, most: ask.most };

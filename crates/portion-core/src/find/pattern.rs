@@ -100,7 +100,7 @@ impl Matcher {
         &mut self,
         text: &str,
         from: usize,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Range<usize>>, FindError> {
         match self {
             Self::Literal(literal) => literal.find(text, from, fuel),

@@ -57,7 +57,7 @@ impl<'a> Records<'a> {
         matcher: &mut Matcher,
         nearest: Nearest,
         hits: &mut Hits,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         let mut candidates = Candidates::known(matcher, nearest);
         self.each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
@@ -72,8 +72,8 @@ impl<'a> Records<'a> {
     pub(super) fn each_candidate(
         &self,
         candidates: &mut Candidates,
-        fuel: &mut Fuel,
-        visit: &mut dyn FnMut(Item, &mut Candidates, &mut Fuel) -> Result<(), FindError>,
+        fuel: &mut Fuel<'_>,
+        visit: &mut dyn FnMut(Item, &mut Candidates, &mut Fuel<'_>) -> Result<(), FindError>,
     ) -> Result<(), FindError> {
         let mut items = self.list.iter_from(self.text, 0);
         let mut from = self.list.span.start as usize;

@@ -55,7 +55,7 @@ enum In {
 
 impl Scope<'_> {
     /// Looks in one way after the other.
-    pub(super) fn find(&self, pattern: &Pattern<'_>, fuel: &mut Fuel) -> Result<Found, FindError> {
+    pub(super) fn find(&self, pattern: &Pattern<'_>, fuel: &mut Fuel<'_>) -> Result<Found, FindError> {
         let (text, regex) = ([("searched", "text".into())], [("searched", "regex".into())]);
         let mut exact = self.way(pattern.literal(), fuel)?;
         if let Some(found) = self.search(&mut exact, In::Values, &text, fuel)? {
@@ -112,7 +112,7 @@ impl Scope<'_> {
 
     /// Looks for text that is nowhere as the regular expression that it may have been meant as, first in the case that it
     /// is written in.
-    fn as_regex(&self, pattern: &Pattern<'_>, fuel: &mut Fuel) -> Result<Option<Found>, FindError> {
+    fn as_regex(&self, pattern: &Pattern<'_>, fuel: &mut Fuel<'_>) -> Result<Option<Found>, FindError> {
         for ignoring in [false, true] {
             let Some(matcher) = pattern.implied_regex(ignoring) else { return Ok(None) };
             let mut said = vec![("searched", "regex".into()), ("literalMatches", 0.into())];
@@ -127,7 +127,7 @@ impl Scope<'_> {
         Ok(None)
     }
 
-    fn way(&self, matcher: Matcher, fuel: &mut Fuel) -> Result<Way, FindError> {
+    fn way(&self, matcher: Matcher, fuel: &mut Fuel<'_>) -> Result<Way, FindError> {
         let nearest = |looked: &Looked<'_>| match looked.subject.form {
             Form::Text(_) => Ok(None),
             Form::List(_) | Form::Object(_) => {
@@ -144,7 +144,7 @@ impl Scope<'_> {
         way: &mut Way,
         place: In,
         said: &[(&'static str, Value)],
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<Found>, FindError> {
         let mut hits = Hits::new(self.most);
         let mut texts = Vec::new();

@@ -30,7 +30,7 @@ pub(super) fn places(
     text: &str,
     matcher: &mut Matcher,
     most: usize,
-    fuel: &mut Fuel,
+    fuel: &mut Fuel<'_>,
 ) -> Result<Places, FindError> {
     let every = matcher.counts_occurrences();
     let mut places = Places::default();

@@ -44,7 +44,7 @@ pub(super) fn first_hit(
     record: Span,
     matcher: &mut Matcher,
     candidates: &mut Candidates,
-    fuel: &mut Fuel,
+    fuel: &mut Fuel<'_>,
 ) -> Result<Option<Hit>, FindError> {
     let mut leaves = Leaves::of(text, record, &[]);
     let mut first: Option<Hit> = None;

@@ -27,7 +27,7 @@ pub(super) struct Ranked {
 }
 
 /// Looks for words, of which there are some.
-pub(super) fn ranked(scope: &Scope<'_>, words: &[String], fuel: &mut Fuel) -> Result<Ranked, FindError> {
+pub(super) fn ranked(scope: &Scope<'_>, words: &[String], fuel: &mut Fuel<'_>) -> Result<Ranked, FindError> {
     let mut search = Search::new(words)?;
     let mut units = Units::of_words(words.len());
     for (at, looked) in scope.looked.iter().enumerate() {
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
     }
 
     /// How often each word is in a text, and where the first is; `None` where there is none.
-    fn counts(&mut self, text: &str, fuel: &mut Fuel) -> Result<Option<Counted>, FindError> {
+    fn counts(&mut self, text: &str, fuel: &mut Fuel<'_>) -> Result<Option<Counted>, FindError> {
         let (mut counts, mut first, mut from) = (vec![0_u16; self.words.len()], None, 0);
         while let Some(found) = self.engine.find(text, from, fuel)? {
             from = found.end.max(from + 1);
@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
         subject: usize,
         looked: &Looked<'_>,
         units: &mut Units,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         let text: &str = &looked.subject.text;
         match &looked.subject.form {
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
         index: &Text,
         subject: usize,
         units: &mut Units,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         let paragraphs = matches!(index.chunker.name(), "prose" | "markdown");
         units.all += if paragraphs {
@@ -168,7 +168,7 @@ impl<'a> Search<'a> {
         text: &str,
         item: &Item,
         candidates: &mut Candidates,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<Option<(Hit, Vec<u16>)>, FindError> {
         let mut leaves = Leaves::of(text, item.value, &[]);
         let mut found: Option<(Hit, Vec<u16>)> = None;
@@ -201,7 +201,7 @@ impl<'a> Search<'a> {
         values: &Values<'_>,
         subject: usize,
         units: &mut Units,
-        fuel: &mut Fuel,
+        fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
         let mut all = Ok(());
         values.each(&mut |value, write| {

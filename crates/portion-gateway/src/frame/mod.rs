@@ -19,6 +19,9 @@ use sniff::Sniffer;
 /// 1 MiB pipe, small enough to stay in the second-level cache.
 const SCRATCH_BYTES: usize = 256 * 1024;
 
+/// What some programs write before UTF-8, which is none of a message.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// One line of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
@@ -111,6 +114,20 @@ impl<R: Read> Iterator for Frames<R> {
     }
 }
 
+/// Takes a byte order mark off the beginning of a message.
+pub(crate) fn without_byte_order_mark(line: &mut Vec<u8>) {
+    if line.starts_with(BYTE_ORDER_MARK) {
+        line.drain(..BYTE_ORDER_MARK.len());
+    }
+}
+
+/// The id of a message that may be no JSON, and whether it has a method.
+pub(crate) fn sniffed(line: &[u8]) -> (Option<Box<str>>, bool) {
+    let mut sniffer = Sniffer::default();
+    sniffer.feed(line);
+    sniffer.found()
+}
+
 /// A line under way.
 enum Line {
     Kept(Vec<u8>),
@@ -142,6 +159,7 @@ impl Line {
         match self {
             Self::Kept(line) if line.iter().all(u8::is_ascii_whitespace) => None,
             Self::Kept(mut line) => {
+                without_byte_order_mark(&mut line);
                 line.shrink_to(line.len() + 1);
                 Some(Frame::Message(line))
             }
@@ -203,6 +221,7 @@ mod tests {
         check("\n \r\n\n", &[]);
         check("{}\n{}\n", &[message("{}"), message("{}")]);
         check("{}\r\n\n[]", &[message("{}\r"), message("[]")]);
+        check("\u{feff}{}\n\u{feff}[]", &[message("{}"), message("[]")]);
         check("0123456789abcdef\nx", &[message("0123456789abcdef"), message("x")]);
     }
 

@@ -115,7 +115,8 @@ impl Sniffer {
                     self.value_ends();
                     self.place = Place::Over;
                 }
-                b' ' | b'\t' | b'\r' if self.depth == 0 => {}
+                // The last three are a byte order mark.
+                b' ' | b'\t' | b'\r' | 0xEF | 0xBB | 0xBF if self.depth == 0 => {}
                 _ if self.depth == 0 => self.place = Place::Over,
                 _ if self.taking == Taking::Id => self.take(&[byte]),
                 _ => {}

@@ -122,6 +122,18 @@ impl Event {
         self.raw
     }
 
+    /// The same without data: nothing is heard of it, and its id and `retry` count all the same.
+    pub fn without_data(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64);
+        for (line, end) in lines(&self.raw) {
+            if field(line).is_none_or(|(name, _)| matches!(name, b"id" | b"retry" | b"")) {
+                out.extend_from_slice(line);
+                out.extend_from_slice(end);
+            }
+        }
+        out
+    }
+
     /// The same with other data, JSON, on one line; everything else as it came.
     pub fn with_data(&self, data: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(data.len() + 64);

@@ -19,6 +19,9 @@ pub(super) enum Message {
     Batch(Vec<Envelope>),
 }
 
+/// What some programs write before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A JSON-RPC 2.0 message as spans of its text. Members not named here are relayed unread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Envelope {
@@ -28,6 +31,8 @@ pub(super) struct Envelope {
     pub params: Option<Span>,
     pub result: Option<Span>,
     pub error: Option<Span>,
+    /// How many members have other names.
+    pub beside: u32,
 }
 
 /// What a message is.
@@ -55,8 +60,9 @@ pub enum NotRpc {
     Batch,
 }
 
-/// The text of a line. Bytes that are no UTF-8 are replaced, and counted.
+/// The text of a line, without a byte order mark. Bytes that are no UTF-8 are replaced, and counted.
 pub(super) fn text_of(line: &[u8]) -> (Cow<'_, str>, usize) {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     if let Ok(text) = std::str::from_utf8(line) {
         return (Cow::Borrowed(text), 0);
     }
@@ -111,15 +117,22 @@ fn envelope(reader: &mut Reader<'_>) -> Result<Envelope, NotRpc> {
     let start = reader.at();
     reader.enter_object()?;
     let mut envelope = Envelope::default();
-    let mut version = false;
+    let mut version = None;
     while let Some(key) = reader.next_key()? {
         let kind = reader.peek()?;
         let value = reader.skip()?;
         let key = reader.text(key);
         let name: Cow<'_, str> =
             if key.contains('\\') { decoded(key).into() } else { key.trim_matches('"').into() };
+        // Of two members of one name each parser takes another: then a message is one thing here and another there.
         match &*name {
-            "jsonrpc" => version = walk::is(reader.text(value), "2.0"),
+            "jsonrpc" if version.is_some() => return Err(NotRpc::Rpc("two members `jsonrpc`")),
+            "id" if envelope.id.is_some() => return Err(NotRpc::Rpc("two members `id`")),
+            "method" if envelope.method.is_some() => return Err(NotRpc::Rpc("two members `method`")),
+            "params" if envelope.params.is_some() => return Err(NotRpc::Rpc("two members `params`")),
+            "result" if envelope.result.is_some() => return Err(NotRpc::Rpc("two members `result`")),
+            "error" if envelope.error.is_some() => return Err(NotRpc::Rpc("two members `error`")),
+            "jsonrpc" => version = Some(walk::is(reader.text(value), "2.0")),
             "id" if !matches!(kind, Kind::String | Kind::Number | Kind::Null) => {
                 return Err(NotRpc::Rpc("an id that is no string, number or null"));
             }
@@ -129,11 +142,11 @@ fn envelope(reader: &mut Reader<'_>) -> Result<Envelope, NotRpc> {
             "params" => envelope.params = Some(value),
             "result" => envelope.result = Some(value),
             "error" => envelope.error = Some(value),
-            _ => {}
+            _ => envelope.beside = envelope.beside.saturating_add(1),
         }
     }
     envelope.whole = Span::new(start, reader.at());
-    if !version {
+    if version != Some(true) {
         return Err(NotRpc::Rpc("`jsonrpc` is not \"2.0\""));
     }
     envelope.role().ok_or(NotRpc::Rpc("neither request, notification nor response"))?;
@@ -215,6 +228,10 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1}"#,
             r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
             r#"{"jsonrpc":"2.0","id":true,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"x","\u006dethod":"y"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":1,"result":2}"#,
+            r#"{"jsonrpc":"2.0","jsonrpc":"2.0","method":"x"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":1}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"x"} {}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":}}"#,

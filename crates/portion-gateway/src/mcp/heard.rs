@@ -6,7 +6,6 @@ use portion_core::span::Span;
 
 use super::envelope::{Envelope, parse};
 pub use super::envelope::{NotRpc, Role};
-use super::lane::row_of;
 use super::splice::Splice;
 use super::walk;
 
@@ -132,14 +131,14 @@ impl<'a> Note<'a> {
         code.of(self.text).parse().ok()
     }
 
+    /// Whether it is an error that names no request.
+    pub fn is_error_without_id(&self) -> bool {
+        self.role() == Role::Response && self.id() == "null" && self.envelope.error.is_some()
+    }
+
     /// Whether an answer is a result.
     pub fn is_result(&self) -> bool {
         self.envelope.result.is_some()
-    }
-
-    /// Whether the answer is read and may be changed; of others not even the end is waited for.
-    pub fn is_reshaped(&self) -> bool {
-        row_of(&self.method()).reads_the_answer()
     }
 
     /// A place of the text that it was read from.

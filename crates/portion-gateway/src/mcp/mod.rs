@@ -8,6 +8,7 @@
 //! - `lane`: the table from method to what is done, and the requests that wait
 //! - `result`: from a result to a payload, and from a portion back into the result
 //! - `catalogue`: what `tools/list` teaches us, what we add to it, and how much of it we list
+//! - `bound`: what passes beside payloads, within limits; `forged`: what a server says in our name, taken out
 //! - `heard`: what a transport must know of a message to carry it
 //! - `ids`: things by the ids of requests
 //! - `mirrored`: arguments that are repeated in header fields
@@ -16,10 +17,12 @@
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
+mod bound;
 mod catalogue;
 pub mod code;
 mod controls;
 mod envelope;
+mod forged;
 mod heard;
 mod ids;
 mod lane;

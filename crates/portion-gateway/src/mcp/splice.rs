@@ -49,6 +49,11 @@ impl<'a> Splice<'a> {
         self.edit(sequence, |_| true, added);
     }
 
+    /// Whether something else is to stand in just that place.
+    pub(super) fn replaces(&self, place: Span) -> bool {
+        self.edits.iter().any(|(edited, _)| *edited == place)
+    }
+
     /// Whether nothing is to be changed.
     pub(super) fn is_empty(&self) -> bool {
         self.edits.is_empty()

@@ -21,8 +21,9 @@ use crate::front::http::refusal::{self, Refusal};
 use crate::http::body::{self, Body, Unread};
 use crate::http::event::{Events, Piece};
 use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
-use crate::mcp::{Heard, McpLane, Note, Role};
+use crate::mcp::{Heard, McpLane, Role};
 use crate::relay::{Lane as _, Outgoing};
+use crate::upstream::link::with_id;
 
 /// How long a server may take to answer a question of our own, on which a call waits.
 const QUESTION: Duration = Duration::from_secs(30);
@@ -35,12 +36,17 @@ pub(super) struct Post {
     pub(super) carried: Carried,
     /// Its first request, for which an answer that cannot be read is taken.
     pub(super) first_id: Option<Box<str>>,
+    /// Whether that is the only one: then an answer without an id is its.
+    is_single: bool,
+    /// An array was posted, and so is answered.
+    batch: bool,
     pub(super) taken: Taken,
 }
 
 /// What a post is about, as far as it decides what becomes of it.
 struct Gist {
     ids: Vec<Box<str>>,
+    batch: bool,
     begins: bool,
     is_ready: bool,
     /// Its answer may have to be changed.
@@ -66,12 +72,12 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
             return Refusal::new(StatusCode::OK, INVALID_REQUEST, message).of(&id).into();
         }
     };
-    let lane = Arc::new(session.lane.sibling());
-    let first_id = gist.ids.first().cloned();
+    let lane = Arc::new(session.post_lane());
+    let (first_id, is_single, batch) = (gist.ids.first().cloned(), gist.ids.len() == 1, gist.batch);
     let carried = Carried { headers, query };
-    let mut post = Post { inner, session, lane, carried, first_id, taken };
+    let mut post = Post { inner, session, lane, carried, first_id, is_single, batch, taken };
     let (onward, answers) = post.outward(body).await;
-    let Some(onward) = onward else { return answered(&answers) };
+    let Some(onward) = onward else { return answered(&answers, batch) };
     if !gist.ids.is_empty() {
         post.session.opening.passed().await;
     }
@@ -107,9 +113,11 @@ impl Gist {
         let says = |method: &str| heard.messages.iter().any(|note| note.method() == method);
         Some(Self {
             ids: heard.requests().map(|note| note.id().into()).collect(),
+            batch: heard.batch,
             begins: says("initialize"),
             is_ready: says("notifications/initialized"),
-            is_read: heard.requests().any(Note::is_reshaped),
+            // A server may stream a subscription as JSON.
+            is_read: heard.requests().any(|request| request.method() != "subscriptions/listen"),
         })
     }
 }
@@ -124,7 +132,8 @@ impl Post {
     ) -> Self {
         let (inner, carried) = (Arc::clone(inner), carried.clone());
         let taken = Taken::none(session);
-        Self { inner, session: Arc::clone(session), lane, carried, first_id: None, taken }
+        let (session, first_id, is_single, batch) = (Arc::clone(session), None, false, false);
+        Self { inner, session, lane, carried, first_id, is_single, batch, taken }
     }
 
     /// What of it goes to the server, and what has been answered here. What must be known first is asked for.
@@ -165,6 +174,7 @@ impl Post {
             Err(Unread::TooLarge(bytes)) => self.too_large(bytes as u64),
             Err(broken @ Unread::Broken(_)) => return self.failed(&broken, answers),
         };
+        let frame = if head.status.is_success() { self.claimed(frame) } else { frame };
         answers.extend(self.hears(frame).await);
         if self.lane.pending() > 0 && head.status.is_success() {
             return self.failed(&"the server answered with something else than the answer", answers);
@@ -173,7 +183,25 @@ impl Post {
         if answers.is_empty() {
             head.status = StatusCode::ACCEPTED;
         }
-        with_body(head, together(&answers))
+        with_body(head, together(&answers, self.batch))
+    }
+
+    /// A frame with the id of the only request that was posted, where it is an error without an id.
+    pub(super) fn claimed(&self, frame: Frame) -> Frame {
+        let (Frame::Message(bytes), Some(id), true) = (&frame, &self.first_id, self.is_single) else {
+            return frame;
+        };
+        if !self.lane.awaits(id) {
+            return frame;
+        }
+        let Ok(text) = std::str::from_utf8(bytes) else { return frame };
+        let Ok(heard) = Heard::read(text) else { return frame };
+        match &*heard.messages {
+            [error] if !heard.batch && error.is_error_without_id() => {
+                Frame::Message(with_id(text, error, id))
+            }
+            _ => frame,
+        }
     }
 
     /// What the client hears of what the server said.
@@ -186,8 +214,9 @@ impl Post {
                     let (inner, lane) = (Arc::clone(&self.inner), Arc::clone(&self.lane));
                     tokio::spawn(pursue(inner, self.carried.clone(), lane, question));
                 }
-                // Nothing waits here that an answer could set free.
-                Outgoing::ToServer(_) => {}
+                Outgoing::ToServer(message) => {
+                    tokio::spawn(tell(Arc::clone(&self.inner), self.carried.clone(), message));
+                }
             }
         }
         heard
@@ -203,12 +232,27 @@ impl Post {
         to_client(self.lane.server_gone(why))
     }
 
+    /// The JSON-RPC errors for all that waits, where the server has ended its stream as if all was said.
+    pub(super) fn unanswered(&self, why: &dyn Display) -> Vec<Vec<u8>> {
+        to_client(self.lane.server_fell_silent(why))
+    }
+
     fn failed(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
-        fails(why, answers, self.lost(why))
+        fails(why, answers, self.lost(why), self.batch)
     }
 
     fn unreached(&self, why: &dyn Display, answers: Vec<Vec<u8>>) -> Response<Body> {
-        fails(why, answers, to_client(self.lane.server_unreached(why)))
+        fails(why, answers, to_client(self.lane.server_unreached(why)), self.batch)
+    }
+}
+
+/// Tells the server something that has no answer.
+pub(super) async fn tell(inner: Arc<Inner>, mut carried: Carried, message: Vec<u8>) {
+    let headers = &mut carried.headers;
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Err(error) = inner.outward.send(&Method::POST, &carried, message).await {
+        tracing::warn!(%error, "the server was not told that its request was refused");
     }
 }
 
@@ -221,29 +265,33 @@ pub(super) fn to_client(said: Vec<Outgoing>) -> Vec<Vec<u8>> {
     told.collect()
 }
 
-fn fails(why: &dyn Display, mut answers: Vec<Vec<u8>>, told: Vec<Vec<u8>>) -> Response<Body> {
+fn fails(why: &dyn Display, mut answers: Vec<Vec<u8>>, told: Vec<Vec<u8>>, batch: bool) -> Response<Body> {
     tracing::warn!(%why, "an exchange with the server failed");
     answers.extend(told);
     if answers.is_empty() {
         return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why.to_string()).into();
     }
     // A client that waits for an answer reads this one; of other statuses some read nothing but the number.
-    refusal::json(StatusCode::OK, together(&answers))
+    refusal::json(StatusCode::OK, together(&answers, batch))
 }
 
 /// The answer where nothing went to the server.
-fn answered(answers: &[Vec<u8>]) -> Response<Body> {
+fn answered(answers: &[Vec<u8>], batch: bool) -> Response<Body> {
     if answers.is_empty() {
         let mut accepted = Response::new(body::empty());
         *accepted.status_mut() = StatusCode::ACCEPTED;
         return accepted;
     }
-    refusal::json(StatusCode::OK, together(answers))
+    refusal::json(StatusCode::OK, together(answers, batch))
 }
 
-/// Several answers are an array, as in a batch.
-fn together(answers: &[Vec<u8>]) -> Vec<u8> {
-    joined(answers.iter().map(Vec::as_slice), false)
+/// Several answers are an array where a batch was posted. One request has one answer, the last: since 2025-06-18 no client
+/// knows what to make of an array.
+fn together(answers: &[Vec<u8>], batch: bool) -> Vec<u8> {
+    if batch {
+        return joined(answers.iter().map(Vec::as_slice), false);
+    }
+    answers.last().cloned().unwrap_or_default()
 }
 
 /// Asks a question of the lane's own until it has no further one, while nobody waits for it.

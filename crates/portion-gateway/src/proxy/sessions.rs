@@ -121,6 +121,11 @@ impl Session {
         Self { lane, opening: Opening::default(), ids, unanswered: Mutex::default(), used: AtomicU64::new(0) }
     }
 
+    /// A lane for a post.
+    pub(super) fn post_lane(&self) -> McpLane {
+        if self.ids.is_some() { self.lane.partner() } else { self.lane.sibling() }
+    }
+
     /// Takes the ids of a post's requests.
     ///
     /// # Errors

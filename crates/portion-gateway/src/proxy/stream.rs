@@ -15,19 +15,28 @@ use hyper::body::Incoming;
 use tokio::time::timeout;
 
 use super::Inner;
-use super::exchange::{Post, answered_by, to_client};
+use super::exchange::{Post, answered_by, tell, to_client};
 use super::outward::{self, Carried};
 use super::sessions::Session;
 use crate::frame::Frame;
 use crate::front::http::refusal::Refusal;
 use crate::http::body::{self, Body, Broken};
 use crate::http::event::{Event, Events, Piece, written};
+use crate::mcp::Heard;
 use crate::mcp::code::INTERNAL;
-use crate::relay::Lane as _;
+use crate::relay::{Lane as _, Outgoing};
 
 /// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
 /// client has gone are noticed by the connection.
 const SILENCE: Duration = Duration::from_hours(1);
+
+/// Bytes of data of an event that is no message, up to which it passes.
+const NO_MESSAGE: usize = 4096;
+
+/// Whether an event's data is a message, or a batch of messages.
+fn is_rpc(data: &[u8]) -> bool {
+    Heard::read(&String::from_utf8_lossy(data)).is_ok()
+}
 
 /// A stream under way.
 struct Passing {
@@ -41,7 +50,7 @@ enum Whose {
     /// The answer to a post. `resumable`: the client has seen an id by which it can have it resumed.
     Post { post: Box<Post>, resumable: bool },
     /// What a session hears.
-    Session { session: Arc<Session>, inner: Arc<Inner>, carried: Carried },
+    Session { session: Arc<Session>, inner: Arc<Inner>, carried: Carried, is_resumed: bool },
 }
 
 /// The stream that answers a post. `first`: what was answered here already.
@@ -59,7 +68,8 @@ pub(super) fn listening(
     answer: Response<Incoming>,
 ) -> Response<Body> {
     let limit = inner.lanes.message_limit;
-    passing(answer, limit, Vec::new(), Whose::Session { session, inner, carried })
+    let is_resumed = carried.headers.contains_key("last-event-id");
+    passing(answer, limit, Vec::new(), Whose::Session { session, inner, carried, is_resumed })
 }
 
 fn passing(answer: Response<Incoming>, limit: usize, first: Vec<u8>, whose: Whose) -> Response<Body> {
@@ -114,8 +124,11 @@ impl Passing {
         if let Whose::Post { resumable, .. } = &mut self.whose {
             *resumable |= event.id().is_some();
         }
-        if event.kind() != b"message" || event.data().is_empty() {
-            out.extend(event.into_raw());
+        let is_message = event.kind() == b"message" && !event.data().is_empty();
+        // What is no message may be one to others, as long as it is small.
+        if !is_message || !is_rpc(event.data()) {
+            let is_small = event.data().len() <= NO_MESSAGE;
+            out.extend(if is_small { event.into_raw() } else { event.without_data() });
             return;
         }
         let mut heard = self.whose.hears(Frame::Message(event.data().to_vec())).await.into_iter();
@@ -125,8 +138,8 @@ impl Passing {
             post.taken.give_back();
         }
         match heard.next() {
-            // What is no message may be one to others.
-            None => out.extend(event.into_raw()),
+            // It was dropped; the client may go on from its id all the same.
+            None => out.extend(event.without_data()),
             Some(message) if message == event.data() => out.extend(event.into_raw()),
             Some(message) => out.extend(event.with_data(&message)),
         }
@@ -145,7 +158,7 @@ impl Passing {
     fn ends(&mut self) -> Option<Bytes> {
         let rest = std::mem::replace(&mut self.events, Events::new(0)).rest();
         let told = match &self.whose {
-            Whose::Post { post, resumable: false } => post.lost(&"the server ended its stream"),
+            Whose::Post { post, resumable: false } => post.unanswered(&"the server ended its stream"),
             _ => Vec::new(),
         };
         let all: Vec<u8> =
@@ -183,9 +196,9 @@ impl Whose {
 
     /// What the client hears of what the server said.
     async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
-        let (session, inner, carried) = match self {
-            Self::Post { post, .. } => return post.hears(frame).await,
-            Self::Session { session, inner, carried } => (session, inner, carried),
+        let (session, inner, carried, is_resumed) = match self {
+            Self::Post { post, .. } => return post.hears(post.claimed(frame)).await,
+            Self::Session { session, inner, carried, is_resumed } => (session, inner, carried, *is_resumed),
         };
         let lane = match &frame {
             Frame::Message(message) => {
@@ -196,7 +209,20 @@ impl Whose {
         if let Some(lane) = lane {
             return Post::resumed(inner, session, carried, lane).hears(frame).await;
         }
-        to_client(session.lane.from_server(frame).await)
+        let said = if is_resumed {
+            session.lane.from_resumed(frame).await
+        } else {
+            session.lane.from_server(frame).await
+        };
+        for message in said.iter().filter_map(|said| match said {
+            Outgoing::ToServer(message) => Some(message.clone()),
+            Outgoing::ToClient(_) | Outgoing::Question(_) => None,
+        }) {
+            let mut carried = carried.clone();
+            carried.headers.remove("last-event-id");
+            tokio::spawn(tell(Arc::clone(inner), carried, message));
+        }
+        to_client(said)
     }
 }
 

@@ -82,8 +82,8 @@ pub(super) async fn run<L: Lane + 'static>(
     let (own, runtime) = (Arc::clone(&ends), Handle::current());
     thread::spawn(move || {
         let _done = SetAtEnd(&own.client_done);
-        pump_past(&*own.lane, input, &own.from_client, |frame| {
-            runtime.block_on(async { own.send(own.lane.from_client(frame).await).await });
+        pump_past(&*own.lane, input, &own.from_client, |frame, way| {
+            runtime.block_on(async { own.send(way.of(&*own.lane, frame).await).await });
             runtime.block_on(own.send(own.late.heard(&*own.lane)));
         });
     });

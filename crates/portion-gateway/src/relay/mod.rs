@@ -39,8 +39,20 @@ pub trait Lane: Send + Sync {
 
     /// Whether a message from the client is answered here, and not at once: then those after it do not wait for that, and
     /// what `from_client` makes of it may be sent after what it makes of them.
+    ///
+    /// Called at most once for each message, in order: of one that takes long, a later message may be about it.
     fn takes_long(&self, _: &Frame) -> bool {
         false
+    }
+
+    /// What is made of a message from the client that takes long.
+    fn beside(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send {
+        self.from_client(frame)
+    }
+
+    /// What is made of one where too many that take long wait already.
+    fn refuse(&self, _: &Frame) -> Vec<Outgoing> {
+        Vec::new()
     }
 
     /// A message from the server. Returns what to send, in order.

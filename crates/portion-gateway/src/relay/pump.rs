@@ -1,9 +1,8 @@
 //! The threads that carry messages.
 
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::runtime::Handle;
@@ -15,9 +14,7 @@ use super::outlet::Outlet;
 use super::{Lane, Outgoing};
 use crate::frame::{Frame, Frames};
 use crate::latch::Latch;
-
-/// Messages of a client that are dealt with beside others, at most.
-const BESIDE: usize = 32;
+use crate::questions::{AT_ONCE, WAITING};
 
 /// What both directions and the session share.
 pub(super) struct Ends<L> {
@@ -47,8 +44,8 @@ pub(super) fn start_client<L: Lane + 'static>(ends: &Arc<Ends<L>>, input: Frames
     let (ends, runtime) = (Arc::clone(ends), Handle::current());
     thread::spawn(move || {
         let _done = SetAtEnd(&ends.client_done);
-        pump_past(&*ends.lane, input, &ends.from_client, |frame| {
-            for outgoing in runtime.block_on(ends.lane.from_client(frame)) {
+        pump_past(&*ends.lane, input, &ends.from_client, |frame, way| {
+            for outgoing in runtime.block_on(way.of(&*ends.lane, frame)) {
                 match outgoing {
                     Outgoing::ToClient(message) => ends.client.send(message),
                     Outgoing::ToServer(message) | Outgoing::Question(message) => ends.server.send(message),
@@ -117,26 +114,60 @@ pub(super) fn pump<R: Read>(frames: Frames<R>, gate: &Gate, mut deal: impl FnMut
     }
 }
 
-/// The same, but what takes long is dealt with beside the messages after it. Ends when all is dealt with.
+/// How a message of the client is dealt with.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    AtOnce,
+    /// Beside the messages after it.
+    Beside,
+    /// Too many are dealt with beside others already.
+    Refused,
+}
+
+impl Way {
+    /// What is made of a message.
+    pub(super) async fn of<L: Lane>(self, lane: &L, frame: Frame) -> Vec<Outgoing> {
+        match self {
+            Self::AtOnce => lane.from_client(frame).await,
+            Self::Beside => lane.beside(frame).await,
+            Self::Refused => lane.refuse(&frame),
+        }
+    }
+}
+
+/// The same, but what takes long is dealt with beside the messages after it, by a few threads with a queue of bounded length.
+/// The reader itself never does it. Ends when all is dealt with.
 pub(super) fn pump_past<L: Lane, R: Read>(
     lane: &L,
     frames: Frames<R>,
     gate: &Gate,
-    deal: impl Fn(Frame) + Sync,
+    deal: impl Fn(Frame, Way) + Sync,
 ) {
-    let beside = AtomicUsize::new(0);
+    let (queue, queued) = sync_channel::<Frame>(WAITING);
+    let (queued, deal) = (Mutex::new(queued), &deal);
+    let work = || {
+        let next = || queued.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        while let Ok(frame) = next() {
+            deal(frame, Way::Beside);
+        }
+    };
     thread::scope(|scope| {
+        let mut threads = 0;
         pump(frames, gate, |frame| {
-            // A client that does not wait for answers is made to.
-            if beside.load(Ordering::Acquire) >= BESIDE || !lane.takes_long(&frame) {
-                return deal(frame);
+            if !lane.takes_long(&frame) {
+                return deal(frame, Way::AtOnce);
             }
-            beside.fetch_add(1, Ordering::AcqRel);
-            scope.spawn(|| {
-                deal(frame);
-                beside.fetch_sub(1, Ordering::AcqRel);
-            });
+            if threads < AT_ONCE {
+                threads += 1;
+                scope.spawn(work);
+            }
+            if let Err(TrySendError::Full(frame) | TrySendError::Disconnected(frame)) = queue.try_send(frame)
+            {
+                deal(frame, Way::Refused);
+            }
         });
+        // The threads end with the queue.
+        drop(queue);
     });
 }
 

@@ -36,8 +36,8 @@ pub(super) async fn run<L: Lane + 'static>(lane: Arc<L>, why: String, front: Fro
     let (own, runtime) = (Arc::clone(&ends), Handle::current());
     thread::spawn(move || {
         let _done = SetAtEnd(&own.client_done);
-        pump_past(&*own.lane, input, &own.from_client, |frame| {
-            let mut messages = runtime.block_on(own.lane.from_client(frame));
+        pump_past(&*own.lane, input, &own.from_client, |frame, way| {
+            let mut messages = runtime.block_on(way.of(&*own.lane, frame));
             messages.extend(own.late.heard(&*own.lane));
             for message in messages {
                 if let Outgoing::ToClient(message) = message {

@@ -99,7 +99,7 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
 
 /// The tables there are with their columns, the most telling first.
 pub(super) fn tables(catalogue: &Catalogue, limits: &Limits) -> Vec<TableColumns> {
-    let clock = Clock::new(limits.deadline);
+    let clock = Clock::new(limits);
     let columns = |table: &crate::table::Table| {
         let Some(rows) = table.rows(&clock) else {
             return TableColumns { name: table.name.clone(), columns: Vec::new(), without_column: 0 };

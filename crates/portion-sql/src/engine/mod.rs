@@ -22,7 +22,7 @@ pub(crate) fn ask(
     question: &Question<'_>,
     limits: &Limits,
 ) -> Result<Answer, QueryError> {
-    let clock = Arc::new(Clock::new(limits.deadline));
+    let clock = Arc::new(Clock::new(limits));
     let asked = Asked { catalogue, question, limits, clock };
     // Without memory, SQLite gives texts that are none, which rusqlite does not expect.
     catch_unwind(AssertUnwindSafe(|| asked.answer())).unwrap_or_else(|_| Err(explain::memory(limits)))

@@ -107,18 +107,41 @@ impl Session {
         let cancelled = heard.messages.iter().filter_map(|note| Some(note.at(note.cancelled()?).to_owned()));
         let (body, cancelled): (_, Vec<String>) = (text.as_bytes().to_vec(), cancelled.collect());
         let session = Arc::clone(self);
+        let frame = Frame::Message(body);
+        // What is answered here, and not at once, keeps no other message waiting.
+        let takes_long = seat.is_some() && self.lane.takes_long(&frame);
         let carried = tokio::spawn(async move {
-            let _turn = session.turn.lock().await;
-            let outbox = session.outbox().clone();
-            let mut said = session.lane.from_client(Frame::Message(body)).await;
-            if let Some(why) = session.gone.get() {
-                // Nobody hears the server's end any more.
-                said.extend(session.lane.server_gone(why));
-            }
+            let said = if takes_long {
+                session.lane.beside(frame).await
+            } else {
+                return session.say_in_turn(frame, &cancelled, seat).await;
+            };
+            session.carry(said, seat).await;
+            session.changed.notify_waiters();
+        });
+        let _ = carried.await;
+    }
+
+    async fn say_in_turn(&self, frame: Frame, cancelled: &[String], seat: Option<Seat>) {
+        let _turn = self.turn.lock().await;
+        let mut said = self.lane.from_client(frame).await;
+        if let Some(why) = self.gone.get() {
+            // Nobody hears the server's end any more.
+            said.extend(self.lane.server_gone(why));
+        }
+        self.carry(said, seat).await;
+        cancelled.iter().for_each(|id| self.desk().cancelled(id));
+        self.changed.notify_waiters();
+    }
+
+    /// Carries what the lane made of a message to where it goes.
+    async fn carry(&self, said: Vec<Outgoing>, seat: Option<Seat>) {
+        let outbox = self.outbox().clone();
+        {
             for said in said {
                 match (said, seat) {
                     (Outgoing::ToClient(answer), Some(seat)) => {
-                        session.desk().answered_here(seat.stream, answer);
+                        self.desk().answered_here(seat.stream, answer);
                     }
                     (Outgoing::ToClient(_), None) => {}
                     (Outgoing::ToServer(message) | Outgoing::Question(message), _) => {
@@ -129,10 +152,7 @@ impl Session {
                     }
                 }
             }
-            cancelled.iter().for_each(|id| session.desk().cancelled(id));
-            session.changed.notify_waiters();
-        });
-        let _ = carried.await;
+        }
     }
 
     /// Deals with what the server says, to its end.

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::exchange::Exchange;
 use super::table::{Delivery, Table};
+use crate::dropped::Dropped;
 use crate::frame::Frame;
 use crate::front::http::{Principal, refusal};
 use crate::latch::Latch;
@@ -192,8 +193,7 @@ impl Trunk {
         };
         let text = String::from_utf8_lossy(&line);
         let Ok(heard) = Heard::read(&text) else {
-            let beginning: String = text.chars().take(200).collect();
-            tracing::warn!(beginning, "dropped a line of the server that is no message");
+            self.lanes.gateway.drops(Dropped::Invalid, line.len(), "a line of the server that is no message");
             return;
         };
         for note in &heard.messages {
@@ -208,7 +208,10 @@ impl Trunk {
             if let Some(delivery) = delivery {
                 self.deliver(delivery);
             } else {
-                tracing::debug!("dropped a message of the server that nobody waits for");
+                let why = "an answer that no pending request has asked for";
+                if note.role() == Role::Response {
+                    self.lanes.gateway.drops(Dropped::Unasked, line.len(), why);
+                }
             }
         }
     }

@@ -24,6 +24,7 @@ use super::running::{Run, Running};
 use super::seats::{Seat, Seats};
 use super::wire::{Owed, Wire};
 use super::{Answering, Asked, Backend, Guard, WellKnown};
+use crate::frame::without_byte_order_mark;
 use crate::http::body::{self, Body};
 use crate::latch::Latch;
 use crate::mcp::code::{BUSY, INVALID_REQUEST, PARSE_ERROR};
@@ -243,7 +244,10 @@ impl Door {
             let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let (body, share) = intake::whole(body, &self.limits, &self.budget).await.map_err(unread)?;
+        let (mut body, share) = intake::whole(body, &self.limits, &self.budget).await.map_err(unread)?;
+        if is_rpc {
+            without_byte_order_mark(&mut body);
+        }
         let posted = match is_rpc && head.method == Method::POST {
             true => Some(check_rpc(&body)?),
             false => None,

@@ -26,7 +26,7 @@ pub(super) fn error(id: &str, code: i32, message: &str, data: Option<&str>) -> S
 
 /// The answer with a fault, where no tool was called.
 pub(super) fn fault(id: &str, fault: &Fault) -> String {
-    let ours = ["store_unavailable", "message_too_large", "internal", "upstream_gone"];
+    let ours = ["store_unavailable", "message_too_large", "internal", "upstream_gone", "upstream_invalid"];
     let code = if ours.contains(&fault.code) { INTERNAL } else { INVALID_PARAMS };
     error(id, code, &fault.message, Some(&fault.to_json()))
 }

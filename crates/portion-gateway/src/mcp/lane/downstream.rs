@@ -1,5 +1,6 @@
 //! What the client says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use portion_core::span::Span;
@@ -12,49 +13,57 @@ use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
 use super::super::walk;
 use super::super::{controls, query};
-use super::line::{Onward, Step, messages, settle};
+use super::line::{Step, messages, settle};
 use super::method::{Row, row};
 use super::pending::{Asked, MOST, What};
 use super::upstream::ask_for_tools;
 use super::who::Who;
 use super::{McpLane, answer};
 use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use crate::frame::sniffed;
 use crate::gateway::Gateway;
+use crate::questions::Stop;
 use crate::relay::Outgoing;
 
 /// Why a call does not go to the server as it stands.
 enum Detour {
     /// This answers it.
     Answer(String),
+    /// Its client wants no answer any more.
+    Cancelled,
     /// Whether the tool is ours, or what is ours in its arguments, cannot be told before the tools are known.
     Unknown,
 }
 
 impl McpLane {
-    pub(super) async fn client_says(&self, line: Vec<u8>) -> Vec<Outgoing> {
+    /// What becomes of a line of the client. `question`: it is a question that is known to be under way, until this is set.
+    pub(super) async fn client_says(&self, line: Vec<u8>, question: Option<&Stop>) -> Vec<Outgoing> {
         let mut out = Vec::new();
         let (onward, back) = {
             let (text, _) = text_of(&line);
             match parse(&text) {
-                // The server would have to answer all of it in one message.
-                Err(why @ NotRpc::Batch) => (
-                    Onward::Nothing,
-                    Some(answer::error("null", INVALID_REQUEST, &why.to_string(), None).into_bytes()),
-                ),
-                // Whatever it is, the server shall say what it thinks of it.
-                Err(_) => (Onward::AsItCame, None),
+                Err(NotRpc::Json(_)) => return self.client_babbles(line),
+                Err(why @ (NotRpc::Rpc(_) | NotRpc::Batch)) => {
+                    let message = format!("the message was not sent to the server: {why}");
+                    let error = answer::error("null", INVALID_REQUEST, &message, None);
+                    return vec![Outgoing::ToClient(error.into_bytes())];
+                }
                 Ok(message) => {
                     let (envelopes, batch) = messages(message);
                     let mut splice = Splice::new(&text);
                     let mut steps = Vec::with_capacity(envelopes.len());
                     for envelope in &envelopes {
                         steps.push(match envelope.role() {
-                            Some(Role::Request) => self.request(&text, envelope, &mut splice, &mut out).await,
+                            Some(Role::Request) => {
+                                self.request(&text, envelope, &mut splice, &mut out, question).await
+                            }
                             Some(Role::Notification) => self.client_notifies(&text, envelope),
                             _ => Step::Pass,
                         });
                     }
-                    settle(&text, splice, &envelopes, steps, batch)
+                    let (onward, back) = settle(&text, splice, &envelopes, steps, batch);
+                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
+                    (onward.of(&text, is_line), back)
                 }
             }
         };
@@ -63,7 +72,23 @@ impl McpLane {
         out
     }
 
-    /// Whether a line is a question about what is kept. One that cannot be told from other calls yet is none.
+    /// A line that is no JSON goes to the server, which shall say what it thinks of it. If it is a request to a more tolerant
+    /// reader than ours, the answer is shaped by what it looks like.
+    fn client_babbles(&self, line: Vec<u8>) -> Vec<Outgoing> {
+        if let (Some(id), true) = sniffed(&line) {
+            let mut waiting = self.waiting();
+            if waiting.has(&id) {
+                let message = format!("a request with id {id} is already waiting for its answer");
+                let error = answer::error(&id, INVALID_REQUEST, &message, None);
+                return vec![Outgoing::ToClient(error.into_bytes())];
+            }
+            let what = What::Relay { method: "no JSON".into() };
+            waiting.add(Asked { id: id.into(), modern: false, what });
+        }
+        vec![Outgoing::ToServer(line)]
+    }
+
+    /// Whether a line is a question about what is kept, which then is under way. One that cannot be told from other calls yet is none.
     pub(super) fn is_question(&self, line: &[u8]) -> bool {
         let name = self.known().catalogue.query_tool();
         let (text, _) = text_of(line);
@@ -73,9 +98,12 @@ impl McpLane {
         }
         let Ok(Message::One(envelope)) = parse(&text) else { return false };
         let called = || envelope.param(&text, "name").unwrap_or_default();
+        let id = envelope.raw_id(&text);
         envelope.role() == Some(Role::Request)
             && row(&envelope.method(&text)) == Row::CallTool
             && self.whose(&called()) == Whose::Ours(Own::Query)
+            && !self.waiting().has(id)
+            && self.questions.begin(id)
     }
 
     /// A message over the limit was dropped: whoever waits for its outcome is told.
@@ -92,7 +120,11 @@ impl McpLane {
             return Step::Pass;
         }
         let id = envelope.params.and_then(|params| walk::member(text, params, "requestId"));
-        let forgotten = id.and_then(|id| self.waiting().take(id.of(text)));
+        if id.is_some_and(|id| self.questions.cancel(id.of(text))) {
+            // The server has never heard of it.
+            return Step::Stop;
+        }
+        let forgotten = id.and_then(|id| self.waiting().cancel(id.of(text)));
         match forgotten {
             // The server has never heard of it.
             Some(Asked { what: What::Held { .. }, .. }) => Step::Stop,
@@ -106,9 +138,10 @@ impl McpLane {
         envelope: &Envelope,
         splice: &mut Splice<'_>,
         out: &mut Vec<Outgoing>,
+        question: Option<&Stop>,
     ) -> Step {
         let id = envelope.raw_id(text);
-        if self.waiting().has(id) {
+        if self.waiting().has(id) || (question.is_none() && self.questions.has(id)) {
             let message = format!("a request with id {id} is already waiting for its answer");
             return Step::Answer(answer::error(id, INVALID_REQUEST, &message, None));
         }
@@ -127,8 +160,10 @@ impl McpLane {
             tracing::info!(client = who.client.map_or("unknown", |client| client.preset), "a client begins");
         }
         let what = match row {
-            Row::Relay => What::Relay,
-            Row::Advertise => What::Advertise,
+            Row::Relay => What::Relay { method: (&*method).into() },
+            Row::Advertise => What::Advertise {
+                method: if method == "initialize" { "initialize" } else { "server/discover" },
+            },
             Row::ListTools => {
                 let mut known = self.known();
                 if known.toolless {
@@ -138,9 +173,10 @@ impl McpLane {
                 }
                 What::ListTools
             }
-            Row::CallTool => match Box::pin(self.call(text, envelope, splice, modern, who)).await {
+            Row::CallTool => match Box::pin(self.call(text, envelope, splice, modern, who, question)).await {
                 Ok(what) => what,
                 Err(Detour::Answer(answer)) => return Step::Answer(answer),
+                Err(Detour::Cancelled) => return Step::Stop,
                 Err(Detour::Unknown) => {
                     out.extend(self.hold(text, envelope, modern));
                     return Step::Stop;
@@ -189,6 +225,7 @@ impl McpLane {
         splice: &mut Splice<'_>,
         modern: bool,
         who: Who,
+        question: Option<&Stop>,
     ) -> Result<What, Detour> {
         let name = envelope.param(text, "name").unwrap_or_default();
         let arguments = envelope.params.and_then(|params| walk::member(text, params, "arguments"));
@@ -208,7 +245,13 @@ impl McpLane {
                 return Err(answer(&reply, false));
             }
             Whose::Ours(Own::Query) => {
+                let id = envelope.raw_id(text);
+                let begun = question.is_none() && self.questions.begin(id);
+                let own = begun.then(|| self.questions.question(id)).flatten();
+                let stop = question.cloned().or_else(|| own.as_ref().map(|own| own.stop.clone()));
                 let (caller, cursor) = self.asking(who, text, arguments).await;
+                let stop = stop.unwrap_or_default();
+                let caller = Caller { stop: stop.clone(), ..caller };
                 let reply = match controls::query(text, arguments, &caller.terms.policy) {
                     Ok((request, ask)) => {
                         let intent = Intent::Query { request: request.clone(), ask };
@@ -216,7 +259,7 @@ impl McpLane {
                     }
                     Err(fault) => self.gateway.refuse_reader(fault, caller, None, cursor).await,
                 };
-                return Err(answer(&reply, false));
+                return Err(if stop.is_set() { Detour::Cancelled } else { answer(&reply, false) });
             }
             Whose::Ours(Own::Describe) => {
                 let (id, caller) = (envelope.raw_id(text), self.caller(who, None));

@@ -31,6 +31,14 @@ pub(super) enum Onward {
 }
 
 impl Onward {
+    /// The same for a text that may differ from the line that came: then its own bytes are sent.
+    pub(super) fn of(self, text: &str, is_line: bool) -> Self {
+        match self {
+            Self::AsItCame if !is_line => Self::Changed(text.to_owned()),
+            other => other,
+        }
+    }
+
     /// The line to send, of the line that came.
     pub(super) fn line(self, came: Vec<u8>) -> Option<Vec<u8>> {
         match self {

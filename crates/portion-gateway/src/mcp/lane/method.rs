@@ -21,13 +21,6 @@ pub(in super::super) enum Row {
     Relay,
 }
 
-impl Row {
-    /// Whether the answer may be changed on its way.
-    pub(in super::super) fn reads_the_answer(self) -> bool {
-        self != Self::Relay
-    }
-}
-
 /// Every method that is not simply relayed, of every revision.
 const METHODS: [(&str, Row); 8] = [
     ("initialize", Row::Advertise),
@@ -39,6 +32,31 @@ const METHODS: [(&str, Row); 8] = [
     ("tasks/result", Row::Reshape(Shape::Tool)),
     ("tasks/get", Row::ReshapeInside),
 ];
+
+/// Methods whose results are no content: catalogues and handshakes, which clients read whole.
+const CATALOGUES: [&str; 16] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "resources/list",
+    "resources/templates/list",
+    "prompts/list",
+    "completion/complete",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tasks/list",
+    "tasks/cancel",
+    "tasks/update",
+    "roots/list",
+];
+
+/// Whether the results of a method are relayed whole, and unread but for their prefix.
+pub(super) fn is_catalogue(method: &str) -> bool {
+    CATALOGUES.contains(&method)
+}
 
 /// What is done with a method.
 pub(in super::super) fn row(method: &str) -> Row {

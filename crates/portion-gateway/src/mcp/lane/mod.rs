@@ -1,8 +1,9 @@
 //! Between one client and one server: what is answered, what is rewritten, what is relayed.
 //!
 //! [`method`] is the table from a method to what is done with it. Requests that wait for their answers are in
-//! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says,
-//! [`describe`] with one of our own tools, [`who`] tells who asks and in which trace, [`answer`] writes what neither said.
+//! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says ([`reshape`] with its
+//! answers, [`unasked`] with its notifications and its own requests),
+//! [`questions`] knows which questions are under way, [`describe`] deals with one of our own tools, [`who`] tells who asks and in which trace, [`answer`] writes what neither said.
 //!
 //! A message that is not reshaped leaves as the bytes that came.
 
@@ -12,6 +13,9 @@ mod downstream;
 mod line;
 mod method;
 mod pending;
+mod questions;
+mod reshape;
+mod unasked;
 mod upstream;
 mod who;
 
@@ -29,11 +33,12 @@ use crate::call::{Caller, Endpoint, EndpointKind, Fault};
 use crate::client::Client;
 use crate::frame::Frame;
 use crate::gateway::Gateway;
+use crate::questions::Stop;
 use crate::relay::{Lane, Outgoing};
 use crate::rules::Rules;
 use crate::session::Session;
-pub(super) use method::row as row_of;
 use pending::{Asked, Pending, What};
+use questions::Underway;
 use who::Who;
 
 /// The MCP lane between one client and one server.
@@ -57,6 +62,8 @@ pub struct McpLane {
     client: OnceLock<&'static Client>,
     /// Requests under way.
     waiting: Mutex<Pending>,
+    /// Questions under way, which are answered here.
+    questions: Arc<Underway>,
     /// What this lane and its siblings have learnt of the server.
     known: Arc<Mutex<Known>>,
 }
@@ -84,6 +91,7 @@ impl McpLane {
             client_limit: *client_limit,
             client: OnceLock::new(),
             waiting: Mutex::default(),
+            questions: Arc::default(),
             known,
         }
     }
@@ -103,8 +111,15 @@ impl McpLane {
             client_limit: self.client_limit,
             client: self.client.clone(),
             waiting: Mutex::default(),
+            questions: Arc::default(),
             known: Arc::clone(&self.known),
         }
+    }
+
+    /// A [sibling](Self::sibling) in the same session, where ids are the session's: its questions can be cancelled by this one.
+    #[must_use]
+    pub fn partner(&self) -> Self {
+        Self { questions: Arc::clone(&self.questions), ..self.sibling() }
     }
 
     /// The lane in another session, where cursors belong to this scope.
@@ -139,6 +154,28 @@ impl McpLane {
     /// Forgets a request, by its id as it was written: no answer to it will come this way.
     pub fn abandon(&self, raw_id: &str) {
         self.waiting().take(raw_id);
+    }
+
+    /// The server has ended a stream on which answers were due, as if all was said: a JSON-RPC error for each, for it was the
+    /// transport that failed and no tool.
+    pub fn server_fell_silent(&self, why: &dyn Display) -> Vec<Outgoing> {
+        let waiting = self.waiting().take_all();
+        let reason = answer::gone(why);
+        let error = |asked: &Asked| {
+            if let What::Content { caller, endpoint, .. } = &asked.what {
+                self.gateway.failed(caller, endpoint, 0);
+            }
+            Outgoing::ToClient(answer::fault(&asked.id, &reason).into_bytes())
+        };
+        waiting.iter().map(error).collect()
+    }
+
+    /// What becomes of a message on a stream that a client has resumed, which may answer what this process has not been asked.
+    pub async fn from_resumed(&self, frame: Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(line) => self.server_resumes(line).await,
+            frame @ Frame::TooLarge { .. } => self.from_server(frame).await,
+        }
     }
 
     /// The server has answered with what is no answer, in so many bytes as far as that is known, and that passes as it came:
@@ -196,6 +233,7 @@ impl McpLane {
             since: self.gateway.now(),
             arguments: Vec::new(),
             trace,
+            stop: Stop::default(),
         }
     }
 
@@ -228,7 +266,7 @@ impl McpLane {
 impl Lane for McpLane {
     async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
         match frame {
-            Frame::Message(line) => self.client_says(line).await,
+            Frame::Message(line) => self.client_says(line, None).await,
             Frame::TooLarge { id, has_method, .. } => self.client_said_too_much(id.as_deref(), has_method),
         }
     }
@@ -237,10 +275,26 @@ impl Lane for McpLane {
         matches!(frame, Frame::Message(line) if self.is_question(line))
     }
 
+    async fn beside(&self, frame: Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(line) => self.answer_question(line).await,
+            frame @ Frame::TooLarge { .. } => self.from_client(frame).await,
+        }
+    }
+
+    fn refuse(&self, frame: &Frame) -> Vec<Outgoing> {
+        match frame {
+            Frame::Message(line) => self.refuse_question(line),
+            Frame::TooLarge { .. } => Vec::new(),
+        }
+    }
+
     async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
         match frame {
             Frame::Message(line) => self.server_says(line).await,
-            Frame::TooLarge { id, has_method, .. } => self.server_said_too_much(id.as_deref(), has_method),
+            Frame::TooLarge { id, has_method, bytes } => {
+                self.server_said_too_much(id.as_deref(), has_method, bytes).await
+            }
         }
     }
 

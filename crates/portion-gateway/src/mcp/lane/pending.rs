@@ -1,15 +1,18 @@
 //! Requests that wait for the server's answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use portion_core::view::Request;
 
+use super::super::envelope::id_key;
 use super::super::ids::Ids;
 use super::super::result::Shape;
 use crate::call::{Caller, Endpoint, ReuseKey};
 
 /// Requests of one session that may wait for the server: each costs about a kilobyte.
 pub(super) const MOST: usize = 10_000;
+/// How many cancelled requests are remembered.
+const CANCELLED: usize = 256;
 
 /// A request under way.
 #[derive(Debug)]
@@ -24,7 +27,9 @@ pub(super) struct Asked {
 /// What is to be done with the answer.
 #[derive(Debug)]
 pub(super) enum What {
-    Advertise,
+    Advertise {
+        method: &'static str,
+    },
     ListTools,
     /// A result with content, or an error in its place, for somebody who is served as was decided when he asked. `inside`:
     /// it is a member of the answer's result.
@@ -44,10 +49,22 @@ pub(super) enum What {
     Listing {
         meta: String,
     },
-    Relay,
+    Relay {
+        method: Box<str>,
+    },
 }
 
 impl What {
+    /// The method that was asked for, of what is relayed.
+    pub(super) fn method(&self) -> &str {
+        match self {
+            Self::Advertise { method } => method,
+            Self::ListTools | Self::Listing { .. } => "tools/list",
+            Self::Content { .. } | Self::Held { .. } => "tools/call",
+            Self::Relay { method } => method,
+        }
+    }
+
     /// Whether whoever asked expects the result of a tool.
     pub(super) fn is_tool(&self) -> bool {
         matches!(self, Self::Content { shape: Shape::Tool, inside: false, .. } | Self::Held { .. })
@@ -68,6 +85,8 @@ pub(super) struct Pending {
     places: Ids<u64>,
     count: u64,
     held: usize,
+    /// Requests that were cancelled last, by the keys of their ids: an answer to one is no surprise.
+    cancelled: VecDeque<String>,
 }
 
 impl Pending {
@@ -93,6 +112,33 @@ impl Pending {
         let asked = self.asked.remove(&self.places.take(raw_id)?)?;
         self.held -= usize::from(matches!(asked.what, What::Held { .. }));
         Some(asked)
+    }
+
+    /// The same, where it was sent to the server.
+    pub(super) fn take_sent(&mut self, raw_id: &str) -> Option<Asked> {
+        let is_held = self
+            .places
+            .get(raw_id)
+            .and_then(|place| self.asked.get(place))
+            .is_some_and(|asked| matches!(asked.what, What::Held { .. }));
+        if is_held { None } else { self.take(raw_id) }
+    }
+
+    /// Takes the request that its client cancels, and remembers that it did.
+    pub(super) fn cancel(&mut self, raw_id: &str) -> Option<Asked> {
+        let asked = self.take(raw_id)?;
+        if self.cancelled.len() >= CANCELLED {
+            self.cancelled.pop_front();
+        }
+        self.cancelled.push_back(id_key(&asked.id));
+        Some(asked)
+    }
+
+    /// Whether an answer is to a request that was cancelled, which then is forgotten.
+    pub(super) fn was_cancelled(&mut self, raw_id: &str) -> bool {
+        let key = id_key(raw_id);
+        let at = self.cancelled.iter().position(|cancelled| *cancelled == key);
+        at.and_then(|at| self.cancelled.remove(at)).is_some()
     }
 
     /// Takes those that wait for the tools to be known, in order.
@@ -142,7 +188,11 @@ mod tests {
     fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = Pending::default();
         for id in asked {
-            pending.add(Asked { id: (*id).to_owned(), modern: false, what: What::Relay });
+            pending.add(Asked {
+                id: (*id).to_owned(),
+                modern: false,
+                what: What::Relay { method: "ping".into() },
+            });
         }
         assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
         assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));

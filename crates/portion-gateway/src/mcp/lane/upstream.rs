@@ -1,47 +1,69 @@
 //! What the server says.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
-use portion_core::payload::Payload;
 use portion_core::scan::{Kind, quote};
 use portion_core::span::Span;
-use portion_core::view::Request;
 
-use super::super::envelope::{Envelope, Role, parse, text_of};
-use super::super::result::{Failure, Outline, Shape, fault};
+use super::super::envelope::{Envelope, NotRpc, Role, parse, text_of};
+use super::super::forged;
+use super::super::result::Shape;
 use super::super::splice::Splice;
 use super::super::walk::{self, Sequence};
-use super::line::{Onward, Step, messages, settle};
+use super::line::{Step, messages, settle};
 use super::pending::{Asked, Pending, What};
+use super::reshape::Answer;
 use super::{McpLane, answer};
-use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use crate::call::Fault;
+use crate::dropped::Dropped;
+use crate::frame::sniffed;
 use crate::relay::Outgoing;
+
+/// What becomes of an answer to no pending request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unasked {
+    Drop,
+    /// It is shaped by what it looks like.
+    Shape,
+}
 
 impl McpLane {
     pub(super) async fn server_says(&self, line: Vec<u8>) -> Vec<Outgoing> {
+        self.server_said(line, Unasked::Drop).await
+    }
+
+    /// What the server says on a stream that a client has resumed: it may answer requests of which nobody here knows any more.
+    pub(crate) async fn server_resumes(&self, line: Vec<u8>) -> Vec<Outgoing> {
+        self.server_said(line, Unasked::Shape).await
+    }
+
+    async fn server_said(&self, line: Vec<u8>, unasked: Unasked) -> Vec<Outgoing> {
         let mut out = Vec::new();
         let (onward, back) = {
             let (text, invalid_utf8) = text_of(&line);
+            let text = forged::without(&text).map_or(text, Cow::Owned);
             match parse(&text) {
-                Err(why) => {
-                    let beginning: String = text.chars().take(200).collect();
-                    tracing::warn!(%why, beginning, "dropped a line of the server that is no message");
-                    (Onward::Nothing, None)
-                }
+                Err(why) => return Box::pin(self.server_babbles(&line, why)).await,
                 Ok(message) => {
                     let (envelopes, batch) = messages(message);
                     let mut splice = Splice::new(&text);
                     let mut steps = Vec::with_capacity(envelopes.len());
                     for envelope in &envelopes {
+                        let mut came =
+                            Answer { text: &text, invalid_utf8, envelope: *envelope, splice: &mut splice };
                         steps.push(match envelope.role() {
-                            Some(Role::Response) => {
-                                self.response(&text, invalid_utf8, envelope, &mut splice, &mut out).await
-                            }
-                            Some(Role::Notification) => self.server_notifies(&text, envelope),
-                            _ => Step::Pass,
+                            Some(Role::Response) => self.response(&mut came, unasked, &mut out).await,
+                            Some(Role::Notification) => self.server_notifies(&mut came).await,
+                            Some(Role::Request) => self.server_asks(&text, envelope, &mut splice, &mut out),
+                            None => Step::Stop,
                         });
+                        if matches!(steps.last(), Some(Step::Pass)) {
+                            self.bound_beside(&text, envelope, &mut splice);
+                        }
                     }
-                    settle(&text, splice, &envelopes, steps, batch)
+                    let (onward, back) = settle(&text, splice, &envelopes, steps, batch);
+                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
+                    (onward.of(&text, is_line), back)
                 }
             }
         };
@@ -49,126 +71,95 @@ impl McpLane {
         onward.line(line).map(Outgoing::ToClient).into_iter().chain(out).collect()
     }
 
+    /// A line that is no message is dropped, and whoever waits for it is told.
+    async fn server_babbles(&self, line: &[u8], why: NotRpc) -> Vec<Outgoing> {
+        self.gateway.drops(
+            Dropped::Invalid,
+            line.len(),
+            &format!("a line of the server that is no message: {why}"),
+        );
+        let (Some(id), false) = sniffed(line) else { return Vec::new() };
+        if !self.waiting().has(&id) {
+            return Vec::new();
+        }
+        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({why})"));
+        self.answered_for(&id, |_| reason).await
+    }
+
+    /// Answers in the server's place a request that waits.
+    async fn answered_for(&self, id: &str, reason: impl FnOnce(&Asked) -> Fault) -> Vec<Outgoing> {
+        let asked = self.waiting().take(id);
+        let Some(asked) = asked else { return Vec::new() };
+        let reason = reason(&asked);
+        if matches!(asked.what, What::Listing { .. }) {
+            // Nobody but us waits for that.
+            let error = answer::fault(&asked.id, &reason).into_bytes();
+            self.waiting().add(asked);
+            return self.server_says(error).await;
+        }
+        vec![Outgoing::ToClient(self.refusal(&asked, reason).into_bytes())]
+    }
+
     /// A message over the limit was dropped: whoever waits for it is told.
-    pub(super) fn server_said_too_much(&self, id: Option<&str>, has_method: bool) -> Vec<Outgoing> {
-        tracing::warn!(limit = self.message_limit, "dropped a message of the server that is too large");
-        let reason = |asked: &Asked| Fault::message_too_large(self.message_limit, asked.what.endpoint());
+    pub(super) async fn server_said_too_much(
+        &self,
+        id: Option<&str>,
+        has_method: bool,
+        bytes: u64,
+    ) -> Vec<Outgoing> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.gateway.drops(Dropped::Oversized, bytes, "a message of the server over upstreamMessageLimit");
         match (id, has_method) {
             (Some(id), true) => {
-                let reason = Fault::message_too_large(self.message_limit, None);
+                let reason = Fault::question_too_large(self.message_limit);
                 vec![Outgoing::ToServer(answer::fault(id, &reason).into_bytes())]
             }
             (Some(id), false) => {
-                let asked = self.waiting().take(id);
-                let answer = asked.map(|asked| self.refusal(&asked, reason(&asked)));
-                answer.map(|answer| Outgoing::ToClient(answer.into_bytes())).into_iter().collect()
+                let reason =
+                    |asked: &Asked| Fault::message_too_large(self.message_limit, asked.what.endpoint());
+                Box::pin(self.answered_for(id, reason)).await
             }
             (None, _) => Vec::new(),
         }
     }
 
-    fn server_notifies(&self, text: &str, envelope: &Envelope) -> Step {
-        if envelope.method(text) == "notifications/tools/list_changed" {
-            self.known().catalogue.forget();
-        }
-        Step::Pass
-    }
-
-    async fn response(
-        &self,
-        text: &str,
-        invalid_utf8: usize,
-        envelope: &Envelope,
-        splice: &mut Splice<'_>,
-        out: &mut Vec<Outgoing>,
-    ) -> Step {
-        let Some(asked) = self.waiting().take(envelope.raw_id(text)) else { return Step::Pass };
-        match asked.what {
-            What::Relay | What::Held { .. } => {}
-            What::Advertise => self.advertise(text, envelope, splice),
+    async fn response(&self, came: &mut Answer<'_, '_>, unasked: Unasked, out: &mut Vec<Outgoing>) -> Step {
+        let (text, envelope) = (came.text, came.envelope);
+        let asked = self.waiting().take_sent(envelope.raw_id(text));
+        let Some(asked) = asked else {
+            // An error without an id is about what the server could not read: nobody's answer, but no secret either.
+            let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
+            if unasked == Unasked::Drop && !about_nothing {
+                return super::reshape::unasked(self, came);
+            }
+            self.unseen(came).await;
+            return Step::Pass;
+        };
+        match &asked.what {
+            What::Relay { .. } => self.relay(came, &asked).await,
+            // It was not sent, so nothing answers it.
+            What::Held { .. } => return Step::Stop,
+            What::Advertise { .. } => {
+                self.advertise(text, &envelope, came.splice);
+                self.relay(came, &asked).await;
+            }
             What::ListTools => {
                 if let Some(result) = envelope.result.filter(|result| is_complete(text, *result)) {
-                    self.learn(splice, text, result);
+                    self.learn(came.splice, text, result);
                 }
+                self.relay(came, &asked).await;
             }
             What::Content { .. } => {
-                if self.reshape(text, invalid_utf8, envelope, &asked, splice).await {
+                if self.reshape(came, &asked).await {
                     out.extend(self.get_to_know_tools(&asked));
                 }
             }
             What::Listing { meta } => {
-                out.extend(self.listed(text, envelope, meta).await);
+                out.extend(self.listed(text, &envelope, meta.clone()).await);
                 return Step::Stop;
             }
         }
         Step::Pass
-    }
-
-    /// The one place where content is shaped: what is switched off is left alone here. Returns whether it was.
-    async fn reshape(
-        &self,
-        text: &str,
-        invalid_utf8: usize,
-        envelope: &Envelope,
-        asked: &Asked,
-        splice: &mut Splice<'_>,
-    ) -> bool {
-        let What::Content { shape, caller, endpoint, request, reuse, inside } = &asked.what else {
-            return false;
-        };
-        let answer = |payload, request: Request, reuse| {
-            let intent = Intent::Fresh { payload, request, reuse };
-            let caller = Caller { read_uri: shape.read_uri(), ..(**caller).clone() };
-            self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
-        };
-        // A task that has failed has its error where another has its result.
-        let inner = |name: &str| {
-            let result = envelope.result.filter(|_| *inside)?;
-            walk::member(text, result, name)
-        };
-        if let Some(error) = envelope.error.or_else(|| inner("error")) {
-            let Some(failure) = Failure::of(text, error) else {
-                self.gateway.failed(caller, endpoint, error.len());
-                return false;
-            };
-            match answer(failure.payload(invalid_utf8), Request::default(), None).await {
-                Reply::Untouched => return false,
-                Reply::Portion(portion) => failure.serve(&portion, splice),
-                Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
-            }
-            return true;
-        }
-        let result = if *inside { inner("result") } else { envelope.result };
-        let Some((result, outline)) = result.and_then(|span| Some((span, Outline::of(text, span, *shape)?)))
-        else {
-            return false;
-        };
-        // What was asked of the result is not asked of an error in its place.
-        let request = if outline.is_error() {
-            Request { max_tokens: request.max_tokens, ..Request::default() }
-        } else {
-            (**request).clone()
-        };
-        let payload = Payload { paging: self.paging(endpoint), ..outline.payload(invalid_utf8) };
-        match answer(payload, request, *reuse).await {
-            Reply::Untouched => {
-                outline.disown(splice);
-                return false;
-            }
-            Reply::Portion(portion) => outline.serve(&portion, splice),
-            Reply::Fault(reason) if *shape == Shape::Tool => {
-                splice.replace(result, fault(&reason, asked.modern));
-            }
-            Reply::Fault(reason) => refuse(splice, text, envelope, &reason),
-        }
-        true
-    }
-
-    /// The arguments by which a tool walks its own pages, as far as it is known.
-    fn paging(&self, endpoint: &Endpoint) -> Arc<[String]> {
-        let known = self.known();
-        let tool = known.catalogue.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
-        tool.map_or_else(Arc::default, |tool| tool.paging().into())
     }
 
     /// Learns the tools of a page, and adds what is ours to it. Returns the server's cursor to the next page.
@@ -226,7 +217,7 @@ impl McpLane {
         let mut out = Vec::new();
         for asked in held {
             if let What::Held { line } = asked.what {
-                out.extend(self.client_says(line.into_bytes()).await);
+                out.extend(self.client_says(line.into_bytes(), None).await);
             }
         }
         out
@@ -247,7 +238,7 @@ pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<
 }
 
 /// Answers with an error instead.
-fn refuse(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
+pub(super) fn refuse(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
     splice.replace(envelope.whole, answer::fault(envelope.raw_id(text), reason));
 }
 

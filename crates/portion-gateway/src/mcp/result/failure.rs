@@ -1,16 +1,23 @@
 //! JSON-RPC errors that carry more than an error: some servers put whole documents into `error.data`.
 
 use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::Redact;
 use portion_core::render::{Piece, Portion};
 use portion_core::scan::{Kind, decode, decoded, quote};
 use portion_core::span::Span;
 
+use super::super::bound;
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};
+use super::beside::ASIDE;
 use super::serve::Shown;
 
 const MESSAGE: &str = "/error/message";
 const DATA: &str = "/error/data";
+/// What stands as the code of an error that has none.
+const NO_CODE: i32 = -32603;
+/// Bytes of a code that can be one.
+const CODE: usize = 32;
 /// Characters of a message that is not shown otherwise.
 const MESSAGE_CHARS: usize = 300;
 
@@ -18,20 +25,51 @@ const MESSAGE_CHARS: usize = 300;
 pub(crate) struct Failure<'a> {
     text: &'a str,
     whole: Span,
+    /// Whether it is an object, as errors are.
+    is_object: bool,
     members: Vec<Member>,
     message: Option<Member>,
     data: Option<Member>,
+    /// Members besides that are too large to pass.
+    beyond: Vec<Member>,
+    /// Small members besides of which something is hidden, and what they say then.
+    hidden: Vec<(Span, String)>,
 }
 
 impl<'a> Failure<'a> {
-    /// The error at a place of a valid text; `None` where it is no object.
-    pub(crate) fn of(text: &'a str, error: Span) -> Option<Self> {
-        (walk::kind(text, error) == Kind::Object).then(|| {
-            let members = walk::members(text, error);
-            let message = walk::find(text, &members, "message");
-            let data = walk::find(text, &members, "data");
-            Self { text, whole: error, members, message, data }
-        })
+    /// The error at a place of a valid text. One that is no object is its own data.
+    pub(crate) fn of(text: &'a str, error: Span, redact: Option<&Redact>) -> Self {
+        let is_object = walk::kind(text, error) == Kind::Object;
+        if !is_object {
+            let data = Some(Member { key: Span { start: error.start, end: error.start }, value: error });
+            let (members, beyond, hidden) = (Vec::new(), Vec::new(), Vec::new());
+            return Self { text, whole: error, is_object, members, message: None, data, beyond, hidden };
+        }
+        let members = walk::members(text, error);
+        let message = walk::find(text, &members, "message");
+        let data = walk::find(text, &members, "data");
+        let taken = [message, data].map(|member| member.map(|member| member.key));
+        let (mut left, mut beyond, mut hidden) = (ASIDE, Vec::new(), Vec::new());
+        for member in members.iter().filter(|member| !taken.contains(&Some(member.key))) {
+            let said = redact.and_then(|redact| bound::hidden(redact, text, *member));
+            let len = said.as_ref().map_or(member.whole().len(), String::len);
+            let is_code = walk::is(member.key.of(text), "code");
+            match left.checked_sub(len).filter(|_| !is_code || member.value.len() <= CODE) {
+                Some(rest) => {
+                    left = rest;
+                    hidden.extend(said.map(|said| (member.whole(), said)));
+                }
+                None => beyond.push(*member),
+            }
+        }
+        Self { text, whole: error, is_object, members, message, data, beyond, hidden }
+    }
+
+    /// Lets the error pass, without what is hidden of it.
+    pub(crate) fn pass(&self, splice: &mut Splice<'_>) {
+        for (place, said) in &self.hidden {
+            splice.replace(*place, said.clone());
+        }
     }
 
     /// The payload: the message, and the data beside it.
@@ -47,6 +85,10 @@ impl<'a> Failure<'a> {
                 Content::Structured(value.of(self.text).to_owned())
             };
             payload.blocks.push(Block::new(address, content));
+        }
+        for Member { key, value } in &self.beyond {
+            let address = format!("/error/{}", walk::step(key.of(self.text)));
+            payload.blocks.push(Block::new(address, Content::Aside(value.of(self.text).to_owned())));
         }
         payload
     }
@@ -68,9 +110,17 @@ impl<'a> Failure<'a> {
             }
             (None, None) => shown.notice.to_owned(),
         };
-        let code = |member: &Member| walk::is(member.key.of(self.text), "code");
+        if !self.is_object {
+            let message = "the server answered with an error that is no object";
+            let said = format!("{{\"code\":{NO_CODE},\"message\":{},\"data\":{data}}}", quote(message));
+            return splice.replace(self.whole, said);
+        }
+        let code = |member: &Member| walk::is(member.key.of(self.text), "code") && member.value.len() <= CODE;
         let items = self.members.iter().map(|member| member.whole()).collect();
-        let added = [format!("\"message\":{}", quote(&message)), format!("\"data\":{data}")];
+        let mut added = vec![format!("\"message\":{}", quote(&message)), format!("\"data\":{data}")];
+        if !self.members.iter().any(code) {
+            added.insert(0, format!("\"code\":{NO_CODE}"));
+        }
         let sequence = Sequence { whole: self.whole, items };
         splice.edit(&sequence, |i| code(&self.members[i]), &added);
     }
@@ -115,7 +165,7 @@ mod tests {
     };
 
     fn check(error: &str, shown: Shown<'_>, expect: &str) {
-        let failure = Failure::of(error, walk::whole(error)).expect("an object");
+        let failure = Failure::of(error, walk::whole(error), None);
         let mut splice = Splice::new(error);
         failure.show(shown, &mut splice);
         assert_eq!(splice.apply(), expect);

@@ -21,7 +21,7 @@ const ENTRY: usize = 64;
 
 impl Outline<'_> {
     /// Takes the parts out of the result's list of content.
-    pub(super) fn read_items(&mut self, items: &[Node], aside: &mut Aside) {
+    pub(super) fn read_items(&mut self, items: &[Node], aside: &mut Aside<'_>) {
         let Some(list) = self.list else { return };
         for (i, item) in items.iter().enumerate() {
             let (slot, address) = ((list, i), format!("/{}/{i}", self.shape.list_name()));
@@ -34,7 +34,14 @@ impl Outline<'_> {
     }
 
     /// A content block: `{"type":"text",…}`, `{"type":"resource",…}` … What stands around it is known already.
-    fn block(&mut self, item: &Node, slot: (usize, usize), address: &str, around: &Label, aside: &mut Aside) {
+    fn block(
+        &mut self,
+        item: &Node,
+        slot: (usize, usize),
+        address: &str,
+        around: &Label,
+        aside: &mut Aside<'_>,
+    ) {
         let text = self.text;
         let object = item.object();
         let is_type = |name: &str| {
@@ -63,7 +70,7 @@ impl Outline<'_> {
     }
 
     /// An entry of `contents`.
-    fn entry(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
+    fn entry(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside<'_>) {
         if !self.text_in(item, "text", slot, address, &Label::default(), aside) {
             let binary = binary(self.text, item.object(), "blob", "/blob");
             let of = uri(self.text, item.object());
@@ -74,7 +81,7 @@ impl Outline<'_> {
     }
 
     /// A message of a prompt, whose content is a block or, since 2025-11-25, an array of such.
-    fn message(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside) {
+    fn message(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut Aside<'_>) {
         let content = item.object().and_then(|o| o.opened(self.text, "content"));
         let frame = content.map(|c| item.whole.len().saturating_sub(c.whole.len()));
         let role = item.object().and_then(|o| o.string(self.text, "role")).map(|role| role.of(self.text));
@@ -104,7 +111,7 @@ impl Outline<'_> {
         slot: (usize, usize),
         address: &str,
         around: &Label,
-        aside: &mut Aside,
+        aside: &mut Aside<'_>,
     ) -> bool {
         let text = self.text;
         let Some((object, place)) = item.object().and_then(|o| Some((o, o.string(text, name)?))) else {

@@ -8,17 +8,18 @@ mod contents;
 mod failure;
 mod items;
 mod local;
+mod odd;
 mod outline;
 mod serve;
 mod tree;
 
+use super::forged::OURS;
 pub(super) use contents::read_contents;
 pub(super) use failure::Failure;
 pub(super) use local::{completed, fault, read_tool, text};
-pub(super) use outline::{Outline, Shape};
+pub(super) use odd::{Odd, beside};
+pub(super) use outline::{Outline, Read, Shape};
 
-/// Under this prefix `_meta` is ours: what an upstream puts there is taken out.
-const OURS: &str = "io.portion/";
 /// Where a result's `_meta` repeats the notice.
 const NOTICE: &str = "io.portion/notice";
 /// Begins the URIs that we answer ourselves; a cursor follows.

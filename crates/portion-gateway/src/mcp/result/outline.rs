@@ -1,6 +1,7 @@
 //! Where the parts of a result lie.
 
 use portion_core::payload::{Binary, Block, Content, Label, Payload};
+use portion_core::redact::Redact;
 use portion_core::scan::{decode, decoded};
 use portion_core::span::Span;
 
@@ -22,9 +23,24 @@ pub(crate) enum Shape {
 
 /// Parts that are told apart: cursors have 16 bits for them, of which some are left for what stands beside the content.
 const MOST_PARTS: usize = 50_000;
-/// Members that are the protocol's, and stay whatever their size.
-const RESULT_FRAME: [&str; 7] =
-    ["isError", "resultType", "ttlMs", "cacheScope", "content", "contents", "messages"];
+/// Members that are the protocol's, and stay.
+const RESULT_FRAME: [&str; 4] = ["isError", "resultType", "ttlMs", "cacheScope"];
+/// Bytes of such a member that can be one.
+const FRAME_MEMBER: usize = 64;
+/// Bytes of members that later ones hide, up to which they pass.
+const DOUBLES: usize = 1024;
+
+/// What a result is.
+#[derive(Debug)]
+pub(crate) enum Read<'a> {
+    /// Content.
+    Content(Outline<'a>),
+    /// Something for the client to act on: a question back (`input_required`), the handle of a task.
+    Question,
+    /// Nothing that the method returns.
+    Odd,
+}
+
 /// A completed result.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
@@ -39,6 +55,8 @@ pub(crate) struct Outline<'a> {
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
     pub(super) hidden: Vec<usize>,
+    /// What is hidden of members that pass beside the parts: where they are, and what stands there then.
+    pub(super) concealed: Vec<(Span, String)>,
     /// Bytes that pass beside the parts.
     frame: usize,
     is_error: bool,
@@ -83,20 +101,31 @@ pub(super) enum PartKind {
 }
 
 impl<'a> Outline<'a> {
-    /// The outline of the result at a place of a valid text.
-    ///
-    /// `None` where it is not a completed result: a question back (`input_required`), a task handle, no object.
-    pub(crate) fn of(text: &'a str, result: Span, shape: Shape) -> Option<Self> {
-        let node = Node::read(text, result)?;
-        let object = node.object()?;
+    /// Reads the result at a place of a valid text. What `redact` names is hidden of what passes beside the parts.
+    pub(crate) fn read(text: &'a str, result: Span, shape: Shape, redact: Option<&'a Redact>) -> Read<'a> {
+        let Some(node) = Node::read(text, result) else { return Read::Odd };
+        let Some(object) = node.object() else { return Read::Odd };
         if object.member(text, "resultType").is_some_and(|m| !walk::is(m.value.of(text), "complete")) {
-            return None;
+            return Read::Question;
         }
+        let structured = shape == Shape::Tool && object.member(text, "structuredContent").is_some();
+        let content = structured || object.member(text, shape.list_name()).is_some();
+        match (content, object.member(text, "task").is_some()) {
+            (true, _) => Read::Content(Self::of_object(text, &node, object, shape, redact)),
+            (false, true) => Read::Question,
+            (false, false) => Read::Odd,
+        }
+    }
+
+    /// The outline of an object that has content.
+    fn of_object(
+        text: &'a str,
+        node: &Node,
+        object: &Object,
+        shape: Shape,
+        redact: Option<&'a Redact>,
+    ) -> Self {
         let name = shape.list_name();
-        let content = [name, "structuredContent"].iter().any(|name| object.member(text, name).is_some());
-        if object.member(text, "task").is_some() && !content {
-            return None;
-        }
         let held = Held { sequence: object.sequence(node.whole), parent: None };
         let is_error = object.member(text, "isError").is_some_and(|m| m.value.of(text) == "true");
         let mut outline = Self {
@@ -107,12 +136,13 @@ impl<'a> Outline<'a> {
             list: None,
             meta: None,
             hidden: Vec::new(),
+            concealed: Vec::new(),
             frame: 0,
             is_error,
         };
         outline.read_meta(object);
         outline.hide_doubles(object);
-        let mut aside = Aside::new();
+        let mut aside = Aside::new(text, redact);
         if let Some(Node { whole, inside: Inside::Array(items) }) = object.opened(text, name) {
             outline.list = Some(outline.hold(*whole, items.iter().map(|item| item.whole), None));
             outline.read_items(items, &mut aside);
@@ -121,14 +151,16 @@ impl<'a> Outline<'a> {
                 outline.parts.clear();
                 outline.sequences.truncate(1);
                 outline.list = None;
-                aside = Aside::new();
+                aside = Aside::new(text, redact);
             }
         }
         for (i, member) in object.members.iter().enumerate() {
             let structured = shape == Shape::Tool && walk::is(member.key.of(text), "structuredContent");
-            let known = RESULT_FRAME.iter().any(|name| walk::is(member.key.of(text), name));
-            let unread = walk::is(member.key.of(text), name) && outline.list.is_none();
-            if outline.hidden.contains(&i) || structured {
+            let known = RESULT_FRAME.iter().any(|name| walk::is(member.key.of(text), name))
+                && member.value.len() <= FRAME_MEMBER;
+            let list = walk::is(member.key.of(text), name);
+            let unread = list && outline.list.is_none();
+            if outline.hidden.contains(&i) || structured || (list && !unread) {
                 continue;
             }
             if unread {
@@ -139,7 +171,7 @@ impl<'a> Outline<'a> {
         }
         outline.frame = aside.into_parts(&mut outline);
         outline.read_structured(object);
-        Some(outline)
+        outline
     }
 
     /// Whether the result says of itself that it is an error.
@@ -200,9 +232,24 @@ impl<'a> Outline<'a> {
             self.hidden.append(&mut all);
         }
     }
+
+    /// Whether members that later ones hide are too large to pass even where nothing else is changed.
+    pub(super) fn has_large_doubles(&self) -> bool {
+        let items = &self.sequences[0].sequence.items;
+        self.hidden.iter().map(|i| items[*i].len()).sum::<usize>() > DOUBLES
+    }
 }
 
 impl Shape {
+    /// The shape that a result looks to be of.
+    pub(crate) fn guess(text: &str, result: Span) -> Option<Self> {
+        let members = walk::members(text, result);
+        let has = |name| walk::find(text, &members, name).is_some();
+        let by_list =
+            [Self::Tool, Self::Resource, Self::Prompt].into_iter().find(|shape| has(shape.list_name()));
+        by_list.or_else(|| has("structuredContent").then_some(Self::Tool))
+    }
+
     /// What begins the URIs that read on in a result of this shape.
     pub(crate) fn read_uri(self) -> Option<&'static str> {
         (self == Self::Resource).then_some(READ_URI)

@@ -58,12 +58,24 @@ impl Outline<'_> {
 
     /// Takes out what an upstream put under our names, for a result that is otherwise untouched.
     pub(crate) fn disown(&self, splice: &mut Splice<'_>) {
+        self.conceal(splice);
+        if self.has_large_doubles() {
+            splice.edit(&self.sequences[0].sequence, |i| !self.hidden.contains(&i), &[]);
+        }
         if let Some((meta, taken)) = self.meta.as_ref().filter(|(_, taken)| !taken.is_empty()) {
             splice.edit(meta, |i| !taken.contains(&i), &[]);
         }
     }
 
+    /// Hides what is hidden of what passes beside the parts.
+    fn conceal(&self, splice: &mut Splice<'_>) {
+        for (place, said) in &self.concealed {
+            splice.replace(*place, said.clone());
+        }
+    }
+
     pub(super) fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
+        self.conceal(splice);
         let pieces: HashMap<&str, &Piece> =
             shown.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
         let mut gone: Vec<Vec<bool>> =

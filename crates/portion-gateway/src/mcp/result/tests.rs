@@ -5,16 +5,23 @@ use portion_core::render::{Body, Piece};
 
 use super::super::splice::Splice;
 use super::super::walk;
-use super::outline::{Outline, Shape};
+use super::outline::{Outline, Read, Shape};
 use super::serve::Shown;
 
 const NOTICE: &str = r#"{"nextCursor":"C","meta":{"cursor":"B"}}"#;
 const OURS: &str = r#""io.portion/notice":{"nextCursor":"C","meta":{"cursor":"B"}}"#;
 const BLOCK: &str = r#"{"type":"text","text":"{\"nextCursor\":\"C\",\"meta\":{\"cursor\":\"B\"}}"}"#;
 
+fn outline_of(result: &str, shape: Shape) -> Outline<'_> {
+    match Outline::read(result, walk::whole(result), shape, None) {
+        Read::Content(outline) => outline,
+        other => panic!("no content: {other:?}"),
+    }
+}
+
 /// `expect`: the address of each part, and what is in it; a block as `=` and its JSON, structured as `:`.
 fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
-    let outline = Outline::of(result, walk::whole(result), shape).expect("a completed result");
+    let outline = outline_of(result, shape);
     let blocks = outline.payload(0).blocks;
     let parts: Vec<(String, String)> = blocks
         .into_iter()
@@ -33,7 +40,7 @@ fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
 
 /// `shown`: addresses and texts; a block begins with `=`.
 fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<&str>, expect: &str) {
-    let outline = Outline::of(result, walk::whole(result), shape).expect("a completed result");
+    let outline = outline_of(result, shape);
     let pieces: Vec<Piece> = shown
         .iter()
         .map(|(address, text)| {
@@ -142,7 +149,7 @@ fn more_parts_than_a_cursor_tells_apart_are_one() {
     let link = r#"{"type":"resource_link","uri":"u"}"#;
     let list = |count: usize| format!("[{}]", vec![link; count].join(","));
     let outline_of = |result: &str| {
-        let outline = Outline::of(result, walk::whole(result), Shape::Tool).expect("a result");
+        let outline = outline_of(result, Shape::Tool);
         outline.payload(0).blocks.len()
     };
     assert_eq!(outline_of(&format!(r#"{{"content":{}}}"#, list(50_000))), 50_000);
@@ -160,7 +167,7 @@ fn more_parts_than_a_cursor_tells_apart_are_one() {
 #[test]
 fn what_stands_around_a_part_is_known() {
     let check = |shape: Shape, result: &str, of: Option<&str>, mime: Option<&str>, frame: usize| {
-        let outline = Outline::of(result, walk::whole(result), shape).expect("a result");
+        let outline = outline_of(result, shape);
         let block = outline.payload(0).blocks.remove(0);
         assert_eq!((block.label.of.as_deref(), block.label.mime.as_deref()), (of, mime), "{result}");
         // At least what is sent beside the text, and not much more.
@@ -183,7 +190,7 @@ fn what_stands_around_a_part_is_known() {
 #[test]
 fn binary_is_known_by_its_kind_and_size() {
     let check = |shape: Shape, result: &str, expect: Option<(&str, usize, bool)>| {
-        let outline = Outline::of(result, walk::whole(result), shape).expect("a result");
+        let outline = outline_of(result, shape);
         let Content::Atomic { binary, .. } = outline.payload(0).blocks.remove(0).content else {
             panic!("text")
         };
@@ -214,7 +221,10 @@ fn only_completed_results_have_an_outline() {
         "null",
         "7",
     ] {
-        assert!(Outline::of(result, walk::whole(result), Shape::Tool).is_none(), "{result}");
+        assert!(
+            !matches!(Outline::read(result, walk::whole(result), Shape::Tool, None), Read::Content(_)),
+            "{result}"
+        );
     }
     check_payload(Shape::Tool, r#"{"resultType":"complete","content":[]}"#, &[]);
 }
@@ -311,7 +321,7 @@ fn keeps_our_names_ours() {
         &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,"b":2,{OURS}}}}}"#),
     );
     let result = format!(r#"{{"content":[],"_meta":{{{spoof}, "a":1}}}}"#);
-    let outline = Outline::of(&result, walk::whole(&result), Shape::Tool).expect("a result");
+    let outline = outline_of(&result, Shape::Tool);
     let mut splice = Splice::new(&result);
     outline.disown(&mut splice);
     assert_eq!(splice.apply(), r#"{"content":[],"_meta":{"a":1}}"#);
@@ -343,7 +353,7 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
 
 /// An envelope in the place of a part: no notice of its own, and of its own type.
 fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
-    let outline = Outline::of(result, walk::whole(result), shape).expect("a completed result");
+    let outline = outline_of(result, shape);
     let (body, mime) = (Body::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));
     let pieces = [Piece { address: address.into(), body, mime }];
     let mut splice = Splice::new(result);

@@ -14,7 +14,7 @@ pub(super) fn on_one_line(mut message: Vec<u8>) -> Vec<u8> {
 }
 
 /// The same answer with another id, as it is written.
-pub(super) fn with_id(text: &str, answer: &Note<'_>, raw_id: &str) -> Vec<u8> {
+pub(crate) fn with_id(text: &str, answer: &Note<'_>, raw_id: &str) -> Vec<u8> {
     let inside = answer.whole().start as usize + 1;
     let (start, end, id) = answer.id_place().map_or_else(
         || (inside, inside, format!("\"id\":{raw_id},")),

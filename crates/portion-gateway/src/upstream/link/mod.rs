@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 
 use crate::frame::Frame;
 pub use child::ChildDial;
+pub(crate) use message::with_id;
 
 /// Messages that may wait on a link, each way. Whoever is faster than the other end waits.
 const WAITING: usize = 64;

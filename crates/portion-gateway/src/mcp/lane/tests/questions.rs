@@ -5,6 +5,7 @@ use super::{LIST, check, client, cursor, lane_listing, lane_with_tools, server};
 use crate::frame::Frame;
 use crate::mcp::McpLane;
 use crate::relay::Lane as _;
+use portion_core::scan::quote;
 
 fn asked(lane: &McpLane, name: &str, arguments: &str) -> String {
     let params = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
@@ -79,4 +80,81 @@ fn what_takes_long_is_a_question_and_nothing_else() {
     check(&lane, &call("portion_query").replace(r#""id":1,"#, ""), false);
     check(&lane, &call("list_x").replace("1,", r#""portion_query","#), false);
     check(&lane, "portion_query", false);
+}
+
+/// A question of this id, as a frame.
+fn question(lane: &McpLane, id: &str, what: &str) -> Frame {
+    let cursor = cursor(lane, "{}");
+    let arguments = format!(r#"{{"cursor":"{cursor}",{what}}}"#);
+    let params = format!(r#"{{"name":"portion_query","arguments":{arguments}}}"#);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+    Frame::Message(message.into_bytes())
+}
+
+fn cancelling(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+}
+
+const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
+
+#[test]
+fn a_question_that_waits_for_its_turn_can_be_cancelled() {
+    let lane = lane_with_tools();
+    let asked = question(&lane, "7", r#""sql":"SELECT 1 AS n""#);
+    assert!(lane.takes_long(&asked));
+    assert!(client(&lane, &cancelling("7")).is_empty(), "the server has never heard of it");
+    assert!(super::run(lane.beside(asked)).is_empty(), "nobody wants an answer");
+    let asked = question(&lane, "7", r#""sql":"SELECT 1 AS n""#);
+    assert!(lane.takes_long(&asked));
+    assert!(super::sent(super::run(lane.beside(asked)))[0].contains(r#"[{\"n\":1}]"#));
+}
+
+#[test]
+fn a_question_ends_when_it_is_cancelled() {
+    let lane = std::sync::Arc::new(lane_with_tools());
+    let sql = format!(r#""sql":{}"#, quote(ENDLESS));
+    let asked = question(&lane, "7", &sql);
+    assert!(lane.takes_long(&asked));
+    let begun = std::time::Instant::now();
+    let asking = std::sync::Arc::clone(&lane);
+    let answering = std::thread::spawn(move || super::run(asking.beside(asked)));
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    assert!(client(&lane, &cancelling("7")).is_empty());
+    assert!(answering.join().expect("it answers").is_empty());
+    let limit = portion_sql::Limits::default().deadline;
+    assert!(begun.elapsed() < limit, "it did not go on to its deadline: {:?}", begun.elapsed());
+}
+
+#[test]
+fn an_id_in_flight_is_refused_for_questions_too() {
+    let lane = lane_with_tools();
+    let asked = question(&lane, "7", r#""sql":"SELECT 1 AS n""#);
+    assert!(lane.takes_long(&asked));
+    let again = question(&lane, "7", r#""sql":"SELECT 2 AS n""#);
+    assert!(!lane.takes_long(&again));
+    for said in [again, Frame::Message(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#.to_vec())] {
+        let out = super::sent(super::run(lane.from_client(said)));
+        assert!(out[0].starts_with("< ") && out[0].contains("already waiting"), "{out:?}");
+    }
+    assert!(super::sent(super::run(lane.beside(asked)))[0].contains(r#"[{\"n\":1}]"#));
+}
+
+#[test]
+fn what_is_no_request_gets_an_error_and_does_not_reach_the_server() {
+    let lane = lane_with_tools();
+    for said in [
+        r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
+        "[]",
+    ] {
+        let out = client(&lane, said);
+        assert_eq!(out.len(), 1, "{out:?}");
+        assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":null,"error":{"code":-32600"#), "{out:?}");
+    }
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(client(&lane, ping), [format!("> {ping}")]);
+    assert!(client(&lane, ping)[0].contains("already waiting"));
 }

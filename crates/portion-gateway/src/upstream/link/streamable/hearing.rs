@@ -1,11 +1,18 @@
 //! What the server says, whichever way it came.
 
+use std::sync::LazyLock;
+use std::time::Instant;
+
 use super::super::message::{on_one_line, with_id};
 use super::super::{Closed, Said};
 use super::letter::Letter;
 use super::server::Server;
+use crate::dropped::Pace;
 use crate::frame::Frame;
 use crate::mcp::{Heard, Note, Role};
+
+/// How often it is logged that something is no message.
+static INVALID: LazyLock<Pace> = LazyLock::new(Pace::default);
 
 impl Server {
     /// Passes a message on. `letter`: it came in answer to that.
@@ -18,8 +25,9 @@ impl Server {
             match Heard::read(&text) {
                 Ok(heard) => self.land(&text, &heard, letter),
                 Err(why) => {
-                    let beginning: String = text.chars().take(200).collect();
-                    tracing::warn!(%why, beginning, "dropped what is no message");
+                    if let Some(unlogged) = INVALID.allows(Instant::now()) {
+                        tracing::warn!(%why, bytes = said.len(), unlogged, "dropped what is no message");
+                    }
                     return Ok(());
                 }
             }
