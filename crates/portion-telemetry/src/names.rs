@@ -56,6 +56,8 @@ pub const DIRECTION: &str = "direction";
 pub const COUNTER: &str = "counter";
 /// Name of the alert.
 pub const ALERT: &str = "alert";
+/// Reason why a message was dropped.
+pub const REASON: &str = "reason";
 /// Version of Portion.
 pub const VERSION: &str = "version";
 
@@ -158,6 +160,8 @@ metrics! {
         "Snapshots that expired.";
     SNAPSHOTS_REFUSED "portion.snapshots_refused" "{snapshot}" Counter, &[],
         "Snapshots that did not fit in the store.";
+    MESSAGES_DROPPED "portion.messages_dropped" "{message}" Counter, &[REASON],
+        "Messages of servers dropped or shortened: unasked, cancelled (late answers), invalid, oversized.";
     BUILD "portion.build.info" "" Gauge, &[VERSION],
         "Version of this program.";
     START_TIME "process.start_time" "s" Gauge, &[],

@@ -12,6 +12,7 @@ use portion_config::{Config, Errors, Sources, Warnings, find, places};
 use portion_core::event::Observer;
 use portion_gateway::accuracy;
 use portion_gateway::book::Book as _;
+use portion_gateway::dropped;
 use portion_gateway::front::http::{DEFAULT_PRINCIPAL_HEADERS, Principals};
 use portion_gateway::gateway::Gateway;
 use portion_gateway::latch::Latch;
@@ -152,6 +153,11 @@ impl Setup {
     /// What the store holds.
     pub(crate) fn store(&self) -> store::Figures {
         self.gateway.stored()
+    }
+
+    /// How many messages of servers were not relayed.
+    pub(crate) fn dropped(&self) -> dropped::Figures {
+        self.gateway.dropped()
     }
 
     /// How near counts come to what they are held against.

@@ -27,7 +27,7 @@ const LOST: Duration = Duration::from_mins(5);
 /// or were lost just now, an alert is raised, estimates are off.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     let (state, records) = setup.health();
-    let counts = setup.accuracy();
+    let (counts, dropped) = (setup.accuracy(), setup.dropped());
     let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().state());
     let mut reasons =
         reasons(&state, records.as_ref(), watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
@@ -85,6 +85,12 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             "evicted": store.evicted,
             "expired": store.expired,
             "refused": store.refused,
+        },
+        "dropped": {
+            "unasked": dropped.unasked,
+            "cancelled": dropped.cancelled,
+            "invalid": dropped.invalid,
+            "oversized": dropped.oversized,
         },
         "telemetry": records.map(|records| json!({
             "written": records.written,

@@ -27,6 +27,16 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
             Family::of(&names::RECORDS_QUEUED, records.queued as u64),
         ]);
     }
+    let mut dropped = Family::new(&names::MESSAGES_DROPPED);
+    let counts = setup.dropped();
+    for (reason, count) in [
+        ("unasked", counts.unasked),
+        ("cancelled", counts.cancelled),
+        ("invalid", counts.invalid),
+        ("oversized", counts.oversized),
+    ] {
+        dropped.push(vec![(names::REASON, reason.to_owned())], count);
+    }
     let mut build = Family::new(&names::BUILD);
     build.push(vec![(names::VERSION, env!("CARGO_PKG_VERSION").to_owned())], true);
     families.extend([
@@ -41,6 +51,7 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
         Family::of(&names::SNAPSHOTS_EVICTED, store.evicted),
         Family::of(&names::SNAPSHOTS_EXPIRED, store.expired),
         Family::of(&names::SNAPSHOTS_REFUSED, store.refused),
+        dropped,
         build,
         Family::of(&names::START_TIME, seconds(setup.started())),
     ]);
