@@ -103,13 +103,18 @@ def test_v1_a_nested_list_keeps_its_place_and_what_stands_around_it(peer):
     check_list(peer, result, payload, "data", "items")
 
 
-def test_v1_structured_content_is_the_same_view(peer):
+def test_v1_structured_content_is_the_same_view_of_whole_records(peer):
     peer.tools()
+    whole = json.loads(corpus.bookings())
     for tool, key in (("get_all_structured", "bookings"), ("get_all_result", "result")):
         result = peer.call(tool)
         first = lawful(result)
-        assert [row["id"] for row in first.structured[key]] == IDS[:50]
-        assert first.structured["nextCursor"] == first.next and first.structured["meta"] == first.meta
+        rows, cut = first.structured[key], first.meta["structuredContent"]
+        assert rows and rows == whole[: len(rows)], "each as it came"
+        assert cut == {"served": len(rows), "of": len(whole)}, "what only programs lack is told in the text"
+        following = peer.call("portion_read", cursor=first.structured["nextCursor"], limit=1)
+        assert items(lawful(following, HARD_CAP))[0]["id"] == IDS[len(rows)]
+        assert first.structured["meta"]["cursor"] == first.meta["cursor"]
         check_list(peer, result, f'{{"{key}":{corpus.bookings()}}}', key)
 
 

@@ -15,6 +15,9 @@ pub struct Payload {
     /// How many lone surrogates, which JSON can hold and text cannot, were replaced by U+FFFD in the texts
     /// of the blocks.
     pub lone_surrogates: usize,
+    /// The same of `structuredContent`. They stay there as escapes; where a string of it is shown as text, they are
+    /// replaced.
+    pub structured_surrogates: usize,
     /// Whether the upstream says that it is an error.
     pub is_error: bool,
     /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.

@@ -64,6 +64,8 @@ pub struct Written {
     pub experiment: Experiment,
     /// Bytes above which even a reply that is to be relayed as it comes is shaped; `None`: whatever its size.
     pub unshaped_byte_limit: Option<usize>,
+    /// Whether programs may have replies as they come, up to `unshaped_byte_limit`.
+    pub allow_whole: bool,
     /// Tokens that a session may be served in all.
     pub session_budget: Option<usize>,
     /// Whether nothing is shaped, and only told what would have been.

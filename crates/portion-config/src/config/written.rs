@@ -28,6 +28,7 @@ impl Cascade<'_> {
             rollout: self.rollout(),
             experiment: self.experiment(),
             unshaped_byte_limit: self.size("unshapedByteLimit"),
+            allow_whole: self.truth("allowWhole") == Some(true),
             session_budget: self.whole("sessionBudget"),
             dry_run: self.truth("dryRun") == Some(true),
             accuracy_sample: self.number("accuracySample"),
@@ -101,6 +102,7 @@ impl Cascade<'_> {
             sections: self.sections(),
             sort: self.text("sort").map(Arc::from),
             strip: self.strip(),
+            ..Manner::default()
         }
     }
 

@@ -63,7 +63,7 @@ fn names_follow_from_names() {
 #[test]
 fn words_are_those_that_are_known() {
     let words = |name: &str| Key::named(name).expect("a key").kind.what();
-    let presets = ["none", "auto"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
+    let presets = ["none", "auto", "code"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
     assert_eq!(words("preset"), presets.collect::<Vec<_>>().join(", "));
     assert_eq!(words("tokenizer"), Tokenizer::ALL.map(|tokenizer| tokenizer.to_string()).join(", "));
 }
@@ -86,7 +86,7 @@ fn other(key: &Key) -> &'static str {
         "envelope" => "wrap",
         "rows" => "auto",
         "pagination" | "summarization" | "chunking" | "query" => "false",
-        "controls" | "reuse" | "dryRun" => "true",
+        "controls" | "reuse" | "dryRun" | "allowWhole" => "true",
         "alertWindow" => "60s",
         "warnAt" | "tokenizerFactor" => "0.5",
         "replyTarget" => "700",

@@ -26,6 +26,20 @@ pub struct Manner {
     pub sort: Option<Arc<str>>,
     /// What is left out of views as noise.
     pub strip: Strip,
+    /// What `structuredContent` holds of a result that is shortened.
+    pub structured: Structured,
+}
+
+/// What `structuredContent` holds of a result that is shortened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Structured {
+    /// Whole records, as many as fit, for programs that hold them against a schema.
+    #[default]
+    Records,
+    /// The view that the text shows, for clients that show a model nothing else.
+    AsText,
+    /// What the upstream gave, for results that are too small to be shortened.
+    AsCame,
 }
 
 /// What may be done to payloads. What is not done leaves those as they came that it would be done to.

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 pub use choice::{Fill, Rows, Strategy};
 pub use given::{Given, Profile, Room};
-pub use manner::{Envelope, Manner, Metadata, MetadataStyle, Section, Techniques};
+pub use manner::{Envelope, Manner, Metadata, MetadataStyle, Section, Structured, Techniques};
 pub use strip::Strip;
 
 /// The least budget that holds a notice and something besides, in tokens.

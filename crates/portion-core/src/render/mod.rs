@@ -17,6 +17,7 @@ mod notice;
 mod page;
 mod pieces;
 mod portion;
+mod programs;
 mod raw;
 mod room;
 mod said;
@@ -40,7 +41,8 @@ use crate::stage::How;
 use crate::tokens::TokenCounter;
 use crate::view::Asked;
 use bill::Bill;
-use notice::Detail;
+use drawn::Drawn;
+use notice::{Detail, Notice};
 use room::Room;
 use telling::Telling;
 use walk::Walk;
@@ -233,17 +235,19 @@ impl Draft {
         let style = walk.cx.policy.manner.metadata_style;
         let mut text = walk.text(room);
         let mut structured = if walk.fresh { walk.structured(room, &text) } else { None };
-        if let Some(structured::Form::Own(own)) = &mut structured {
+        if let Some(structured::Form::Own(own, _)) = &mut structured {
             // Whichever form is read, it tells of what neither shows.
             own.unreached.extend(text.unreached.iter().cloned());
         }
         // Once the text is told, the walk goes on in what only programs were shown.
         let own = structured.as_ref().and_then(structured::Form::own);
-        text.next = text.next.or(own.and_then(|own| own.next));
+        let of_its_own = structured.as_ref().and_then(structured::Form::of_its_own);
+        text.next = text.next.or(of_its_own.and_then(|own| own.next));
         let opened = walk.open(&mut text);
         let bill = Bill::of(walk, &text.pieces, opened);
         let about = own.filter(|_| text.shaped.is_none()).unwrap_or(&text);
-        let said = walk.notice(about, limits.tokens);
+        let cut = structured.as_ref().filter(|_| text.shaped.is_some()).and_then(|form| form.cut(&text));
+        let said = Notice { structured: cut, ..walk.notice(about, limits.tokens) };
         let (mut rendered, mut enveloped) = (None, None);
         // Twins share one notice, which tells the cost of the dearer.
         let (notice, mut tokens) = said.settled(detail, |notice| {

@@ -47,6 +47,8 @@ pub(super) struct Notice<'a> {
     pub wrapped: bool,
     /// Whether everything is shown as it came.
     pub whole: bool,
+    /// What `structuredContent` lacks of what the text shows.
+    pub structured: Option<Value>,
 }
 
 /// Bytes of a path that is told whatever the budget.
@@ -121,6 +123,9 @@ impl Notice<'_> {
         }
         for (key, value) in self.numbers() {
             say(key, value.into());
+        }
+        if let Some(cut) = &self.structured {
+            say("structuredContent", cut.clone());
         }
         if let Some(about) = self.about.filter(|_| detail == Detail::Full) {
             say("about", about.clone().into());

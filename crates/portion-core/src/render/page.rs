@@ -18,18 +18,12 @@ use crate::view::{Wanted, list_field_names};
 
 /// Draws the page that begins at the spot.
 pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
-    let order = spot.order.map(|order| &order.ranks);
-    let rows = Rows { text: &spot.subject.text, list, order };
+    let rows = rows(spot, list);
     let from = match spot.place {
         Place::Item(at) => at as usize,
         Place::Byte(byte) => return inside_item(spot, rows, byte as usize, room),
     };
-    let ranked = spot.view.ranked().map(|first| first as usize);
-    let policy = spot.policy;
-    let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
-    let size = spot.view.limit.map_or(usual, |limit| limit as usize);
-    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
-    let wanted = spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from));
+    let (size, wanted) = sizes(spot, list, from);
     let noise = spot.strip().map(|strip| Noise::of_list(strip, rows.text, list)).unwrap_or_default();
     let page = Page { spot, rows, from, wanted, noise };
     if let Some((filled, how)) = page.as_table(room) {
@@ -49,6 +43,41 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
         };
     }
     page.finish(filled, &how, size, room)
+}
+
+/// Draws the page of whole records that begins at the spot, with everything that stands around the list.
+///
+/// No field is left out and no string is shortened: fewer records are served. Only other lists around it are shortened.
+/// `None` where not one record fits.
+pub(super) fn records(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Option<Drawn> {
+    let Place::Item(from) = spot.place else { return None };
+    let (rows, from) = (rows(spot, list), from as usize);
+    let (size, wanted) = sizes(spot, list, from);
+    let page = Page { spot, rows, from, wanted, noise: Noise::default() };
+    let mut how = How { minified: true, fewer: true, ..How::default() };
+    let filled = page.fill_in(shell::whole(rows, room)?, &how, room);
+    if filled.served == 0 && wanted > 0 {
+        return None;
+    }
+    if !filled.complete {
+        how.stages.push("fewer");
+    }
+    Some(page.finish(filled, &how, size, room))
+}
+
+fn rows<'a>(spot: &'a Spot<'_>, list: &'a List) -> Rows<'a> {
+    let order = spot.order.map(|order| &order.ranks);
+    Rows { text: &spot.subject.text, list, order }
+}
+
+/// The size of a page that begins at an item, and how many items it is to hold.
+fn sizes(spot: &Spot<'_>, list: &List, from: usize) -> (usize, usize) {
+    let ranked = spot.view.ranked().map(|first| first as usize);
+    let policy = spot.policy;
+    let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
+    let size = spot.view.limit.map_or(usual, |limit| limit as usize);
+    let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
+    (size, spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from)))
 }
 
 /// How a list is asked about.
@@ -134,7 +163,11 @@ impl Page<'_> {
         if how.dense {
             return self.fill_table(how, room);
         }
-        let shell = self.shell(how, room);
+        self.fill_in(self.shell(how, room), how, room)
+    }
+
+    /// Writes items into what stands around them until one does not fit.
+    fn fill_in(&self, shell: Shell, how: &How, room: &Room<'_>) -> Filled {
         let mut left = *room;
         let mut filled = Filled::nothing(shell);
         if !left.take(&filled.shell.before) || !left.take(&filled.shell.after) {

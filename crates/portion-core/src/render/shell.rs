@@ -28,9 +28,92 @@ pub(super) struct Shell {
 /// Draws the shell of a list. Its members take at most a quarter of the room; the columns of a table
 /// always stay, for without them rows tell nothing.
 pub(super) fn draw(rows: Rows<'_>, how: &How, strip: Option<&Strip>, room: &Room<'_>) -> Shell {
-    let mut shell = Shell::default();
-    let lean = lean(rows, strip, &mut shell.stripped);
+    let mut stripped = BTreeSet::new();
+    let lean = lean(rows, strip, &mut stripped);
     let small = small_members(rows, &lean, &room.at_most(room.tokens / 4));
+    Shell { stripped, ..drawn(rows, how, &lean, &small) }
+}
+
+/// Draws the shell of a list with every member of it. Lists among them are shortened to whole items where they
+/// take more than their share. `None` where that does not leave room for the list itself.
+pub(super) fn whole(rows: Rows<'_>, room: &Room<'_>) -> Option<Shell> {
+    let mut left = room.at_most(room.tokens / 4 * 3);
+    left.bytes = left.bytes / 4 * 3;
+    let mut lists = Vec::new();
+    let mut all = Vec::new();
+    let mut text = String::new();
+    for (depth, level) in rows.list.levels.iter().enumerate() {
+        for (at, member) in level.members.iter().enumerate().filter(|(at, _)| *at != level.inner) {
+            all.push((depth, at));
+            if member.kind == Kind::Array {
+                lists.push((depth, at, member));
+                continue;
+            }
+            text.clear();
+            text.push_str(member.key.of(rows.text));
+            text.push(':');
+            minify(member.value.of(rows.text), &mut text);
+            if !left.take(&text) {
+                return None;
+            }
+        }
+    }
+    // What the smaller lists do not need is left to the larger ones; two thirds stay for the records.
+    lists.sort_by_key(|(.., member)| member.value.len());
+    let mut share = left.at_most(left.tokens / 3);
+    share.bytes /= 3;
+    let (mut lean, mut omitted) = (Lean::new(), Vec::new());
+    for (i, (depth, at, member)) in lists.iter().enumerate() {
+        let others = lists.len() - i;
+        let mut own = share.at_most(share.tokens / others);
+        own.bytes /= others;
+        let value = member.value.of(rows.text);
+        let (short, missing) = shortened(value, &own);
+        if missing > 0 {
+            let innermost = rows.list.levels[..*depth].iter();
+            let outer: String = innermost
+                .map(|level| format!("/{}", step(level.members[level.inner].key.of(rows.text))))
+                .collect();
+            // Columns without which rows tell nothing are no list to be shortened.
+            if is_header(rows, *at) && depth + 1 == rows.list.levels.len() {
+                return None;
+            }
+            omitted.push((format!("{outer}/{}", step(member.key.of(rows.text))), missing));
+            lean.insert((*depth, *at), Some(short.clone()));
+        }
+        share.take(&short);
+    }
+    let shell = drawn(rows, &How::default(), &lean, &all);
+    Some(Shell { omitted, ..shell })
+}
+
+/// As many of the items of an array as fit, minified, and the bytes of those that do not.
+fn shortened(array: &str, room: &Room<'_>) -> (String, usize) {
+    let mut short = String::new();
+    minify(array, &mut short);
+    if room.fits(&short) {
+        return (short, 0);
+    }
+    let mut left = *room;
+    let (mut out, mut missing) = (String::from("["), 0);
+    let mut item = String::new();
+    for span in cells(array) {
+        item.clear();
+        item.push_str(if out.len() > 1 { "," } else { "" });
+        minify(span.of(array), &mut item);
+        if missing > 0 || !left.take(&item) {
+            missing += span.len();
+        } else {
+            out.push_str(&item);
+        }
+    }
+    out.push(']');
+    (out, missing)
+}
+
+/// Draws the shell of a list with these members, some of them otherwise than they came.
+fn drawn(rows: Rows<'_>, how: &How, lean: &Lean, small: &[(usize, usize)]) -> Shell {
+    let mut shell = Shell::default();
     let mut pointer = String::new();
     let innermost = rows.list.levels.len().wrapping_sub(1);
     let mut others = Vec::new();

@@ -1,5 +1,7 @@
 //! The same view for programs, and for the clients that show a model nothing else: `structuredContent`.
 
+use serde_json::Value;
+
 use super::envelope;
 use super::said::Said;
 use super::walk::{Channel, Walk};
@@ -11,10 +13,12 @@ use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
 pub(super) enum Form<'a> {
     /// What the text shows.
     Twin(Shape<'a>),
-    /// What the text shows as a table, as the upstream wrote it.
+    /// What the text shows, written in another way or shortened at another place.
     Apart(Box<Channel<'a>>, Shape<'a>),
     /// A part of its own.
-    Own(Box<Channel<'a>>),
+    Own(Box<Channel<'a>>, Shape<'a>),
+    /// A JSON value without a notice, and how much of it is missing.
+    Bare(String, Option<Value>),
 }
 
 /// How a value that the text shows stands in `structuredContent`.
@@ -37,16 +41,41 @@ impl<'a> Form<'a> {
     /// What is shown as `structuredContent` alone.
     pub(super) fn own(&self) -> Option<&Channel<'a>> {
         match self {
-            Self::Own(own) | Self::Apart(own, _) => Some(own),
-            Self::Twin(_) => None,
+            Self::Own(own, _) | Self::Apart(own, _) => Some(own),
+            Self::Twin(_) | Self::Bare(..) => None,
         }
+    }
+
+    /// A part that the text does not show: once the text is told, a walk goes on in it.
+    pub(super) fn of_its_own(&self) -> Option<&Channel<'a>> {
+        match self {
+            Self::Own(own, _) => Some(own),
+            _ => None,
+        }
+    }
+
+    /// What is missing here and not in the text, for the notice of the text.
+    pub(super) fn cut(&self, text: &Channel<'_>) -> Option<Value> {
+        let own = match self {
+            Self::Twin(_) => return None,
+            Self::Bare(_, missing) => return missing.clone(),
+            Self::Apart(own, _) | Self::Own(own, _) => own,
+        };
+        let drawn = &own.shaped.as_ref()?.drawn;
+        if drawn.kind != "page" {
+            return drawn.leaves_out().then(|| drawn.kind.into());
+        }
+        let (served, total) = (drawn.meta.get("served")?, drawn.total?);
+        let told = text.shaped.as_ref().and_then(|shaped| shaped.drawn.meta.get("served"));
+        let is_cut = own.next.is_some() || drawn.leaves_out();
+        (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
 }
 
 /// Keys a notice is merged under, in camel case.
 const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
-/// The whole `structuredContent` of a reply, the notice merged in: always a JSON object, and minified.
+/// The whole `structuredContent` of a reply, minified: an object with the notice merged in, unless it is bare.
 ///
 /// It is written into a message as JSON, not as a string. White space of the text that it may be made from, line breaks
 /// above all, would end up raw in the message.
@@ -61,8 +90,8 @@ fn merged(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> 
     let notice = said.text.as_str();
     let style = walk.cx.policy.manner.metadata_style;
     let (channel, shape) = match form {
-        Form::Own(own) => (&**own, Shape::Whole),
-        Form::Apart(own, shape) => (&**own, *shape),
+        Form::Bare(value, _) => return value.clone(),
+        Form::Own(own, shape) | Form::Apart(own, shape) => (&**own, *shape),
         Form::Twin(shape) => (text, *shape),
     };
     let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);

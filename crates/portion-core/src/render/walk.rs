@@ -11,13 +11,12 @@ use super::notice::Notice;
 use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
-use super::structured::{Form as StructuredForm, Shape};
 use super::telling::Telling;
 use super::{Context, page, raw, summary};
 use crate::cursor::{Place, Position};
 use crate::media;
 use crate::policy::{LEAST_BUDGET, Rows};
-use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject, Twin};
+use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject};
 use crate::span::Span;
 use crate::view::{Asked, Node, Target, Wanted};
 
@@ -34,11 +33,11 @@ pub(super) struct Walk<'a> {
     /// Whether every part is shown as it came.
     pub whole: bool,
     /// The part that is meant where none is named, for to find it all parts are looked at.
-    main: Option<usize>,
+    pub(super) main: Option<usize>,
     /// Whether lists may be written as tables.
-    dense: bool,
+    pub(super) dense: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
-    most: Option<(usize, u32)>,
+    pub(super) most: Option<(usize, u32)>,
 }
 
 /// The parts of a reply in one of its forms.
@@ -70,7 +69,7 @@ impl Channel<'_> {
     }
 
     /// The same, where they are written as a table.
-    fn table(&self) -> Option<(usize, u32)> {
+    pub(super) fn table(&self) -> Option<(usize, u32)> {
         self.items().filter(|_| self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.is_dense()))
     }
 
@@ -107,7 +106,7 @@ impl<'a> Walk<'a> {
     /// The reply as text blocks.
     pub(super) fn text(&self, room: Room<'_>) -> Channel<'a> {
         let text = self.drawn(room);
-        if !self.fresh || self.snapshot.structured().is_none() {
+        if !self.fresh || self.snapshot.structured().is_none() || self.serves_records() {
             return text;
         }
         let Some(most) = text.table() else { return text };
@@ -119,52 +118,14 @@ impl<'a> Walk<'a> {
     }
 
     /// The same without tables, and with no more than so many items of a part.
-    fn as_objects(&self, most: (usize, u32)) -> Self {
+    pub(super) fn as_objects(&self, most: (usize, u32)) -> Self {
         Self { dense: false, most: Some(most), ..*self }
     }
 
-    fn drawn(&self, room: Room<'_>) -> Channel<'a> {
+    pub(super) fn drawn(&self, room: Room<'_>) -> Channel<'a> {
         match &self.asked.view.target {
             Target::Node(node) => self.node(node, room),
             Target::Everything => self.everything(room),
-        }
-    }
-
-    /// The reply as `structuredContent`, where the payload has that.
-    pub(super) fn structured(&self, room: Room<'_>, text: &Channel<'a>) -> Option<StructuredForm<'a>> {
-        let at = self.snapshot.structured()?;
-        let part = &self.snapshot.parts()[at];
-        let twin = |twin: Twin| match twin.under {
-            Some(key) => Shape::Under { key: key.of(part.text()), as_string: twin.as_string },
-            None => Shape::Whole,
-        };
-        if let Target::Node(node) = &self.asked.view.target {
-            let shown = usize::from(node.part);
-            let itself = (shown == at).then_some(Shape::Whole);
-            let shape = itself.or(part.twin.filter(|twin| twin.of == shown).map(twin));
-            let shape = shape.filter(|_| node.pointer.is_empty());
-            return Some(self.twin(shape.unwrap_or(Shape::Beside), text, room));
-        }
-        if self.asked.view.raw {
-            return Some(StructuredForm::Twin(Shape::Beside));
-        }
-        match part.twin {
-            Some(own) if text.shaped.as_ref().is_some_and(|shaped| shaped.part == own.of) => {
-                Some(self.twin(twin(own), text, room))
-            }
-            _ => {
-                let from = Position { part: at as u16, ..Position::default() };
-                let objects = Self { dense: false, ..*self };
-                Some(StructuredForm::Own(Box::new(objects.fill(&[at], from, room, false))))
-            }
-        }
-    }
-
-    /// What the text shows; what it shows as a table, as objects.
-    fn twin(&self, shape: Shape<'a>, text: &Channel<'a>, room: Room<'_>) -> StructuredForm<'a> {
-        match text.table() {
-            None => StructuredForm::Twin(shape),
-            Some(most) => StructuredForm::Apart(Box::new(self.as_objects(most).drawn(room)), shape),
         }
     }
 
@@ -233,7 +194,7 @@ impl<'a> Walk<'a> {
         section.then(|| whole(&spot, room)).flatten().unwrap_or_else(|| draw(&spot, &room))
     }
 
-    fn spot<'b>(
+    pub(super) fn spot<'b>(
         &'b self,
         subject: &'b Subject,
         pointer: &'b str,
@@ -259,7 +220,7 @@ impl<'a> Walk<'a> {
     }
 
     /// How pointers into a part begin: its address, but for the main part, which is meant without one.
-    fn base(&self, part: usize) -> &'a str {
+    pub(super) fn base(&self, part: usize) -> &'a str {
         if self.main == Some(part) {
             return "";
         }
@@ -326,7 +287,13 @@ impl<'a> Walk<'a> {
 
     /// Draws parts in order from a position on, until the room is used up. `accompanied` says that the reply shows
     /// something besides.
-    fn fill(&self, walked: &[usize], from: Position, mut room: Room<'_>, accompanied: bool) -> Channel<'a> {
+    pub(super) fn fill(
+        &self,
+        walked: &[usize],
+        from: Position,
+        mut room: Room<'_>,
+        accompanied: bool,
+    ) -> Channel<'a> {
         let mut channel = Channel::default();
         let parts = self.snapshot.parts();
         let enough = (room.tokens / 10).max(LEAST_BUDGET / 10);
@@ -443,7 +410,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A place further on, and how many portions of that part lead there.
-    fn after(&self, part: usize, place: Place) -> Position {
+    pub(super) fn after(&self, part: usize, place: Place) -> Position {
         let from = self.asked.from;
         let same = part == usize::from(from.part);
         let ordinal = if same { from.ordinal.saturating_add(1) } else { u16::from(!place.is_start()) };
@@ -490,6 +457,7 @@ impl<'a> Walk<'a> {
             style: self.cx.policy.manner.metadata_style,
             wrapped: self.wraps(),
             whole: self.whole,
+            structured: None,
         }
     }
 }

@@ -21,4 +21,4 @@ pub(crate) use minify::after_string;
 pub use minify::minify;
 pub use offsets::Offsets;
 pub use reader::{Kind, KnownKey, Reader, ScanError};
-pub use string::{decode, decoded, escape, escaped_len, quote};
+pub use string::{decode, decoded, escape, escaped_len, lone_surrogates, quote};

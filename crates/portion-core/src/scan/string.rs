@@ -159,3 +159,17 @@ pub fn escaped_len(text: &str) -> usize {
     });
     text.len() + added.sum::<usize>()
 }
+/// How many lone surrogates the strings of valid JSON hold, which text cannot.
+pub fn lone_surrogates(json: &str) -> usize {
+    let bytes = json.as_bytes();
+    let (mut at, mut count, mut text) = (0, 0, String::new());
+    while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|start| at + start) {
+        at = super::after_string(bytes, start);
+        let string = &json[start..at];
+        if string.contains("\\u") {
+            text.clear();
+            count += decode(string, &mut text);
+        }
+    }
+    count
+}

@@ -125,7 +125,11 @@ pub fn capture(payload: Payload) -> Snapshot {
         }
     }
     let misled = items.is_some() && json && !found;
-    let Payload { invalid_utf8, lone_surrogates, text_only, frame, answer, paging, .. } = payload;
+    let twin = parts.iter().any(|part| part.twin.is_some());
+    let Payload { lone_surrogates: of_texts, structured_surrogates: of_structured, .. } = payload;
+    // What is said twice is told once.
+    let lone_surrogates = if twin { of_texts.max(of_structured) } else { of_texts + of_structured };
+    let Payload { invalid_utf8, text_only, frame, answer, paging, .. } = payload;
     Snapshot { parts, invalid_utf8, lone_surrogates, text_only, frame, answer, redacted, misled, paging }
 }
 

@@ -29,6 +29,8 @@ pub struct Client {
     pub tokenizer: Option<Tokenizer>,
     /// It goes by what a listed tool says of its own results: [`TOOL_LIMIT`].
     pub heeds_tools: bool,
+    /// It shows its model `structuredContent` and not the text, where a result has both.
+    pub shows_structured: bool,
     /// Where this was read.
     pub sources: &'static [&'static str],
 }

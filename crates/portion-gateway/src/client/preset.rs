@@ -15,6 +15,8 @@ pub enum Preset {
     Auto,
     /// Those of this one: it is taken to be the one that asks.
     Named(&'static Client),
+    /// Nobody's: whoever asks is a program, which takes results whole where that is allowed.
+    Code,
 }
 
 /// A name that is no preset's.
@@ -27,7 +29,7 @@ pub struct UnknownPreset {
 
 impl Preset {
     fn names() -> String {
-        let names = ["none", "auto"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
+        let names = ["none", "auto", "code"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
         names.collect::<Vec<_>>().join(", ")
     }
 }
@@ -37,6 +39,7 @@ impl fmt::Display for Preset {
         f.write_str(match self {
             Self::None => "none",
             Self::Auto => "auto",
+            Self::Code => "code",
             Self::Named(client) => client.preset,
         })
     }
@@ -49,6 +52,7 @@ impl FromStr for Preset {
         match name {
             "none" => Ok(Self::None),
             "auto" => Ok(Self::Auto),
+            "code" => Ok(Self::Code),
             name => CLIENTS
                 .iter()
                 .find(|client| client.preset == name)

@@ -21,7 +21,13 @@ pub static CLIENTS: [Client; 9] = [
         above: "goes to a file, 2 KB are shown; errors are cut near 11,000 characters",
         tokenizer: Some(Tokenizer::Claude),
         heeds_tools: true,
-        sources: &[NAMES, "https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings"],
+        shows_structured: true,
+        sources: &[
+            NAMES,
+            "https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings",
+            "https://github.com/anthropics/claude-code/issues/55677",
+            "https://github.com/anthropics/claude-code/issues/79944",
+        ],
     },
     Client {
         preset: "claude-desktop",
@@ -31,6 +37,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "is refused as too large",
         tokenizer: Some(Tokenizer::Claude),
         heeds_tools: false,
+        shows_structured: false,
         sources: &[
             "https://github.com/0x4m4/hexstrike-ai/issues/11",
             "https://github.com/anthropics/claude-code/issues/66519",
@@ -46,6 +53,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "loses its middle",
         tokenizer: Some(Tokenizer::O200k),
         heeds_tools: false,
+        shows_structured: false,
         sources: &[
             NAMES,
             "https://github.com/openai/codex/issues/6544",
@@ -61,6 +69,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "loses its middle",
         tokenizer: None,
         heeds_tools: false,
+        shows_structured: false,
         sources: &[
             "https://github.com/github/copilot-cli/issues/1268",
             "https://github.com/github/copilot-cli/issues/1732",
@@ -74,6 +83,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "goes to a file",
         tokenizer: None,
         heeds_tools: false,
+        shows_structured: false,
         sources: &[NAMES, "https://github.com/microsoft/vscode/pull/329276"],
     },
     // The name goes on with that of the server.
@@ -85,6 +95,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "loses its middle; the whole goes to a file",
         tokenizer: None,
         heeds_tools: false,
+        shows_structured: false,
         sources: &[
             NAMES,
             "https://github.com/google-gemini/gemini-cli/pull/18446",
@@ -99,6 +110,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "loses its end; the whole goes to a file",
         tokenizer: None,
         heeds_tools: false,
+        shows_structured: false,
         sources: &[NAMES, "https://github.com/anomalyco/opencode/issues/22565"],
     },
     Client {
@@ -109,6 +121,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "goes to a file",
         tokenizer: None,
         heeds_tools: false,
+        shows_structured: false,
         sources: &[NAMES, "https://github.com/aaif-goose/goose/pull/9256"],
     },
     Client {
@@ -119,6 +132,7 @@ pub static CLIENTS: [Client; 9] = [
         above: "",
         tokenizer: Some(Tokenizer::O200k),
         heeds_tools: false,
+        shows_structured: false,
         sources: &[NAMES],
     },
 ];

@@ -66,12 +66,12 @@ fn a_limit_leaves_its_room() {
 
 #[test]
 fn presets_are_read_as_they_are_written() {
-    for name in ["none", "auto", "codex"] {
+    for name in ["none", "auto", "code", "codex"] {
         assert_eq!(name.parse::<Preset>().expect("a preset").to_string(), name);
     }
     let error = "emacs".parse::<Preset>().expect_err("no preset").to_string();
     assert!(
-        error.starts_with("unknown preset `emacs`: use none, auto, claude-code, claude-desktop,"),
+        error.starts_with("unknown preset `emacs`: use none, auto, code, claude-code, claude-desktop,"),
         "{error}"
     );
 }

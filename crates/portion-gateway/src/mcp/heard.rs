@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 
+use portion_core::scan::Kind;
 use portion_core::span::Span;
 
 use super::envelope::{Envelope, parse};
 pub use super::envelope::{NotRpc, Role};
 use super::splice::Splice;
-use super::walk;
+use super::walk::{self, Sequence};
 
 /// The `_meta` key of 2026-07-28 that carries the revision of each request.
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The `_meta` key with which a request of 2026-07-28 asks for log messages.
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The `_meta` key by which a program asks for a result as it came.
+pub(super) const WHOLE: &str = "io.portion/whole";
 /// The `_meta` key that says which `subscriptions/listen` a notification belongs to.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -49,6 +52,24 @@ pub fn revised(text: &str, places: Vec<(Span, String)>) -> String {
         splice.replace(place, with);
     }
     splice.apply()
+}
+
+/// The same text with every call of a tool asking for its result whole; `None` where there is none.
+pub fn asking_for_whole(text: &str) -> Option<String> {
+    let heard = Heard::read(text).ok()?;
+    let mut splice = Splice::new(text);
+    for call in heard.requests().filter(|note| note.method() == "tools/call") {
+        let asked = format!("\"{WHOLE}\":true");
+        let params = call.envelope.params.filter(|params| walk::kind(text, *params) == Kind::Object);
+        let Some(params) = params else { continue };
+        let (whole, added) = match call.meta().filter(|meta| walk::kind(text, *meta) == Kind::Object) {
+            Some(meta) => (meta, asked),
+            None => (params, format!("\"_meta\":{{{asked}}}")),
+        };
+        let items = walk::members(text, whole).iter().map(|member| member.whole()).collect();
+        splice.append(&Sequence { whole, items }, &[added]);
+    }
+    (!splice.is_empty()).then(|| splice.apply())
 }
 
 impl<'a> Heard<'a> {
@@ -179,5 +200,26 @@ impl<'a> Note<'a> {
 
     fn meta(&self) -> Option<Span> {
         walk::member(self.text, self.envelope.params?, "_meta")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::asking_for_whole;
+
+    #[test]
+    fn calls_of_tools_ask_for_the_whole() {
+        let check = |params: &str, expect: &str| {
+            let call = |params: &str| {
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)
+            };
+            assert_eq!(asking_for_whole(&call(params)), Some(call(expect)));
+        };
+        check(r#"{"name":"x"}"#, r#"{"name":"x","_meta":{"io.portion/whole":true}}"#);
+        check(
+            r#"{"_meta":{ "a":1 },"name":"x"}"#,
+            r#"{"_meta":{ "a":1,"io.portion/whole":true },"name":"x"}"#,
+        );
+        assert_eq!(asking_for_whole(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#), None);
     }
 }

@@ -35,7 +35,7 @@ mod splice;
 mod walk;
 
 pub use catalogue::{Advertise, DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
-pub use heard::{Heard, NotRpc, Note, Role, revised};
+pub use heard::{Heard, NotRpc, Note, Role, asking_for_whole, revised};
 pub use ids::Ids;
 pub use lane::McpLane;
 pub use lanes::Lanes;

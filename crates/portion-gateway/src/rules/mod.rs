@@ -9,7 +9,7 @@ mod treatment;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use portion_core::policy::{Given, Room};
+use portion_core::policy::{Given, Policy, Room, Structured};
 use portion_core::tokens::{Factor, Tokenizer};
 
 use crate::book::{Book, Target, Written};
@@ -92,6 +92,7 @@ impl Rules {
         match self.general.preset {
             Preset::Named(client) => Some(client),
             Preset::None | Preset::Auto => name.and_then(Client::named),
+            Preset::Code => None,
         }
     }
 
@@ -148,12 +149,17 @@ impl Rule {
                 Tokenizer::Auto => client.and_then(|client| client.tokenizer).unwrap_or_default(),
                 named => named,
             };
-            let policy = written.limits.policy(room_of(client, preset).and(room));
+            let policy = policy(&written, client, room_of(client, preset).and(room));
             Arc::new(Terms { redact: written.redact.clone(), ..Terms::by(policy, family, factor) })
         };
         let known = CLIENTS.iter().map(|client| terms(Some(client))).collect();
         let unknown = terms(None);
         Self { written, version, preset, room, known, unknown }
+    }
+
+    /// Whether a caller gets results whole who asks for that, or is taken for a program.
+    pub fn serves_whole(&self, asked: bool) -> bool {
+        self.written.allow_whole && (asked || self.preset == Preset::Code)
     }
 
     /// What it follows from.
@@ -182,7 +188,7 @@ impl Rule {
         }
         let others = Room { bytes: None, ..room_of(Some(client), self.preset) };
         let room = others.and(Limit::Characters(characters).room()).and(self.room);
-        let policy = self.written.limits.policy(room);
+        let policy = policy(&self.written, Some(client), room);
         if policy == terms.policy { Arc::clone(terms) } else { Arc::new(terms.with_policy(policy)) }
     }
 }
@@ -193,10 +199,19 @@ impl Ruled {
     }
 }
 
+/// The limits for a client within a room.
+fn policy(written: &Written, client: Option<&Client>, room: Room) -> Policy {
+    let mut policy = written.limits.policy(room);
+    if client.is_some_and(|client| client.shows_structured) {
+        policy.manner.structured = Structured::AsText;
+    }
+    policy
+}
+
 /// The room that a client leaves, where its preset is gone by.
 fn room_of(client: Option<&Client>, preset: Preset) -> Room {
     match preset {
-        Preset::None => Room::UNKNOWN,
+        Preset::None | Preset::Code => Room::UNKNOWN,
         Preset::Auto => client.map_or(Room::UNKNOWN, Client::room),
         Preset::Named(client) => client.room(),
     }

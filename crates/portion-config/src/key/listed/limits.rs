@@ -11,6 +11,7 @@ const YEAR: u64 = 365 * 24 * 60 * 60;
 const PRESETS: &[&str] = &[
     "none",
     "auto",
+    "code",
     "claude-code",
     "claude-desktop",
     "codex",
@@ -179,7 +180,8 @@ pub(super) static KEYS: &[Key] = &[
         default: "none",
         value_name: "NAME",
         doc: "Whose limits to stay below where nothing else is given: none, auto (those of the \
-              client that asks, if it is known), or a client's, such as codex",
+              client that asks, if it is known), code (none, and callers are programs: see \
+              allowWhole), or a client's, such as codex",
         standing: Standing::Top,
         ..LIMITS
     },

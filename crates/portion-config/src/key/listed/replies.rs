@@ -100,6 +100,16 @@ pub(super) static KEYS: &[Key] = &[
         ..ROLLOUT
     },
     Key {
+        name: "allowWhole",
+        kind: Kind::Truth,
+        default: "false",
+        value_name: "BOOL",
+        doc: "Whether programs may have results as they come, up to unshapedByteLimit: by \
+              _meta[\"io.portion/whole\"] of a call, by the header X-Portion-Whole, or all of them \
+              with the preset code",
+        ..ROLLOUT
+    },
+    Key {
         name: "dryRun",
         kind: Kind::Truth,
         default: "false",

@@ -28,7 +28,7 @@ use crate::frame::without_byte_order_mark;
 use crate::http::body::{self, Body};
 use crate::latch::Latch;
 use crate::mcp::code::{BUSY, INVALID_REQUEST, PARSE_ERROR};
-use crate::mcp::{Heard, NotRpc};
+use crate::mcp::{Heard, NotRpc, asking_for_whole};
 
 /// How long backends and connections may take to end, once nothing runs any more or may.
 const LEAVING: Duration = Duration::from_millis(1950);
@@ -38,6 +38,8 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 const RETRY: u16 = 1;
 /// How long a listener rests that cannot take a connection.
 const REST: Duration = Duration::from_millis(20);
+/// By which a program asks for the result of a call whole.
+const WHOLE: &str = "x-portion-whole";
 
 /// The paths that are served, and who may ask.
 pub struct Door {
@@ -237,7 +239,7 @@ impl Door {
     }
 
     async fn admit(&self, request: Request<Incoming>, is_rpc: bool) -> Result<Admitted, Refusal> {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         check_head(&head.headers, is_rpc && head.method == Method::POST)?;
         if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
             let coding = String::from_utf8_lossy(coding.as_bytes());
@@ -252,6 +254,12 @@ impl Door {
             true => Some(check_rpc(&body)?),
             false => None,
         };
+        // A header of ours, which no server is to see.
+        let asks_for_whole = head.headers.remove(WHOLE).is_some_and(|value| value.as_bytes() == b"true");
+        if asks_for_whole && posted.is_some() {
+            let asking = std::str::from_utf8(&body).ok().and_then(asking_for_whole);
+            body = asking.map_or(body, String::into_bytes);
+        }
         // What belongs to requests that run may come: their cancellation, an answer that they wait for, the session's end.
         let belongs = posted.map_or(head.method == Method::DELETE, |posted| posted == Posted::NoRequest);
         if self.draining.is_set() && !belongs {

@@ -4,6 +4,7 @@
 //! keeps its bytes.
 
 mod advertise;
+mod bound;
 mod gist;
 mod lazy;
 mod listing;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use portion_core::nearest::nearest;
 use portion_core::policy::Manner;
+use portion_core::redact::Redact;
 use portion_core::scan::{Kind, minify};
 use portion_core::span::Span;
 
@@ -50,6 +52,10 @@ pub(super) struct Offer {
     pub max_page_size: usize,
     /// How its results are written.
     pub manner: Manner,
+    /// Tokens of an object that is never shortened.
+    pub summarize_above: usize,
+    /// What is hidden of its results.
+    pub redact: Option<Arc<Redact>>,
 }
 
 /// A tool that was to be described, and is not there.
@@ -170,7 +176,7 @@ impl Catalogue {
             tool.full = Some(full.into());
             return lazy::tool(text, span, &tool.name);
         }
-        relax::relax_listed(&mut splice, text, span, &offer.manner);
+        tool.is_bounded = relax::relax_listed(&mut splice, text, span, offer);
         let full = splice.apply_within(span);
         if self.style == Style::Trim { trim::tool(&full) } else { full }
     }

@@ -1,442 +1,501 @@
-//! Listed output schemas, relaxed just enough that a shortened result still is one.
+//! Listed output schemas: what a shortened result is valid against.
 //!
-//! Clients refuse structured content that breaks the schema they were listed. A portion leaves out
-//! fields and items, elides long strings and adds a notice at the top; it never changes a type. So `type`,
-//! `properties`, `items` and the bounds of numbers stay, and what shortening can break goes. Where that cannot
-//! be told the listing loses its schema: content without one is legal.
+//! Clients refuse structured content that breaks the schema they were listed. A tool whose results are too small to be
+//! shortened keeps its schema. Any other is listed as one of three: the upstream's schema, untouched; the same with its
+//! lists shortened and a notice required; or anything that carries a notice. The second is for programs: records in it
+//! are whole, so that every `required` stays. The third is what a caller gets who asked for other fields, for a part,
+//! or of an object too large to be shown.
+//!
+//! Where a reference could lead elsewhere once the schema is nested, the listing loses its schema: content without one is
+//! legal.
 
-use portion_core::policy::{Envelope, Manner, MetadataStyle};
-use portion_core::scan::{Kind, Reader, decoded, quote};
+use portion_core::policy::{Envelope, Manner, Metadata};
+use portion_core::scan::{Kind, decoded, minify, quote};
 use portion_core::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};
+use super::{Offer, bound};
 
-/// Schemas nested deeper than this are not looked into.
-const DEEPEST: usize = 64;
-/// Bytes of a string from which it might be elided.
-const LONG: usize = 64;
+/// Members of the root that stay there: references lead to them by their place.
+const HOISTED: [&str; 5] = ["$schema", "$id", "$vocabulary", "$defs", "definitions"];
+/// Where the upstream's schema stands in what is listed.
+const THEIRS: &str = "#/anyOf/0";
+/// Steps of references that are followed on the way to a list.
+const DEEPEST: usize = 32;
+/// Levels of a schema that are told where a client looks for a type alone.
+const LOOSEST: usize = 8;
+/// Say how many items a list has, or what stands at which place of it.
+const OF_LENGTH: [&str; 6] =
+    ["minItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems"];
+/// Names of schemas: no two may have the same.
+const NAMES: [&str; 5] = ["$anchor", "$dynamicAnchor", "$id", "title", "description"];
+/// Say which members an object may have besides those that it names.
+const OF_OTHERS: [&str; 4] = ["propertyNames", "maxProperties", "unevaluatedProperties", "patternProperties"];
+/// How FastMCP marks a schema whose only member a client shows without the object around it.
+const UNWRAPPED: &str = "x-fastmcp-wrap-result";
 
-/// Say something about what is missing, or about a whole that is now a part.
-const BROKEN: [&str; 22] = [
-    "required",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minContains",
-    "maxContains",
-    "contains",
-    "uniqueItems",
-    "pattern",
-    "prefixItems",
-    "additionalItems",
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$recursiveRef",
-    "$recursiveAnchor",
-];
-/// Say something about members that they do not name: at the top, the notice's.
-const BROKEN_AT_TOP: [&str; 4] =
-    ["additionalProperties", "patternProperties", "propertyNames", "maxProperties"];
-/// Formats of strings that are too short to be elided, and of numbers.
-const SAFE_FORMATS: [&str; 11] =
-    ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6", "int32", "int64", "float", "double"];
-/// What the notice adds at the top, in camel case.
-const NOTICE: [&str; 4] = ["nextCursor", "totalCount", "meta", "portion"];
-/// Members of the root that stay beside `anyOf` when an array's schema becomes one of two.
-const STAY: [&str; 8] =
-    ["$schema", "$id", "$defs", "$vocabulary", "$comment", "definitions", "title", "description"];
-
-/// A schema that cannot be relaxed with certainty.
+/// A schema that cannot be nested with certainty.
 struct Opaque;
 
-/// Relaxes the `outputSchema` of the tool at a place of a list, for results that are made in this manner.
-pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span, manner: &Manner) {
+/// Lists the `outputSchema` of the tool at a place of a list as its results will be. Returns whether they are too small
+/// to be shortened.
+pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span, offer: &Offer) -> bool {
     let members = walk::members(text, tool);
     let found = members.iter().rposition(|member| walk::is(member.key.of(text), "outputSchema"));
-    let Some(i) = found else { return };
+    let Some(i) = found else { return false };
     let schema = members[i].value;
-    match relaxed(schema.of(text), manner) {
-        Ok(relaxed) if relaxed == schema.of(text) => {}
-        Ok(relaxed) => splice.replace(schema, relaxed),
+    if walk::kind(text, schema) != Kind::Object || is_ours(schema.of(text)) {
+        return false;
+    }
+    if is_bounded(schema.of(text), offer) {
+        return true;
+    }
+    match listed(schema.of(text), &offer.manner) {
+        Ok(listed) => splice.replace(schema, listed),
         Err(Opaque) => {
             let items = members.iter().map(|member| member.whole()).collect();
             splice.edit(&Sequence { whole: tool, items }, |item| item != i, &[]);
         }
     }
+    false
 }
 
-fn relaxed(schema: &str, manner: &Manner) -> Result<String, Opaque> {
-    let style = manner.metadata_style;
-    let mut pass = Pass {
-        text: schema,
-        splice: Splice::new(schema),
-        todo: vec![(walk::whole(schema), Place::Top, 0)],
-        definitions: Vec::new(),
-        top_refers: false,
-        notice: NOTICE.map(|name| style.key(name)),
-    };
-    while let Some((schema, place, depth)) = pass.next() {
-        pass.relax(schema, place, depth)?;
-    }
-    let relaxed = pass.splice.apply();
-    if manner.envelope == Envelope::Wrap {
-        return or_enveloped(&relaxed, style);
-    }
-    if may_be_array(&relaxed) { or_wrapped(&relaxed) } else { Ok(relaxed) }
-}
-
-/// Where a schema applies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// To the whole content, which carries the notice.
-    Top,
-    Inside,
-}
-
-/// A walk over a schema's subschemas: only keywords lead to them, so a property may be called `required`.
-struct Pass<'a> {
-    text: &'a str,
-    splice: Splice<'a>,
-    todo: Vec<(Span, Place, usize)>,
-    /// Looked at last, when it is known whether the top refers to one of them.
-    definitions: Vec<(Span, usize)>,
-    top_refers: bool,
-    /// What the notice adds at the top.
-    notice: [String; 4],
-}
-
-impl Pass<'_> {
-    fn next(&mut self) -> Option<(Span, Place, usize)> {
-        self.todo.pop().or_else(|| {
-            let place = if self.top_refers { Place::Top } else { Place::Inside };
-            self.definitions.pop().map(|(schema, depth)| (schema, place, depth))
-        })
-    }
-
-    fn relax(&mut self, schema: Span, place: Place, depth: usize) -> Result<(), Opaque> {
-        let text = self.text;
-        if walk::kind(text, schema) != Kind::Object {
-            return Ok(());
-        }
-        if depth > DEEPEST {
-            return Err(Opaque);
-        }
-        let members = walk::members(text, schema);
-        let has = |name: &str| walk::find(text, &members, name).is_some();
-        let (tuple, any_of) = (has("prefixItems"), has("anyOf"));
-        let mut gone = vec![false; members.len()];
-        for (i, Member { key, value }) in members.iter().copied().enumerate() {
-            let name = decoded(key.of(text));
-            let is_array = walk::kind(text, value) == Kind::Array;
-            gone[i] = match name.as_str() {
-                broken if BROKEN.contains(&broken) => true,
-                broken if place == Place::Top && BROKEN_AT_TOP.contains(&broken) => value.of(text) != "true",
-                "format" => !SAFE_FORMATS.iter().any(|format| walk::is(value.of(text), format)),
-                "const" => can_be_shortened(text, value),
-                "enum" => walk::items(text, value).iter().any(|value| can_be_shortened(text, *value)),
-                "items" => tuple || is_array,
-                "oneOf" => any_of,
-                _ => false,
-            };
-            if gone[i] {
-                continue;
-            }
-            match name.as_str() {
-                "oneOf" => {
-                    self.splice.replace(key, "\"anyOf\"");
-                    self.each(value, place, depth);
-                }
-                "anyOf" | "allOf" => self.each(value, place, depth),
-                "properties" => self.properties(value, place, depth),
-                "patternProperties" => self.named(value, depth),
-                "$defs" | "definitions" => {
-                    let all = walk::members(text, value);
-                    self.definitions.extend(all.iter().map(|member| (member.value, depth + 1)));
-                }
-                "items" | "additionalProperties" | "propertyNames" => {
-                    self.todo.push((value, Place::Inside, depth + 1));
-                }
-                "$ref" => {
-                    self.top_refers |= place == Place::Top;
-                    if leads_astray(&decoded(value.of(text))) {
-                        return Err(Opaque);
-                    }
-                }
-                "$dynamicRef" => self.top_refers |= place == Place::Top,
-                _ => {}
-            }
-        }
-        if gone.contains(&true) {
-            let items = members.iter().map(|member| member.whole()).collect();
-            self.splice.edit(&Sequence { whole: schema, items }, |i| !gone[i], &[]);
-        }
-        Ok(())
-    }
-
-    fn each(&mut self, schemas: Span, place: Place, depth: usize) {
-        let all = walk::items(self.text, schemas);
-        self.todo.extend(all.into_iter().map(|schema| (schema, place, depth + 1)));
-    }
-
-    fn named(&mut self, schemas: Span, depth: usize) {
-        let all = walk::members(self.text, schemas);
-        self.todo.extend(all.iter().map(|member| (member.value, Place::Inside, depth + 1)));
-    }
-
-    /// The notice may take a name that the schema has, where the content at hand does not.
-    fn properties(&mut self, properties: Span, place: Place, depth: usize) {
-        for Member { key, value } in walk::members(self.text, properties) {
-            if place == Place::Top && self.notice.iter().any(|name| walk::is(key.of(self.text), name)) {
-                self.splice.replace(value, "{}");
-            } else {
-                self.todo.push((value, Place::Inside, depth + 1));
-            }
-        }
-    }
-}
-
-/// Whether a constant could be served shortened.
-fn can_be_shortened(text: &str, value: Span) -> bool {
-    walk::kind(text, value).is_container() || value.len() > LONG
-}
-
-/// Whether a reference goes through something that is renamed or left out here.
-fn leads_astray(reference: &str) -> bool {
-    let Some(path) = reference.strip_prefix("#/") else { return false };
-    let steps: Vec<&str> = path.split('/').collect();
-    let changed = |step: &&str| {
-        BROKEN.contains(step) || BROKEN_AT_TOP.contains(step) || NOTICE.contains(step) || *step == "oneOf"
-    };
-    let in_tuple = |pair: &[&str]| pair[0] == "items" && pair[1].bytes().all(|b| b.is_ascii_digit());
-    let definition = steps.len() == 2 && matches!(steps[0], "$defs" | "definitions");
-    !definition && (steps.iter().any(changed) || steps.windows(2).any(in_tuple))
-}
-
-/// Whether the content may be something else than an object, as the root's `type` says.
-fn may_be_array(schema: &str) -> bool {
-    let all = walk::whole(schema);
-    if walk::kind(schema, all) != Kind::Object {
+/// Whether results of a schema are never shortened, nor changed in any other way.
+fn is_bounded(schema: &str, offer: &Offer) -> bool {
+    let Offer { manner, summarize_above, redact, .. } = offer;
+    if manner.metadata == Metadata::Always || manner.envelope == Envelope::Wrap {
         return false;
     }
-    match walk::member(schema, all, "type") {
-        Some(kind) => !walk::is(kind.of(schema), "object"),
-        None => walk::member(schema, all, "properties").is_none(),
-    }
+    // What is hidden goes by the names of fields, all of which the schema of a bounded value tells.
+    bound::tokens(schema).is_some_and(|tokens| tokens <= *summarize_above)
+        && redact.as_ref().is_none_or(|redact| redact.hide(&bound::sample(schema)).is_none())
 }
 
-/// The schema, or that of an array in our wrapping.
-fn or_wrapped(schema: &str) -> Result<String, Opaque> {
-    const WRAPPED: &str = concat!(
-        r#"{"type":"object","properties":{"items":{"type":"array"},"nextCursor":{"type":"string"},"#,
-        r#""meta":{"type":"object"}}}"#
-    );
-    or(schema, WRAPPED, &STAY)
+/// Whether a schema is one of ours already, behind another Portion.
+fn is_ours(schema: &str) -> bool {
+    let any_of = walk::member(schema, walk::whole(schema), "anyOf");
+    let all = any_of.map(|any_of| walk::items(schema, any_of)).unwrap_or_default();
+    all.last().is_some_and(|last| {
+        let mut minified = String::new();
+        minify(last.of(schema), &mut minified);
+        minified == ANYTHING || minified == ENVELOPED
+    })
 }
 
-/// The schema, or that of anything in an envelope. A root of `type` `object` stays one, for some clients want that.
-fn or_enveloped(schema: &str, style: MetadataStyle) -> Result<String, Opaque> {
+/// Anything that carries a notice.
+const ANYTHING: &str = r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["portion"]}]}"#;
+/// Anything in an envelope.
+const ENVELOPED: &str = r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["metadata"]}]}"#;
+
+fn listed(schema: &str, manner: &Manner) -> Result<String, Opaque> {
+    let schema = &nested(schema)?;
     let all = walk::whole(schema);
-    if walk::kind(schema, all) != Kind::Object {
-        return Ok(schema.to_owned());
+    let members = walk::members(schema, all);
+    let is_hoisted = |member: &&Member| HOISTED.iter().any(|name| walk::is(member.key.of(schema), name));
+    let (hoisted, own): (Vec<&Member>, Vec<&Member>) = members.iter().partition(is_hoisted);
+    let text = |members: &[&Member]| {
+        members.iter().map(|member| member.whole().of(schema).to_owned()).collect::<Vec<_>>()
+    };
+    let mut root = text(&hoisted);
+    let kind = walk::find(schema, &members, "type").map(|member| member.value.of(schema));
+    let is_object = kind.is_some_and(|kind| walk::is(kind, "object"));
+    if is_object {
+        root.push("\"type\":\"object\"".to_owned());
     }
-    let enveloped = format!(
-        concat!(
-            r#"{{"type":"object","properties":{{"items":{{}},"summary":{{}},"content":{{}},"#,
-            r#""{}":{{"type":"string"}},"meta":{{"type":"object"}},"metadata":{{"type":"object"}}}}}}"#
-        ),
-        style.key("nextCursor")
-    );
-    let object = walk::member(schema, all, "type").is_some_and(|kind| walk::is(kind.of(schema), "object"));
-    let stay: Vec<&str> = STAY.into_iter().chain(object.then_some("type")).collect();
-    or(schema, &enveloped, &stay)
+    let theirs = format!("{{{}}}", text(&own).join(","));
+    let notice = Notice::of(schema, all, manner);
+    let short = Shortening { text: schema, all, notice: &notice };
+    let is_array = kind.is_some_and(|kind| walk::is(kind, "array"));
+    let shortened = match manner.envelope {
+        Envelope::Wrap => None,
+        Envelope::Auto if is_array => Some(short.wrapped()),
+        Envelope::Auto => Some(short.schema(all, true, 0)),
+    };
+    if let Some(result) = walk::member(schema, all, "properties")
+        .filter(|_| walk::find(schema, &members, UNWRAPPED).is_some())
+        .and_then(|properties| walk::member(schema, properties, "result"))
+    {
+        // Its clients look for the type of the only member here; beside a cursor it is not the only one.
+        let properties = [format!("\"result\":{}", short.loose(result, 0)), notice.properties()];
+        root.push(format!("\"properties\":{{{}}}", properties.join(",")));
+    }
+    let last = if manner.envelope == Envelope::Wrap { ENVELOPED } else { ANYTHING };
+    let all: Vec<String> = [Some(theirs), shortened, Some(last.to_owned())].into_iter().flatten().collect();
+    root.push(format!("\"anyOf\":[{}]", all.join(",")));
+    Ok(format!("{{{}}}", root.join(",")))
 }
 
-/// One of two schemas, the members of the first that are called so staying where they are.
-fn or(schema: &str, other: &str, stay: &[&str]) -> Result<String, Opaque> {
-    let members = walk::members(schema, walk::whole(schema));
-    if refers_to_its_place(schema) {
-        return Err(Opaque);
-    }
-    let stays = |member: &&Member| stay.iter().any(|name| walk::is(member.key.of(schema), name));
-    let (stay, moved): (Vec<&Member>, Vec<&Member>) = members.iter().partition(stays);
-    let text = |all: &[&Member]| all.iter().map(|m| m.whole().of(schema)).collect::<Vec<_>>().join(",");
-    let beside = if stay.is_empty() { String::new() } else { text(&stay) + "," };
-    Ok(format!("{{{beside}{}:[{{{}}},{other}]}}", quote("anyOf"), text(&moved)))
-}
-
-/// Whether some reference counts on where the root's keywords are.
-fn refers_to_its_place(schema: &str) -> bool {
-    let mut rest = schema;
-    while let Some(at) = rest.find("\"$ref\"") {
-        rest = rest[at + "\"$ref\"".len()..].trim_start_matches([' ', '\n', '\r', '\t', ':']);
-        let mut reader = Reader::new(rest);
-        let reference = reader.skip_string().map(|span| decoded(reader.text(span))).unwrap_or_default();
-        let definition = ["#/$defs/", "#/definitions/"].iter().any(|start| reference.starts_with(start));
-        if reference.starts_with("#/") && !definition {
-            return true;
+/// The schema with its references written as they must be once it is the first of several.
+fn nested(schema: &str) -> Result<String, Opaque> {
+    let mut splice = Splice::new(schema);
+    let mut todo = vec![(walk::whole(schema), 0)];
+    while let Some((value, depth)) = todo.pop() {
+        if depth > 2 * DEEPEST {
+            return Err(Opaque);
+        }
+        match walk::kind(schema, value) {
+            Kind::Array => todo.extend(walk::items(schema, value).into_iter().map(|item| (item, depth + 1))),
+            Kind::Object => {
+                for Member { key, value } in walk::members(schema, value) {
+                    let is_text = walk::kind(schema, value) == Kind::String;
+                    let name = decoded(key.of(schema));
+                    match name.as_str() {
+                        "$ref" if is_text => {
+                            let reference = decoded(value.of(schema));
+                            if let Some(moved) = moved(&reference)? {
+                                splice.replace(value, quote(&moved));
+                            }
+                        }
+                        "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor" | "$dynamicAnchor" => {
+                            return Err(Opaque);
+                        }
+                        "$id" if is_text && depth > 0 => return Err(Opaque),
+                        _ => todo.push((value, depth + 1)),
+                    }
+                }
+            }
+            _ => {}
         }
     }
-    false
+    Ok(splice.apply())
+}
+
+/// Where a reference leads once the schema is nested, if it has to be written otherwise.
+fn moved(reference: &str) -> Result<Option<String>, Opaque> {
+    let Some(place) = reference.strip_prefix('#') else {
+        // An address of the schema itself, perhaps.
+        return if reference.contains("#/") { Err(Opaque) } else { Ok(None) };
+    };
+    let stays = ["/$defs/", "/definitions/"].iter().any(|start| place.starts_with(start));
+    let is_pointer = place.is_empty() || place.starts_with('/');
+    Ok((is_pointer && !stays).then(|| format!("{THEIRS}{place}")))
+}
+
+/// What a notice adds at the top.
+struct Notice {
+    /// Its members, each with the schema of it, and whether it is required.
+    members: Vec<(String, &'static str, bool)>,
+}
+
+impl Notice {
+    fn of(schema: &str, all: Span, manner: &Manner) -> Self {
+        let style = manner.metadata_style;
+        let members = vec![
+            (style.key("nextCursor"), r#"{"type":"string"}"#, true),
+            (style.key("totalCount"), r#"{"type":"integer"}"#, false),
+            ("meta".to_owned(), r#"{"type":"object"}"#, true),
+        ];
+        let own = walk::member(schema, all, "properties");
+        let own = own.map(|properties| walk::members(schema, properties)).unwrap_or_default();
+        let is_taken = |name: &String| own.iter().any(|member| walk::is(member.key.of(schema), name));
+        if members.iter().any(|(name, ..)| is_taken(name)) {
+            return Self { members: vec![("portion".to_owned(), r#"{"type":"object"}"#, true)] };
+        }
+        Self { members }
+    }
+
+    fn properties(&self) -> String {
+        let each = self.members.iter().map(|(name, schema, _)| format!("\"{name}\":{schema}"));
+        each.collect::<Vec<_>>().join(",")
+    }
+
+    fn required(&self) -> String {
+        let required = self.members.iter().filter(|(.., required)| *required);
+        required.map(|(name, ..)| format!("\"{name}\"")).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// A walk on the way to lists: through objects, not into items.
+struct Shortening<'a> {
+    text: &'a str,
+    all: Span,
+    notice: &'a Notice,
+}
+
+impl Shortening<'_> {
+    /// The schema of an array, in our wrapping.
+    fn wrapped(&self) -> String {
+        let (properties, required) = (self.notice.properties(), self.notice.required());
+        let items = self.schema(self.all, false, 0);
+        format!(
+            "{{\"type\":\"object\",\"properties\":{{\"items\":{items},{properties}}},\"required\":[\"items\",{required}]}}"
+        )
+    }
+
+    /// A schema with its lists shortened. `top`: it is that of the whole, which carries the notice.
+    fn schema(&self, schema: Span, top: bool, depth: usize) -> String {
+        let text = self.text;
+        if walk::kind(text, schema) != Kind::Object || depth > DEEPEST {
+            return schema.of(text).to_owned();
+        }
+        let members = walk::members(text, schema);
+        let is_root = schema == self.all;
+        let has = |name: &str| walk::find(text, &members, name).is_some();
+        let is_tuple = has("prefixItems") || has("additionalItems");
+        let mut out = Vec::new();
+        let (mut properties, mut required) = (false, false);
+        for Member { key, value } in members.iter().copied() {
+            let name = decoded(key.of(text));
+            let name = name.as_str();
+            let gone = OF_LENGTH.contains(&name)
+                || is_root && (HOISTED.contains(&name) || name == UNWRAPPED)
+                || NAMES.contains(&name)
+                || name == "items" && (is_tuple || walk::kind(text, value) == Kind::Array)
+                || top && OF_OTHERS.contains(&name)
+                || top && name == "additionalProperties" && has("patternProperties")
+                || matches!(name, "const" | "enum") && is_of_containers(text, value);
+            if gone {
+                continue;
+            }
+            let with = match name {
+                "properties" if walk::kind(text, value) == Kind::Object => {
+                    properties |= top;
+                    self.properties(value, top, depth)
+                }
+                "required" if top && walk::kind(text, value) == Kind::Array => {
+                    required = true;
+                    let mut all: Vec<String> =
+                        walk::items(text, value).iter().map(|name| name.of(text).to_owned()).collect();
+                    all.push(self.notice.required());
+                    format!("[{}]", all.join(","))
+                }
+                "additionalProperties" => self.schema(value, false, depth + 1),
+                "allOf" | "anyOf" | "oneOf" if walk::kind(text, value) == Kind::Array => {
+                    let each = walk::items(text, value).into_iter();
+                    let each = each.map(|schema| self.schema(schema, false, depth + 1));
+                    format!("[{}]", each.collect::<Vec<_>>().join(","))
+                }
+                "$ref" => match self.definition(value).filter(|_| depth < DEEPEST) {
+                    Some(definition) => {
+                        let short = self.schema(definition, top, depth + 8);
+                        if short == definition.of(text) {
+                            value.of(text).to_owned()
+                        } else {
+                            out.push(format!("\"allOf\":[{short}]"));
+                            continue;
+                        }
+                    }
+                    None => value.of(text).to_owned(),
+                },
+                _ => value.of(text).to_owned(),
+            };
+            out.push(format!("{}:{with}", key.of(text)));
+        }
+        if top && !properties {
+            out.push(format!("\"properties\":{{{}}}", self.notice.properties()));
+        }
+        if top && !required {
+            out.push(format!("\"required\":[{}]", self.notice.required()));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    fn properties(&self, properties: Span, top: bool, depth: usize) -> String {
+        let text = self.text;
+        let own = walk::members(text, properties).into_iter();
+        let own = own.map(|Member { key, value }| {
+            format!("{}:{}", key.of(text), self.schema(value, false, depth + 1))
+        });
+        let all: Vec<String> = own.chain(top.then(|| self.notice.properties())).collect();
+        format!("{{{}}}", all.join(","))
+    }
+
+    /// A schema that says what kinds of values there are, and nothing about which: other fields may have been asked for.
+    fn loose(&self, schema: Span, depth: usize) -> String {
+        let text = self.text;
+        if walk::kind(text, schema) != Kind::Object || depth > LOOSEST {
+            return "{}".to_owned();
+        }
+        let mut out = Vec::new();
+        let members = walk::members(text, schema);
+        let is_tuple = walk::find(text, &members, "prefixItems").is_some();
+        for Member { key, value } in members {
+            let name = decoded(key.of(text));
+            let kind = walk::kind(text, value);
+            let with = match name.as_str() {
+                "type" => value.of(text).to_owned(),
+                "properties" if kind == Kind::Object => {
+                    let own = walk::members(text, value).into_iter();
+                    let own = own.map(|member| {
+                        format!("{}:{}", member.key.of(text), self.loose(member.value, depth + 1))
+                    });
+                    format!("{{{}}}", own.collect::<Vec<_>>().join(","))
+                }
+                "items" if kind == Kind::Object && !is_tuple => self.loose(value, depth + 1),
+                "anyOf" if kind == Kind::Array => {
+                    let each = walk::items(text, value).into_iter().map(|one| self.loose(one, depth + 1));
+                    format!("[{}]", each.collect::<Vec<_>>().join(","))
+                }
+                "$ref" => match self.definition(value) {
+                    Some(definition) => return self.loose(definition, depth + 1),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            out.push(format!("{}:{with}", key.of(text)));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    /// The definition that a reference leads to.
+    fn definition(&self, reference: Span) -> Option<Span> {
+        let reference = decoded(reference.of(self.text));
+        let mut path = reference.strip_prefix("#/")?.split('/');
+        let (holder, name) = (path.next()?, path.next()?);
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let holder = walk::member(self.text, self.all, holder)?;
+        if path.next().is_some() { None } else { walk::member(self.text, holder, &name) }
+    }
+}
+
+/// Whether one of the values that are allowed is a list, or holds one.
+fn is_of_containers(text: &str, value: Span) -> bool {
+    let is_container = |value: &Span| walk::kind(text, *value).is_container();
+    walk::kind(text, value) == Kind::Object
+        || is_container(&value) && walk::items(text, value).iter().any(is_container)
 }
 
 #[cfg(test)]
 mod tests {
+    use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle};
+    use serde_json::Value;
+
     use super::super::super::splice::Splice;
     use super::super::super::walk;
-    use super::{Envelope, Manner, MetadataStyle, relax_listed};
+    use super::{ANYTHING, ENVELOPED, Offer, relax_listed};
 
-    fn listed(schema: &str) -> String {
+    const NOTICE: &str =
+        r#""nextCursor":{"type":"string"},"totalCount":{"type":"integer"},"meta":{"type":"object"}"#;
+    const NEEDED: &str = r#""nextCursor","meta""#;
+
+    fn tool(schema: &str) -> String {
         format!(r#"{{"name":"x","outputSchema":{schema}, "title":"X"}}"#)
     }
 
-    fn relax(schema: &str) -> String {
-        relax_for(schema, &Manner::default())
-    }
-
-    fn relax_for(schema: &str, manner: &Manner) -> String {
-        let text = listed(schema);
+    fn relax(schema: &str, manner: Manner) -> (String, bool) {
+        let text = tool(schema);
         let mut splice = Splice::new(&text);
-        relax_listed(&mut splice, &text, walk::whole(&text), manner);
-        splice.apply()
+        let offer = Offer { manner, summarize_above: 2_000, ..Offer::default() };
+        let stays = relax_listed(&mut splice, &text, walk::whole(&text), &offer);
+        (splice.apply(), stays)
     }
 
-    fn check(schema: &str, expect: &str) {
-        assert_eq!(relax(schema), listed(expect), "{schema}");
-        let twice = relax(expect);
-        if !schema.contains("array") {
-            assert_eq!(twice, listed(expect), "what is relaxed stays");
-        }
+    /// `expect`: the members before the three schemas, and the second of them.
+    fn check(schema: &str, theirs: &str, before: &str, second: &str) {
+        let expect = format!(r#"{{{before}"anyOf":[{theirs},{second},{ANYTHING}]}}"#);
+        let (listed, stays) = relax(schema, Manner::default());
+        assert_eq!((listed, stays), (tool(&expect), false), "{schema}");
+        serde_json::from_str::<Value>(&expect).expect("JSON");
+        assert_eq!(relax(&expect, Manner::default()), (tool(&expect), false), "ours stays behind another");
     }
 
-    fn check_dropped(schema: &str) {
-        assert_eq!(relax(schema), r#"{"name":"x","title":"X"}"#, "{schema}");
+    fn check_stays(schema: &str, manner: Manner, expect: bool) {
+        let (listed, stays) = relax(schema, manner);
+        assert_eq!((listed == tool(schema), stays), (expect, expect), "{schema}: {listed}");
     }
 
     #[test]
-    fn keeps_the_bytes_of_what_shortening_cannot_break() {
+    fn what_is_never_shortened_keeps_its_schema() {
         for schema in [
-            r#"{"type": "object"}"#,
-            r#"{ "type":"object","properties":{"a":{"type":"integer","minimum":1e0,"maximum":9}} }"#,
-            r#"{"type":"object","properties":{"k":{"const":"user"},"at":{"type":"string","format":"date-time"}}}"#,
-            r#"{"type":"object","properties":{"a":{"type":"object","additionalProperties":false}}}"#,
-            r#"{"type":"object","additionalProperties":true}"#,
-            r#"{"type":"object","properties":{"required":{"type":"string"},"pattern":{},"oneOf":{"enum":[1]}}}"#,
-            r#"{"type":"object","default":{"required":[1],"oneOf":[]},"examples":[{"minItems":1}]}"#,
-            "true",
+            r#"{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-fastmcp-wrap-result":true}"#,
+            r#"{ "type":"object","properties":{"t":{"type":"number"},"k":{"enum":["a"]}},"additionalProperties":false}"#,
         ] {
-            check(schema, schema);
+            check_stays(schema, Manner::default(), true);
+            check_stays(schema, Manner { metadata: Metadata::Always, ..Manner::default() }, false);
+            check_stays(schema, Manner { envelope: Envelope::Wrap, ..Manner::default() }, false);
         }
+        check_stays(r#"{"type":"object","properties":{"s":{"type":"string"}}}"#, Manner::default(), false);
     }
 
     #[test]
-    fn drops_what_missing_things_would_break() {
-        check(
-            r#"{"type":"object","properties":{"a":{"type":"string","minLength":1,"maxLength":9,"pattern":"^a"}},"required":["a"]}"#,
-            r#"{"type":"object","properties":{"a":{"type":"string","maxLength":9}}}"#,
+    fn records_keep_what_they_require() {
+        let item = r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"]}"#;
+        let list = |least: &str| format!(r#"{{"type":"array",{least}"items":{item}}}"#);
+        let theirs = format!(
+            r#"{{"type":"object","title":"T","properties":{{"l":{},"n":{{"const":1}}}},"required":["l","n"],"additionalProperties":false}}"#,
+            list(r#""minItems":9,"#)
         );
-        check(
-            r#"{"required":["a"],"type":"object","properties":{"a":{"properties":{"required":{"required":["x"]}}}}}"#,
-            r#"{"type":"object","properties":{"a":{"properties":{"required":{}}}}}"#,
+        let second = format!(
+            r#"{{"type":"object","properties":{{"l":{},"n":{{"const":1}},{NOTICE}}},"required":["l","n",{NEEDED}],"additionalProperties":false}}"#,
+            list("")
         );
+        check(&theirs, &theirs, r#""type":"object","#, &second);
+    }
+
+    #[test]
+    fn references_lead_where_they_led() {
         check(
-            r#"{"type":"object","properties":{"l":{"type":"array","minItems":2,"uniqueItems":true,"contains":{},"items":{"required":["i"],"format":"uri"}}}}"#,
-            r#"{"type":"object","properties":{"l":{"type":"array","items":{}}}}"#,
-        );
-        check(
-            r#"{"type":"object","not":{},"if":{},"then":{},"else":{},"dependentRequired":{},"dependencies":{},"minProperties":1}"#,
-            r#"{"type":"object"}"#,
-        );
-        check(
-            r#"{"type":"object","properties":{"t":{"prefixItems":[{}],"items":false},"u":{"items":[{}],"additionalItems":false}}}"#,
-            r#"{"type":"object","properties":{"t":{},"u":{}}}"#,
-        );
-        let long = "x".repeat(70);
-        check(
+            r##"{"$schema":"s","type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/properties/l"},"me":{"$ref":"#"}},"$defs":{"L":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/A"}},"A":{"required":["b"]}}}"##,
+            r##"{"type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/anyOf/0/properties/l"},"me":{"$ref":"#/anyOf/0"}}}"##,
+            r##""$schema":"s","$defs":{"L":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/A"}},"A":{"required":["b"]}},"type":"object","##,
             &format!(
-                r#"{{"type":"object","properties":{{"a":{{"const":{{"b":1}}}},"c":{{"enum":["s","{long}"]}}}}}}"#
+                r##"{{"type":"object","properties":{{"l":{{"allOf":[{{"type":"array","items":{{"$ref":"#/$defs/A"}}}}]}},"p":{{"$ref":"#/anyOf/0/properties/l"}},"me":{{"$ref":"#/anyOf/0"}},{NOTICE}}},"required":[{NEEDED}]}}"##
             ),
-            r#"{"type":"object","properties":{"a":{},"c":{}}}"#,
         );
-    }
-
-    #[test]
-    fn lets_the_notice_in_at_the_top() {
-        check(
-            r#"{"type":"object","additionalProperties":false,"properties":{"meta":{"type":"string"},"a":{}}}"#,
-            r#"{"type":"object","properties":{"meta":{},"a":{}}}"#,
-        );
-        check(
-            r#"{"type":"object","additionalProperties":{"type":"number"},"propertyNames":{},"maxProperties":3}"#,
-            r#"{"type":"object"}"#,
-        );
-        check(
-            r##"{"type":"object","allOf":[{"$ref":"#/$defs/A"}],"$defs":{"A":{"additionalProperties":false}}}"##,
-            r##"{"type":"object","allOf":[{"$ref":"#/$defs/A"}],"$defs":{"A":{}}}"##,
-        );
-        check(
-            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"additionalProperties":false,"required":["b"]}}}"##,
-            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"additionalProperties":false}}}"##,
-        );
-    }
-
-    #[test]
-    fn one_of_becomes_any_of() {
-        check(
-            r#"{"type":"object","oneOf":[{"required":["a"]},{"additionalProperties":false}]}"#,
-            r#"{"type":"object","anyOf":[{},{}]}"#,
-        );
-        check(r#"{"type":"object","oneOf":[{}],"anyOf":[{}]}"#, r#"{"type":"object","anyOf":[{}]}"#);
     }
 
     #[test]
     fn an_array_may_come_wrapped() {
-        const WRAPPED: &str = r#"{"type":"object","properties":{"items":{"type":"array"},"nextCursor":{"type":"string"},"meta":{"type":"object"}}}"#;
+        let theirs = r#"{"type":"array","minItems":1,"items":{"required":["x"]}}"#;
         check(
-            r##"{"$schema":"s","type":"array","minItems":1,"items":{"$ref":"#/$defs/A"},"$defs":{"A":{"required":["x"]}}}"##,
+            theirs,
+            theirs,
+            "",
             &format!(
-                r##"{{"$schema":"s","$defs":{{"A":{{}}}},"anyOf":[{{"type":"array","items":{{"$ref":"#/$defs/A"}}}},{WRAPPED}]}}"##
+                r#"{{"type":"object","properties":{{"items":{{"type":"array","items":{{"required":["x"]}}}},{NOTICE}}},"required":["items",{NEEDED}]}}"#
             ),
         );
+    }
+
+    #[test]
+    fn a_name_that_is_taken_moves_the_notice() {
+        let theirs = r#"{"type":"object","properties":{"meta":{"type":"string"}}}"#;
         check(
-            r#"{"type":["array","null"]}"#,
-            &format!(r#"{{"anyOf":[{{"type":["array","null"]}},{WRAPPED}]}}"#),
+            theirs,
+            theirs,
+            r#""type":"object","#,
+            r#"{"type":"object","properties":{"meta":{"type":"string"},"portion":{"type":"object"}},"required":["portion"]}"#,
+        );
+    }
+
+    #[test]
+    fn a_sole_member_is_shown_beside_its_cursor() {
+        let theirs = r#"{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}"#;
+        check(
+            theirs,
+            theirs,
+            &format!(r#""type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"#),
+            &format!(
+                r#"{{"type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"required":["result",{NEEDED}]}}"#
+            ),
         );
     }
 
     #[test]
     fn anything_may_come_in_an_envelope() {
-        const ENVELOPED: &str = r#"{"type":"object","properties":{"items":{},"summary":{},"content":{},"next_cursor":{"type":"string"},"meta":{"type":"object"},"metadata":{"type":"object"}}}"#;
         let manner =
             Manner { envelope: Envelope::Wrap, metadata_style: MetadataStyle::Snake, ..Manner::default() };
-        let check =
-            |schema: &str, expect: &str| assert_eq!(relax_for(schema, &manner), listed(expect), "{schema}");
-        check(
-            r##"{"type":"object","title":"T","properties":{"items":{"type":"integer"},"total_count":{"$ref":"#/$defs/A"},"totalCount":{"type":"integer"}},"required":["items"],"$defs":{"A":{}}}"##,
-            &format!(
-                r#"{{"type":"object","title":"T","$defs":{{"A":{{}}}},"anyOf":[{{"properties":{{"items":{{"type":"integer"}},"total_count":{{}},"totalCount":{{"type":"integer"}}}}}},{ENVELOPED}]}}"#
-            ),
+        let (listed, _) = relax(r#"{"type":"object","required":["rows"]}"#, manner);
+        assert_eq!(
+            listed,
+            tool(&format!(
+                r#"{{"type":"object","anyOf":[{{"type":"object","required":["rows"]}},{ENVELOPED}]}}"#
+            ))
         );
-        check(
-            r#"{"type":"array","items":{"type":"string"}}"#,
-            &format!(r#"{{"anyOf":[{{"type":"array","items":{{"type":"string"}}}},{ENVELOPED}]}}"#),
-        );
-        check("true", "true");
     }
 
     #[test]
-    fn a_schema_that_cannot_be_told_is_not_listed() {
+    fn a_schema_that_cannot_be_nested_is_not_listed() {
         let deep = "{\"properties\":{\"a\":".repeat(70) + "{}" + &"}}".repeat(70);
-        check_dropped(&deep);
-        check_dropped(&("{\"items\":".repeat(100_000) + "{}" + &"}".repeat(100_000)));
-        check_dropped(r##"{"type":"object","properties":{"a":{"$ref":"#/properties/b/oneOf/0"}}}"##);
-        check_dropped(r##"{"type":"array","items":{"items":{"$ref":"#/items"}}}"##);
+        for schema in [
+            deep.as_str(),
+            r##"{"type":"object","$id":"http://x/y","properties":{"a":{"$ref":"y#/properties/b"}}}"##,
+            r##"{"type":"object","properties":{"a":{"$dynamicRef":"#a"}}}"##,
+            r##"{"type":"object","properties":{"a":{"$id":"other"}}}"##,
+        ] {
+            assert_eq!(relax(schema, Manner::default()).0, r#"{"name":"x","title":"X"}"#, "{schema}");
+        }
+        assert_eq!(relax("true", Manner::default()).0, tool("true"));
     }
 }

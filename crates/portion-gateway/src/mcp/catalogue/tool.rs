@@ -39,6 +39,8 @@ pub(in super::super) struct Tool {
     pub mirrored: Vec<Mirrored>,
     /// Characters that its results may have, by what it says of itself: [`TOOL_LIMIT`].
     pub characters: Option<usize>,
+    /// Its results are too small to be shortened, by its `outputSchema`, which is listed as it came.
+    pub is_bounded: bool,
     /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
     pub(super) list_like: bool,
     /// Where its `inputSchema` lies in the list.
@@ -76,6 +78,7 @@ impl Tool {
             characters: walk::at(text, tool, &["_meta", TOOL_LIMIT])
                 .and_then(|limit| limit.of(text).parse().ok())
                 .filter(|limit| *limit > 0),
+            is_bounded: false,
             list_like,
             input: None,
             advertised: Vec::new(),

@@ -9,9 +9,10 @@ use portion_core::view::Request;
 use super::super::catalogue::{Own, Whose};
 use super::super::code::{BUSY, INVALID_REQUEST};
 use super::super::envelope::{Envelope, Message, NotRpc, Role, parse, text_of};
+use super::super::heard::WHOLE;
 use super::super::result::{READ_URI, Shape, completed};
 use super::super::splice::Splice;
-use super::super::walk;
+use super::super::walk::{self, Sequence};
 use super::super::{controls, query};
 use super::line::{Step, messages, settle};
 use super::method::{Row, row};
@@ -24,6 +25,7 @@ use crate::frame::sniffed;
 use crate::gateway::Gateway;
 use crate::questions::Stop;
 use crate::relay::Outgoing;
+use crate::rules::Relayed;
 
 /// Why a call does not go to the server as it stands.
 enum Detour {
@@ -173,15 +175,17 @@ impl McpLane {
                 }
                 What::ListTools
             }
-            Row::CallTool => match Box::pin(self.call(text, envelope, splice, modern, who, question)).await {
-                Ok(what) => what,
-                Err(Detour::Answer(answer)) => return Step::Answer(answer),
-                Err(Detour::Cancelled) => return Step::Stop,
-                Err(Detour::Unknown) => {
-                    out.extend(self.hold(text, envelope, modern));
-                    return Step::Stop;
+            Row::CallTool => {
+                match Box::pin(self.call(text, envelope, splice, modern, (who, meta), question)).await {
+                    Ok(what) => what,
+                    Err(Detour::Answer(answer)) => return Step::Answer(answer),
+                    Err(Detour::Cancelled) => return Step::Stop,
+                    Err(Detour::Unknown) => {
+                        out.extend(self.hold(text, envelope, modern));
+                        return Step::Stop;
+                    }
                 }
-            },
+            }
             Row::ReadResource => {
                 let uri = envelope.param(text, "uri").unwrap_or_default();
                 if let Some(ours) = uri.strip_prefix(READ_URI) {
@@ -224,7 +228,7 @@ impl McpLane {
         envelope: &Envelope,
         splice: &mut Splice<'_>,
         modern: bool,
-        who: Who,
+        (who, meta): (Who, Option<Span>),
         question: Option<&Stop>,
     ) -> Result<What, Detour> {
         let name = envelope.param(text, "name").unwrap_or_default();
@@ -269,6 +273,11 @@ impl McpLane {
         let endpoint = self.endpoint_of(name, text, arguments)?;
         let mut caller = self.caller(who, Some(&endpoint));
         caller.arguments = controls::names(text, arguments);
+        let asks_for_whole = meta.is_some_and(|meta| takes_whole(text, meta, splice));
+        if caller.treatment.relayed.is_none() && caller.rule.serves_whole(asks_for_whole) {
+            let limit = caller.rule.written().unshaped_byte_limit;
+            caller.treatment.relayed = Some(Relayed { limit, shadow: false });
+        }
         let (split, cursor) = {
             let known = self.known();
             let tool = known.catalogue.tool(&endpoint.name);
@@ -416,6 +425,16 @@ const PROTOCOL_META: &str = "io.modelcontextprotocol/";
 
 fn meta(text: &str, envelope: &Envelope) -> Option<Span> {
     envelope.params.and_then(|params| walk::member(text, params, "_meta"))
+}
+
+/// Whether the `_meta` of a call asks for the result whole. That is for us, and taken out.
+fn takes_whole(text: &str, meta: Span, splice: &mut Splice<'_>) -> bool {
+    let members = walk::members(text, meta);
+    let is_ours = |member: &walk::Member| walk::is(member.key.of(text), WHOLE);
+    let Some(asked) = members.iter().rfind(|member| is_ours(member)) else { return false };
+    let items = members.iter().map(|member| member.whole()).collect();
+    splice.edit(&Sequence { whole: meta, items }, |i| !is_ours(&members[i]), &[]);
+    asked.value.of(text) == "true"
 }
 
 fn is_modern(text: &str, meta: Span) -> bool {

@@ -23,6 +23,7 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
+use portion_core::policy::Structured;
 use portion_core::view::Request;
 
 use super::catalogue::{Catalogue, Offer};
@@ -215,10 +216,15 @@ impl McpLane {
         let known = self.known();
         let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
         let tool = tool.and_then(|endpoint| known.catalogue.tool(&endpoint.name));
-        let terms = match (client, tool.and_then(|tool| tool.characters)) {
+        let mut terms = match (client, tool.and_then(|tool| tool.characters)) {
             (Some(client), Some(characters)) => rule.terms_for_tool(client, characters),
             _ => Arc::clone(rule.terms(client)),
         };
+        if tool.is_some_and(|tool| tool.is_bounded) {
+            let mut policy = terms.policy.clone();
+            policy.manner.structured = Structured::AsCame;
+            terms = Arc::new(terms.with_policy(policy));
+        }
         Caller {
             scope: self.scope,
             session: Arc::clone(&self.session),
@@ -246,7 +252,13 @@ impl McpLane {
         let rule = rules.rule(self.target(EndpointKind::Tool, name));
         let controls = rule.controls(rule.treatment(&self.session));
         let policy = &rule.terms(None).policy;
-        Offer { controls, max_page_size: policy.max_page_size, manner: policy.manner.clone() }
+        Offer {
+            controls,
+            max_page_size: policy.max_page_size,
+            manner: policy.manner.clone(),
+            summarize_above: policy.summarize_above.min(policy.token_budget_threshold),
+            redact: rule.written().redact.clone(),
+        }
     }
 
     /// Whether the server's list of tools is relayed as it comes.

@@ -8,6 +8,7 @@ mod limits;
 mod manners;
 mod paging;
 mod questions;
+mod schemas;
 mod traces;
 mod wire;
 

@@ -162,6 +162,7 @@ mod tests {
         enveloped: false,
         cursor: Some("C"),
         beside: None,
+        whole: false,
     };
 
     fn check(error: &str, shown: Shown<'_>, expect: &str) {

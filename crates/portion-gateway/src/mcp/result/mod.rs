@@ -22,6 +22,8 @@ pub(super) use outline::{Outline, Read, Shape};
 
 /// Where a result's `_meta` repeats the notice.
 const NOTICE: &str = "io.portion/notice";
+/// Where `_meta` tells of the notice of a Portion behind this one, for programs.
+const UPSTREAM: &str = "io.portion/upstream";
 /// Begins the URIs that we answer ourselves; a cursor follows.
 pub(super) const READ_URI: &str = "portion://read/";
 

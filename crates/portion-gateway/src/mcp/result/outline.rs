@@ -2,13 +2,13 @@
 
 use portion_core::payload::{Binary, Block, Content, Label, Payload};
 use portion_core::redact::Redact;
-use portion_core::scan::{decode, decoded};
+use portion_core::scan::{decode, decoded, lone_surrogates};
 use portion_core::span::Span;
 
 use super::super::walk::{self, Member, Sequence};
 use super::beside::Aside;
 use super::tree::{Inside, Node, Object};
-use super::{OURS, READ_URI};
+use super::{NOTICE, OURS, READ_URI};
 
 /// What a result is a result of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) enum Shape {
 
 /// Parts that are told apart: cursors have 16 bits for them, of which some are left for what stands beside the content.
 const MOST_PARTS: usize = 50_000;
+/// Bytes of an upstream's notice that are passed on.
+const MOST_UPSTREAM: usize = 4096;
 /// Members that are the protocol's, and stay.
 const RESULT_FRAME: [&str; 4] = ["isError", "resultType", "ttlMs", "cacheScope"];
 /// Bytes of such a member that can be one.
@@ -53,6 +55,10 @@ pub(crate) struct Outline<'a> {
     pub(super) list: Option<usize>,
     /// The `_meta` object, and what of it is ours to take out.
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
+    /// The notice of a Portion behind this one, where it is small.
+    pub(super) upstream: Option<Span>,
+    /// The member of `_meta` by which FastMCP has its clients show a sole member without the object around it.
+    pub(super) unwraps: Option<usize>,
     /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
     pub(super) hidden: Vec<usize>,
     /// What is hidden of members that pass beside the parts: where they are, and what stands there then.
@@ -135,6 +141,8 @@ impl<'a> Outline<'a> {
             parts: Vec::new(),
             list: None,
             meta: None,
+            upstream: None,
+            unwraps: None,
             hidden: Vec::new(),
             concealed: Vec::new(),
             frame: 0,
@@ -192,7 +200,10 @@ impl<'a> Outline<'a> {
                     payload.lone_surrogates += decode(json, &mut text);
                     Content::Text(text)
                 }
-                PartKind::Structured => Content::Structured(json.to_owned()),
+                PartKind::Structured => {
+                    payload.structured_surrogates += lone_surrogates(json);
+                    Content::Structured(json.to_owned())
+                }
                 PartKind::Block(binary) | PartKind::Entry(binary) => {
                     Content::Atomic { json: json.to_owned(), binary: binary.clone() }
                 }
@@ -220,6 +231,16 @@ impl<'a> Outline<'a> {
             let ours = |m: &Member| decoded(m.key.of(self.text)).starts_with(OURS);
             let taken = (0..members.len()).filter(|i| ours(&members[*i])).collect();
             let items = members.iter().map(|m| m.whole()).collect();
+            let named = |name: &str| members.iter().rposition(|m| walk::is(m.key.of(self.text), name));
+            let notice = named(NOTICE).map(|at| members[at].value);
+            self.upstream = notice.filter(|notice| {
+                let is_one = walk::member(self.text, *notice, "meta").is_some();
+                notice.len() <= MOST_UPSTREAM && is_one
+            });
+            self.unwraps = named("fastmcp").filter(|at| {
+                let wrap = walk::member(self.text, members[*at].value, "wrap_result");
+                wrap.is_some_and(|wrap| wrap.of(self.text) == "true")
+            });
             self.meta = Some((Sequence { whole: meta.value, items }, taken));
         }
     }

@@ -10,10 +10,10 @@ use portion_core::span::Span;
 
 use super::super::splice::Splice;
 use super::super::walk;
-use super::NOTICE;
 use super::contents;
 use super::local::block;
 use super::outline::{Outline, Part, PartKind, Shape};
+use super::{NOTICE, UPSTREAM};
 
 /// What is shown, told apart from how it was made.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,8 @@ pub(super) struct Shown<'a> {
     pub cursor: Option<&'a str>,
     /// What stands beside the notice in `_meta`.
     pub beside: Option<&'a str>,
+    /// Whether the payload is shown whole.
+    pub whole: bool,
 }
 
 impl<'a> From<&'a Portion> for Shown<'a> {
@@ -38,6 +40,7 @@ impl<'a> From<&'a Portion> for Shown<'a> {
             enveloped: portion.notice_beside().is_none(),
             cursor: portion.next_cursor().or(portion.handle()).map(CursorToken::as_str),
             beside: portion.beside(),
+            whole: portion.is_whole(),
         }
     }
 }
@@ -63,7 +66,8 @@ impl Outline<'_> {
             splice.edit(&self.sequences[0].sequence, |i| !self.hidden.contains(&i), &[]);
         }
         if let Some((meta, taken)) = self.meta.as_ref().filter(|(_, taken)| !taken.is_empty()) {
-            splice.edit(meta, |i| !taken.contains(&i), &[]);
+            let added: Vec<String> = self.of_upstream().into_iter().collect();
+            splice.edit(meta, |i| !taken.contains(&i), &added);
         }
     }
 
@@ -72,6 +76,15 @@ impl Outline<'_> {
         for (place, said) in &self.concealed {
             splice.replace(*place, said.clone());
         }
+    }
+
+    /// The notice of a Portion behind this one, under a name that says whose it is: what stands under ours is ours. Not
+    /// one that something is hidden of.
+    fn of_upstream(&self) -> Option<String> {
+        let overlaps = |notice: Span, place: Span| place.start < notice.end && notice.start < place.end;
+        let hides = |notice: Span| self.concealed.iter().any(|(place, _)| overlaps(notice, *place));
+        let notice = self.upstream.filter(|notice| !hides(*notice))?;
+        Some(format!("\"{UPSTREAM}\":{}", notice.of(self.text)))
     }
 
     pub(super) fn show(&self, shown: Shown<'_>, splice: &mut Splice<'_>) {
@@ -185,7 +198,10 @@ impl Outline<'_> {
             (!gone[0][at]).then_some(found)
         };
         if let Some((meta, taken)) = stays(gone) {
-            splice.edit(meta, |i| !taken.contains(&i), &[members]);
+            // Beside a cursor, the sole member of an object is not all that a client must see.
+            let unwraps = self.unwraps.filter(|_| !shown.whole && shown.structured.is_some());
+            let added: Vec<String> = [Some(members), self.of_upstream()].into_iter().flatten().collect();
+            splice.edit(meta, |i| !taken.contains(&i) && Some(i) != unwraps, &added);
             return None;
         }
         self.lose_member("_meta", gone);

@@ -60,6 +60,7 @@ fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<
             enveloped: false,
             cursor: Some("C"),
             beside: None,
+            whole: false,
         },
         &mut splice,
     );
@@ -328,6 +329,46 @@ fn keeps_our_names_ours() {
 }
 
 #[test]
+fn the_notice_of_a_portion_behind_is_told_under_another_name() {
+    let behind = r#"{"nextCursor":"D","meta":{"cursor":"E"}}"#;
+    let meta = format!(r#""io.portion/notice":{behind}"#);
+    let told = format!(r#""io.portion/upstream":{behind}"#);
+    check(
+        Shape::Tool,
+        &format!(r#"{{"content":[],"_meta":{{"a":1,{meta},"io.portion/upstream":{{}}}}}}"#),
+        &[],
+        None,
+        &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,{OURS},{told}}}}}"#),
+    );
+    let result = format!(r#"{{"content":[],"_meta":{{{meta}}}}}"#);
+    let outline = Outline::of(&result, walk::whole(&result), Shape::Tool).expect("a result");
+    let mut splice = Splice::new(&result);
+    outline.disown(&mut splice);
+    assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{told}}}}}"#));
+}
+
+#[test]
+fn a_cut_result_is_not_marked_as_a_sole_value() {
+    check(
+        Shape::Tool,
+        r#"{"content":[],"structuredContent":{"result":[1,2]},"_meta":{"fastmcp":{"wrap_result":true},"b":2}}"#,
+        &[],
+        Some(r#"{"result":[1],"nextCursor":"C","meta":{}}"#),
+        &format!(
+            r#"{{"content":[{BLOCK}],"structuredContent":{{"result":[1],"nextCursor":"C","meta":{{}}}},"_meta":{{"b":2,{OURS}}}}}"#
+        ),
+    );
+}
+
+#[test]
+fn lone_surrogates_of_structured_content_are_counted() {
+    let result = r#"{"content":[{"type":"text","text":"a \ud800"}],"structuredContent":{"x":"\ud800 \udc00 \\ud800"}}"#;
+    let outline = Outline::of(result, walk::whole(result), Shape::Tool).expect("a result");
+    let payload = outline.payload(0);
+    assert_eq!((payload.lone_surrogates, payload.structured_surrogates), (1, 2));
+}
+
+#[test]
 fn resources_and_prompts_carry_the_notice_in_their_own_form() {
     check(
         Shape::Resource,
@@ -364,6 +405,7 @@ fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
         enveloped: true,
         cursor: Some("C"),
         beside: None,
+        whole: false,
     };
     outline.show(shown, &mut splice);
     assert_eq!(splice.apply(), expect, "{result}");

@@ -17,7 +17,8 @@ fn wrapped() -> McpLane {
     let listed = ask(&lane, "tools/list", &json!({}), Some(&tools));
     let schema = &listed["result"]["tools"][0]["outputSchema"];
     assert_eq!(schema["type"], "object");
-    assert_eq!(schema["anyOf"][1]["properties"]["next_cursor"], json!({"type": "string"}), "{schema}");
+    assert_eq!(schema["anyOf"][0]["required"], json!(["rows"]), "theirs is untouched: {schema}");
+    assert_eq!(schema["anyOf"][1]["anyOf"][0]["required"], json!(["meta"]), "{schema}");
     lane
 }
 

@@ -1,0 +1,139 @@
+//! The most that a value of a schema can cost.
+
+use portion_core::scan::{Kind, decoded};
+use portion_core::span::Span;
+
+use super::super::walk::{self, Member};
+
+/// Schemas nested deeper are without bound, and so are those that lead back to themselves.
+const DEEPEST: usize = 16;
+/// Tokens of a number, and of a formatted string such as a date or a UUID.
+const NUMBER: usize = 24;
+const FORMATTED: usize = 48;
+/// Tokens of a character of a string, which may be one that is written as two escapes.
+const CHARACTER: usize = 6;
+const SHORT_FORMATS: [&str; 7] = ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6"];
+
+/// The most tokens of a value of a schema; `None` where there is no bound.
+///
+/// An object is taken to have no members but those that its schema names, unless it says what others are like: a schema
+/// rarely says that there are none.
+pub(super) fn tokens(schema: &str) -> Option<usize> {
+    let root = walk::whole(schema);
+    Bound { text: schema, root }.of(root, 0)
+}
+
+/// An object with every name of a property that a schema mentions, each with a text as its value.
+pub(super) fn sample(schema: &str) -> String {
+    let mut names = Vec::new();
+    let mut todo = vec![walk::whole(schema)];
+    while let Some(value) = todo.pop() {
+        for Member { key, value: inner } in walk::members(schema, value) {
+            if walk::is(key.of(schema), "properties") {
+                let named = walk::members(schema, inner);
+                names.extend(named.iter().map(|member| format!("{}:\"text\"", member.key.of(schema))));
+            }
+            todo.push(inner);
+        }
+        todo.extend(walk::items(schema, value));
+    }
+    format!("{{{}}}", names.join(","))
+}
+
+struct Bound<'a> {
+    text: &'a str,
+    root: Span,
+}
+
+impl Bound<'_> {
+    fn of(&self, schema: Span, depth: usize) -> Option<usize> {
+        let text = self.text;
+        if walk::kind(text, schema) != Kind::Object || depth > DEEPEST {
+            return None;
+        }
+        let members = walk::members(text, schema);
+        let value = |name: &str| walk::find(text, &members, name).map(|member| member.value);
+        let number = |name: &str| value(name).and_then(|value| value.of(text).parse::<usize>().ok());
+        if let Some(constant) = value("const").or_else(|| value("enum")) {
+            return Some(constant.len());
+        }
+        if let Some(reference) = value("$ref") {
+            return self.of(self.definition(reference)?, depth + 1);
+        }
+        if let Some(any) = value("anyOf").or_else(|| value("oneOf")) {
+            let each = walk::items(text, any).into_iter().map(|schema| self.of(schema, depth + 1));
+            return each.collect::<Option<Vec<_>>>()?.into_iter().max();
+        }
+        let kind = value("type").filter(|kind| walk::kind(text, *kind) == Kind::String)?;
+        match decoded(kind.of(text)).as_str() {
+            "boolean" | "null" => Some(2),
+            "integer" | "number" => Some(NUMBER),
+            "string" => {
+                let format = value("format").map(|format| decoded(format.of(text)));
+                let short = format.is_some_and(|format| SHORT_FORMATS.contains(&format.as_str()));
+                let most = number("maxLength").map(|most| most.saturating_mul(CHARACTER).saturating_add(2));
+                most.or_else(|| short.then_some(FORMATTED))
+            }
+            "array" => {
+                let (most, item) = (number("maxItems")?, self.of(value("items")?, depth + 1)?);
+                Some(most.saturating_mul(item.saturating_add(1)).saturating_add(2))
+            }
+            "object" => {
+                let others = ["additionalProperties", "patternProperties", "allOf", "unevaluatedProperties"];
+                if others.iter().any(|name| value(name).is_some_and(|value| value.of(text) != "false")) {
+                    return None;
+                }
+                let properties = walk::members(text, value("properties")?);
+                let each = properties.into_iter().map(|Member { key, value }| {
+                    Some(self.of(value, depth + 1)?.saturating_add(key.len() + 2))
+                });
+                Some(each.collect::<Option<Vec<_>>>()?.into_iter().fold(2, usize::saturating_add))
+            }
+            _ => None,
+        }
+    }
+
+    fn definition(&self, reference: Span) -> Option<Span> {
+        let reference = decoded(reference.of(self.text));
+        let mut path = reference.strip_prefix("#/")?.split('/');
+        let (holder, name) = (path.next()?, path.next()?);
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let holder = walk::member(self.text, self.root, holder)?;
+        if path.next().is_some() { None } else { walk::member(self.text, holder, &name) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tokens;
+
+    #[test]
+    fn only_what_is_bounded_has_a_bound() {
+        let check = |schema: &str, expect: bool| assert_eq!(tokens(schema).is_some(), expect, "{schema}");
+        check(
+            r#"{"type":"object","properties":{"result":{"type":"integer","title":"R"}},"required":["result"]}"#,
+            true,
+        );
+        check(r#"{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"type":"boolean"}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"type":"string","maxLength":20}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"number"},{"type":"null"}]}}}"#, true);
+        check(
+            r#"{"type":"object","properties":{"a":{"type":"array","maxItems":3,"items":{"type":"null"}}}}"#,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"null"}}}"##,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"$ref":"#/$defs/A"}}}"##,
+            false,
+        );
+        check(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"null"}}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":true}"#, false);
+        check(r#"{"type":"object"}"#, false);
+        check("{}", false);
+        check("true", false);
+    }
+}
