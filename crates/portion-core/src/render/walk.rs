@@ -256,7 +256,13 @@ impl<'a> Walk<'a> {
                     if room.take_block(json, Some(binary), self.cx.policy) {
                         shown.push(piece(&parts[*at], Body::Block(text.to_owned())));
                     } else {
-                        lost.push((parts[*at].address.clone(), binary.bytes));
+                        // It is not walked again: its description names the call that shows it.
+                        let handle = (self.cx.mint)(self.asked.from);
+                        let described = describe(&parts[*at], Some(binary), handle.as_ref(), self.cx);
+                        if room.take(&described) {
+                            shown.push(piece(&parts[*at], Body::Text(described)));
+                        }
+                        lost.push(inside(&parts[*at], Some(binary)));
                     }
                     continue;
                 }
