@@ -111,7 +111,8 @@ impl Notice<'_> {
             if self.answer.is_some() && self.is_told_by_answer(key) {
                 continue;
             }
-            let dropped = detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens");
+            let dropped =
+                detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens" | "upstreamNext");
             match (dropped, value) {
                 (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
                     say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());
@@ -150,7 +151,9 @@ impl Notice<'_> {
             }
             say("partsNotShown", parts.into());
         }
-        if let (Some(address), true) = (self.missing_media, self.handle.is_some()) {
+        if let (Some(address), true, true) =
+            (self.missing_media, self.handle.is_some(), detail < Detail::Bare)
+        {
             say("nextMedia", format!("{}(cursor, path={address}) shows it", self.read_tool).into());
         }
         if self.replaced > 0 {
