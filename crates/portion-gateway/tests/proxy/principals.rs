@@ -156,10 +156,10 @@ fn check(scheme: &str, target: impl Fn(usize) -> String, lines: impl Fn(usize) -
         }
         let mut forged = kept[n].0.clone();
         let last = if forged.pop() == Some('A') { 'E' } else { 'A' };
-        for way in 0..4 {
-            refused[way].insert(caller.read(way, &forged));
-            refused[way].insert(caller.read(way, &format!("{forged}{last}")));
-            refused[way].insert(caller.read(way, "x"));
+        for (way, refused) in refused.iter_mut().enumerate() {
+            refused.insert(caller.read(way, &forged));
+            refused.insert(caller.read(way, &format!("{forged}{last}")));
+            refused.insert(caller.read(way, "x"));
         }
         let again = marks(&caller.call("search_bookings", r#"{"city":"Oslo","page":2}"#));
         let foreign: Vec<_> = again.intersection(&all).filter(|mark| !kept[n].1.contains(*mark)).collect();

@@ -212,8 +212,7 @@ async fn streams_that_end_at_once_are_opened_ever_more_slowly() {
     let (answered, listens) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let listened = Arc::clone(&listens);
     let server = Server::new(move |asked, _, reply| {
-        if session(asked, reply, "s") {
-        } else if asked.line.starts_with("GET") && asked.field("last-event-id") == Some("1") {
+        if asked.line.starts_with("GET") && asked.field("last-event-id") == Some("1") {
             reply.stream();
             reply.raw("retry: 0\n\n");
             if answered.fetch_add(1, Ordering::Relaxed) == 3 {
@@ -226,6 +225,7 @@ async fn streams_that_end_at_once_are_opened_ever_more_slowly() {
             reply.raw("retry: 0\n\n");
             reply.event(r#"{"jsonrpc":"2.0","method":"notifications/message"}"#);
             reply.end();
+        } else if session(asked, reply, "s") {
         } else if asked.is("tools/call") {
             reply.stream();
             reply.raw("id: 1\nretry: 0\ndata: \n\n");

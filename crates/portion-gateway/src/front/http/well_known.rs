@@ -7,7 +7,7 @@
 const FOLDER: &str = "/.well-known/";
 /// The documents of a whole host, or of a path that stands after the name (RFC 9728, RFC 8414).
 const DOCUMENTS: [&str; 3] = ["oauth-protected-resource", "oauth-authorization-server", OPENID];
-/// The one that may stand after the path of an issuer as well (OpenID Connect Discovery 1.0, 4).
+/// The one that may stand after the path of an issuer as well (Discovery 1.0 of `OpenID` Connect, 4).
 const OPENID: &str = "openid-configuration";
 
 /// A document of OAuth discovery.
