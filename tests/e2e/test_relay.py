@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.command import FIXTURE, wrapped
+from harness.waiting import until
 from harness.wire import Wire, request
 
 
@@ -156,6 +157,14 @@ def test_a_message_over_the_limit_gets_an_error_and_the_connection_lives_on():
         assert error(wire.call(1, "flood", mebibytes=512))["code"] == "message_too_large"
         assert result(wire.call(2, "fail_briefly"))["isError"] is True
         assert peak_kibibytes(wire) <= 128 * 1024
+
+
+def test_a_snapshot_is_freed_when_it_expires_though_nothing_is_asked():
+    command = wrapped(FIXTURE, "--snapshot-ttl", "1s")
+    with Wire(command, env={"PORTION_LOG": "debug"}) as wire:
+        wire.open()
+        assert "nextCursor" in str(result(wire.call(1, "read_text", name="manual")))
+        until(lambda: "snapshot expired" in wire.stderr(), "the snapshot expires", seconds=60, told=wire.stderr)
 
 
 def test_a_command_that_does_not_exist_is_named():

@@ -140,6 +140,19 @@ impl Setup {
         }
     }
 
+    /// Frees what has expired even where nobody asks for anything. Call it within a runtime.
+    pub(crate) fn keep_house(self: &Arc<Self>) {
+        let every = (self.config.snapshot_ttl() / 2).clamp(Duration::from_secs(1), Duration::from_secs(30));
+        let setup = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let Some(setup) = setup.upgrade() else { return };
+                setup.store();
+            }
+        });
+    }
+
     /// What waits, when it is dropped, for the end of what was told.
     pub(crate) fn parting(self: &Arc<Self>) -> Parting {
         Parting { setup: Arc::clone(self), closing: Closing::default() }

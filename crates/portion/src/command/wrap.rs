@@ -89,6 +89,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
         let mut front = Front::open(setup.config.client_message_limit())?;
         parting.within(&front.closing);
         admin::serve(at, &setup).await;
+        setup.keep_house();
         match server {
             Server::Remote(remote) => {
                 let remote = remote.reached(message_limit)?;

@@ -92,6 +92,7 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
         anstream::eprintln!("portion: listening on http://{address}{path}");
     }
     admin::serve(setup.config.admin(), &setup).await;
+    setup.keep_house();
     let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
     let limits = Limits { drain: setup.config.drain_timeout(), ..Limits::default() };
     let limits = limits.with_body(setup.config.client_message_limit());
