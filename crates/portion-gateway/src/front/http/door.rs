@@ -250,10 +250,8 @@ impl Door {
         if is_rpc {
             without_byte_order_mark(&mut body);
         }
-        let posted = match is_rpc && head.method == Method::POST {
-            true => Some(check_rpc(&body)?),
-            false => None,
-        };
+        let is_message = is_rpc && head.method == Method::POST;
+        let posted = is_message.then(|| check_rpc(&body)).transpose()?;
         // A header of ours, which no server is to see.
         let asks_for_whole = head.headers.remove(WHOLE).is_some_and(|value| value.as_bytes() == b"true");
         if asks_for_whole && posted.is_some() {
