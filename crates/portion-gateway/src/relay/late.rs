@@ -43,7 +43,12 @@ impl Late {
     /// Counts a message of the client. Returns the answers to what it asks, where the server is gone.
     pub(super) fn heard<L: Lane>(&self, lane: &L) -> Vec<Outgoing> {
         self.heard.fetch_add(1, Ordering::AcqRel);
-        self.answers(lane)
+        self.more_answers(lane)
+    }
+
+    /// The answers to what has come since the first ones.
+    pub(super) fn more_answers<L: Lane>(&self, lane: &L) -> Vec<Outgoing> {
+        if lane.pending() == 0 { Vec::new() } else { self.answers(lane) }
     }
 
     /// The answers to all that waits, where the server is gone.

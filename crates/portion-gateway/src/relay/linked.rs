@@ -207,7 +207,7 @@ impl<L: Lane + 'static> Ends<L> {
         let _ = timeout(drain(), self.from_server.close()).await;
         let _ = timeout(drain(), self.from_client.close()).await;
         self.late.gone(CLOSED.to_owned());
-        let _ = timeout(drain(), self.client.finish(self.late.answers(&*self.lane))).await;
+        let _ = timeout(drain(), self.client.finish(self.late.more_answers(&*self.lane))).await;
     }
 
     /// Unless the server has left because we have.

@@ -49,7 +49,7 @@ pub(super) async fn run<L: Lane + 'static>(lane: Arc<L>, why: String, front: Fro
     let told = async {
         ends.late.settled(&ends.client_done, &ends.client.shut).await;
         let _ = timeout(STUCK, ends.from_client.close()).await;
-        let _ = timeout(STUCK, ends.client.finish(ends.late.answers(&*ends.lane))).await;
+        let _ = timeout(STUCK, ends.client.finish(ends.late.more_answers(&*ends.lane))).await;
     };
     let code = tokio::select! {
         biased;

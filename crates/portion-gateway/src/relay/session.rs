@@ -162,7 +162,7 @@ impl<L: Lane + 'static> Session<L> {
                 late.settled(client_done, &client.shut).await;
             }
             let _ = timeout(drain(), from_client.close()).await;
-            client.finish(late.answers(&**lane)).await;
+            client.finish(late.more_answers(&**lane)).await;
         };
         tokio::select! {
             () = answered => {}

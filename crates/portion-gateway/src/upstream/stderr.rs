@@ -109,7 +109,7 @@ mod tests {
         check("boom\n", "boom");
         check("a\r\nb", "a\nb");
         check("\u{1b}[1;31merror\u{1b}[0m: \u{7}no\tport\n", "error: no\tport");
-        check("cut \u{1b}[1;3", "cut ");
+        check("cut \u{1b}[1;3", "cut");
         let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
         check(&many.join("\n"), &many[100 - TOLD_LINES..].join("\n"));
     }
