@@ -341,7 +341,7 @@ fn the_notice_of_a_portion_behind_is_told_under_another_name() {
         &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,{OURS},{told}}}}}"#),
     );
     let result = format!(r#"{{"content":[],"_meta":{{{meta}}}}}"#);
-    let outline = Outline::of(&result, walk::whole(&result), Shape::Tool).expect("a result");
+    let outline = outline_of(&result, Shape::Tool);
     let mut splice = Splice::new(&result);
     outline.disown(&mut splice);
     assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{told}}}}}"#));
@@ -363,7 +363,7 @@ fn a_cut_result_is_not_marked_as_a_sole_value() {
 #[test]
 fn lone_surrogates_of_structured_content_are_counted() {
     let result = r#"{"content":[{"type":"text","text":"a \ud800"}],"structuredContent":{"x":"\ud800 \udc00 \\ud800"}}"#;
-    let outline = Outline::of(result, walk::whole(result), Shape::Tool).expect("a result");
+    let outline = outline_of(result, Shape::Tool);
     let payload = outline.payload(0);
     assert_eq!((payload.lone_surrogates, payload.structured_surrogates), (1, 2));
 }
