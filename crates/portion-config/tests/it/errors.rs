@@ -34,12 +34,9 @@ fn everything_that_is_wrong_is_told_at_once() {
 #[test]
 fn headers_that_tell_callers_apart_have_names_of_headers() {
     let fix = "list names of headers, such as Authorization and X-API-Key";
-    let odd = "portion.yaml:1:19: principalHeaders has `X Key`, which is no name of a header";
+    let odd = "portion.yaml:1:1: principalHeaders has `X Key`, which is no name of a header";
     check(&yaml("principalHeaders: [Authorization, X Key]\n"), &[&format!("{odd}; {fix}")]);
-    check(
-        &yaml("principalHeaders: []\n"),
-        &[&format!("portion.yaml:1:19: principalHeaders is empty; {fix}")],
-    );
+    check(&yaml("principalHeaders: []\n"), &[&format!("portion.yaml:1:1: principalHeaders is empty; {fix}")]);
 }
 
 #[test]
