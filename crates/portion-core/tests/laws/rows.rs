@@ -117,6 +117,11 @@ fn structured_content_is_never_a_table() {
         let subject = session.snapshot.parts()[0].subject().expect("text");
         let rows = Json::parse(&expanded(reply.text(), subject).expect("a table")).expect("JSON");
         let structured = Json::parse(reply.portion.structured().expect("a twin")).expect("JSON");
+        if structured.get("portion").is_some() {
+            // Not one whole record fits: what is shown instead is not where programs look for records.
+            assert_eq!(structured.get("result"), None);
+            continue;
+        }
         let (Json::Array(rows), Some(Json::Array(objects))) = (rows, structured.get("result")) else {
             panic!("no lists: {structured:?}");
         };
