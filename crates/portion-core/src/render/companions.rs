@@ -24,25 +24,28 @@ impl Walk<'_> {
         // Media come first: they cannot be shortened, and text can.
         let media: Vec<usize> =
             media::first(self.snapshot, self.cx.policy).into_iter().filter(|at| rest.contains(at)).collect();
+        // What media leave of the reply, which has at least what they need.
+        let (due, policy) = (media.len() * self.cx.policy.media_tokens, self.cx.policy);
+        let tokens = policy.reply_target.max(media::budget(due, self.snapshot, policy)).saturating_sub(due);
         let others: Vec<usize> = rest.iter().copied().filter(|at| media.binary_search(at).is_err()).collect();
         let mut all = match (rest.is_empty(), others.is_empty()) {
-            (true, _) => self.small(walked),
+            (true, _) => self.small(walked, policy.reply_target),
             // Where there is nothing but media, they are walked.
             (false, true) => left,
-            (false, false) => [left, media, self.small(&others)].concat(),
+            (false, false) => [left, media, self.small(&others, tokens)].concat(),
         };
         all.sort_unstable();
         all
     }
 
-    /// The parts so small, and together so small, that they pass whole beside the others.
-    fn small(&self, walked: &[usize]) -> Vec<usize> {
+    /// The parts so small, and together so small, that they pass whole beside the others in a reply of so many tokens.
+    fn small(&self, walked: &[usize], tokens: usize) -> Vec<usize> {
         if walked.len() < 2 {
             return Vec::new();
         }
         let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
         // Beside them the least reply must still hold a notice, and a part of what they accompany.
-        let spare = policy.reply_target.saturating_sub(LEAST_BUDGET);
+        let spare = tokens.saturating_sub(LEAST_BUDGET);
         let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
         let mut companions = Vec::new();
         for at in walked {

@@ -234,6 +234,12 @@ pub(crate) fn check_parts(seed: u64) {
     }
 }
 
+#[test]
+fn small_parts_beside_images_are_shown() {
+    // A small text found no room beside the images, and no cursor led to it.
+    check_parts(11_162_477_135_874_102_444);
+}
+
 /// All parts as they came.
 pub(crate) fn check_raw_parts(seed: u64) {
     let mut dice = Dice::new(seed);
