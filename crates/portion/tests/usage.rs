@@ -100,7 +100,7 @@ fn values_say_what_they_take() -> Result<(), Box<dyn Error>> {
     check("wrap --tokenizer gpt -- cat", "write auto, o200k, cl100k, claude, chars4 or len4")?;
     check(
         "wrap --preset emacs -- cat",
-        "`emacs`, which is not known; write none, auto, claude-code, claude-desktop, codex,",
+        "`emacs`, which is not known; write none, auto, code, claude-code, claude-desktop, codex,",
     )?;
     check("wrap --read-tool a.b -- cat", "1 to 64 letters, digits")?;
     check("wrap --catalog short -- cat", "write full, trim or lazy")
