@@ -11,6 +11,7 @@ pub mod cursor;
 pub mod entry;
 pub mod event;
 pub mod find;
+mod glimpse;
 pub mod glob;
 mod media;
 pub mod nearest;

@@ -89,7 +89,7 @@ impl Noise {
 
     /// Appends a value without its noise, minified.
     pub(crate) fn without(&self, json: &str, out: &mut String) {
-        let mut path = String::new();
+        let (mut path, before) = (String::new(), out.len());
         omit(json, &mut path, out, &mut |path, kind| {
             if self.by_name.wants(path) || kind == Kind::Null && self.where_null.wants(path) {
                 Fate::Gone
@@ -99,10 +99,14 @@ impl Noise {
                 Fate::Whole
             }
         });
+        if out.len() == before {
+            minify(json, out);
+        }
     }
 }
 
-/// Appends a value at a dotted path without what goes by its name, minified, and names what went.
+/// Appends a value at a dotted path without what goes by its name, minified, and names what went; nothing where nothing is
+/// left of it.
 pub(crate) fn without_named(
     strip: &Strip,
     json: &str,
@@ -161,12 +165,20 @@ fn ways(path: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Where a walk is inside of.
+#[derive(Default)]
 struct Frame {
     object: bool,
     /// Bytes of the path to it.
     path: usize,
     /// Whether nothing was written in it yet.
     empty: bool,
+    /// Where it begins in what is read, and in what is written.
+    read: usize,
+    written: usize,
+    /// Where its key, or the comma before that, begins in what is written.
+    key: usize,
+    /// Whether it has anything in it.
+    filled: bool,
 }
 
 /// Visits the fields of a value, those in arrays and objects inside included, as long as `visit` says to go inside.
@@ -181,7 +193,7 @@ fn walk(json: &str, mut visit: impl FnMut(&str, Kind) -> bool) {
             if entered.is_err() {
                 return;
             }
-            frames.push(Frame { object, path: path.len(), empty: true });
+            frames.push(Frame { object, path: path.len(), ..Frame::default() });
             open = false;
         }
         let Some(frame) = frames.last() else { return };
@@ -216,21 +228,26 @@ enum Fate {
     Whole,
 }
 
-/// Appends a value without the fields that are to go, minified. What is inside of an array keeps its place.
+/// Appends a value without the fields that are to go, minified; nothing where nothing is left of it. What is inside of an
+/// array keeps its place.
+///
+/// What has something in it never looks empty: a member of which nothing is left goes too, an item of an array stays whole.
 fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&str, Kind) -> Fate) {
     let mut reader = Reader::new(json);
     let mut frames: Vec<Frame> = Vec::new();
     let mut fated = Fate::Inside;
+    let mut key_at = out.len();
     loop {
         let Ok(kind) = reader.peek() else { return };
         if kind.is_container() && matches!(fated, Fate::Inside) {
-            let object = kind == Kind::Object;
+            let (object, read) = (kind == Kind::Object, reader.at());
             let entered = if object { reader.enter_object() } else { reader.enter_array() };
             if entered.is_err() {
                 return;
             }
+            let (path, written) = (path.len(), out.len());
+            frames.push(Frame { object, path, empty: true, read, written, key: key_at, filled: false });
             out.push(if object { '{' } else { '[' });
-            frames.push(Frame { object, path: path.len(), empty: true });
         } else {
             let Ok(value) = reader.skip() else { return };
             minify(reader.text(value), out);
@@ -247,9 +264,12 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
             let Some(key) = key else { return };
             let Some(key) = key else {
                 out.push(if frame.object { '}' } else { ']' });
-                frames.pop();
+                if let Some(closed) = frames.pop().filter(|closed| closed.empty && closed.filled) {
+                    emptied(json, &closed, reader.at(), frames.last_mut(), out);
+                }
                 continue;
             };
+            frame.filled = true;
             let Ok(kind) = reader.peek() else { return };
             fated = if frame.object { fate(path, kind) } else { Fate::Inside };
             if matches!(fated, Fate::Gone) {
@@ -258,6 +278,7 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
                 }
                 continue;
             }
+            key_at = out.len();
             if !std::mem::take(&mut frame.empty) {
                 out.push(',');
             }
@@ -267,6 +288,21 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
             }
             break;
         }
+    }
+}
+
+/// Deals with a container of which nothing is left, and which ends at byte `end` of what is read.
+fn emptied(json: &str, closed: &Frame, end: usize, around: Option<&mut Frame>, out: &mut String) {
+    match around {
+        Some(around) if around.object => {
+            out.truncate(closed.key);
+            around.empty = out.ends_with('{') && out.len() == around.written + 1;
+        }
+        Some(_) => {
+            out.truncate(closed.written);
+            minify(json.get(closed.read..end).unwrap_or("{}"), out);
+        }
+        None => out.truncate(closed.written),
     }
 }
 
@@ -299,12 +335,15 @@ mod tests {
         check(
             &["x"],
             r#"{"x": 1, "a": [ {"x": 2}, {"b": {"x": 3, "c": 4}}, 5 ]}"#,
-            r#"{"a":[{},{"b":{"c":4}},5]}"#,
+            r#"{"a":[{"x":2},{"b":{"c":4}},5]}"#,
         );
+        check(&["a.x"], r#"{"x":1,"a":{"x":2},"b":{"a":[{"x":3,"y":1}]}}"#, r#"{"x":1,"b":{"a":[{"y":1}]}}"#);
+        // What has something in it never looks empty.
+        check(&["x"], r#"{"a":{"b":{"x":1}},"c":{}, "d":2}"#, r#"{"c":{},"d":2}"#);
         check(
-            &["a.x"],
-            r#"{"x":1,"a":{"x":2},"b":{"a":[{"x":3,"y":1}]}}"#,
-            r#"{"x":1,"a":{},"b":{"a":[{"y":1}]}}"#,
+            &["x"],
+            r#"{"a":1,"b":[{"x":1},{"x":1,"y":{"x":2}}],"c":{"x":1}}"#,
+            r#"{"a":1,"b":[{"x":1},{"x":1,"y":{"x":2}}]}"#,
         );
         check(&["é"], r#"{"\u00e9":1,"a":2}"#, r#"{"a":2}"#);
         check(&["x"], r#"{"a":1e400,"x":{"x":1},"b":"x"}"#, r#"{"a":1e400,"b":"x"}"#);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::glimpse::glimpse;
 use crate::scan::{Kind, Reader, decode, minify};
 
 /// Which fields of a record are wanted, by dotted paths. A path wants all that is below it.
@@ -43,14 +44,24 @@ impl Fields {
         self.paths[from..].iter().take_while(|own| own.starts_with(path)).any(|own| below(own))
     }
 
-    /// Appends the record with the wanted fields only, minified. What is no object is appended whole.
-    pub fn project(&self, record: &str, out: &mut String, left_out: &mut LeftOut) {
+    /// Appends the record with the wanted fields only, minified, and returns whether it has any. What is no object is
+    /// appended whole.
+    pub fn project(&self, record: &str, out: &mut String, left_out: &mut LeftOut) -> bool {
         let mut reader = Reader::new(record);
-        if reader.peek() == Ok(Kind::Object) {
-            let mut path = String::new();
-            self.object(&mut reader, &mut path, DEPTH, out, left_out);
-        } else {
+        if reader.peek() != Ok(Kind::Object) {
             minify(record, out);
+            return true;
+        }
+        self.object(&mut reader, &mut String::new(), DEPTH, out, left_out)
+    }
+
+    /// The same, to be shown: of an object with members that has none of the fields, something is appended all the same,
+    /// so that it does not look empty.
+    pub fn show(&self, record: &str, out: &mut String, left_out: &mut LeftOut) {
+        let before = out.len();
+        if !self.project(record, out, left_out) {
+            out.truncate(before);
+            glimpse(record, out);
         }
     }
 
@@ -144,7 +155,15 @@ impl Fields {
             let Ok(value) = reader.skip() else { break };
             // Items that are no records keep their place, so that indices stay true.
             any |= match kind {
-                Kind::Object if depth > 1 => self.object(&mut inside, path, depth - 1, out, left_out),
+                Kind::Object if depth > 1 => {
+                    let before = out.len();
+                    let some = self.object(&mut inside, path, depth - 1, out, left_out);
+                    if !some {
+                        out.truncate(before);
+                        glimpse(reader.text(value), out);
+                    }
+                    some
+                }
                 _ => {
                     minify(reader.text(value), out);
                     true

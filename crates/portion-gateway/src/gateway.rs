@@ -198,10 +198,12 @@ impl Gateway {
         let begun = self.now();
         let held = self.store.recall(&caller.scope, *reuse, begun).await?;
         let caller = Caller { read_uri: None, ..under(caller.clone(), &held) };
-        let Held { id, snapshot, origin, .. } = held;
+        let Held { id, snapshot, origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
         let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin, begun };
-        Some(self.serve(turn, (id, snapshot, None), request.clone(), Form::Again).await)
+        // Pages are as large as the first reply to that call was.
+        let base = Some((view, Position::default()));
+        Some(self.serve(turn, (id, snapshot, base), request.clone(), Form::Again).await)
     }
 
     /// Whoever reads on by a cursor, under the rule that what it points to was captured under: controls are held against that.

@@ -171,7 +171,8 @@ impl Renderer {
                 (First::Untouched { .. }, _) => render::follow(&job.snapshot, &asked, &cx),
             },
         };
-        Rendered::Portion { portion, view: asked.view, capped: false, audit: None }
+        let view = render::at_pace(asked.view, &portion);
+        Rendered::Portion { portion, view, capped: false, audit: None }
     }
 
     /// The cursor to where a job set out: its own, or the start of everything.

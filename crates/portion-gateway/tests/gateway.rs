@@ -239,6 +239,29 @@ async fn a_wrong_request_keeps_the_payload() {
     }
 }
 
+/// Without a `limit`, pages by number are as large as the first reply was, by the same call and by its handle.
+#[tokio::test]
+async fn pages_by_number_go_on_where_the_first_reply_ended() {
+    let trial = Trial::new();
+    let wide = |count: usize| {
+        let record = |id: usize| format!("{{\"id\":{id},\"notes\":[\"{}\"]}}", "word ".repeat(900));
+        let records: Vec<String> = (0..count).map(record).collect();
+        text(format!("[{}]", records.join(",")))
+    };
+    let fields = Request { fields: Some("all".into()), ..Request::default() };
+    let first = portion(trial.fresh(list_bookings(), wide(120), fields.clone()).await);
+    let served = notice(&first)["meta"]["served"].as_u64().expect("a count");
+    assert!(served < 50, "the first reply is cut short: {served}");
+    let second = Request { page: Some(2), ..fields };
+    let recalled = portion(trial.recall(ada(), &list_bookings(), second).await.expect("it is kept"));
+    assert_eq!(notice(&recalled)["meta"]["offset"], served);
+    let cursor = Some(first.handle().expect("it is kept").to_string());
+    let read = Request { cursor, page: Some(2), ..Request::default() };
+    let read = portion(trial.follow_as(ada(), read).await);
+    assert_eq!(notice(&read)["meta"]["offset"], served);
+    assert_eq!(notice(&read)["meta"]["pageSize"], served);
+}
+
 #[tokio::test]
 async fn an_earlier_payload_answers_what_it_can() {
     let trial = Trial::new();

@@ -102,6 +102,7 @@ impl Cascade<'_> {
             sections: self.sections(),
             sort: self.text("sort").map(Arc::from),
             strip: self.strip(),
+            fixed_pages: self.whole("defaultPageSize").is_some(),
             ..Manner::default()
         }
     }

@@ -28,6 +28,8 @@ pub struct Manner {
     pub strip: Strip,
     /// What `structuredContent` holds of a result that is shortened.
     pub structured: Structured,
+    /// Whether an operator decided how large pages are: then they are as large as that, and not what first replies hold.
+    pub fixed_pages: bool,
 }
 
 /// What `structuredContent` holds of a result that is shortened.

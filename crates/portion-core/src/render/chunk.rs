@@ -9,7 +9,7 @@ use crate::cursor::Place;
 use crate::snapshot::Text;
 use crate::span::Span;
 use crate::tokens::approximate;
-use crate::view::sections;
+use crate::view::{Pace, sections};
 
 /// Draws the chunk that begins at the spot, or as much of a range of lines as fits.
 pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
@@ -21,13 +21,15 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
         Place::Byte(at) => text.floor_char_boundary((at as usize).clamp(start.min(to), to)),
         Place::Item(_) => start,
     };
-    let most = spot.view.limit.map(|limit| limit as usize);
+    let size = spot.view.limit.map(|size| size as usize);
+    // Of pages by number each has to hold as many lines as the others.
+    let of = spot.of.filter(|_| size.is_some() || spot.pace.is_some()).map(|of| of as usize);
     // Who said how large the reply may be gets a chunk of that size.
     let usual = !range && !spot.sized;
     let limits = Limits {
         counter: room.counter,
-        tokens: if usual { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
-        lines: most.unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
+        tokens: if usual && of.is_none() { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
+        lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
         bytes: room.bytes,
     };
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
@@ -43,6 +45,15 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
     drawn.say("startLine", index.line_at(text, from) + 1);
     drawn.say("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
     drawn.say("totalLines", index.line_count());
+    if !range {
+        let line = |byte: usize| index.line_at(text, byte);
+        let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
+        let shown =
+            if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(limits.lines) };
+        let (part, size) = (spot.part as u16, size.unwrap_or(shown) as u32);
+        drawn.pace = (from < to).then_some(Pace { part, size, opened: None, keep: None });
+        drawn.of = of.map(|of| of.min(left));
+    }
     drawn.say("bytesInChunk", end - from);
     drawn.say("totalBytes", text.len());
     if from >= to {

@@ -24,7 +24,9 @@ impl Page<'_> {
         if !self.spot.dense || self.is_ranked() || is_table || self.wanted < 2 || !is_record {
             return None;
         }
-        let how = How { dense: true, minified: true, stages: vec!["dense"], ..self.as_asked() };
+        let asked = self.as_asked();
+        let stages = [vec!["dense"], asked.stages.clone()].concat();
+        let how = How { dense: true, minified: true, stages, ..asked };
         let (filled, how) = self.laddered(how, room);
         if filled.served < 2 {
             return None;

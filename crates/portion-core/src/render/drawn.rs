@@ -8,7 +8,7 @@ use crate::cursor::Place;
 use crate::policy::{Envelope, Policy, Strip};
 use crate::snapshot::{Form, Layout, List, Rows, Subject};
 use crate::stage::How;
-use crate::view::{Order, View, Wanted, list_field_names};
+use crate::view::{Order, Pace, View, Wanted, list_field_names};
 
 /// What is to be drawn.
 #[derive(Clone, Copy)]
@@ -27,6 +27,12 @@ pub(super) struct Spot<'a> {
     pub ordinal: u16,
     /// Items wanted, where not as many as in every page.
     pub count: Option<u32>,
+    /// Items that a page asked for by number has to hold.
+    pub of: Option<u32>,
+    /// What the first reply to the walk through this part fixed.
+    pub pace: Option<&'a Pace>,
+    /// The index of the part.
+    pub part: usize,
     /// Whether a list may be written as a table, where that costs less.
     pub dense: bool,
     /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
@@ -110,6 +116,10 @@ pub(super) struct Drawn {
     pub extras: Vec<(&'static str, Value)>,
     /// Set on a summary: the names of its sections and their sizes.
     pub sections: Option<Map<String, Value>>,
+    /// How many items, or lines, it should hold, where that is fixed.
+    pub of: Option<usize>,
+    /// What it fixes for the rest of its walk, as its first reply.
+    pub pace: Option<Pace>,
     /// The stages that were needed.
     pub stages: Vec<&'static str>,
     /// Set where they are to be told: the names of all fields, and how many characters they may take.
@@ -145,6 +155,8 @@ impl Drawn {
             meta,
             extras,
             sections: None,
+            of: None,
+            pace: None,
             stages: Vec::new(),
             fields: None,
             noise: Left::default(),
@@ -165,7 +177,9 @@ impl Drawn {
         {
             drawn.kind = "page";
             drawn.total = Some(list.len());
-            drawn.say("pageSize", list.len().max(spot.policy.default_page_size));
+            let size = list.len().max(spot.policy.default_page_size);
+            drawn.say("pageSize", size);
+            drawn.pace = Some(Pace { part: spot.part as u16, size: size as u32, opened: None, keep: None });
             drawn.say("served", list.len());
             drawn.say("hasMore", false);
             drawn.say("offset", 0);
@@ -182,6 +196,17 @@ impl Drawn {
     /// Whether it is a list that is written as a table.
     pub(super) fn is_dense(&self) -> bool {
         self.meta.contains_key("rows")
+    }
+
+    /// How many items, or lines, it shows of those that it should hold, where it is cut short.
+    pub(super) fn cut(&self) -> Option<(usize, usize)> {
+        let lines = || {
+            let number = |key: &str| self.meta.get(key).and_then(Value::as_u64);
+            Some((number("endLine")? + 1).saturating_sub(number("startLine")?))
+        };
+        let served = self.meta.get("served").and_then(Value::as_u64).or_else(lines).unwrap_or(0) as usize;
+        let of = self.of.filter(|of| served < *of && self.next.is_some())?;
+        Some((served, of))
     }
 
     /// Whether something is to be told: that it is missing, or that it is written in another way.

@@ -14,6 +14,7 @@ mod drawn;
 mod envelope;
 mod left;
 mod notice;
+mod pace;
 mod page;
 mod pieces;
 mod portion;
@@ -39,10 +40,11 @@ use crate::policy::{LEAST_BYTES, Metadata, Policy};
 use crate::snapshot::{Item, Rows, Snapshot};
 use crate::stage::How;
 use crate::tokens::TokenCounter;
-use crate::view::Asked;
+use crate::view::{Asked, View};
 use bill::Bill;
 use drawn::Drawn;
 use notice::{Detail, Notice};
+use pace::NotShown;
 use room::Room;
 use telling::Telling;
 use walk::Walk;
@@ -92,12 +94,19 @@ pub fn first(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> First {
             return First::Portion(portion);
         }
     }
-    First::Portion(compose(snapshot, asked, cx, true))
+    First::Portion(reply(snapshot, asked, cx, true))
 }
 
 /// A reply to a request with a cursor, or to a question: text only.
 pub fn follow(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>) -> Portion {
-    compose(snapshot, asked, cx, false)
+    reply(snapshot, asked, cx, false)
+}
+
+/// The view of a request, at the pace of the reply to it. The store keeps it, so that pages by number go on where the first
+/// reply ended.
+#[must_use]
+pub fn at_pace(view: View, portion: &Portion) -> View {
+    view.at_pace(portion.pace.clone())
 }
 
 /// Wire bytes of the envelope around a reply, beside its texts and notices.
@@ -182,14 +191,31 @@ pub(crate) fn weigh(
     (room.tokens, rows.iter_from(0).take(count).map(cost).collect())
 }
 
+/// The reply to a request.
+fn reply(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
+    let (asked, not_shown) = pace::settle(snapshot, asked, cx, fresh);
+    composed(snapshot, &asked, cx, fresh, not_shown.as_ref())
+}
+
+/// The same of a request whose pages have their size.
 fn compose(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> Portion {
+    composed(snapshot, asked, cx, fresh, None)
+}
+
+fn composed(
+    snapshot: &Snapshot,
+    asked: &Asked,
+    cx: &Context<'_>,
+    fresh: bool,
+    not_shown: Option<&NotShown>,
+) -> Portion {
     let limits = Limits::of(snapshot, asked, cx.policy, fresh);
     // Nothing is told of media: what is told is in proportion to the rest.
     let media = asked.media;
     let telling = cx.policy.telling(limits.tokens.saturating_sub(media));
     let telling = Telling::of(snapshot, asked, cx, telling, fresh);
     let telling = telling.as_ref();
-    let walk = Walk::new(snapshot, asked, cx, fresh, telling);
+    let walk = Walk::new(snapshot, asked, cx, fresh, telling).told(not_shown);
     for (detail, attempts) in ATTEMPTS {
         let mut room =
             limits.without_notice(detail, asked.view.ranked().is_none(), telling, cx.counter, media);
@@ -274,6 +300,8 @@ impl Draft {
         };
         let (dropped, served) = (told("dropped").unwrap_or_default(), told("served"));
         let (next, handle) = (said.next.clone(), said.handle.clone());
+        let pace = about.shaped.as_ref().and_then(|shaped| shaped.drawn.pace.clone());
+        let next_at = about.next;
         if let (Some(at), Some(json)) = (opened, enveloped) {
             text.pieces[at].body = Body::Text(json);
         }
@@ -293,6 +321,8 @@ impl Draft {
                 stages,
                 dropped,
                 served,
+                pace,
+                next_at,
                 beside: None,
             },
             tokens: counted,

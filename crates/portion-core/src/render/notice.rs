@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::drawn::{Drawn, Left, names};
+use super::pace::NotShown;
 use crate::cursor::CursorToken;
 use crate::payload::Answered;
 use crate::policy::MetadataStyle;
@@ -31,6 +32,8 @@ pub(super) struct Notice<'a> {
     pub replaced: usize,
     /// The fields of which something was hidden.
     pub redacted: &'a [String],
+    /// What the page before this one did not show.
+    pub not_shown: Option<&'a NotShown>,
     /// The part that the notice is about, where there are several.
     pub part: Option<&'a str>,
     /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
@@ -69,6 +72,18 @@ impl Notice<'_> {
     /// The notice of a reply that costs so many tokens, as a JSON object.
     pub(super) fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut notice = Map::new();
+        if let Some((served, of)) = self.drawn.cut() {
+            let mut cut = Map::new();
+            cut.insert("served".into(), served.into());
+            cut.insert("of".into(), of.into());
+            if let Some(next) = self.next.as_ref().and_then(|_| self.next_call()) {
+                cut.insert("next".into(), next.into());
+            }
+            notice.insert("cut".into(), cut.into());
+        }
+        if let Some(not_shown) = self.not_shown {
+            notice.insert(self.style.key("notShown"), self.not_shown_before(not_shown).into());
+        }
         if let Some(next) = &self.next {
             notice.insert(self.style.key("nextCursor"), next.as_str().into());
         }
@@ -78,6 +93,20 @@ impl Notice<'_> {
         }
         notice.insert("meta".into(), self.meta(tokens, detail).into());
         notice
+    }
+
+    /// The items, or bytes, that the page before did not show, and the cursor that brings them.
+    fn not_shown_before(&self, not_shown: &NotShown) -> Map<String, Value> {
+        let NotShown { offset, count, next } = not_shown;
+        let mut told = Map::new();
+        if let Some(offset) = offset {
+            told.insert("offset".into(), (*offset).into());
+        }
+        told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
+        if let Some(next) = next {
+            told.insert("cursor".into(), next.as_str().into());
+        }
+        told
     }
 
     fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
@@ -116,6 +145,11 @@ impl Notice<'_> {
             match (dropped, value) {
                 (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
                     say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());
+                }
+                // A summary shows its fields: of many the first are named.
+                (false, Value::Array(fields)) if detail == Detail::Bare && key == "projectedFields" => {
+                    let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
+                    say(key, names(named, LONG_PATH));
                 }
                 (false, value) => say(key, value.clone()),
                 (true, Value::Object(paths)) => say(key, paths.len().into()),
@@ -213,11 +247,14 @@ impl Notice<'_> {
         let (sections, handle) = (self.drawn.sections.as_ref()?, self.handle.as_ref()?);
         let mut arguments = Map::new();
         arguments.insert("cursor".into(), handle.as_str().into());
-        arguments.insert("section".into(), sections.keys().next().map_or("…", String::as_str).into());
+        match sections.keys().next() {
+            Some(section) => arguments.insert("section".into(), section.as_str().into()),
+            None => arguments.insert("fields".into(), "all".into()),
+        };
         let mut details = Map::new();
         details.insert("tool".into(), self.read_tool.into());
         details.insert("arguments".into(), arguments.into());
-        if detail < Detail::Bare {
+        if detail < Detail::Bare && !sections.is_empty() {
             details.insert("sections".into(), sections.clone().into());
         }
         Some(details)
@@ -261,7 +298,8 @@ impl Notice<'_> {
                 Some(format!("{tool}(cursor={next}){larger}"))
             }
             (None, _) if self.handle.is_none() => None,
-            (None, Some(_)) => Some(format!("{tool}(cursor, section)")),
+            (None, Some(sections)) if !sections.is_empty() => Some(format!("{tool}(cursor, section)")),
+            (None, Some(_)) => Some(format!("{tool}(cursor, fields=all)")),
             (None, None) if self.drawn.meta.contains_key("condensed") || self.drawn.noise.is_some() => {
                 Some(format!("{tool}(cursor, fields=all)"))
             }

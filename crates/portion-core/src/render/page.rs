@@ -14,7 +14,7 @@ use crate::projection::LeftOut;
 use crate::scan::minify;
 use crate::snapshot::{Item, Layout, List, Rows, cells};
 use crate::stage::{Case, How, STAGES, elide};
-use crate::view::{Wanted, list_field_names};
+use crate::view::{Pace, Wanted, list_field_names};
 
 /// Draws the page that begins at the spot.
 pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
@@ -23,11 +23,12 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
         Place::Item(at) => at as usize,
         Place::Byte(byte) => return inside_item(spot, rows, byte as usize, room),
     };
-    let (size, wanted) = sizes(spot, list, from);
+    let Sizes { size, wanted, there } = sizes(spot, list, from);
     let noise = spot.strip().map(|strip| Noise::of_list(strip, rows.text, list)).unwrap_or_default();
-    let page = Page { spot, rows, from, wanted, noise };
+    let (must_hold, of) = held(spot, size, there);
+    let page = Page { spot, rows, from, wanted, size, must_hold, of, noise };
     if let Some((filled, how)) = page.as_table(room) {
-        return page.finish(filled, &how, size, room);
+        return page.finish(filled, &how, room);
     }
     let (mut filled, how) = page.laddered(page.as_asked(), room);
     if wanted == 0 && !filled.complete {
@@ -37,12 +38,14 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
         filled.shell = if fits { slim } else { Shell::bare(&list.layout) };
     }
     if filled.served == 0 && wanted > 0 {
-        return match page.single(room) {
-            Some(drawn) => drawn,
-            None => inside_item(spot, rows, page.first_byte(), room),
-        };
+        return page.single(room).unwrap_or_else(|| {
+            let mut drawn = inside_item(spot, rows, page.first_byte(), room);
+            let pace = page.pace(1, &How::default(), list.len() > 1);
+            drawn.say("pageSize", pace.size);
+            Drawn { of: page.of, pace: Some(pace), ..drawn }
+        });
     }
-    page.finish(filled, &how, size, room)
+    page.finish(filled, &how, room)
 }
 
 /// Draws the page of whole records that begins at the spot, with everything that stands around the list.
@@ -52,8 +55,9 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
 pub(super) fn records(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Option<Drawn> {
     let Place::Item(from) = spot.place else { return None };
     let (rows, from) = (rows(spot, list), from as usize);
-    let (size, wanted) = sizes(spot, list, from);
-    let page = Page { spot, rows, from, wanted, noise: Noise::default() };
+    let Sizes { size, wanted, there } = sizes(spot, list, from);
+    let (must_hold, of) = held(spot, size, there);
+    let page = Page { spot, rows, from, wanted, size, must_hold, of, noise: Noise::default() };
     let mut how = How { minified: true, fewer: true, ..How::default() };
     let filled = page.fill_in(shell::whole(rows, room)?, &how, room);
     if filled.served == 0 && wanted > 0 {
@@ -62,7 +66,7 @@ pub(super) fn records(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Option<D
     if !filled.complete {
         how.stages.push("fewer");
     }
-    Some(page.finish(filled, &how, size, room))
+    Some(page.finish(filled, &how, room))
 }
 
 fn rows<'a>(spot: &'a Spot<'_>, list: &'a List) -> Rows<'a> {
@@ -70,14 +74,34 @@ fn rows<'a>(spot: &'a Spot<'_>, list: &'a List) -> Rows<'a> {
     Rows { text: &spot.subject.text, list, order }
 }
 
-/// The size of a page that begins at an item, and how many items it is to hold.
-fn sizes(spot: &Spot<'_>, list: &List, from: usize) -> (usize, usize) {
+/// How large a page is.
+struct Sizes {
+    /// Items of every page.
+    size: usize,
+    /// Items wanted in this one.
+    wanted: usize,
+    /// Items that there are from its first one on.
+    there: usize,
+}
+
+/// The size of a page that begins at an item.
+fn sizes(spot: &Spot<'_>, list: &List, from: usize) -> Sizes {
     let ranked = spot.view.ranked().map(|first| first as usize);
     let policy = spot.policy;
     let usual = if ranked.is_some() { policy.max_page_size } else { policy.default_page_size };
-    let size = spot.view.limit.map_or(usual, |limit| limit as usize);
+    let size = spot.view.limit.or(spot.pace.map(|pace| pace.size)).map_or(usual, |size| size as usize);
     let chosen = ranked.filter(|first| from < *first).map_or(list.len(), |first| first.min(list.len()));
-    (size, spot.count.map_or(size, |count| count as usize).min(chosen.saturating_sub(from)))
+    let there = chosen.saturating_sub(from);
+    Sizes { size, wanted: spot.count.map_or(size, |count| count as usize).min(there), there }
+}
+
+/// Whether a page has to hold all of its items, and how many it should hold, where that is fixed.
+fn held(spot: &Spot<'_>, size: usize, there: usize) -> (bool, Option<usize>) {
+    let ranked = spot.view.ranked().is_some();
+    let set = spot.view.limit.is_some() || spot.policy.manner.fixed_pages && !spot.answers;
+    let must_hold = spot.of.is_some() || set && !ranked;
+    let fixed = must_hold || spot.pace.is_some() && !ranked;
+    (must_hold, fixed.then(|| spot.of.map_or(size, |of| of as usize).min(there)))
 }
 
 /// How a list is asked about.
@@ -89,6 +113,12 @@ pub(super) struct Page<'a> {
     pub rows: Rows<'a>,
     pub from: usize,
     pub wanted: usize,
+    /// Items of a page.
+    pub size: usize,
+    /// Whether all of those wanted have to be in it.
+    pub must_hold: bool,
+    /// How many it should hold, where that is fixed.
+    pub of: Option<usize>,
     /// What is left out of every record.
     pub noise: Noise,
 }
@@ -113,12 +143,44 @@ impl Filled {
 
 impl Page<'_> {
     pub(super) fn as_asked(&self) -> How {
+        // What the first reply to a walk was condensed to, the others are too.
+        let before = self.spot.pace.and_then(|pace| pace.keep.as_ref()).filter(|_| self.may_condense());
         let keep = match &self.spot.view.wanted {
             Wanted::Some(fields) => Some(fields.clone()),
-            Wanted::Best | Wanted::All => None,
+            Wanted::Best => before.cloned(),
+            Wanted::All => None,
         };
         let minified = keep.is_some() || self.spot.dense || self.is_ranked();
-        How { minified, keep, noise: self.noise.clone(), ..How::default() }
+        let stages = if before.is_some() { vec!["condense"] } else { Vec::new() };
+        How {
+            minified,
+            keep,
+            condensed: before.is_some(),
+            noise: self.noise.clone(),
+            stages,
+            ..How::default()
+        }
+    }
+
+    /// Whether fields may be given up. What answers a question, or was ranked for one, is shown as it is, if less of it.
+    fn may_condense(&self) -> bool {
+        self.spot.view.wanted == Wanted::Best && !self.is_ranked() && !self.spot.answers
+    }
+
+    /// What this page fixes for the rest of its walk, as the first reply: the size of pages, and their columns.
+    fn pace(&self, served: usize, how: &How, more: bool) -> Pace {
+        let open = self.of.is_none() && !self.is_ranked();
+        let size = match (open, more) {
+            (true, true) => served.max(1),
+            (true, false) => self.size.max(served),
+            (false, _) => self.size,
+        };
+        Pace {
+            part: self.spot.part as u16,
+            size: size as u32,
+            opened: (self.from == 0).then_some(served as u32),
+            keep: how.keep.clone().filter(|_| how.condensed),
+        }
     }
 
     /// Whether records are shown in the order of their scores, and whole.
@@ -139,8 +201,9 @@ impl Page<'_> {
             tokens: (room.tokens * 9 / 10).saturating_sub(shell_cost),
             counter: room.counter,
             dense: how.dense,
-            may_condense: self.spot.view.wanted == Wanted::Best && !whole,
+            may_condense: self.may_condense(),
             may_elide: self.spot.view.wanted != Wanted::All && !whole,
+            must_hold: self.must_hold,
         };
         for stage in STAGES {
             while !filled.complete && stage.tighten(&mut how, &case) {
@@ -235,7 +298,9 @@ impl Page<'_> {
             &lean
         };
         match &how.keep {
-            Some(fields) => fields.project(value, &mut written, left_out),
+            Some(fields) => {
+                fields.show(value, &mut written, left_out);
+            }
             None if how.minified => minify(value, &mut written),
             None => written.push_str(value),
         }
@@ -280,15 +345,14 @@ impl Page<'_> {
         }
         let how = How { condensed: !left_out.is_empty() || !self.spot.answers, ..How::default() };
         let filled = Filled { shell, items, served: 1, complete: false, left_out, elided };
-        let size = self.spot.view.limit.map_or(self.spot.policy.default_page_size, |limit| limit as usize);
-        Some(self.finish(filled, &how, size, room))
+        Some(self.finish(filled, &how, room))
     }
 
     fn first_byte(&self) -> usize {
         self.rows.iter_from(self.from).next().map_or(0, |item| item.value.start as usize)
     }
 
-    fn finish(&self, filled: Filled, how: &How, size: usize, room: &Room<'_>) -> Drawn {
+    fn finish(&self, filled: Filled, how: &How, room: &Room<'_>) -> Drawn {
         let Filled { shell, items, served, left_out, elided, .. } = filled;
         let total = self.rows.list.len();
         let next = self.from.saturating_add(served);
@@ -310,7 +374,10 @@ impl Page<'_> {
         drawn.stages.clone_from(&how.stages);
         drawn.next = (next < total).then_some(Place::Item(next as u32));
         drawn.query = (self.spot.is_first() && drawn.next.is_some()).then_some(BY_SQL);
-        drawn.say("pageSize", size);
+        let pace = self.pace(served, how, next < total);
+        drawn.say("pageSize", pace.size);
+        drawn.pace = (self.from < total || total == 0).then_some(pace);
+        drawn.of = self.of;
         drawn.say("served", served);
         drawn.say("hasMore", next < total);
         drawn.say("offset", self.from);

@@ -1,6 +1,7 @@
 //! What is served.
 
-use crate::cursor::CursorToken;
+use crate::cursor::{CursorToken, Position};
+use crate::view::Pace;
 
 /// A rendering of a view that fits its budget. Only [`render`](super) makes one, so nothing
 /// else can be put on a wire in its place.
@@ -18,6 +19,8 @@ pub struct Portion {
     pub(super) stages: Vec<&'static str>,
     pub(super) dropped: usize,
     pub(super) served: Option<usize>,
+    pub(super) pace: Option<Pace>,
+    pub(super) next_at: Option<Position>,
     pub(super) beside: Option<String>,
 }
 

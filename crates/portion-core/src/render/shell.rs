@@ -6,8 +6,8 @@ use super::room::Room;
 use crate::noise::without_named;
 use crate::pointer::step;
 use crate::policy::Strip;
-use crate::scan::{Kind, decoded, minify};
-use crate::snapshot::{Layout, Member, Rows, cells};
+use crate::scan::{Kind, Reader, decoded, minify};
+use crate::snapshot::{Layout, Member, Members, Rows, cells, is_key};
 use crate::stage::How;
 
 /// The text before and after the items of a page.
@@ -29,7 +29,8 @@ pub(super) struct Shell {
 /// always stay, for without them rows tell nothing.
 pub(super) fn draw(rows: Rows<'_>, how: &How, strip: Option<&Strip>, room: &Room<'_>) -> Shell {
     let mut stripped = BTreeSet::new();
-    let lean = lean(rows, strip, &mut stripped);
+    let mut lean = lean(rows, strip, &mut stripped);
+    align(rows, how, &mut lean);
     let small = small_members(rows, &lean, &room.at_most(room.tokens / 4));
     Shell { stripped, ..drawn(rows, how, &lean, &small) }
 }
@@ -250,7 +251,8 @@ fn lean(rows: Rows<'_>, strip: Option<&Strip>, gone: &mut BTreeSet<String>) -> L
                 without_named(strip, member.value.of(rows.text), &path, &mut value, &mut inside);
                 if !inside.is_empty() {
                     gone.append(&mut inside);
-                    lean.insert((depth, at), Some(value));
+                    // Where nothing is left of it, it goes as a whole.
+                    lean.insert((depth, at), Some(value).filter(|value| !value.is_empty()));
                 }
             }
         }
@@ -259,6 +261,91 @@ fn lean(rows: Rows<'_>, strip: Option<&Strip>, gone: &mut BTreeSet<String>) -> L
         path.push_str(&decoded(level.members[level.inner].key.of(rows.text)));
     }
     lean
+}
+
+/// Names of members that hold a value for each column, where a table has too few columns for their number to tell.
+const ALIGNED: [&str; 12] = [
+    "totals",
+    "total",
+    "subtotals",
+    "sums",
+    "averages",
+    "aggregates",
+    "footer",
+    "units",
+    "types",
+    "formats",
+    "labels",
+    "widths",
+];
+/// Columns from which an array of as many values is one with a value for each.
+const TELLING: usize = 4;
+
+/// Leaves out of the members that hold a value for each column what belongs to the columns that are left out: else values
+/// would stand under the headings of others.
+fn align(rows: Rows<'_>, how: &How, lean: &mut Lean) {
+    let Layout::Table { columns, .. } = &rows.list.layout else { return };
+    let Some(kept) = header_columns(rows, how).filter(|kept| kept.len() < columns.len()) else { return };
+    let innermost = rows.list.levels.len().wrapping_sub(1);
+    for (depth, level) in rows.list.levels.iter().enumerate() {
+        for (at, member) in level.members.iter().enumerate() {
+            let own = at == level.inner || depth == innermost && is_header(rows, at);
+            let named = ALIGNED.iter().any(|name| is_key(rows.text, member.key, name));
+            if own || !named && columns.len() < TELLING || member.value.len() > LOOKED_INTO * 16 {
+                continue;
+            }
+            let value = match lean.get(&(depth, at)) {
+                None => member.value.of(rows.text).to_owned(),
+                Some(Some(value)) => value.clone(),
+                Some(None) => continue,
+            };
+            if let Some(aligned) = aligned(&value, &kept, columns.len(), ALIGNED_LEVELS) {
+                lean.insert((depth, at), Some(aligned));
+            }
+        }
+    }
+}
+
+/// Levels of objects and arrays that are looked into for a value for each column.
+const ALIGNED_LEVELS: usize = 3;
+
+/// A value whose arrays of `width` values hold those of some columns only; `None` where it has no such arrays. Bounded by
+/// `levels`, not by the input.
+fn aligned(value: &str, kept: &[usize], width: usize, levels: usize) -> Option<String> {
+    let below = |inside: &str| levels.checked_sub(1).and_then(|levels| aligned(inside, kept, width, levels));
+    let mut any = false;
+    let mut part = |inside: &str| match below(inside) {
+        Some(text) => {
+            any = true;
+            text
+        }
+        None => inside.to_owned(),
+    };
+    match Kind::of(value) {
+        Kind::Array => {
+            let cells = cells(value);
+            let items: Vec<String> = if cells.len() == width {
+                any = true;
+                kept.iter().filter_map(|at| cells.get(*at)).map(|cell| cell.of(value).to_owned()).collect()
+            } else {
+                cells.iter().map(|cell| part(cell.of(value))).collect()
+            };
+            any.then(|| minified(&format!("[{}]", items.join(","))))
+        }
+        Kind::Object => {
+            let members = Members::read(&mut Reader::new(value)).ok()?;
+            let pair = |member: &Member| format!("{}:{}", member.key.of(value), part(member.value.of(value)));
+            let pairs: Vec<String> = members.list.iter().map(pair).collect();
+            any.then(|| minified(&format!("{{{}}}", pairs.join(","))))
+        }
+        _ => None,
+    }
+}
+
+fn minified(json: &str) -> String {
+    let mut out = String::new();
+    minify(json, &mut out);
+    out
 }
 
 /// The members that fit the room, the smallest first, by level and index.

@@ -11,7 +11,7 @@ use super::room::Room;
 use crate::cursor::Place;
 use crate::noise::Noise;
 use crate::projection::{Fields, LeftOut, is_within};
-use crate::scan::{Kind, Reader, minify};
+use crate::scan::{Kind, Reader, decoded, minify};
 use crate::snapshot::{Field, Form, Members, Profile, Rank, Slice, Subject, leaves};
 use crate::stage::elide;
 use crate::tokens::approximate;
@@ -58,11 +58,12 @@ fn without_noise(spot: &Spot<'_>, members: &Members, noise: Noise, room: &Room<'
     let own = Members::read(&mut Reader::new(&lean)).ok()?;
     let fields = core(&spot.subject.text, members).1.len();
     let mut drawn = if room.at_most(spot.policy.summarize_above).fits(&lean) {
-        let shown = core(&lean, &own).1.len();
+        let shown = shown_names(&lean, &core(&spot.subject.text, members).0);
         let mut drawn = Drawn::new("summary", lean);
         drawn.json = true;
-        drawn.say("totalFields", fields.max(shown));
-        drawn.say("projectedFields", shown);
+        drawn.say("totalFields", fields.max(shown.len()));
+        drawn.say("projectedFields", names(shown, characters_for_names(room) / 2));
+        drawn.sections = Some(Map::new());
         drawn
     } else {
         let form = Form::Object(Arc::new(own.clone()));
@@ -81,14 +82,14 @@ fn without_noise(spot: &Spot<'_>, members: &Members, noise: Noise, room: &Room<'
 fn projected(spot: &Spot<'_>, members: &Members, fields: &Fields, room: &Room<'_>) -> Drawn {
     let text: &str = &spot.subject.text;
     let mut written = String::new();
-    fields.project(text, &mut written, &mut LeftOut::new());
+    fields.show(text, &mut written, &mut LeftOut::new());
     let Some((body, elided)) = fitted(&written, spot.pointer, room) else {
         return raw::draw(text, spot.subject.span(), 0, room);
     };
     let mut drawn = Drawn::new("summary", body);
     drawn.json = true;
-    drawn.say("totalFields", members.len());
-    drawn.say("projectedFields", fields.paths().len());
+    drawn.say("totalFields", core(text, members).1.len());
+    drawn.say("projectedFields", names(fields.paths().iter().cloned(), characters_for_names(room) / 2));
     if elided > 0 {
         drawn.say("elided", elided);
     }
@@ -102,13 +103,12 @@ fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Option<Dra
     let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
     let first = &spot.policy.manner.summary_fields;
     let Record { body, left_out, elided } = record(text, spot.pointer, aim, room, first)?;
-    let (_, core) = core(text, members);
+    let (pointer, core) = core(text, members);
     let mut drawn = Drawn::new("summary", body);
     drawn.json = true;
-    let whole_out =
-        core.list.iter().filter(|member| left_out.contains(&crate::scan::decoded(member.key.of(text))));
+    let shown = shown_names(&drawn.body, &pointer);
     drawn.say("totalFields", core.len());
-    drawn.say("projectedFields", core.len() - whole_out.count().min(core.len()));
+    drawn.say("projectedFields", names(shown, characters_for_names(room) / 2));
     if elided > 0 {
         drawn.say("elided", elided);
     }
@@ -117,6 +117,22 @@ fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Option<Dra
         drawn.extras.push(("condensed", names(left_out, characters_for_names(room))));
     }
     Some(drawn)
+}
+
+/// The names of the fields that are shown of what an object is about, which stands at that pointer.
+fn shown_names(body: &str, pointer: &str) -> Vec<String> {
+    let mut at = 0;
+    for step in pointer.split('/').skip(1) {
+        let Ok(members) = Members::read(&mut Reader::resume(body, at)) else { return Vec::new() };
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let Some(member) = members.get(body, &step) else { return Vec::new() };
+        at = member.value.start as usize;
+    }
+    let members = Members::read(&mut Reader::resume(body, at));
+    members.map_or_else(
+        |_| Vec::new(),
+        |members| members.list.iter().map(|own| decoded(own.key.of(body))).collect(),
+    )
 }
 
 /// The sections that are not shown whole, with their sizes.
@@ -223,7 +239,7 @@ pub(super) fn record(
     loop {
         let keep = choose(&first, &rest, &costs, spend);
         let (mut written, mut left_out) = (String::new(), LeftOut::new());
-        keep.project(text, &mut written, &mut left_out);
+        keep.show(text, &mut written, &mut left_out);
         if let Some((body, elided)) = fitted(&written, pointer, &room.at_most(aim.max(spend))) {
             return Some(Record { body, left_out, elided });
         }

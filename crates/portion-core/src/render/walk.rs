@@ -8,6 +8,7 @@ use super::chunk;
 use super::cost::PIECE;
 use super::drawn::{Drawn, Spot};
 use super::notice::Notice;
+use super::pace::NotShown;
 use super::pieces::{base64, piece, pieces, stretch};
 use super::portion::{Body, Piece};
 use super::room::Room;
@@ -32,6 +33,8 @@ pub(super) struct Walk<'a> {
     pub telling: Option<&'a Telling>,
     /// Whether every part is shown as it came.
     pub whole: bool,
+    /// What the page before this one did not show.
+    pub not_shown: Option<&'a NotShown>,
     /// The part that is meant where none is named, for to find it all parts are looked at.
     pub(super) main: Option<usize>,
     /// Whether lists may be written as tables.
@@ -95,7 +98,12 @@ impl<'a> Walk<'a> {
     ) -> Self {
         let dense = cx.policy.rows == Rows::Auto;
         let main = snapshot.main_part();
-        Self { snapshot, asked, cx, fresh, telling, whole: false, main, dense, most: None }
+        Self { snapshot, asked, cx, fresh, telling, whole: false, not_shown: None, main, dense, most: None }
+    }
+
+    /// The same, told what the page before it did not show.
+    pub(super) fn told(self, not_shown: Option<&'a NotShown>) -> Self {
+        Self { not_shown, ..self }
     }
 
     /// A walk in which all parts are shown as they came.
@@ -202,6 +210,7 @@ impl<'a> Walk<'a> {
         (part, place): (usize, Place),
     ) -> Spot<'b> {
         let most = self.most.filter(|(of, _)| *of == part).map(|(_, most)| most);
+        let pace = self.asked.view.pace.as_deref();
         Spot {
             subject,
             pointer,
@@ -210,6 +219,9 @@ impl<'a> Walk<'a> {
             place,
             ordinal: self.asked.from.ordinal,
             count: most.or(self.asked.count),
+            of: self.asked.count,
+            pace: pace.filter(|pace| usize::from(pace.part) == part && !self.asked.roomy),
+            part,
             dense: self.dense,
             answers: self.snapshot.answer().is_some(),
             order: self.asked.view.order.as_ref().filter(|order| usize::from(order.part) == part),
@@ -455,6 +467,7 @@ impl<'a> Walk<'a> {
             missing_media: self.missing_media(channel),
             replaced: self.snapshot.replaced(),
             redacted: self.snapshot.redacted(),
+            not_shown: self.not_shown,
             part: channel.about,
             owners: self.owners(&channel.pieces),
             read_uri: self.cx.read_uri,

@@ -22,7 +22,7 @@ pub(crate) use object::is_key;
 pub use object::{Member, Members};
 pub(crate) use profile::salience;
 pub use profile::{Field, Profile, Rank, leaves};
-pub(crate) use shape::{HEADERS, ROWS, column_names};
+pub(crate) use shape::{HEADERS, ROWS, column_names, has_identity};
 pub use slice::Slice;
 pub use upstream::UpstreamPage;
 

@@ -164,7 +164,8 @@ fn dominant_array(text: &str, members: &Members) -> Option<(usize, Layout)> {
     is_list.then_some((at, Layout::Array))
 }
 
-fn has_identity(text: &str, members: &Members) -> bool {
+/// Whether an object has a name of its own for programs.
+pub(crate) fn has_identity(text: &str, members: &Members) -> bool {
     members.list.iter().any(|member| {
         matches!(member.kind, Kind::String | Kind::Number)
             && IDENTITY.iter().any(|name| is_key(text, member.key, name))

@@ -1,11 +1,12 @@
 //! Items are projected to the fields that tell most: as many as leave room for every item.
 //!
 //! Identities, names and the primary status always stay, and so does what an operator named, but for lists and objects
-//! that a page has no room for. Beyond them fields are taken in the order of their rank while the page has room for them in every item; a
-//! field too dear is passed over, not the end.
+//! that a page has no room for. Beyond them come dates and amounts, then the other fields in the order of their rank,
+//! while the page has room for them in every item; a field too dear is passed over, not the end.
 
 use std::collections::HashMap;
 
+use super::favour::{Favoured, favoured};
 use super::{Case, How, Stage};
 use crate::noise::Noise;
 use crate::projection::{Fields, is_within};
@@ -29,12 +30,13 @@ impl Stage for Condense {
         let spend = match before {
             None => case.tokens,
             Some(kept) if kept.paths().len() > menu.always.len() => {
-                menu.cost_of(kept).min(case.tokens) * 2 / 3
+                menu.cost_of(kept).min(case.tokens) * 17 / 20
             }
             Some(_) => return false,
         };
         let keep = menu.choose(spend);
-        if before.is_some_and(|kept| *kept == keep) {
+        // Each step is a cheaper one, so that they end.
+        if before.is_some_and(|kept| menu.cost_of(&keep) >= menu.cost_of(kept)) {
             return false;
         }
         how.keep = Some(keep);
@@ -61,8 +63,10 @@ const ELIDED: f64 = 80.0;
 impl<'a> Menu<'a> {
     fn of(case: &'a Case<'a>, noise: &Noise) -> Self {
         let fields = case.rows.list.profile.fields.iter().filter(|field| !noise.takes(&field.path)).collect();
+        let Favoured { fields, spare } = favoured(case, fields);
         let mut menu = Self { case, fields, costs: costs(case), always: Vec::new() };
-        let core = menu.fields.iter().filter(|field| field.rank <= Rank::Status);
+        let is_core = |field: &&&Field| field.rank <= Rank::Status && !spare.contains(field.path.as_str());
+        let core = menu.fields.iter().filter(is_core);
         let mut always: Vec<&str> = core.map(|field| field.path.as_str()).collect();
         let mut left = menu.room(case.tokens) - always.iter().map(|path| menu.cost(path)).sum::<f64>();
         for name in case.first {
@@ -90,6 +94,10 @@ impl<'a> Menu<'a> {
                 left -= cost;
                 kept.push(field.path.clone());
             }
+        }
+        // Without any, nothing would tell records apart.
+        if let Some(first) = self.fields.first().filter(|_| kept.is_empty()) {
+            kept.push(first.path.clone());
         }
         kept.into_iter().collect()
     }

@@ -5,7 +5,9 @@
 
 mod condense;
 mod elide;
+mod favour;
 mod fewer;
+mod identify;
 mod minify;
 
 pub(crate) use elide::elide;
@@ -16,8 +18,8 @@ use crate::snapshot::Rows;
 use crate::tokens::TokenCounter;
 
 /// The stages, the gentlest first.
-pub(crate) const STAGES: [&dyn Stage; 4] =
-    [&minify::Minify, &condense::Condense, &elide::Elide, &fewer::Fewer];
+pub(crate) const STAGES: [&dyn Stage; 5] =
+    [&minify::Minify, &condense::Condense, &elide::Elide, &identify::Identify, &fewer::Fewer];
 
 /// One way to make a page smaller.
 pub(crate) trait Stage: Sync {
@@ -68,4 +70,6 @@ pub(crate) struct Case<'a> {
     pub may_condense: bool,
     /// Whether strings may be shortened.
     pub may_elide: bool,
+    /// Whether all items asked for have to be held, be it by what tells them apart alone.
+    pub must_hold: bool,
 }

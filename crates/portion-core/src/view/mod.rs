@@ -6,6 +6,7 @@
 
 mod error;
 mod order;
+mod pace;
 mod rank;
 mod request;
 mod resolve;
@@ -17,10 +18,11 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 pub use error::ViewError;
+pub(crate) use pace::Pace;
 pub use rank::rank;
 pub use request::{CONTROLS, Request};
 pub use resolve::{Asked, resolve};
-pub(crate) use resolve::{list_field_names, wanted};
+pub(crate) use resolve::{line_place, list_field_names, wanted};
 pub(crate) use section::{Made, Of, core, made, sections};
 
 use crate::cursor::ViewId;
@@ -40,6 +42,8 @@ pub struct View {
     /// Whether the target is a section that was asked for by its name: it is served whole where it fits.
     pub(crate) section: bool,
     pub(crate) window: Option<Window>,
+    /// What its first reply fixed for the others, once there was one.
+    pub(crate) pace: Option<Arc<Pace>>,
 }
 
 /// What is looked at.
@@ -132,7 +136,9 @@ impl View {
             Target::Node(node) => node.own_bytes + node.pointer.len(),
         };
         let order = self.order.as_ref().map_or(0, |order| order.ranks.len() * size_of::<u32>());
-        size_of::<Self>() + node + order
+        let keep = self.pace.as_ref().and_then(|pace| pace.keep.as_ref());
+        let pace = keep.map_or(0, |keep| keep.paths().iter().map(String::len).sum());
+        size_of::<Self>() + node + order + pace
     }
 
     /// What it looks at, each with the path that a caller reaches it by: empty for the main part.

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::section::{self, Of, SectionPlace};
 use super::target::{self, at_path, no_path, node, whole_part};
-use super::{Node, Request, Target, View, ViewError, Wanted, Window, order};
+use super::{Node, Pace, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
 use crate::media;
 use crate::nearest::nearest;
 use crate::path::follow;
 use crate::policy::Policy;
-use crate::projection::{Fields, LeftOut};
-use crate::snapshot::{Form, Layout, List, Snapshot, Subject};
+use crate::projection::{Fields, LeftOut, pointer_to_dotted};
+use crate::snapshot::{Form, Layout, List, Snapshot, Subject, Text};
 use crate::span::Span;
 
 /// A request held against a snapshot: everything it names exists.
@@ -28,14 +28,29 @@ pub struct Asked {
     /// Whether the caller said how many tokens it may cost, or how many lines it is to have: then text is served in
     /// chunks of that size.
     pub(crate) sized: bool,
-    /// Items wanted in this reply, where not as many as in every page.
+    /// Items wanted in this reply, where a place was asked for by number: all of them are to be in it.
     pub(crate) count: Option<u32>,
+    /// Set where a page was asked for by its number.
+    pub(crate) numbered: Option<Numbered>,
+    /// Whether the reply may cost more than the first one of its walk, and so may show more than that did.
+    pub(crate) roomy: bool,
     /// Whether nothing was asked but the payload.
     pub(crate) plain: bool,
     /// The same, but for how much the reply may cost.
     pub(crate) bare: bool,
     /// Whether it goes on where an earlier reply was: then its order is settled.
     pub(crate) goes_on: bool,
+}
+
+/// A page asked for by its number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbered {
+    /// The number, from 1.
+    pub page: u32,
+    /// How many pages are asked for at once.
+    pub pages: u32,
+    /// Whether the size of a page is known: else it is what the first reply would show.
+    pub sized: bool,
 }
 
 impl Asked {
@@ -50,6 +65,8 @@ impl Asked {
             media: 0,
             sized: false,
             count: None,
+            numbered: None,
+            roomy: false,
             plain: true,
             bare: true,
             goes_on: false,
@@ -84,7 +101,10 @@ pub fn resolve(
         Some((view, from)) => (view.clone(), from),
         None => (View::root(), Position::default()),
     };
+    let pace = view.pace.clone();
     if let Some(limit) = request.limit {
+        // Pages of another size are another walk.
+        view.pace = view.pace.filter(|pace| pace.size == limit);
         view.limit = Some(limit);
     }
     if let Some(path) = &request.path {
@@ -119,30 +139,30 @@ pub fn resolve(
             view = View { target: view.target, limit: view.limit, ..View::default() };
             from = start(&view);
         }
-        view.wanted = wanted(snapshot, &view, names)?;
+        let wanted = wanted(snapshot, &view, names)?;
+        if wanted != view.wanted {
+            view = View { wanted, pace: None, ..view };
+        }
     }
     if request.start_line.is_some() || request.end_line.is_some() {
         view = at_lines(snapshot, &view, request)?;
         from = start(&view);
     }
-    let mut count = None;
+    let (mut count, mut numbered) = (None, None);
     if request.page.is_some() || request.offset.is_some() {
-        let size = view.limit.unwrap_or(policy.default_page_size as u32);
-        let to = Jump {
-            page: request.page,
-            offset: request.offset,
-            size: Some(size).filter(|_| view.limit.is_some()),
-        };
-        from = jump(snapshot, &mut view, from, &to, policy)?;
+        if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
+            // Other fields, or another order, of the same list: its pages are as large.
+            view.pace = pace.map(|pace| Arc::new(Pace { keep: None, ..(*pace).clone() }));
+        }
+        (from, count, numbered) = jump(snapshot, &mut view, from, request, policy)?;
         view.section = false;
-        count = request.page_count.map(|pages| size.saturating_mul(pages));
     }
     let view = view.named();
     let media = media::due(snapshot, &view, from, policy);
     let with_media = media::budget(media, snapshot, policy);
     let tokens = match request.max_tokens {
         Some(tokens) => tokens,
-        None if view.is_explicit() || count.is_some() => policy.hard_cap,
+        None if view.is_explicit() || request.page_count.is_some() => policy.hard_cap,
         None if matches!(view.target, Target::Node(_)) || view.wanted != Wanted::Best => {
             policy.token_budget_threshold.max(with_media)
         }
@@ -150,6 +170,7 @@ pub fn resolve(
     };
     let sized = request.max_tokens.is_some() || view.limit.is_some();
     let unasked = Request { max_tokens: None, ..request.clone() }.is_plain();
+    let roomy = count.is_none() && request.max_tokens.is_some_and(|most| most > policy.reply_target);
     let goes_on = base.is_some_and(|(_, at)| at == from && !at.place.is_start());
     Ok(Asked {
         view,
@@ -158,6 +179,8 @@ pub fn resolve(
         media,
         sized,
         count,
+        numbered,
+        roomy,
         plain: false,
         bare: base.is_none() && unasked,
         goes_on,
@@ -253,49 +276,57 @@ fn at_lines(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View,
     Ok(View { target: Target::Node(node), window, limit: request.limit, ..View::default() })
 }
 
-/// A place asked for by number.
-struct Jump {
-    page: Option<u32>,
-    offset: Option<u32>,
-    /// The page size, where one was asked for.
-    size: Option<u32>,
-}
+/// A place, how many items are wanted there, and the page that it is.
+type Jump = (Position, Option<u32>, Option<Numbered>);
 
 fn jump(
     snapshot: &Snapshot,
     view: &mut View,
     from: Position,
-    to: &Jump,
+    request: &Request,
     policy: &Policy,
-) -> Result<Position, ViewError> {
+) -> Result<Jump, ViewError> {
     if view.raw {
         let first = view.window.map_or(0, |window| window.span.start);
-        let byte = first.saturating_add(to.offset.unwrap_or(0));
-        return Ok(Position { place: Place::Byte(byte), ordinal: 0, ..from });
+        let byte = first.saturating_add(request.offset.unwrap_or(0));
+        return Ok((Position { place: Place::Byte(byte), ordinal: 0, ..from }, None, None));
     }
     let node = focus(snapshot, view)?;
-    let at = |size: usize| match (to.page, to.offset) {
-        (Some(page), _) => (page - 1).saturating_mul(to.size.unwrap_or(size as u32)),
-        (None, offset) => offset.unwrap_or(0),
+    let fixed = view.page_size().or_else(|| {
+        let list = matches!(node.subject.form, Form::List(_)) && policy.manner.fixed_pages;
+        list.then_some(policy.default_page_size as u32)
+    });
+    let size = fixed.unwrap_or(match &node.subject.form {
+        Form::Text(_) => policy.chunk_lines as u32,
+        _ => policy.default_page_size as u32,
+    });
+    let at = match request.page {
+        Some(page) => (page - 1).saturating_mul(size),
+        None => request.offset.unwrap_or(0),
     };
     let place = match &node.subject.form {
-        Form::List(_) => Place::Item(at(policy.default_page_size)),
-        Form::Text(text) => {
-            // Of a section, or a range, counted from its beginning.
-            let first = view.window.map_or(0, |window| window.span.start as usize);
-            let line = text.line_at(&node.subject.text, first) + at(policy.chunk_lines) as usize;
-            Place::Byte(text.line_start(&node.subject.text, line) as u32)
-        }
-        Form::Object(_) if at(1) == 0 => Place::Item(0),
+        Form::List(_) => Place::Item(at),
+        Form::Text(text) => line_place(text, &node.subject.text, view, at),
+        Form::Object(_) if at == 0 || request.page == Some(1) => Place::Item(0),
         Form::Object(_) => return Err(ViewError::NoPages),
     };
     let part = node.part;
     view.target = Target::Node(node);
-    Ok(Position {
-        part,
-        ordinal: to.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16),
-        place,
-    })
+    let ordinal = request.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16);
+    let pages = request.page_count.unwrap_or(1);
+    // A first page of no fixed size is as large as it turns out to be.
+    let open = place.is_start() && fixed.is_none() && request.page_count.is_none();
+    let count = (!open).then(|| size.saturating_mul(pages));
+    let sized = fixed.is_some() || request.page_count.is_some();
+    let numbered = request.page.map(|page| Numbered { page, pages, sized });
+    Ok((Position { part, ordinal, place }, count, numbered))
+}
+
+/// The place of a line of a text: of a section, or of a range, counted from its beginning.
+pub(crate) fn line_place(text: &Text, whole: &str, view: &View, line: u32) -> Place {
+    let first = view.window.map_or(0, |window| window.span.start as usize);
+    let line = text.line_at(whole, first).saturating_add(line as usize);
+    Place::Byte(text.line_start(whole, line) as u32)
 }
 
 /// The fields that are named, every one of which some record has.
@@ -315,14 +346,31 @@ pub(crate) fn wanted(snapshot: &Snapshot, view: &View, names: &str) -> Result<Wa
     if snapshot.answer().is_some_and(|answer| answer.fields_known) {
         return Ok(Wanted::Some(fields));
     }
-    for name in fields.paths() {
-        if !json.iter().any(|subject| knows(subject, name)) {
+    let mut paths = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        let found: Vec<String> = json.iter().filter_map(|subject| field_path(subject, name)).collect();
+        if found.is_empty() {
             let available: Vec<String> = json.iter().flat_map(|subject| field_names(subject)).collect();
             let nearest = nearest(name, available.iter().map(String::as_str));
-            return Err(ViewError::Field { given: name.clone(), nearest, available });
+            return Err(ViewError::Field { given: pointer_to_dotted(name), nearest, available });
+        }
+        paths.extend(found);
+    }
+    Ok(Wanted::Some(paths.into_iter().collect()))
+}
+
+/// The dotted path of the field that a caller names, where a subject has it: of what an envelope is about, else of the whole.
+/// A JSON Pointer always begins at the root.
+fn field_path(subject: &Subject, name: &str) -> Option<String> {
+    let dotted = pointer_to_dotted(name);
+    if let (Form::Object(members), false) = (&subject.form, name.starts_with('/')) {
+        let (pointer, inner) = section::core(&subject.text, members);
+        let own: Fields = std::iter::once(dotted.clone()).collect();
+        if !pointer.is_empty() && has(inner.span.of(&subject.text), &own) {
+            return Some(format!("{}.{dotted}", pointer_to_dotted(&pointer)));
         }
     }
-    Ok(Wanted::Some(fields))
+    knows(subject, &dotted).then_some(dotted)
 }
 
 /// Whether any record of a subject has a field.
@@ -334,9 +382,7 @@ fn knows(subject: &Subject, name: &str) -> bool {
 
 /// Whether a record is an object that has any of those fields.
 pub(super) fn has(record: &str, fields: &Fields) -> bool {
-    let mut out = String::new();
-    fields.project(record, &mut out, &mut LeftOut::new());
-    out.len() > 2 && record.trim_start().starts_with('{')
+    record.trim_start().starts_with('{') && fields.project(record, &mut String::new(), &mut LeftOut::new())
 }
 
 /// Whether any record of a subject has any of those fields.
@@ -359,8 +405,10 @@ pub(super) fn has_any(subject: &Subject, fields: &Fields) -> bool {
 pub(crate) fn field_names(subject: &Subject) -> Vec<String> {
     match &subject.form {
         Form::List(list) => list_field_names(list),
-        Form::Object(_) => {
-            let fields = crate::snapshot::Profile::of_record(&subject.text);
+        Form::Object(members) => {
+            // What an envelope is about is named as if it stood at the top.
+            let (_, inner) = section::core(&subject.text, members);
+            let fields = crate::snapshot::Profile::of_record(inner.span.of(&subject.text));
             fields.into_iter().map(|field| field.path).collect()
         }
         Form::Text(_) => Vec::new(),

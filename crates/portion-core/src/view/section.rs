@@ -8,7 +8,7 @@ use crate::pointer::step;
 use crate::policy;
 use crate::projection::{Fields, LeftOut, is_within, pointer_to_dotted};
 use crate::scan::{Kind, Reader, decoded};
-use crate::snapshot::{Form, Member, Members, Subject};
+use crate::snapshot::{Form, Member, Members, Subject, has_identity, is_key};
 use crate::span::Span;
 
 /// One section of a subject.
@@ -82,17 +82,29 @@ pub(crate) fn core(text: &str, members: &Members) -> (String, Members) {
     let mut core = members.clone();
     for _ in 0..3 {
         let largest = core.list.iter().max_by_key(|member| member.value.len());
-        let Some(member) = largest.filter(|member| {
+        let most = largest.filter(|member| {
             let rest = core.span.len() - member.value.len();
             member.kind == Kind::Object && core.len() <= 8 && rest * 4 <= core.span.len()
-        }) else {
-            break;
-        };
+        });
+        let Some(member) = most.or_else(|| wrapped(text, &core)) else { break };
         let Ok(inner) = Members::read(&mut Reader::resume(text, member.value.start as usize)) else { break };
         pointer = format!("{pointer}/{}", step(member.key.of(text)));
         core = inner;
     }
     (pointer, core)
+}
+
+/// Names of the member of an envelope that is what the envelope is about.
+const WRAPPED: [&str; 8] = ["result", "data", "response", "payload", "body", "item", "record", "object"];
+
+/// What an envelope holds, however small: its only object, under a name that says so, beside bare values none of which
+/// identifies the envelope itself.
+fn wrapped<'a>(text: &str, envelope: &'a Members) -> Option<&'a Member> {
+    let mut objects = envelope.list.iter().filter(|member| member.kind.is_container());
+    let (only, None) = (objects.next()?, objects.next()) else { return None };
+    let named = WRAPPED.iter().any(|name| is_key(text, only.key, name));
+    let wraps = named && only.kind == Kind::Object && only.value.len() > 2 && envelope.len() <= 8;
+    (wraps && !has_identity(text, envelope)).then_some(only)
 }
 
 impl Section {
@@ -131,7 +143,7 @@ impl Made {
     /// What is shown of an object in which they are, and of which that is the text.
     pub(crate) fn of_object(&self, text: &str) -> String {
         let mut written = String::new();
-        self.fields.project(text, &mut written, &mut LeftOut::new());
+        self.fields.show(text, &mut written, &mut LeftOut::new());
         written
     }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{Manner, Policy, Rows, Section};
-use portion_core::render::{Body, Context, Portion, follow};
+use portion_core::render::{Body, Context, Portion, at_pace, follow};
 use portion_core::render::{First, first};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::tokens::Tokenizer;
@@ -43,7 +43,8 @@ fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)],
         First::Portion(portion) => {
             show(&portion, &mut told);
             if let Some(next) = next(&portion) {
-                let asked = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), policy);
+                let view = at_pace(asked.view, &portion);
+                let asked = resolve(&snapshot, Some((&view, next)), &Request::default(), policy);
                 told.push_str("\ncall cursor=nextCursor\n");
                 let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow);
                 show(&portion, &mut told);

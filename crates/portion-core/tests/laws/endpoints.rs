@@ -239,7 +239,10 @@ fn an_object_that_is_small_without_its_noise_is_shown_whole() {
     let reply = session.call(&Request::default()).expect("plain").expect("large");
     assert_eq!(reply.text(), r#"{"id":7,"name":"x"}"#);
     let meta = &reply.notice["meta"];
-    assert_eq!((&meta["totalFields"], &meta["projectedFields"]), (&4.into(), &2.into()));
+    assert_eq!(
+        (&meta["totalFields"], &meta["projectedFields"]),
+        (&4.into(), &serde_json::json!(["id", "name"]))
+    );
     assert_eq!((meta["stripped"][0].as_str(), meta["nulls"][0].as_str()), (Some("trace"), Some("old")));
     assert_eq!(meta["next"], "portion_read(cursor, fields=all)");
 }

@@ -98,9 +98,16 @@ impl Json {
         self
     }
 
-    /// Whether this is what may be left of `whole`: members and items missing, strings shortened, nothing else.
+    /// Whether this is what may be left of `whole`: members and items missing, strings shortened, nothing else. What has
+    /// something in it does not look empty.
     pub(crate) fn is_left_of(&self, whole: &Self) -> bool {
         match (self, whole) {
+            (Self::Array(left), Self::Array(all)) if left.is_empty() => all.is_empty(),
+            (Self::Object(left), Self::Object(all)) if left.is_empty() => all.is_empty(),
+            // A mark says how much is inside.
+            (Self::Object(left), Self::Object(all)) if matches!(&left[..], [(key, _)] if key == "\"…\"") => {
+                !all.is_empty()
+            }
             (Self::Array(left), Self::Array(all)) => {
                 let mut rest = all.iter();
                 left.iter().all(|item| rest.any(|own| item.is_left_of(own)))

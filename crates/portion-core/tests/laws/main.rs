@@ -12,6 +12,7 @@ mod json;
 mod lossless;
 mod manner;
 mod media;
+mod numbered;
 mod payloads;
 mod plain;
 mod replies;

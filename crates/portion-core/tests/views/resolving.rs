@@ -39,8 +39,13 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewErr
     Ok((asked, shown))
 }
 
+/// What is shown of a payload to whoever asks so.
+pub(crate) fn shown(text: &str, controls: &[(&str, &str)]) -> String {
+    ask(text, controls).expect("it is there").1
+}
+
 /// What is shown of a payload to whoever asks so; an error's code and message.
-fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
+pub(crate) fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
     let said = match ask(text, controls) {
         Ok((_, shown)) => shown,
         Err(error) => format!("{}: {error}", error.code()),

@@ -39,7 +39,8 @@ pub trait SnapshotStore: Send + Sync {
         now: Instant,
     ) -> Pending<'a, Result<(), Refused>>;
 
-    /// Keeps a view of a snapshot that is kept. A view that is there already is as if used.
+    /// Keeps a view of a snapshot that is kept. A view that is there already is as if used, and has the pace of its first
+    /// reply.
     fn keep_view<'a>(
         &'a self,
         scope: &'a Scope,

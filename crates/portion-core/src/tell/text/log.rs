@@ -19,8 +19,7 @@ const STATUSES: usize = 8;
 #[derive(Default)]
 struct Seen<'a> {
     entries: usize,
-    first: Option<Span>,
-    last: Option<Span>,
+    times: Times,
     /// Where the last entry begins.
     last_line: usize,
     levels: Few<'a>,
@@ -54,7 +53,7 @@ pub(super) fn tell(text: &str, index: &Text, entries: impl Iterator<Item = Entry
     if seen.entries != index.line_count() {
         telling.say("entries", seen.entries);
     }
-    if let (Some(first), Some(last)) = (seen.first, seen.last) {
+    if let Some((first, last)) = seen.times.span() {
         telling.say("span", format!("{} … {}", first.of(text), last.of(text)));
     }
     let last = Value::from(quoted(last_line(text), telling.width()));
@@ -78,6 +77,53 @@ pub(super) fn tell(text: &str, index: &Text, entries: impl Iterator<Item = Entry
     say_common("common", seen.messages, enough, telling);
 }
 
+/// The times of the entries: the first and the last to come, and the least and the greatest as texts.
+#[derive(Default)]
+struct Times {
+    first: Option<Span>,
+    last: Option<Span>,
+    least: Option<Span>,
+    greatest: Option<Span>,
+    /// Whether texts of some do not sort as their times do.
+    unsorted: bool,
+}
+
+impl Times {
+    fn add(&mut self, text: &str, time: Span) {
+        let said = time.of(text);
+        let first = self.first.get_or_insert(time).of(text);
+        self.unsorted |= !sorts_as_text(said, first);
+        self.last = Some(time);
+        if self.least.is_none_or(|least| said < least.of(text)) {
+            self.least = Some(time);
+        }
+        if self.greatest.is_none_or(|greatest| said > greatest.of(text)) {
+            self.greatest = Some(time);
+        }
+    }
+
+    /// From when to when: what `MIN(time)` and `MAX(time)` say, for entries may come out of order. Where the months are
+    /// names, or hours have no fixed width, that says nothing, and the first and the last entry tell it.
+    fn span(&self) -> Option<(Span, Span)> {
+        if self.unsorted { self.first.zip(self.last) } else { self.least.zip(self.greatest) }
+    }
+}
+
+/// Whether a time sorts as a text among those that are written like `like`: the year comes first, or digits stand in the
+/// same places.
+fn sorts_as_text(time: &str, like: &str) -> bool {
+    let years = |time: &str| {
+        let bytes = time.as_bytes();
+        bytes.len() > 4 && bytes[..4].iter().all(u8::is_ascii_digit) && matches!(bytes[4], b'-' | b'/' | b'.')
+    };
+    let same = || {
+        let digits = |byte: u8| byte.is_ascii_digit();
+        time.len() == like.len() && time.bytes().zip(like.bytes()).all(|(a, b)| digits(a) == digits(b))
+    };
+    let named = time.bytes().any(|b| b.is_ascii_alphabetic() && !matches!(b, b'T' | b'Z'));
+    !named && (years(time) && years(like) || same())
+}
+
 /// As many of the counts as there is room for.
 fn say_counts(key: &str, counts: &[(&str, usize)], telling: &mut Telling) {
     for most in (1..=counts.len()).rev() {
@@ -93,8 +139,9 @@ fn see(text: &str, entries: impl Iterator<Item = Entry>) -> Seen<'_> {
     let mut seen = Seen::default();
     for entry in entries {
         seen.entries += 1;
-        seen.first = seen.first.or(entry.time);
-        seen.last = entry.time.or(seen.last);
+        if let Some(time) = entry.time {
+            seen.times.add(text, time);
+        }
         seen.last_line = entry.span.start as usize;
         if let Some(level) = entry.level {
             let word = level.of(text);

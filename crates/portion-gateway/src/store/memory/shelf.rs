@@ -103,7 +103,7 @@ impl Shelf {
 
     pub(super) fn put(&mut self, scope: &Scope, deposit: Deposit, now: Instant) -> Result<(), Refused> {
         let now = self.expire(now);
-        let mut views = Views::of(&deposit.snapshot);
+        let mut views = Views::of(&deposit.snapshot, &deposit.view);
         let name = deposit.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len());
         let mut bytes = deposit.snapshot.heap_bytes() + name + OVERHEAD;
         if deposit.view.id() != views.root().id() {
@@ -141,6 +141,7 @@ impl Shelf {
             return Err(Refused::Gone);
         };
         if slot.views.get(view.id()).is_some() {
+            slot.views.pace(&view);
             self.touch(id, now);
             return Ok(());
         }

@@ -36,8 +36,9 @@ pub(super) fn weight(view: &View) -> usize {
 }
 
 impl Views {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
-        let root = View::root();
+    /// The views of a snapshot whose first cursors go through that one.
+    pub(super) fn of(snapshot: &Snapshot, first: &View) -> Self {
+        let root = first.root_at_its_pace();
         Self { root, others: Vec::new(), bytes: 0, room: snapshot.heap_bytes().max(LEAST_ROOM) }
     }
 
@@ -77,6 +78,14 @@ impl Views {
         }
         self.bytes -= freed;
         freed
+    }
+
+    /// Lets a view that is kept go on at the pace that its first reply had, unless it has one.
+    pub(super) fn pace(&mut self, view: &View) {
+        let others = self.others.iter_mut().map(|known| &mut known.view);
+        if let Some(kept) = others.chain([&mut self.root]).find(|kept| kept.id() == view.id()) {
+            *kept = std::mem::take(kept).with_pace_of(view);
+        }
     }
 
     /// Keeps a view that is not kept yet and has a place.

@@ -1,0 +1,182 @@
+//! Pages by number: however a client counts, no item is passed over without a word.
+
+use portion_core::cursor::{Place, Position};
+use portion_core::policy::MetadataStyle;
+use portion_core::snapshot::Form;
+use portion_core::tokens::Tokenizer;
+use portion_core::view::{Request, View};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::dice::Dice;
+use super::lossless::text_payload;
+use super::session::{Reply, Session};
+use super::{cases, payloads, requests};
+
+/// Replies that a client reads at most.
+const FAR: usize = 30;
+
+/// Which items a client has been shown, or told that they were not.
+struct Seen {
+    items: Vec<bool>,
+    /// Where the last reply ended.
+    end: usize,
+}
+
+impl Seen {
+    fn take(&mut self, reply: &Reply) {
+        let notice = &reply.notice;
+        let offset = number(&notice["meta"]["offset"]).expect("an offset");
+        let served = number(&notice["meta"]["served"]).unwrap_or(0);
+        self.end = offset + served;
+        self.mark(offset, served);
+        if reply.kind() == "raw" {
+            // A part of one item is shown, and the cursor brings the others.
+            self.mark(offset, 1);
+            self.end = offset + usize::from(reply.next().is_none_or(|at| matches!(at.place, Place::Item(_))));
+        }
+        let number_in = |told: &Value, key: &str| number(&told[key]).expect("it is a number");
+        if let Some(cut) = notice.get("cut") {
+            assert!(notice.to_string().starts_with("{\"cut\":"), "{notice}");
+            assert_eq!(number_in(cut, "served"), served, "{notice}");
+            assert!(number_in(cut, "of") > served && reply.next().is_some(), "{notice}");
+            assert!(cut["next"].is_string(), "{notice}");
+            self.mark(offset, number_in(cut, "of"));
+        }
+        if let Some(told) = notice.get("notShown") {
+            self.mark(number_in(told, "offset"), number_in(told, "items"));
+        }
+    }
+
+    fn mark(&mut self, from: usize, count: usize) {
+        self.items.iter_mut().skip(from).take(count).for_each(|seen| *seen = true);
+    }
+
+    fn all_before(&self, end: usize) -> bool {
+        self.items.iter().take(end).all(|seen| *seen)
+    }
+}
+
+fn number(value: &Value) -> Option<usize> {
+    value.as_u64().map(|number| number as usize)
+}
+
+/// The next page by number: of the same arguments, or by the handle of the first reply.
+fn page(session: &Session, first: &Reply, request: &Request, recalled: bool) -> Reply {
+    if recalled {
+        session.recall(&first.view.root_at_its_pace(), request).expect("the same was asked before")
+    } else {
+        let only = Request { page: request.page, ..Request::default() };
+        session.read(&first.view, first.start(), &only).expect("a page")
+    }
+}
+
+pub(crate) fn check(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::list(&mut dice);
+    let mut policy = requests::policy(&mut dice);
+    policy.manner.fixed_pages = dice.once_in(3);
+    let numbers = dice.once_in(3);
+    if numbers {
+        policy.manner.metadata_style = MetadataStyle::Snake;
+    }
+    let counter = requests::counter(&mut dice);
+    let session = Session::new(text_payload(text), policy, counter);
+    let Form::List(list) = &session.snapshot.parts()[0].subject().expect("text").form else { return };
+    let limit = dice.pick(&[None, None, Some(1), Some(7), Some(20), Some(50)]);
+    let limit = limit.filter(|limit| *limit as usize <= session.policy.max_page_size);
+    let fields = dice.pick(&[None, None, None, Some("all")]).filter(|_| !list.profile.fields.is_empty());
+    let opening = Request { limit, fields: fields.map(str::to_owned), ..Request::default() };
+    let Ok(Some(first)) = session.call(&opening) else { return };
+    if !matches!(first.kind(), "page" | "raw") {
+        return;
+    }
+    let mut seen = Seen { items: vec![false; list.len()], end: 0 };
+    seen.take(&first);
+    let size = number(&first.notice["meta"]["pageSize"]).unwrap_or(1);
+    let recalled = dice.once_in(2);
+    let mut last = first.next().map(|next| (first.view.clone(), next));
+    let mut next_page = number(&first.notice["meta"]["nextPage"]);
+    let mut turn = 1;
+    let mut told = vec![first.notice.to_string()];
+    let mix = dice.once_in(2);
+    while turn < FAR && (last.is_some() || !mix) {
+        turn += 1;
+        let by_cursor = if numbers { next_page.is_none() } else { mix && dice.once_in(2) };
+        let by_number = |page| Request { page: Some(page), ..opening.clone() };
+        let reply = match (&last, by_cursor) {
+            (Some((view, at)), true) => session.read(view, *at, &Request::default()).expect("it goes on"),
+            (None, true) => break,
+            _ => {
+                let follows = if mix { seen.end / size + 1 } else { turn };
+                let wanted = next_page.filter(|_| numbers).unwrap_or(follows) as u32;
+                page(&session, &first, &by_number(wanted), recalled)
+            }
+        };
+        seen.take(&reply);
+        told.push(reply.notice.to_string());
+        let from = number(&reply.notice["meta"]["offset"]).expect("an offset");
+        let is_told = seen.all_before(from.min(list.len()));
+        assert!(is_told, "passed over before {from}: {:?}\n{}", seen.items, told.join("\n"));
+        if from >= list.len() {
+            assert!(list.is_empty() || reply.notice["meta"]["pastEnd"] == true, "{reply:?}");
+            break;
+        }
+        last = reply.next().map(|next: Position| (reply.view.clone(), next));
+        next_page = number(&reply.notice["meta"]["nextPage"]);
+    }
+    if turn < FAR {
+        assert!(seen.all_before(list.len()), "not all: {:?}\n{}", seen.items, told.join("\n"));
+    }
+}
+
+/// Without a `limit`, the second page begins where the first reply ended, be it asked of a fresh payload.
+pub(crate) fn check_second(seed: u64) {
+    let mut dice = Dice::new(seed);
+    let text = payloads::list(&mut dice);
+    let policy = requests::policy(&mut dice);
+    // By length: what a cursor costs must not depend on what is in it.
+    let session = Session::new(text_payload(text), policy, Tokenizer::Chars4.counter());
+    let Form::List(list) = &session.snapshot.parts()[0].subject().expect("text").form else { return };
+    let second = Request { page: Some(2), ..Request::default() };
+    let first = session.call(&Request::default()).expect("plain");
+    let fresh = session.call(&second).expect("a page").expect("asked for");
+    let offset = number(&fresh.notice["meta"]["offset"]).expect("an offset");
+    match first.filter(|first| first.kind() == "page" && first.portion.structured().is_none()) {
+        Some(first) if first.next().is_some() => {
+            let served = number(&first.notice["meta"]["served"]).expect("a count");
+            assert_eq!(offset, served.max(1), "{first:?}");
+            let again = page(&session, &first, &second, true);
+            assert_eq!(again.notice["meta"]["offset"], fresh.notice["meta"]["offset"]);
+        }
+        _ => assert!(offset >= list.len().min(1), "{fresh:?}"),
+    }
+}
+
+/// A view of everything has the size of pages that its walk has.
+#[test]
+fn a_root_view_has_no_pace_of_its_own() {
+    assert_eq!(View::root().id(), View::root().root_at_its_pace().id());
+}
+
+#[test]
+fn payloads_that_once_went_wrong_do_not_again() {
+    check(9_150_535_395_935_534_066);
+    check(16_392_414_934_077_688_732);
+    for seed in [18_123_644_090_090_118_479, 5_640_334_865_821_080_948, 12_405_859_640_759_757_036] {
+        check_second(seed);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_500))]
+    #[test]
+    fn no_item_is_passed_over(seed in any::<u64>()) {
+        check(seed);
+    }
+
+    #[test]
+    fn the_second_page_goes_on_where_the_first_ended(seed in any::<u64>()) {
+        check_second(seed);
+    }
+}
