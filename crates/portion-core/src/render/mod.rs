@@ -265,6 +265,9 @@ impl Draft {
             // Whichever form is read, it tells of what neither shows.
             own.unreached.extend(text.unreached.iter().cloned());
         }
+        if let Some(form) = &mut structured {
+            form.of_pages_like(&text);
+        }
         // Once the text is told, the walk goes on in what only programs were shown.
         let own = structured.as_ref().and_then(structured::Form::own);
         let of_its_own = structured.as_ref().and_then(structured::Form::of_its_own);

@@ -38,6 +38,17 @@ pub(super) enum Shape<'a> {
 }
 
 impl<'a> Form<'a> {
+    /// Says of fewer records than the text shows that they are fewer: pages by number go on where the text ends.
+    pub(super) fn of_pages_like(&mut self, text: &Channel<'_>) {
+        let (Self::Apart(own, _), Some((part, served))) = (self, text.items()) else { return };
+        let Some(shaped) = own.shaped.as_mut().filter(|shaped| shaped.part == part) else { return };
+        let size = text.shaped.as_ref().and_then(|shaped| shaped.drawn.meta.get("pageSize")).cloned();
+        shaped.drawn.of = shaped.drawn.of.max(Some(served as usize));
+        if let Some(size) = size.filter(|_| shaped.drawn.kind == "page") {
+            shaped.drawn.say("pageSize", size);
+        }
+    }
+
     /// What is shown as `structuredContent` alone.
     pub(super) fn own(&self) -> Option<&Channel<'a>> {
         match self {

@@ -65,7 +65,7 @@ impl Channel<'_> {
     }
 
     /// How many items it shows of the part that the notice is about.
-    fn items(&self) -> Option<(usize, u32)> {
+    pub(super) fn items(&self) -> Option<(usize, u32)> {
         let shaped = self.shaped.as_ref()?;
         let served = shaped.drawn.meta.get("served")?.as_u64()?;
         Some((shaped.part, u32::try_from(served).ok()?))
