@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::drawn::{Drawn, Listed};
 use super::left::is_of;
+use super::notice::enclosed;
 use super::portion::{Body, Piece};
 use super::walk::{Channel, Walk};
 use crate::policy::{Envelope, MetadataStyle};
@@ -18,6 +19,7 @@ const MIME: &str = "application/json";
 
 /// What was drawn and its notice in one object.
 pub(super) fn wrapped(drawn: &Drawn, notice: &Map<String, Value>, style: MetadataStyle) -> String {
+    let notice = &enclosed(notice, style);
     let mut meta = notice.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
     let total = style.key("totalCount");
     if let (Some(count), false) = (notice.get(&total), meta.contains_key(&total)) {

@@ -68,6 +68,20 @@ pub(super) enum Detail {
     Bare,
 }
 
+/// A notice with nothing beside `nextCursor`, `totalCount` and `meta`: a schema that is closed lists no other keys.
+pub(super) fn enclosed(notice: &Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
+    let mut notice = notice.clone();
+    let mut meta = Map::new();
+    for key in ["cut".to_owned(), style.key("notShown")] {
+        meta.extend(notice.shift_remove(&key).map(|value| (key, value)));
+    }
+    if let (false, Some(Value::Object(told))) = (meta.is_empty(), notice.get_mut("meta")) {
+        meta.append(told);
+        *told = meta;
+    }
+    notice
+}
+
 impl Notice<'_> {
     /// The notice of a reply that costs so many tokens, as a JSON object.
     pub(super) fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
@@ -140,8 +154,13 @@ impl Notice<'_> {
             if self.answer.is_some() && self.is_told_by_answer(key) {
                 continue;
             }
-            let dropped =
-                detail == Detail::Bare && matches!(key.as_str(), "omitted" | "totalTokens" | "upstreamNext");
+            let dropped = detail == Detail::Bare
+                && match key.as_str() {
+                    "omitted" | "totalTokens" => true,
+                    // Cut short it would name another call.
+                    "upstreamNext" => value.as_str().is_some_and(|next| next.len() > LONG_PATH),
+                    _ => false,
+                };
             match (dropped, value) {
                 (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
                     say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());

@@ -91,8 +91,9 @@ impl<'a> Walk<'a> {
         let resumed = usize::from(from.part) == at;
         let place = if resumed { from.place } else { Place::default() };
         // Records fill a room to its end. A notice that is larger than was reckoned with would have both forms drawn again.
-        let room = &room.at_most(room.tokens - room.tokens / 10);
-        let drawn = self.drawn_whole(subject, (at, place), room)?;
+        let most = room.at_most(room.tokens - room.tokens / 10);
+        let drawn = self.drawn_whole(subject, (at, place), &most);
+        let drawn = drawn.or_else(|| self.drawn_whole(subject, (at, place), room))?;
         let next = drawn.next.map(|place| match resumed {
             true => self.after(at, place),
             false => Position { part: at as u16, ordinal: 1, place },

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::envelope;
+use super::notice::enclosed;
 use super::said::Said;
 use super::walk::{Channel, Walk};
 use crate::policy::MetadataStyle;
@@ -98,8 +99,9 @@ pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: 
 }
 
 fn merged(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
-    let notice = said.text.as_str();
     let style = walk.cx.policy.manner.metadata_style;
+    let notice = Value::Object(enclosed(&said.object, style)).to_string();
+    let notice = notice.as_str();
     let (channel, shape) = match form {
         Form::Bare(value, _) => return value.clone(),
         Form::Own(own, shape) | Form::Apart(own, shape) => (&**own, *shape),
