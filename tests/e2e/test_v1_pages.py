@@ -113,7 +113,7 @@ def test_v1_structured_content_is_the_same_view_of_whole_records(peer):
         assert rows and rows == whole[: len(rows)], "each as it came"
         assert cut == {"served": len(rows), "of": len(whole)}, "what only programs lack is told in the text"
         following = peer.call("portion_read", cursor=first.structured["nextCursor"], limit=1)
-        assert items(lawful(following, HARD_CAP))[0]["id"] == IDS[len(rows)]
+        assert items(lawful(following, HARD_CAP), key)[0]["id"] == IDS[len(rows)]
         assert first.structured["meta"]["cursor"] == first.meta["cursor"]
         check_list(peer, result, f'{{"{key}":{corpus.bookings()}}}', key)
 

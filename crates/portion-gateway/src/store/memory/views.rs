@@ -9,7 +9,7 @@ use portion_core::view::View;
 
 /// Views besides the root.
 const MOST_VIEWS: usize = 32;
-/// Bytes that views may weigh whatever the snapshot weighs.
+/// Bytes that views may weigh beside what the snapshot weighs: one that shows nearly all of it always has a place.
 const LEAST_ROOM: usize = 64 << 10;
 /// Bytes that a view costs besides what it holds.
 const OVERHEAD: usize = 128;
@@ -20,7 +20,7 @@ pub(super) struct Views {
     /// The most recently used last.
     others: Vec<Weighed>,
     bytes: usize,
-    /// Together they weigh at most as much as the snapshot, or [`LEAST_ROOM`].
+    /// Together they weigh at most as much as the snapshot and [`LEAST_ROOM`].
     room: usize,
 }
 
@@ -39,7 +39,7 @@ impl Views {
     /// The views of a snapshot whose first cursors go through that one.
     pub(super) fn of(snapshot: &Snapshot, first: &View) -> Self {
         let root = first.root_at_its_pace();
-        Self { root, others: Vec::new(), bytes: 0, room: snapshot.heap_bytes().max(LEAST_ROOM) }
+        Self { root, others: Vec::new(), bytes: 0, room: snapshot.heap_bytes() + LEAST_ROOM }
     }
 
     pub(super) fn root(&self) -> &View {
