@@ -1,5 +1,7 @@
 //! Something of an object that would look empty without it: an object with members is never shown as `{}`.
 
+use std::fmt::Write as _;
+
 use crate::scan::{Kind, Reader, minify};
 use crate::span::Span;
 
@@ -51,7 +53,7 @@ pub(crate) fn glimpse(object: &str, out: &mut String) {
             Some(Found::Long) => break,
         }
     }
-    out.push_str(&format!("{{\"…\":\"[+{} chars]\"}}", inside.chars().count()));
+    let _ = write!(out, "{{\"…\":\"[+{} chars]\"}}", inside.chars().count());
     out.push_str(&closing);
 }
 

@@ -68,6 +68,39 @@ pub(super) enum Detail {
     Bare,
 }
 
+/// The items, or bytes, that the page before did not show, and the cursor that brings them.
+fn not_shown_before(not_shown: &NotShown) -> Map<String, Value> {
+    let NotShown { offset, count, next } = not_shown;
+    let mut told = Map::new();
+    if let Some(offset) = offset {
+        told.insert("offset".into(), (*offset).into());
+    }
+    told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
+    if let Some(next) = next {
+        told.insert("cursor".into(), next.as_str().into());
+    }
+    told
+}
+
+/// A fact of `meta` where there is least room; `None` where it is left out.
+fn bare(key: &str, value: &Value) -> Option<Value> {
+    match (key, value) {
+        ("omitted" | "totalTokens", Value::Object(paths)) => Some(paths.len().into()),
+        ("omitted" | "totalTokens", _) => None,
+        // Cut short it would name another call.
+        ("upstreamNext", Value::String(next)) if next.len() > LONG_PATH => None,
+        (_, Value::String(path)) if path.len() > LONG_PATH => {
+            Some(format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into())
+        }
+        // A summary shows its fields: of many the first are named.
+        ("projectedFields", Value::Array(fields)) => {
+            let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
+            Some(names(named, LONG_PATH))
+        }
+        (_, value) => Some(value.clone()),
+    }
+}
+
 /// A notice with nothing beside `nextCursor`, `totalCount` and `meta`: a schema that is closed lists no other keys.
 pub(super) fn enclosed(notice: &Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
     let mut notice = notice.clone();
@@ -96,7 +129,7 @@ impl Notice<'_> {
             notice.insert("cut".into(), cut.into());
         }
         if let Some(not_shown) = self.not_shown {
-            notice.insert(self.style.key("notShown"), self.not_shown_before(not_shown).into());
+            notice.insert(self.style.key("notShown"), not_shown_before(not_shown).into());
         }
         if let Some(next) = &self.next {
             notice.insert(self.style.key("nextCursor"), next.as_str().into());
@@ -107,20 +140,6 @@ impl Notice<'_> {
         }
         notice.insert("meta".into(), self.meta(tokens, detail).into());
         notice
-    }
-
-    /// The items, or bytes, that the page before did not show, and the cursor that brings them.
-    fn not_shown_before(&self, not_shown: &NotShown) -> Map<String, Value> {
-        let NotShown { offset, count, next } = not_shown;
-        let mut told = Map::new();
-        if let Some(offset) = offset {
-            told.insert("offset".into(), (*offset).into());
-        }
-        told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
-        if let Some(next) = next {
-            told.insert("cursor".into(), next.as_str().into());
-        }
-        told
     }
 
     fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
@@ -154,25 +173,8 @@ impl Notice<'_> {
             if self.answer.is_some() && self.is_told_by_answer(key) {
                 continue;
             }
-            let dropped = detail == Detail::Bare
-                && match key.as_str() {
-                    "omitted" | "totalTokens" => true,
-                    // Cut short it would name another call.
-                    "upstreamNext" => value.as_str().is_some_and(|next| next.len() > LONG_PATH),
-                    _ => false,
-                };
-            match (dropped, value) {
-                (false, Value::String(path)) if detail == Detail::Bare && path.len() > LONG_PATH => {
-                    say(key, format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into());
-                }
-                // A summary shows its fields: of many the first are named.
-                (false, Value::Array(fields)) if detail == Detail::Bare && key == "projectedFields" => {
-                    let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
-                    say(key, names(named, LONG_PATH));
-                }
-                (false, value) => say(key, value.clone()),
-                (true, Value::Object(paths)) => say(key, paths.len().into()),
-                (true, _) => {}
+            if let Some(value) = if detail == Detail::Bare { bare(key, value) } else { Some(value.clone()) } {
+                say(key, value);
             }
         }
         for (key, value) in self.numbers() {

@@ -93,16 +93,15 @@ fn before(snapshot: &Snapshot, asked: &Asked, cx: &Context<'_>, fresh: bool) -> 
     let (page, count) = (numbered.page.checked_sub(numbered.pages).filter(|page| *page > 0)?, asked.count?);
     let size = count / numbered.pages.max(1);
     let start = place(&asked.view, page.max(1), size)?;
-    let pace = asked.view.pace.as_deref().filter(|pace| pace.part == node.part && pace.size == size);
-    let opened = pace.and_then(|pace| pace.opened).filter(|_| page == 1 && numbered.pages == 1);
-    let reached = match (opened, &node.subject.form) {
-        (Some(opened), Form::List(_)) => Position { place: Place::Item(opened), ..asked.from },
-        _ => {
-            let from =
-                Position { place: start, ordinal: (page - 1).min(u32::from(u16::MAX)) as u16, ..asked.from };
-            let previous = Asked { from, numbered: None, ..asked.clone() };
-            compose(snapshot, &previous, cx, fresh).next_at?
-        }
+    let fixed = asked.view.pace.as_deref().filter(|fixed| fixed.part == node.part && fixed.size == size);
+    let opened = fixed.and_then(|fixed| fixed.opened).filter(|_| page == 1 && numbered.pages == 1);
+    let reached = if let (Some(opened), Form::List(_)) = (opened, &node.subject.form) {
+        Position { place: Place::Item(opened), ..asked.from }
+    } else {
+        let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
+        let from = Position { place: start, ordinal, ..asked.from };
+        let previous = Asked { from, numbered: None, ..asked.clone() };
+        compose(snapshot, &previous, cx, fresh).next_at?
     };
     (reached.part == asked.from.part).then(|| between(node, reached, asked.from, cx)).flatten()
 }

@@ -40,9 +40,9 @@ pub(super) fn draw(spot: &Spot<'_>, list: &List, room: &Room<'_>) -> Drawn {
     if filled.served == 0 && wanted > 0 {
         return page.single(room).unwrap_or_else(|| {
             let mut drawn = inside_item(spot, rows, page.first_byte(), room);
-            let pace = page.pace(1, &How::default(), list.len() > 1);
-            drawn.say("pageSize", pace.size);
-            Drawn { of: page.of, pace: Some(pace), ..drawn }
+            let fixed = page.pace(1, &How::default(), list.len() > 1);
+            drawn.say("pageSize", fixed.size);
+            Drawn { of: page.of, pace: Some(fixed), ..drawn }
         });
     }
     page.finish(filled, &how, room)

@@ -94,9 +94,8 @@ impl<'a> Walk<'a> {
         let most = room.at_most(room.tokens - room.tokens / 10);
         let drawn = self.drawn_whole(subject, (at, place), &most);
         let drawn = drawn.or_else(|| self.drawn_whole(subject, (at, place), room))?;
-        let next = drawn.next.map(|place| match resumed {
-            true => self.after(at, place),
-            false => Position { part: at as u16, ordinal: 1, place },
+        let next = drawn.next.map(|place| {
+            if resumed { self.after(at, place) } else { Position { part: at as u16, ordinal: 1, place } }
         });
         let about = (parts.len() > 1).then_some(parts[at].address.as_str());
         Some(Channel { shaped: Some(Shaped { part: at, drawn }), next, about, ..Channel::default() })

@@ -72,9 +72,9 @@ pub(super) fn whole(rows: Rows<'_>, room: &Room<'_>) -> Option<Shell> {
         let (short, missing) = shortened(value, &own);
         if missing > 0 {
             let innermost = rows.list.levels[..*depth].iter();
-            let outer: String = innermost
-                .map(|level| format!("/{}", step(level.members[level.inner].key.of(rows.text))))
-                .collect();
+            let outer = innermost.fold(String::new(), |outer, level| {
+                format!("{outer}/{}", step(level.members[level.inner].key.of(rows.text)))
+            });
             // Columns without which rows tell nothing are no list to be shortened.
             if is_header(rows, *at) && depth + 1 == rows.list.levels.len() {
                 return None;

@@ -210,7 +210,7 @@ impl<'a> Walk<'a> {
         (part, place): (usize, Place),
     ) -> Spot<'b> {
         let most = self.most.filter(|(of, _)| *of == part).map(|(_, most)| most);
-        let pace = self.asked.view.pace.as_deref();
+        let fixed = self.asked.view.pace.as_deref();
         Spot {
             subject,
             pointer,
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
             ordinal: self.asked.from.ordinal,
             count: most.or(self.asked.count),
             of: self.asked.count,
-            pace: pace.filter(|pace| usize::from(pace.part) == part && !self.asked.roomy),
+            pace: fixed.filter(|fixed| usize::from(fixed.part) == part && !self.asked.roomy),
             part,
             dense: self.dense,
             answers: self.snapshot.answer().is_some(),

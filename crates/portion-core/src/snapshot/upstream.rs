@@ -167,7 +167,7 @@ impl Seen {
                 } else if is(LIMIT) {
                     self.limit.get_or_insert(number);
                 } else if is(NEXT) && number > 0 {
-                    self.leads_on(path, &key, value.to_owned());
+                    self.leads_on(path, &key, value);
                 }
             }
             Kind::Bool if is(MORE) => self.more = self.more.or(Some(value == "true")),
@@ -177,7 +177,7 @@ impl Seen {
                 let of_next = told && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
                 if (is(NEXT) || of_next) && !said.trim().is_empty() {
-                    self.leads_on(path, &key, said);
+                    self.leads_on(path, &key, &said);
                 }
                 self.paged |= name == "previous";
             }
@@ -199,7 +199,7 @@ impl Seen {
         path.pop();
     }
 
-    fn leads_on(&mut self, path: &[String], key: &str, value: String) {
+    fn leads_on(&mut self, path: &[String], key: &str, value: &str) {
         let shown: String = value.chars().take(TOLD).collect();
         let shown = if shown.len() < value.len() { format!("{shown}…") } else { shown };
         let name = path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
@@ -208,14 +208,14 @@ impl Seen {
 
     /// What follows, given how many items the list has.
     fn concluded(self, items: u64) -> Option<UpstreamPage> {
-        let paged = self.paged
+        let is_page = self.paged
             || self.limit.is_some()
             || self.offset.is_some()
             || self.page.is_some()
             || self.pages.is_some()
             || self.more.is_some()
             || self.next.is_some();
-        let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| paged));
+        let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page));
         let total = totals.copied().filter(|total| *total > items).max();
         // How many pages were before this one's end.
         let page = self.page.map(|page| page + u64::from(self.from_zero));

@@ -8,8 +8,8 @@ use portion_core::view::Request;
 use super::session::{Reply, Session};
 
 fn log(lines: usize) -> Session {
-    let text: String =
-        (0..lines).map(|n| format!("2026-01-01T00:00:00Z INFO request id={n} took 12 ms\n")).collect();
+    let line = |n: usize| format!("2026-01-01T00:00:00Z INFO request id={n} took 12 ms\n");
+    let text = (0..lines).map(line).collect::<Vec<_>>().concat();
     let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
     Session::new(Payload { blocks, ..Payload::default() }, Policy::default(), Tokenizer::O200k.counter())
 }

@@ -91,42 +91,42 @@ pub(crate) fn check(seed: u64) {
     if !matches!(first.kind(), "page" | "raw") {
         return;
     }
-    let mut seen = Seen { items: vec![false; list.len()], end: 0 };
-    seen.take(&first);
+    let mut shown = Seen { items: vec![false; list.len()], end: 0 };
+    shown.take(&first);
     let size = number(&first.notice["meta"]["pageSize"]).unwrap_or(1);
     let recalled = dice.once_in(2);
-    let mut last = first.next().map(|next| (first.view.clone(), next));
+    let mut onward = first.next().map(|next| (first.view.clone(), next));
     let mut next_page = number(&first.notice["meta"]["nextPage"]);
     let mut turn = 1;
     let mut told = vec![first.notice.to_string()];
     let mix = dice.once_in(2);
-    while turn < FAR && (last.is_some() || !mix) {
+    while turn < FAR && (onward.is_some() || !mix) {
         turn += 1;
         let by_cursor = if numbers { next_page.is_none() } else { mix && dice.once_in(2) };
         let by_number = |page| Request { page: Some(page), ..opening.clone() };
-        let reply = match (&last, by_cursor) {
+        let reply = match (&onward, by_cursor) {
             (Some((view, at)), true) => session.read(view, *at, &Request::default()).expect("it goes on"),
             (None, true) => break,
             _ => {
-                let follows = if mix { seen.end / size + 1 } else { turn };
+                let follows = if mix { shown.end / size + 1 } else { turn };
                 let wanted = next_page.filter(|_| numbers).unwrap_or(follows) as u32;
                 page(&session, &first, &by_number(wanted), recalled)
             }
         };
-        seen.take(&reply);
+        shown.take(&reply);
         told.push(reply.notice.to_string());
         let from = number(&reply.notice["meta"]["offset"]).expect("an offset");
-        let is_told = seen.all_before(from.min(list.len()));
-        assert!(is_told, "passed over before {from}: {:?}\n{}", seen.items, told.join("\n"));
+        let is_told = shown.all_before(from.min(list.len()));
+        assert!(is_told, "passed over before {from}: {:?}\n{}", shown.items, told.join("\n"));
         if from >= list.len() {
             assert!(list.is_empty() || reply.notice["meta"]["pastEnd"] == true, "{reply:?}");
             break;
         }
-        last = reply.next().map(|next: Position| (reply.view.clone(), next));
+        onward = reply.next().map(|next: Position| (reply.view.clone(), next));
         next_page = number(&reply.notice["meta"]["nextPage"]);
     }
     if turn < FAR {
-        assert!(seen.all_before(list.len()), "not all: {:?}\n{}", seen.items, told.join("\n"));
+        assert!(shown.all_before(list.len()), "not all: {:?}\n{}", shown.items, told.join("\n"));
     }
 }
 
