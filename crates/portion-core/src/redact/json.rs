@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::table::Columns;
 use super::{Edit, Names, Redact, Verdict};
-use crate::scan::{Kind, Reader, ScanError, decoded};
+use crate::scan::{Kind, Reader, ScanError, decoded, quote};
 use crate::span::Span;
 
 /// What stands in place of a string.
@@ -17,10 +17,10 @@ const TABLES: usize = 16;
 
 /// The edits of a JSON text, of several one after the other, or of those lines of a text that are JSON; `None` where
 /// there is none to make.
-pub(super) fn edits(redact: &Redact, text: &str) -> Option<(Vec<Edit>, Names)> {
-    let mut walk = Walk::new(redact, text);
+pub(super) fn edits(redact: &Redact, text: &str, strings: usize) -> Option<(Vec<Edit>, Names)> {
+    let mut walk = Walk::new(redact, text, strings);
     if walk.values().is_err() {
-        walk = Walk::new(redact, text);
+        walk = Walk::new(redact, text, strings);
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             if line.trim_start().starts_with(['{', '[']) {
@@ -82,6 +82,8 @@ struct Members {
 pub(super) struct Walk<'a, 'r> {
     redact: &'r Redact,
     text: &'a str,
+    /// Strings in one another in which JSON is still looked for.
+    strings: usize,
     /// By the key as it is written.
     verdicts: BTreeMap<&'a str, Verdict>,
     open: Vec<Open>,
@@ -93,10 +95,11 @@ pub(super) struct Walk<'a, 'r> {
 }
 
 impl<'a, 'r> Walk<'a, 'r> {
-    fn new(redact: &'r Redact, text: &'a str) -> Self {
+    fn new(redact: &'r Redact, text: &'a str, strings: usize) -> Self {
         Self {
             redact,
             text,
+            strings,
             verdicts: BTreeMap::new(),
             open: Vec::new(),
             arrays: 0,
@@ -142,8 +145,11 @@ impl<'a, 'r> Walk<'a, 'r> {
                         reader.enter_array()?;
                         *self.arrays() += 1;
                     }
-                    _ => {
-                        reader.skip()?;
+                    kind => {
+                        let value = reader.skip()?;
+                        if kind == Kind::String {
+                            self.string(value);
+                        }
                         self.ended(reader.at());
                     }
                 }
@@ -161,11 +167,26 @@ impl<'a, 'r> Walk<'a, 'r> {
                 begins = self.member(key, &mut reader)?;
             } else {
                 if let Some(start) = self.members.left_out {
-                    self.edits.push(Edit { start, end: self.members.end, put: "" });
+                    self.edits.push(Edit { start, end: self.members.end, put: "".into() });
                 }
                 self.open.pop();
                 self.ended(reader.at());
             }
+        }
+    }
+
+    /// Hides what is in the JSON in a string.
+    fn string(&mut self, value: Span) {
+        let quoted = value.of(self.text);
+        let Some(strings) = self.strings.checked_sub(1) else { return };
+        // A secret in JSON has a name, and that has quotes, which have escapes.
+        if !quoted.contains('{') && !quoted.contains("\\u007") || !quoted.contains('\\') {
+            return;
+        }
+        if let Some((without, names)) = self.redact.hide_in_string(&decoded(quoted), strings) {
+            names.into_iter().for_each(|name| self.names.add(name));
+            let (start, end) = (value.start as usize, value.end as usize);
+            self.edits.push(Edit { start, end, put: quote(&without).into() });
         }
     }
 
@@ -196,7 +217,7 @@ impl<'a, 'r> Walk<'a, 'r> {
             let end = value.end as usize;
             self.names.add(self.path(None));
             if self.members.kept {
-                self.edits.push(Edit { start: self.members.end, end, put: "" });
+                self.edits.push(Edit { start: self.members.end, end, put: "".into() });
             } else {
                 self.members.left_out.get_or_insert(key.start as usize);
             }
@@ -204,14 +225,18 @@ impl<'a, 'r> Walk<'a, 'r> {
             return Ok(false);
         }
         if let Some(start) = self.members.left_out.take() {
-            self.edits.push(Edit { start, end: key.start as usize, put: "" });
+            self.edits.push(Edit { start, end: key.start as usize, put: "".into() });
         }
         if hidden {
             let value = reader.skip()?;
             // An empty string says that there is none.
             if kind == Kind::String && value.len() > 2 {
                 self.names.add(self.path(None));
-                self.edits.push(Edit { start: value.start as usize, end: value.end as usize, put: STRING });
+                self.edits.push(Edit {
+                    start: value.start as usize,
+                    end: value.end as usize,
+                    put: STRING.into(),
+                });
             }
             self.ended(value.end as usize);
             return Ok(false);

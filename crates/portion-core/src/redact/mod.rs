@@ -4,6 +4,7 @@
 //! then has the values. A string becomes `"[redacted]"`; no value changes its type, so a value of another kind
 //! is left out with its key, `null` excepted. All other bytes stay.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use thiserror::Error;
@@ -15,12 +16,15 @@ mod table;
 mod text;
 
 use crate::nearest::misspelt;
+use crate::snapshot::locate;
 use pattern::Pattern;
 
 /// What stands in place of a string.
 pub const REDACTED: &str = "[redacted]";
 /// Names that are told; of more than these it is said only that there are more.
 const TOLD: usize = 64;
+/// Strings in one another in which JSON is looked for.
+const STRINGS: usize = 4;
 /// The preset that hides what usually is a secret.
 const SECRETS: &str = "secrets";
 /// Words that are likely meant as the preset, and not as the name of a field.
@@ -106,8 +110,7 @@ impl Redact {
     ///
     /// The fields that were replaced are named by dotted paths without indices, each once, as they were seen first.
     pub fn apply(&self, json: &str) -> Option<(String, Vec<String>)> {
-        let (edits, names) = json::edits(self, json)?;
-        Some((edited(json, edits)?, names.told()))
+        self.apply_as(json, json, STRINGS)
     }
 
     /// Text with the values of such settings replaced (`password=…`, `Authorization: …`) and, where secrets are
@@ -125,6 +128,9 @@ impl Redact {
         if json::is_json(text) {
             return self.apply(text);
         }
+        if let Some(found) = self.hide_in(text, STRINGS) {
+            return found;
+        }
         let Some((applied, mut names)) = self.apply(text) else { return self.apply_text(text) };
         match self.apply_text(&applied) {
             Some((again, more)) => {
@@ -133,6 +139,42 @@ impl Redact {
             }
             None => Some((applied, names)),
         }
+    }
+
+    /// The same of a text with JSON in it: that by its members, what stands around it as text. `None` where there is no JSON.
+    #[expect(
+        clippy::option_option,
+        reason = "whether there is JSON, and whether something in the text is hidden"
+    )]
+    fn hide_in(&self, text: &str, strings: usize) -> Option<Option<(String, Vec<String>)>> {
+        let located = locate(text)?;
+        let json = located.span.of(text);
+        let (before, after) = (&text[..located.span.start as usize], &text[located.span.end as usize..]);
+        // Numbers that JSON has no name for are read as others that are as long.
+        let numbers = located.with_numbers(text);
+        let applied = self.apply_as(numbers.as_deref().unwrap_or(json), json, strings);
+        let done = [self.apply_text(before), applied, self.apply_text(after)];
+        if done.iter().all(Option::is_none) {
+            return Some(None);
+        }
+        let (mut whole, mut all) = (String::with_capacity(text.len()), Vec::new());
+        for (piece, done) in [before, json, after].into_iter().zip(done) {
+            let (piece, names) = done.unwrap_or_else(|| (piece.to_owned(), Vec::new()));
+            whole.push_str(&piece);
+            all.extend(names.into_iter().filter(|name| !all.contains(name)).collect::<Vec<_>>());
+        }
+        Some(Some((whole, all)))
+    }
+
+    /// The same of JSON that is read as other JSON, whose values stand at the same bytes.
+    fn apply_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        let (edits, names) = json::edits(self, read, strings)?;
+        Some((edited(json, edits)?, names.told()))
+    }
+
+    /// The same of the JSON in a string; so many strings may be in one another.
+    fn hide_in_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        if json::is_json(text) { self.apply_as(text, text, strings) } else { self.hide_in(text, strings)? }
     }
 
     /// What is decided by a name alone.
@@ -172,7 +214,7 @@ struct Verdict {
 struct Edit {
     start: usize,
     end: usize,
-    put: &'static str,
+    put: Cow<'static, str>,
 }
 
 /// Names of what was hidden, each once, in order.
@@ -211,7 +253,7 @@ fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     for edit in edits {
         if let Some(kept) = text.get(done..edit.start) {
             out.push_str(kept);
-            out.push_str(edit.put);
+            out.push_str(&edit.put);
             done = edit.end;
         }
     }

@@ -55,7 +55,7 @@ impl Columns {
                     _ => always.then_some("null"),
                 };
                 let (start, end) = (cell.start as usize, cell.end as usize);
-                edits.extend(put.map(|put| (index, Edit { start, end, put })));
+                edits.extend(put.map(|put| (index, Edit { start, end, put: put.into() })));
                 index += 1;
             }
         }

@@ -48,7 +48,7 @@ pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
         let Some((start, end)) = value_after(text, at + 1, takes_line(name)) else { continue };
         if !matches!(&text[start..end], REDACTED | "true" | "false" | "null" | "None" | "nil") {
             names.add(name.to_owned());
-            edits.push(Edit { start, end, put: REDACTED });
+            edits.push(Edit { start, end, put: REDACTED.into() });
         }
         done = end;
     }
@@ -109,7 +109,7 @@ fn keys(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
             let end =
                 memmem::find(&text.as_bytes()[start..], b"-----END").map_or(text.len(), |at| start + at);
             names.add("private key".into());
-            edits.push(Edit { start, end, put: REDACTED });
+            edits.push(Edit { start, end, put: REDACTED.into() });
             from = end;
         }
     }
@@ -131,7 +131,7 @@ fn tokens(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
             if end - start >= *least {
                 names.add(beginning.trim_end_matches([' ', '_', '-']).to_owned());
                 let start = if beginning.ends_with(' ') { start } else { at };
-                edits.push(Edit { start, end, put: REDACTED });
+                edits.push(Edit { start, end, put: REDACTED.into() });
             }
         }
     }

@@ -12,6 +12,7 @@ mod cost;
 mod dense;
 mod drawn;
 mod envelope;
+mod found;
 mod left;
 mod notice;
 mod pace;

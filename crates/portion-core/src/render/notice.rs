@@ -34,6 +34,8 @@ pub(super) struct Notice<'a> {
     pub redacted: &'a [String],
     /// What the page before this one did not show.
     pub not_shown: Option<&'a NotShown>,
+    /// How the JSON that is shown was found in a text.
+    pub read_as: Option<&'a str>,
     /// The part that the notice is about, where there are several.
     pub part: Option<&'a str>,
     /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
@@ -123,7 +125,7 @@ impl Notice<'_> {
             let mut cut = Map::new();
             cut.insert("served".into(), served.into());
             cut.insert("of".into(), of.into());
-            if let Some(next) = self.next.as_ref().and_then(|_| self.next_call()) {
+            if let Some(next) = self.next.as_ref().and_then(|_| self.next_call(detail)) {
                 cut.insert("next".into(), next.into());
             }
             notice.insert("cut".into(), cut.into());
@@ -198,13 +200,10 @@ impl Notice<'_> {
             say("detailsAvailable", details.into());
         }
         if !self.missing_parts.is_empty() {
-            let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
-            let most = if detail == Detail::Bare { 0 } else { 12 };
-            let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
-            if self.missing_parts.len() > most {
-                parts.insert("more".into(), (self.missing_parts.len() - most).into());
-            }
-            say("partsNotShown", parts.into());
+            say("partsNotShown", self.parts_not_shown(detail).into());
+        }
+        if let Some(read_as) = self.read_as {
+            say("readAs", if detail == Detail::Bare { "the JSON in a text" } else { read_as }.into());
         }
         if let (Some(address), true, true) =
             (self.missing_media, self.handle.is_some(), detail < Detail::Bare)
@@ -231,16 +230,32 @@ impl Notice<'_> {
         {
             say("warning", narrower.into());
         }
-        if let Some(call) = self.next_call() {
+        if let Some(call) = self.next_call(detail) {
             say("next", call.into());
         }
-        if let (Some(tool), Some(what), true) = (self.query_tool, self.drawn.query, detail < Detail::Bare) {
-            say("query", format!("{tool}(cursor, {what})").into());
-        }
-        if let (Some(uri), Some(next), true) = (self.read_uri, &self.next, detail < Detail::Bare) {
-            say("nextUri", format!("{uri}{next}").into());
+        for (key, call) in self.further_calls().into_iter().filter(|_| detail < Detail::Bare) {
+            say(key, call.into());
         }
         meta
+    }
+
+    /// Calls beside the next one: a question, and where a resource goes on.
+    fn further_calls(&self) -> Vec<(&'static str, String)> {
+        let query = self.query_tool.zip(self.drawn.query);
+        let query = query.map(|(tool, what)| ("query", format!("{tool}(cursor, {what})")));
+        let uri =
+            self.read_uri.zip(self.next.as_ref()).map(|(uri, next)| ("nextUri", format!("{uri}{next}")));
+        query.into_iter().chain(uri).collect()
+    }
+
+    fn parts_not_shown(&self, detail: Detail) -> Map<String, Value> {
+        let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
+        let most = if detail == Detail::Bare { 0 } else { 12 };
+        let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
+        if self.missing_parts.len() > most {
+            parts.insert("more".into(), (self.missing_parts.len() - most).into());
+        }
+        parts
     }
 
     /// The fields that are not shown on purpose, by why they are not.
@@ -307,7 +322,7 @@ impl Notice<'_> {
         }
     }
 
-    fn next_call(&self) -> Option<String> {
+    fn next_call(&self, detail: Detail) -> Option<String> {
         let tool = self.read_tool;
         match (&self.next, &self.drawn.sections) {
             (Some(_), _) => {
@@ -315,6 +330,7 @@ impl Notice<'_> {
                 let larger = self
                     .drawn
                     .larger
+                    .filter(|_| detail < Detail::Bare)
                     .map_or_else(String::new, |cap| format!(", maxTokens={cap} takes more at once"));
                 Some(format!("{tool}(cursor={next}){larger}"))
             }

@@ -54,6 +54,10 @@ pub(super) fn pieces(part: &Part, drawn: &Drawn) -> Vec<Piece> {
 
 /// Whether what is shown of a part is of the type of the whole: a piece of JSON need not be JSON.
 fn is_of_its_type(part: &Part, drawn: &Drawn) -> bool {
+    // JSON that was found in a Markdown text is no Markdown.
+    if part.origin.is_some() {
+        return drawn.kind == "whole";
+    }
     let json = part.label.mime.as_ref().is_some_and(|mime| mime.contains("json"));
     drawn.json || drawn.kind != "raw" && !json
 }

@@ -4,6 +4,7 @@
 //! string with a mark in it, would be a wrong value there, not a short one. So fewer records are served, each of them
 //! whole, and a value that cannot be shortened so stands under `portion`, where nothing takes it for the result.
 
+use super::found::in_string;
 use super::room::Room;
 use super::structured::{Form, Shape};
 use super::walk::{Channel, Shaped, Walk};
@@ -86,14 +87,18 @@ impl<'a> Walk<'a> {
     /// A part as whole records, or whole; `None` where neither fits.
     fn records(&self, at: usize, room: &Room<'_>) -> Option<Channel<'a>> {
         let parts = self.snapshot.parts();
-        let subject = parts.get(at)?.subject()?;
+        let part = parts.get(at)?;
+        let subject = part.subject()?;
         let from = self.asked.from;
         let resumed = usize::from(from.part) == at;
         let place = if resumed { from.place } else { Place::default() };
         // Records fill a room to its end. A notice that is larger than was reckoned with would have both forms drawn again.
         let most = room.at_most(room.tokens - room.tokens / 10);
-        let drawn = self.drawn_whole(subject, (at, place), &most);
-        let drawn = drawn.or_else(|| self.drawn_whole(subject, (at, place), room))?;
+        let whole = |room: &Room<'_>| self.drawn_whole(subject, (at, place), room);
+        let whole = |room: &Room<'_>| {
+            if part.holder().is_some() { in_string(part, room, whole) } else { whole(room) }
+        };
+        let drawn = whole(&most).or_else(|| whole(room))?;
         let next = drawn.next.map(|place| {
             if resumed { self.after(at, place) } else { Position { part: at as u16, ordinal: 1, place } }
         });

@@ -7,6 +7,7 @@ use super::block::{describe, inside, weigh};
 use super::chunk;
 use super::cost::PIECE;
 use super::drawn::{Drawn, Spot};
+use super::found::{as_written, came, draw_part};
 use super::notice::Notice;
 use super::pace::NotShown;
 use super::pieces::{base64, piece, pieces, stretch};
@@ -176,8 +177,7 @@ impl<'a> Walk<'a> {
     }
 
     fn draw_node(&self, node: &Node, room: Room<'_>) -> Drawn {
-        let base = self.base(usize::from(node.part));
-        let pointer = format!("{base}{}", node.pointer);
+        let pointer = self.pointer(node);
         if self.asked.view.raw {
             let byte = match self.asked.from.place {
                 Place::Byte(at) => at as usize,
@@ -199,7 +199,13 @@ impl<'a> Walk<'a> {
         let at = (usize::from(node.part), self.asked.from.place);
         let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), at);
         let section = self.asked.view.section && node.subject.is_json();
-        section.then(|| whole(&spot, room)).flatten().unwrap_or_else(|| draw(&spot, &room))
+        let whole = section.then(|| whole(&spot, room)).flatten();
+        let part =
+            self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
+        whole.unwrap_or_else(|| match part {
+            Some(part) => draw_part(part, &spot, &room),
+            None => draw(&spot, &room),
+        })
     }
 
     pub(super) fn spot<'b>(
@@ -234,9 +240,19 @@ impl<'a> Walk<'a> {
     /// How pointers into a part begin: its address, but for the main part, which is meant without one.
     pub(super) fn base(&self, part: usize) -> &'a str {
         if self.main == Some(part) {
-            return "";
+            let holder = self.snapshot.parts().get(part).and_then(Part::holder);
+            return holder.map_or("", |holder| holder.pointer.as_str());
         }
         self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
+    }
+
+    /// The pointer of a node. That of a value names the string, if it is in one, itself.
+    fn pointer(&self, node: &Node) -> String {
+        let part = usize::from(node.part);
+        let named =
+            self.snapshot.parts().get(part).and_then(Part::holder).is_some() && self.main == Some(part);
+        let base = if named && !node.pointer.is_empty() { "" } else { self.base(part) };
+        format!("{base}{}", node.pointer)
     }
 
     fn everything(&self, room: Room<'_>) -> Channel<'a> {
@@ -260,7 +276,7 @@ impl<'a> Walk<'a> {
                     && let Some(subject) = parts[*at].subject()
                 {
                     let spot = self.spot(subject, self.base(*at), false, (*at, Place::default()));
-                    shown.extend(pieces(&parts[*at], &Drawn::whole(&spot, &room)));
+                    shown.extend(pieces(&parts[*at], &came(&parts[*at], &spot, &room)));
                     continue;
                 }
                 let text = parts[*at].text();
@@ -360,9 +376,10 @@ impl<'a> Walk<'a> {
                         ..self.spot(subject, pointer, false, (at, place))
                     };
                     let passes = self.passes(at) && place.is_start();
-                    let as_it_came = passes.then(|| Drawn::whole(&spot, &room));
-                    let whole = as_it_came.or_else(|| whole(&spot, room));
-                    let drawn = whole.unwrap_or_else(|| draw(&spot, &room));
+                    let as_it_came = passes.then(|| came(part, &spot, &room));
+                    let whole =
+                        as_it_came.or_else(|| as_written(part, &spot, room)).or_else(|| whole(&spot, room));
+                    let drawn = whole.unwrap_or_else(|| draw_part(part, &spot, &room));
                     room.take(&drawn.body);
                     room.bytes = room.bytes.saturating_sub(self.around(part));
                     channel.next = drawn.next.map(|place| self.after(at, place));
@@ -468,6 +485,7 @@ impl<'a> Walk<'a> {
             replaced: self.snapshot.replaced(),
             redacted: self.snapshot.redacted(),
             not_shown: self.not_shown,
+            read_as: self.read_as(channel),
             part: channel.about,
             owners: self.owners(&channel.pieces),
             read_uri: self.cx.read_uri,
@@ -485,7 +503,7 @@ impl<'a> Walk<'a> {
 static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
 
 /// A part below the thresholds of its kind, or a section that fits, whole.
-fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
+pub(super) fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
     let view = spot.view;
     let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || spot.order.is_some();
     if asked || !spot.is_first() || spot.count.is_some() {
@@ -511,7 +529,7 @@ fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
 }
 
 /// Draws a subject as its form wants.
-fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
+pub(super) fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
     match &spot.subject.form {
         Form::List(list) => page::draw(spot, list, room),
         Form::Object(members) => summary::draw(spot, members, room),

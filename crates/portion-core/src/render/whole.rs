@@ -67,7 +67,7 @@ fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
         PartBody::Atomic { json, binary, .. } => {
             weigh(json, binary.as_ref(), left, cx.policy, cx.counter).map(|weight| weight.tokens)
         }
-        PartBody::Readable(subject) => cx.counter.count_within(&subject.text, left),
+        PartBody::Readable(_) => cx.counter.count_within(part.text(), left),
     }
 }
 
@@ -87,9 +87,9 @@ fn wire_bytes(part: &Part, limit: usize) -> usize {
     match &part.body {
         PartBody::Atomic { binary: Some(binary), .. } if binary.media => 0,
         PartBody::Atomic { json, .. } => json.len(),
-        PartBody::Readable(subject) if part.address == STRUCTURED => subject.text.len(),
+        PartBody::Readable(_) if part.address == STRUCTURED => part.text().len(),
         // Escapes only add: what is too long without them need not be read.
-        PartBody::Readable(subject) if subject.text.len() > limit => subject.text.len(),
-        PartBody::Readable(subject) => frame + escaped_len(&subject.text),
+        PartBody::Readable(_) if part.text().len() > limit => part.text().len(),
+        PartBody::Readable(_) => frame + escaped_len(part.text()),
     }
 }

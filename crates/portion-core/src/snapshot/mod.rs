@@ -9,6 +9,7 @@ mod list;
 mod object;
 mod pointed;
 mod profile;
+mod reading;
 mod shape;
 mod slice;
 mod twins;
@@ -22,6 +23,8 @@ pub(crate) use object::is_key;
 pub use object::{Member, Members};
 pub(crate) use profile::salience;
 pub use profile::{Field, Profile, Rank, leaves};
+pub(crate) use reading::locate;
+pub use reading::{Holder, Origin};
 pub(crate) use shape::{HEADERS, ROWS, column_names, has_identity};
 pub use slice::Slice;
 pub use upstream::UpstreamPage;
@@ -57,6 +60,8 @@ pub struct Part {
     pub twin: Option<Twin>,
     /// What the result says around it.
     pub label: Label,
+    /// Set where its subject is JSON that was found in a text: that text.
+    pub origin: Option<Origin>,
     /// Whether the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text` on.
     pub item_blocks: bool,
 }
@@ -96,30 +101,38 @@ pub fn capture(payload: Payload) -> Snapshot {
     let mut redacted = Vec::new();
     let items = payload.items.as_deref();
     let (mut json, mut found) = (false, false);
-    let mut read = |text: Slice| {
+    // An answer is as we wrote it.
+    let answers = payload.answer.is_some();
+    let mut read = |text: Slice, looks_inside: bool| {
         let subject = items.and_then(|path| Subject::of_list_at(&text, path));
         found |= subject.is_some();
-        let subject = subject.unwrap_or_else(|| Subject::of_payload(text));
+        let known = subject.is_some();
+        let subject = subject.unwrap_or_else(|| Subject::of_payload(text.clone()));
+        let inside =
+            (looks_inside && !answers && !known).then(|| reading::of(&text, &subject.form)).flatten();
+        let (subject, origin) = inside.map_or((subject, None), |(subject, origin)| (subject, Some(origin)));
         json |= subject.is_json();
-        PartBody::Readable(subject)
+        (PartBody::Readable(subject), origin)
     };
     for block in payload.blocks {
         let content = match &payload.redact {
             Some(redact) => hide(redact, block.content, &mut redacted),
             None => block.content,
         };
-        let body = match content {
-            Content::Text(text) | Content::Structured(text) => read(Slice::new(text)),
-            Content::Atomic { json, binary } => {
-                PartBody::Atomic { json: Slice::new(json), binary, aside: false }
-            }
-            Content::Aside(json) => PartBody::Atomic { json: Slice::new(json), binary: None, aside: true },
+        let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
+        let (body, origin) = match content {
+            Content::Text(text) => read(Slice::new(text), true),
+            // A string that a program reads is what its schema says.
+            Content::Structured(text) => read(Slice::new(text), false),
+            Content::Atomic { json, binary } => atomic(json, binary, false),
+            Content::Aside(json) => atomic(json, None, true),
         };
         let (address, label) = (block.address, block.label);
-        parts.push(Part { address, body, twin: None, label, item_blocks: false });
+        parts.push(Part { address, body, twin: None, label, origin, item_blocks: false });
     }
     if let Some(at) = parts.iter().position(|part| part.address == STRUCTURED) {
         parts[at].twin = twins::find(&parts, at);
+        twins::leave_text(&mut parts, at);
         if parts[at].twin.is_none() {
             twins::gather_items(&mut parts, at);
         }
@@ -207,7 +220,10 @@ impl Snapshot {
             size_of::<Part>()
                 + part.address.capacity()
                 + match &part.body {
-                    PartBody::Readable(subject) => subject.heap_bytes(),
+                    PartBody::Readable(subject) => {
+                        let origin = part.origin.as_ref();
+                        subject.heap_bytes() + origin.map_or(0, |origin| origin.heap_bytes(&subject.text))
+                    }
                     PartBody::Atomic { json, .. } => json.heap_bytes(),
                 }
         });
@@ -235,10 +251,27 @@ impl Snapshot {
 impl Part {
     /// Its bytes.
     pub fn text(&self) -> &str {
-        match &self.body {
-            PartBody::Readable(subject) => &subject.text,
-            PartBody::Atomic { json, .. } => json,
+        self.source()
+    }
+
+    /// Its bytes, shared.
+    pub fn source(&self) -> &Slice {
+        match (&self.origin, &self.body) {
+            (Some(origin), _) => &origin.text,
+            (None, PartBody::Readable(subject)) => &subject.text,
+            (None, PartBody::Atomic { json, .. }) => json,
         }
+    }
+
+    /// The bytes that a value of its subject was written in.
+    pub fn written(&self, value: Span) -> Option<Slice> {
+        let own = || Some(self.subject()?.text.part(value));
+        self.origin.as_ref().and_then(|origin| origin.written(value)).or_else(own)
+    }
+
+    /// The string that its subject was found in.
+    pub fn holder(&self) -> Option<&Holder> {
+        self.origin.as_ref()?.holder.as_ref()
     }
 
     /// Its index, where it has one.

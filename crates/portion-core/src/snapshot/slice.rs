@@ -32,6 +32,11 @@ impl Slice {
         self.span.start as usize
     }
 
+    /// Whether the text behind it is that of another.
+    pub(crate) fn shares(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.whole, &other.whole)
+    }
+
     /// Heap bytes of the text behind it.
     pub fn heap_bytes(&self) -> usize {
         self.whole.capacity()

@@ -3,7 +3,7 @@
 //! Servers differ in how. The text may be the whole JSON, or what stands under a sole key: Python servers put whatever is
 //! no object under `result`, others name it `content`. A list may be one text block, or a block an item.
 
-use super::{Form, Part, PartBody, Slice, Subject, Twin};
+use super::{Form, Origin, Part, PartBody, Slice, Subject, Twin};
 use crate::payload::Label;
 use crate::scan::{Reader, decoded, same_json};
 use crate::snapshot::cells;
@@ -15,8 +15,9 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<Twin> {
     let sole = sole_member(whole);
     parts.iter().enumerate().filter(|(i, _)| *i != structured).find_map(|(of, part)| {
         let subject = part.subject()?;
-        let text: &str = &subject.text;
-        let is_json = !matches!(subject.form, Form::Text(_));
+        let text = part.text();
+        let is_json = part.origin.as_ref().is_none_or(|origin| origin.holder.is_some())
+            && !matches!(subject.form, Form::Text(_));
         if is_json && same_json(text, whole) {
             return Some(Twin { of, under: None, as_string: false });
         }
@@ -31,6 +32,19 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<Twin> {
         };
         alike.then_some(Twin { of, under: Some(key), as_string })
     })
+}
+
+/// Takes texts in which JSON was found as they are, unless `structuredContent` repeats one so that what is shown of the JSON
+/// stands in a string there: what programs are shown would be another value than the text.
+pub(super) fn leave_text(parts: &mut [Part], structured: usize) {
+    let twin = parts[structured].twin;
+    for (at, part) in parts.iter_mut().enumerate() {
+        let repeats = twin.filter(|twin| twin.of == at);
+        let stays = |origin: &Origin| repeats.is_some_and(|twin| twin.as_string || origin.holder.is_some());
+        if let Some(origin) = part.origin.take_if(|origin| !stays(origin)) {
+            part.body = PartBody::Readable(Subject::of_payload(origin.text));
+        }
+    }
 }
 
 /// Where every item of the list under a sole key is a text block of its own as well, puts one part in place of those
@@ -66,7 +80,7 @@ fn items_as_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {
     let body = PartBody::Readable(Subject::of_payload(Slice::part(&whole.text, list)));
     let frame = parts.iter().map(|part| part.label.frame).max().unwrap_or(0);
     let label = Label { frame, ..Label::default() };
-    Some((Part { address: "/content".into(), body, twin: None, label, item_blocks: true }, key))
+    Some((Part { address: "/content".into(), body, twin: None, label, origin: None, item_blocks: true }, key))
 }
 
 fn is_json(text: &str) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::section::{self, Of, SectionPlace};
-use super::target::{self, at_path, no_path, node, whole_part};
+use super::target::{self, at_path, no_path, whole_part};
 use super::{Node, Pace, Request, Target, View, ViewError, Wanted, Window, order};
 use crate::cursor::{Place, Position};
 use crate::media;
@@ -227,16 +227,13 @@ fn at_section(
             }
             Of::Object(pointer) => {
                 let value = follow(&focus.subject, pointer).map_err(|astray| no_path(pointer, astray))?.value;
-                let target = Target::Node(Arc::new(target::made(focus, &made, pointer, value)));
+                let target = Target::Node(Arc::new(target::made(snapshot, focus, &made, pointer, value)));
                 View { target, limit, section: true, ..View::default() }
             }
         },
         SectionPlace::Value(pointer) => {
             let reached = follow(&focus.subject, &pointer).map_err(|astray| no_path(&pointer, astray))?;
-            // Only JSON has sections that are values, and it shares the part's bytes.
-            let value = reached.value.shifted(focus.source.start());
-            let pointer = format!("{}{}", focus.pointer, reached.pointer);
-            let target = node(snapshot, usize::from(focus.part), &pointer, value);
+            let target = target::below(snapshot, focus, &reached.pointer, reached.value);
             View { target, limit, section: true, ..View::default() }
         }
         SectionPlace::Text => {

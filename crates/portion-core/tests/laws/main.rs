@@ -15,6 +15,7 @@ mod media;
 mod numbered;
 mod payloads;
 mod plain;
+mod reading;
 mod replies;
 mod requests;
 mod rows;

@@ -45,6 +45,14 @@ struct Whole {
     json: Option<Json>,
 }
 
+/// The JSON that is shown in the string in which it was found, all around which stays.
+fn out_of_string(part: &Part, text: &str) -> Option<String> {
+    let held = part.holder()?.value;
+    let (before, after) = (&part.text()[..held.start as usize], &part.text()[held.end as usize..]);
+    let string = text.strip_prefix(before)?.strip_suffix(after)?;
+    serde_json::from_str(string).ok()
+}
+
 /// Replies of a session that are rendered twice: what is remembered of a snapshot is so by then.
 const AGAIN: usize = 40;
 
@@ -297,7 +305,10 @@ impl Session {
                 continue;
             };
             let whole = self.whole_of(&part.address, &subject.text);
-            if minified(text) == whole.minified
+            let held = out_of_string(part, text);
+            let text = held.as_ref().unwrap_or(text);
+            if text == part.text()
+                || minified(text) == whole.minified
                 || reply.about() == piece.address && !matches!(reply.kind(), "page" | "summary")
             {
                 continue;

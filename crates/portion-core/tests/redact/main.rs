@@ -231,3 +231,27 @@ fn depth_and_length_cost_no_stack() {
         let _ = Redact::default_secrets().hide(&text);
     }
 }
+
+#[test]
+fn json_in_text_is_looked_into() {
+    let (plain, hidden) = (r#"[{"n": 1,"pin": 77},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
+    let quoted = |json: &str| portion_core::scan::quote(json);
+    let held = |json: &str| format!(r#"{{"a":1, "data": {}}}"#, quoted(json));
+    for around in [
+        |json: &str| format!("Here they are:\n{json}\nThat is all."),
+        |json: &str| format!("```json\n{json}\n```"),
+        |json: &str| format!("\u{feff}{json}"),
+    ] {
+        check("secrets", &around(plain), &around(hidden), &["pin"]);
+        check("secrets", &held(&around(plain)), &held(&around(hidden)), &["pin"]);
+    }
+    for name in ["NaN", "Infinity", "-Infinity"] {
+        let with = |json: &str| json.replace('1', name);
+        check("secrets", &with(plain), &with(hidden), &["pin"]);
+        check("secrets", &held(&with(plain)), &held(&with(hidden)), &["pin"]);
+    }
+    check("secrets", &held(plain), &held(hidden), &["pin"]);
+    check("secrets", &held(&held(plain)), &held(&held(hidden)), &["pin"]);
+    check("secrets", &quoted(plain), &quoted(hidden), &["pin"]);
+    check("secrets", &held(r#"[{"n": 1}]"#), "-", &[]);
+}

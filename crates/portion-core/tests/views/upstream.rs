@@ -14,7 +14,7 @@ use serde_json::Value;
 /// `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$` stands for three items.
 fn check(payload: &str, arguments: &str, expect: &str) {
     let policy =
-        Policy { full_below: 0, token_budget_threshold: 300, reply_target: 300, ..Policy::default() };
+        Policy { full_below: 0, token_budget_threshold: 400, reply_target: 400, ..Policy::default() };
     let item = |n: usize| {
         format!("{{\"id\":{n},\"count\":900,\"next\":\"x\",\"text\":\"{}\"}}", "word ".repeat(120))
     };

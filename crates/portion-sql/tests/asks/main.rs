@@ -232,3 +232,17 @@ fn names_with_dots_need_no_quotes() {
     check(SHOP, "SELECT price.total FROM items WHERE price.currency = 'EUR'", r#"[{"price.total":12.5}]"#);
     check(SHOP, "SELECT i.price.total FROM items i WHERE i.id = 2", r#"[{"price.total":7}]"#);
 }
+
+#[test]
+fn json_in_text_is_a_table() {
+    let items: Vec<String> =
+        (0..9).map(|n| format!(r#"{{"id":{n},"v":{}}}"#, if n % 2 == 0 { "NaN" } else { "1.5" })).collect();
+    let list = items.join(",");
+    let sum = "SELECT count(*) AS n, count(v) AS some, sum(v) AS s FROM items";
+    check(&format!("Here it is:\n[{list}]\n"), sum, r#"[{"n":9,"some":4,"s":6.0}]"#);
+    let held = format!(
+        r#"{{"status":"ok","data":{}}}"#,
+        portion_core::scan::quote(&format!("[{}]", list.replace("NaN", "null")))
+    );
+    check(&held, sum, r#"[{"n":9,"some":4,"s":6.0}]"#);
+}
