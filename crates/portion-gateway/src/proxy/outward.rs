@@ -47,7 +47,7 @@ pub(super) enum Failure {
     Unreachable(#[from] Unreachable),
     /// The server is somewhere else.
     #[error(transparent)]
-    Redirected(Refused),
+    Redirected(Box<Refused>),
 }
 
 impl Failure {
@@ -162,7 +162,7 @@ fn slashed(url: &Uri, answer: &Response<Incoming>) -> Option<Uri> {
 /// An answer, unless it is a redirect.
 fn direct(url: &Uri, answer: Response<Incoming>) -> Result<Response<Incoming>, Failure> {
     if answer.status().is_redirection() {
-        return Err(Failure::Redirected(Refused::new(url, answer.status(), answer.headers(), "")));
+        return Err(Failure::Redirected(Box::new(Refused::new(url, answer.status(), answer.headers(), ""))));
     }
     Ok(answer)
 }

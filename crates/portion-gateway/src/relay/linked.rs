@@ -191,7 +191,7 @@ impl<L: Lane + 'static> Ends<L> {
         };
         tokio::select! {
             () = told => {}
-            _ = nobody_reads => {}
+            () = nobody_reads => {}
         }
     }
 

@@ -53,7 +53,7 @@ impl Caller {
         let (head, _) =
             self.post(&format!(r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{params}}}"#));
         let id = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).expect("a session");
-        self.lines += &format!("Mcp-Session-Id: {id}\r\n");
+        self.lines.extend(["Mcp-Session-Id: ", id, "\r\n"]);
     }
 
     /// The four ways to read on by a cursor.

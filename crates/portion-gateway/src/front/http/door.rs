@@ -138,6 +138,15 @@ impl Door {
     }
 
     async fn connection(&self, stream: TcpStream, seat: Seat) {
+        if let Err(why) = self.converse(stream, &seat).await {
+            tracing::debug!(why, "a connection ended");
+        }
+        // The socket is closed by now.
+        seat.refill();
+    }
+
+    /// Serves the requests of a connection until it ends.
+    async fn converse(&self, stream: TcpStream, seat: &Seat) -> Result<(), String> {
         let _ = stream.set_nodelay(true);
         let (owed, pace) = (Owed::default(), seat.pace.clone());
         let service = service_fn(|request| {
@@ -159,7 +168,7 @@ impl Door {
         let mut connection = pin!(connection);
         let (mut overdue, mut closing) = (pin!(pace.overdue(&self.limits)), pin!(self.closing.wait()));
         let mut is_closing = false;
-        let ended = loop {
+        loop {
             tokio::select! {
                 biased;
                 ended = connection.as_mut() => break ended.map_err(|error| error.to_string()),
@@ -171,12 +180,7 @@ impl Door {
                     connection.as_mut().graceful_shutdown();
                 }
             }
-        };
-        if let Err(why) = ended {
-            tracing::debug!(why, "a connection ended");
         }
-        drop(connection);
-        seat.refill();
     }
 
     async fn request(&self, request: Request<Incoming>) -> Response<Body> {
@@ -246,7 +250,8 @@ impl Door {
             let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
             return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let (mut body, share) = intake::whole(body, &self.limits, &self.budget).await.map_err(unread)?;
+        let (mut body, share) =
+            intake::whole(body, &self.limits, &self.budget).await.map_err(|why| unread(&why))?;
         if is_rpc {
             without_byte_order_mark(&mut body);
         }
@@ -308,7 +313,7 @@ fn turn_away(stream: &TcpStream) {
     );
 }
 
-fn unread(why: Unread) -> Refusal {
+fn unread(why: &Unread) -> Refusal {
     let (status, code) = match why {
         Unread::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
         Unread::Broken(_) => (StatusCode::BAD_REQUEST, INVALID_REQUEST),

@@ -99,20 +99,17 @@ impl Guard {
 
 /// The host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` where it is none.
 fn read(authority: &str) -> Option<Host<'_>> {
-    let (host, port) = match authority.strip_prefix('[') {
-        Some(rest) => {
-            let (address, after) = rest.split_once(']')?;
-            let address: Ipv6Addr = address.parse().ok()?;
-            (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (address, after) = rest.split_once(']')?;
+        let address: Ipv6Addr = address.parse().ok()?;
+        (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
+    } else {
+        let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
+            return None;
         }
-        None => {
-            let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
-            let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-            if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
-                return None;
-            }
-            (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
-        }
+        (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
     };
     let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
     (is_port && port.parse::<u16>().is_ok()).then_some(host)

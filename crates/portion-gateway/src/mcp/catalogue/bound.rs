@@ -30,8 +30,8 @@ pub(super) fn sample(schema: &str) -> String {
     while let Some(value) = todo.pop() {
         for Member { key, value: inner } in walk::members(schema, value) {
             if walk::is(key.of(schema), "properties") {
-                let named = walk::members(schema, inner);
-                names.extend(named.iter().map(|member| format!("{}:\"text\"", member.key.of(schema))));
+                let properties = walk::members(schema, inner);
+                names.extend(properties.iter().map(|member| format!("{}:\"text\"", member.key.of(schema))));
             }
             todo.push(inner);
         }

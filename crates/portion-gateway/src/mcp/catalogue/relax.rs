@@ -32,7 +32,7 @@ const OF_LENGTH: [&str; 6] =
 const NAMES: [&str; 5] = ["$anchor", "$dynamicAnchor", "$id", "title", "description"];
 /// Say which members an object may have besides those that it names.
 const OF_OTHERS: [&str; 4] = ["propertyNames", "maxProperties", "unevaluatedProperties", "patternProperties"];
-/// How FastMCP marks a schema whose only member a client shows without the object around it.
+/// How `FastMCP` marks a schema whose only member a client shows without the object around it.
 const UNWRAPPED: &str = "x-fastmcp-wrap-result";
 
 /// A schema that cannot be nested with certainty.
@@ -51,12 +51,11 @@ pub(super) fn relax_listed(splice: &mut Splice<'_>, text: &str, tool: Span, offe
     if is_bounded(schema.of(text), offer) {
         return true;
     }
-    match listed(schema.of(text), &offer.manner) {
-        Ok(listed) => splice.replace(schema, listed),
-        Err(Opaque) => {
-            let items = members.iter().map(|member| member.whole()).collect();
-            splice.edit(&Sequence { whole: tool, items }, |item| item != i, &[]);
-        }
+    if let Ok(listed) = listed(schema.of(text), &offer.manner) {
+        splice.replace(schema, listed);
+    } else {
+        let items = members.iter().map(|member| member.whole()).collect();
+        splice.edit(&Sequence { whole: tool, items }, |item| item != i, &[]);
     }
     false
 }
@@ -490,9 +489,9 @@ mod tests {
         let deep = "{\"properties\":{\"a\":".repeat(70) + "{}" + &"}}".repeat(70);
         for schema in [
             deep.as_str(),
-            r##"{"type":"object","$id":"http://x/y","properties":{"a":{"$ref":"y#/properties/b"}}}"##,
+            r#"{"type":"object","$id":"http://x/y","properties":{"a":{"$ref":"y#/properties/b"}}}"#,
             r##"{"type":"object","properties":{"a":{"$dynamicRef":"#a"}}}"##,
-            r##"{"type":"object","properties":{"a":{"$id":"other"}}}"##,
+            r#"{"type":"object","properties":{"a":{"$id":"other"}}}"#,
         ] {
             assert_eq!(relax(schema, Manner::default()).0, r#"{"name":"x","title":"X"}"#, "{schema}");
         }

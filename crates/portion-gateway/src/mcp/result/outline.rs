@@ -34,6 +34,7 @@ const DOUBLES: usize = 1024;
 
 /// What a result is.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one is made for each result, and taken apart at once")]
 pub(crate) enum Read<'a> {
     /// Content.
     Content(Outline<'a>),
@@ -57,7 +58,7 @@ pub(crate) struct Outline<'a> {
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
     /// The notice of a Portion behind this one, where it is small.
     pub(super) upstream: Option<Span>,
-    /// The member of `_meta` by which FastMCP has its clients show a sole member without the object around it.
+    /// The member of `_meta` by which `FastMCP` has its clients show a sole member without the object around it.
     pub(super) unwraps: Option<usize>,
     /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
     pub(super) hidden: Vec<usize>,

@@ -53,7 +53,7 @@ mod tests {
     use super::{Backoff, FLOOR, Growth};
 
     const SHORT: Duration = Duration::ZERO;
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     fn check(lasted: &[Duration], retry: Option<u64>, growth: Growth, expect: &[u64]) {
         let mut backoff = Backoff::default();
