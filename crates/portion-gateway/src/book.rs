@@ -4,6 +4,7 @@
 //! obeys. Where books come from (files, variables, options) is no matter of the gateway.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portion_core::policy::Given;
 use portion_core::redact::Redact;
@@ -68,6 +69,8 @@ pub struct Written {
     pub allow_whole: bool,
     /// Tokens that a session may be served in all.
     pub session_budget: Option<usize>,
+    /// How long the server may be silent about a request; `None`: for ever.
+    pub request_timeout: Option<Duration>,
     /// Whether nothing is shaped, and only told what would have been.
     pub dry_run: bool,
     /// How many replies in a hundred are counted once more, exactly; `None`: one.

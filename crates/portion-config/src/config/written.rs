@@ -1,6 +1,7 @@
 //! What the settings in force mean: the one place where keys become limits and the manner of replies.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portion_core::policy::{
     Envelope, Fill, Given, Manner, Metadata, MetadataStyle, Profile, Rows, Section, Strategy, Strip,
@@ -29,6 +30,11 @@ impl Cascade<'_> {
             experiment: self.experiment(),
             unshaped_byte_limit: self.size("unshapedByteLimit"),
             allow_whole: self.truth("allowWhole") == Some(true),
+            request_timeout: match self.value("requestTimeout") {
+                Some(Value::Time(time)) => Some(*time),
+                Some(_) => None,
+                None => Some(Duration::from_mins(10)),
+            },
             session_budget: self.whole("sessionBudget"),
             dry_run: self.truth("dryRun") == Some(true),
             accuracy_sample: self.number("accuracySample"),

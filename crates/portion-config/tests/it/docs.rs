@@ -87,7 +87,7 @@ fn other(key: &Key) -> &'static str {
         "rows" => "auto",
         "pagination" | "summarization" | "chunking" | "query" => "false",
         "controls" | "reuse" | "dryRun" | "allowWhole" => "true",
-        "alertWindow" => "60s",
+        "alertWindow" | "requestTimeout" => "60s",
         "warnAt" | "tokenizerFactor" => "0.5",
         "replyTarget" => "700",
         "tokenBudgetThreshold" => "5000",

@@ -89,7 +89,7 @@ fn keys_that_are_promised_are_in_it() {
     let schema = schema();
     let promised = "tokenBudgetThreshold replyTarget hardCap hardByteLimit fallbackByteLimit mediaByteLimit mediaTokens fullBelow \
         defaultPageSize maxPageSize summarizeAbove chunkAbove chunkSize chunkLines snapshotTtl snapshotMemory \
-        upstreamMessageLimit clientMessageLimit drainTimeout warnAt tokenizer metadata metadataStyle envelope rows mode stripFields";
+        upstreamMessageLimit clientMessageLimit drainTimeout requestTimeout warnAt tokenizer metadata metadataStyle envelope rows mode stripFields";
     for key in promised.split_whitespace() {
         assert!(schema.pointer(&format!("/properties/{key}/description")).is_some(), "{key}");
         assert!(

@@ -66,6 +66,7 @@ pub(super) fn error(code: &str) -> &'static str {
         "store_unavailable" => "The store of earlier replies could not be reached.",
         "message_too_large" => "The server's answer was above upstreamMessageLimit, and was not read.",
         "upstream_gone" => "The server ended, or could not be reached, before it answered.",
+        "upstream_timeout" => "The server did not answer within requestTimeout.",
         "internal" => "Portion failed; what the model was told says how to go on.",
         _ => "See the message that the model was sent.",
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Display;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -76,15 +77,17 @@ pub(super) async fn post(inner: Arc<Inner>, asked: Asked) -> Response<Body> {
     let (first_id, is_single, batch) = (gist.ids.first().cloned(), gist.ids.len() == 1, gist.batch);
     let carried = Carried { headers, query };
     let mut post = Post { inner, session, lane, carried, first_id, is_single, batch, taken };
-    let (onward, answers) = post.outward(body).await;
+    let (onward, mut answers) = post.outward(body).await;
     let Some(onward) = onward else { return answered(&answers, batch) };
     if !gist.ids.is_empty() {
         post.session.opening.passed().await;
     }
-    let answer = match post.inner.outward.send(&Method::POST, &post.carried, onward).await {
-        Ok(answer) => answer,
-        Err(error) if error.was_reached() => return post.failed(&error, answers),
-        Err(error) => return post.unreached(&error, answers),
+    let sent = post.inner.outward.send(&Method::POST, &post.carried, onward);
+    let answer = match post.in_time(sent, &mut answers).await {
+        Some(Ok(answer)) => answer,
+        Some(Err(error)) if error.was_reached() => return post.failed(&error, answers),
+        Some(Err(error)) => return post.unreached(&error, answers),
+        None => return answered(&answers, batch),
     };
     if answer.status().is_success() {
         if gist.begins {
@@ -162,7 +165,10 @@ impl Post {
         };
         let limit = self.inner.lanes.message_limit;
         let mut size = 0;
-        let frame = match body::whole(body, limit).await {
+        let Some(came) = self.in_time(body::whole(body, limit), &mut answers).await else {
+            return answered(&answers, self.batch);
+        };
+        let frame = match came {
             Ok(bytes) if !head.status.is_success() && Gist::of(&bytes).is_none() => {
                 self.lane.server_failed(bytes.len());
                 return with_body(head, bytes);
@@ -204,10 +210,40 @@ impl Post {
         }
     }
 
+    /// Waits for something of the server. `None`: nothing waits any more, for the server has been silent for too long; then
+    /// the `answers` say so.
+    async fn in_time<T>(&self, came: impl Future<Output = T>, answers: &mut Vec<Vec<u8>>) -> Option<T> {
+        let mut came = pin!(came);
+        loop {
+            tokio::select! {
+                came = &mut came => return Some(came),
+                expired = self.expired() => answers.extend(expired),
+            }
+            if self.lane.pending() == 0 {
+                return None;
+            }
+        }
+    }
+
+    /// Waits until the server has been silent about a request for too long. Returns what the client hears.
+    pub(super) async fn expired(&self) -> Vec<Vec<u8>> {
+        let mut said = self.lane.expired().await;
+        if self.carried.headers.contains_key("mcp-method") {
+            // From 2026-07-28 on, the end of the connection is the cancellation.
+            said.retain(|said| matches!(said, Outgoing::ToClient(_)));
+        }
+        self.sends(said)
+    }
+
     /// What the client hears of what the server said.
     pub(super) async fn hears(&self, frame: Frame) -> Vec<Vec<u8>> {
+        self.sends(self.lane.from_server(frame).await)
+    }
+
+    /// Sends the server what is for it. Returns what is for the client.
+    fn sends(&self, said: Vec<Outgoing>) -> Vec<Vec<u8>> {
         let mut heard = Vec::new();
-        for said in self.lane.from_server(frame).await {
+        for said in said {
             match said {
                 Outgoing::ToClient(message) => heard.push(message),
                 Outgoing::Question(question) => {

@@ -93,6 +93,7 @@ impl Passing {
         while !self.over {
             let came = tokio::select! {
                 came = timeout(SILENCE, self.body.frame()) => came,
+                expired = self.whose.expired() => return Some(Ok(self.expires(&expired))),
                 () = self.whose.leaving() => return None,
             };
             let frame = match came {
@@ -118,6 +119,19 @@ impl Passing {
             }
         }
         None
+    }
+
+    /// The server has been silent about requests for too long. Ends the stream where nothing else waits.
+    fn expires(&mut self, expired: &[Vec<u8>]) -> Bytes {
+        if let Whose::Post { post, .. } = &mut self.whose
+            && post.lane.pending() == 0
+        {
+            post.taken.give_back();
+            self.over = true;
+        }
+        // Half an event may have passed: an empty line ends it.
+        let told = expired.iter().flat_map(|message| written(None, message));
+        b"\n\n".iter().copied().chain(told).collect()
     }
 
     async fn event(&mut self, event: Event, out: &mut Vec<u8>) {
@@ -191,6 +205,14 @@ impl Whose {
         match self {
             Self::Post { .. } => std::future::pending().await,
             Self::Session { inner, .. } => inner.leaving.wait().await,
+        }
+    }
+
+    /// Waits until the server has been silent about a request for too long. Returns what the client hears.
+    async fn expired(&self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Post { post, .. } => post.expired().await,
+            Self::Session { .. } => std::future::pending().await,
         }
     }
 

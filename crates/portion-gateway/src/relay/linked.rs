@@ -9,6 +9,7 @@
 //! A server that fails one request has not left: the link says so in answer to that request. A stop that the client or a
 //! signal asks for takes no longer than [`Closing`] says.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -97,6 +98,7 @@ pub(super) async fn run<L: Lane + 'static>(
         biased;
         signal = signals.next() => Some(signal),
         () = left => None,
+        never = ends.expire() => match never {},
     };
     let why = ends.gone().clone();
     ends.closing.begin();
@@ -150,6 +152,19 @@ impl<L: Lane + 'static> Ends<L> {
                     }
                 }
             }
+        }
+    }
+
+    /// Sends what becomes of requests about which the server is silent for too long. On threads, for neither the client nor the
+    /// server may read.
+    async fn expire(self: &Arc<Self>) -> Infallible {
+        loop {
+            let expired = self.lane.expired().await;
+            let (ends, runtime) = (Arc::clone(self), Handle::current());
+            thread::spawn(move || {
+                runtime.block_on(ends.send(expired));
+                ends.progress.notify_one();
+            });
         }
     }
 

@@ -58,6 +58,12 @@ pub trait Lane: Send + Sync {
     /// A message from the server. Returns what to send, in order.
     fn from_server(&self, frame: Frame) -> impl Future<Output = Vec<Outgoing>> + Send;
 
+    /// Waits until the server has been silent about a request for too long. Returns what to send. Nothing is lost where it is
+    /// not waited for to the end.
+    fn expired(&self) -> impl Future<Output = Vec<Outgoing>> + Send {
+        std::future::pending()
+    }
+
     /// The server is gone: one answer for every pending request. The first line of `how` is a sentence; further lines are
     /// what the server wrote last. Called again for requests that come later.
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing>;

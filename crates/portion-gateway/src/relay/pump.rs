@@ -77,18 +77,23 @@ pub(super) fn start_server<L: Lane + 'static, R: Read + Send + 'static>(
     thread::spawn(move || {
         let _done = SetAtEnd(&ends.server_done);
         pump(output, &ends.from_server, |frame| {
-            for outgoing in runtime.block_on(ends.lane.from_server(frame)) {
-                match outgoing {
-                    Outgoing::ToClient(message) => ends.client.send(message),
-                    // There is an error only when the session is over.
-                    Outgoing::ToServer(message) | Outgoing::Question(message) => {
-                        drop(errands.send(Errand::Send(message)));
-                    }
-                }
-            }
-            ends.progress.notify_one();
+            send_from_server(&ends, &errands, runtime.block_on(ends.lane.from_server(frame)));
         });
     });
+}
+
+/// Sends what the lane made of what the server said, or failed to say.
+pub(super) fn send_from_server<L>(ends: &Ends<L>, errands: &SyncSender<Errand>, messages: Vec<Outgoing>) {
+    for outgoing in messages {
+        match outgoing {
+            Outgoing::ToClient(message) => ends.client.send(message),
+            // There is an error only when the session is over.
+            Outgoing::ToServer(message) | Outgoing::Question(message) => {
+                drop(errands.send(Errand::Send(message)));
+            }
+        }
+    }
+    ends.progress.notify_one();
 }
 
 /// Carries what the server's direction has for the server itself. A server may not read while it writes:

@@ -9,6 +9,7 @@
 //! In no case anybody of the server's group outlives us. A stop that the client or a signal asks for takes no longer than
 //! [`Closing`] says.
 
+use std::convert::Infallible;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -52,6 +53,7 @@ pub(super) async fn run<L: Lane + 'static>(lane: Arc<L>, mut child: Child, front
         biased;
         signal = signals.next() => signal,
         exit = session.run(&mut child) => return exit,
+        never = session.expire() => match never {},
     };
     session.closing.begin();
     session.close_server();
@@ -97,6 +99,16 @@ impl<L: Lane + 'static> Session<L> {
             () = child.exited() => self.server_left(child).await,
             () = server_done.wait() => self.server_left(child).await,
             () = server.shut.wait() => self.server_left(child).await,
+        }
+    }
+
+    /// Sends what becomes of requests about which the server is silent for too long. On threads, for neither the client nor the
+    /// server may read.
+    async fn expire(&self) -> Infallible {
+        loop {
+            let expired = self.ends.lane.expired().await;
+            let (ends, errands) = (Arc::clone(&self.ends), self.errands.clone());
+            thread::spawn(move || pump::send_from_server(&ends, &errands, expired));
         }
     }
 

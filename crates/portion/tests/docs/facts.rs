@@ -132,7 +132,7 @@ const ENDINGS: [&str; 7] =
 fn is_code(word: &str) -> bool {
     let is_name = word.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let ends = ENDINGS.iter().any(|ending| word.ends_with(ending));
-    is_name && (ends || ["internal", "upstream_gone"].contains(&word))
+    is_name && (ends || ["internal", "upstream_gone", "upstream_timeout"].contains(&word))
 }
 
 /// The string literals in the source that are codes.

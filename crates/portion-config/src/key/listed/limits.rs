@@ -205,6 +205,16 @@ pub(super) static KEYS: &[Key] = &[
         ..LIMITS
     },
     Key {
+        name: "requestTimeout",
+        kind: Kind::Time(1, YEAR),
+        or: &["off"],
+        default: "10m",
+        value_name: "TIME",
+        doc: "How long a server may be silent about a request before that is answered with an error and cancelled; progress that \
+              it reports starts the time anew",
+        ..LIMITS
+    },
+    Key {
         name: "snapshotTtl",
         kind: Kind::Time(1, YEAR),
         default: "10m",

@@ -167,10 +167,11 @@ impl Session {
         let why = loop {
             tokio::select! {
                 said = inbox.next() => match said {
-                    Some(Said::Frame(frame)) => self.hear(frame, &errands).await,
+                    Some(Said::Frame(frame)) => self.deal(self.lane.from_server(frame).await, &errands).await,
                     Some(Said::Gone(why)) => break why,
                     None => break "the server is gone".to_owned(),
                 },
+                said = self.lane.expired() => self.deal(said, &errands).await,
                 () = self.leave.wait() => break "the session was ended".to_owned(),
             }
         };
@@ -196,8 +197,9 @@ impl Session {
         self.ended.set();
     }
 
-    async fn hear(&self, frame: Frame, errands: &mpsc::Sender<Vec<u8>>) {
-        for said in self.lane.from_server(frame).await {
+    /// Sends what the lane made of what the server said, or failed to say.
+    async fn deal(&self, said: Vec<Outgoing>, errands: &mpsc::Sender<Vec<u8>>) {
+        for said in said {
             match said {
                 Outgoing::ToClient(message) => {
                     self.settle(&message);

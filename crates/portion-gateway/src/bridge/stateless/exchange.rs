@@ -29,6 +29,8 @@ pub(super) struct Exchange {
 /// What a post hears.
 enum Heard {
     Said(Frame),
+    /// The server has been silent for too long.
+    Expired(Vec<Outgoing>),
     /// Nothing follows, for this reason.
     Gone(String),
     CutOff,
@@ -82,10 +84,13 @@ impl Exchange {
 impl Source for Exchange {
     async fn wait(&mut self) {
         if self.pieces.is_empty() && self.heard.is_none() && self.state == State::Waiting {
-            self.heard = Some(match self.hears.recv().await {
-                Some(Ok(frame)) => Heard::Said(frame),
-                Some(Err(why)) => Heard::Gone(why),
-                None => Heard::CutOff,
+            self.heard = Some(tokio::select! {
+                said = self.hears.recv() => match said {
+                    Some(Ok(frame)) => Heard::Said(frame),
+                    Some(Err(why)) => Heard::Gone(why),
+                    None => Heard::CutOff,
+                },
+                said = self.lane.expired() => Heard::Expired(said),
             });
         }
     }
@@ -95,6 +100,11 @@ impl Source for Exchange {
             match self.heard.take() {
                 Some(Heard::Said(frame)) => {
                     let said = self.lane.from_server(frame).await;
+                    self.carry(said).await;
+                }
+                Some(Heard::Expired(mut said)) => {
+                    // The server hears of it when this is dropped.
+                    said.retain(|said| matches!(said, Outgoing::ToClient(_)));
                     self.carry(said).await;
                 }
                 Some(Heard::Gone(why)) => {

@@ -142,7 +142,7 @@ impl Trunk {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             for ours in open {
-                let params = format!("{{\"requestId\":{ours},\"reason\":\"the client has left\"}}");
+                let params = format!("{{\"requestId\":{ours},\"reason\":\"nobody waits for the answer\"}}");
                 let cancel = format!(
                     "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}"
                 );

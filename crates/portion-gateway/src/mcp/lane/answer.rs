@@ -1,6 +1,7 @@
 //! Messages that neither the client nor the server wrote.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use portion_core::scan::quote;
 
@@ -26,7 +27,14 @@ pub(super) fn error(id: &str, code: i32, message: &str, data: Option<&str>) -> S
 
 /// The answer with a fault, where no tool was called.
 pub(super) fn fault(id: &str, fault: &Fault) -> String {
-    let ours = ["store_unavailable", "message_too_large", "internal", "upstream_gone", "upstream_invalid"];
+    let ours = [
+        "store_unavailable",
+        "message_too_large",
+        "internal",
+        "upstream_gone",
+        "upstream_invalid",
+        "upstream_timeout",
+    ];
     let code = if ours.contains(&fault.code) { INTERNAL } else { INVALID_PARAMS };
     error(id, code, &fault.message, Some(&fault.to_json()))
 }
@@ -82,6 +90,32 @@ pub(super) fn gone(how: &dyn Display) -> Fault {
 pub(super) fn unreached(why: &dyn Display) -> Fault {
     let advice = "the call has not come to the server; see that it runs, then call again".into();
     Fault::new("upstream_gone", why.to_string(), advice)
+}
+
+/// What is said of a request that the server has not answered in time.
+pub(super) fn timed_out(after: Duration) -> Fault {
+    let message = format!("the server did not answer within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call may have acted; look for its outcome before you call again, or have requestTimeout \
+                  raised for calls that take longer"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// What is said of a call that was not sent, for the server has not listed its tools in time.
+pub(super) fn not_sent(after: Duration) -> Fault {
+    let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call was not sent to the server; see that it runs, then call again, or call without the \
+         arguments limit, cursor and fields"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// What the server is told of a request that nobody waits for any more.
+pub(super) fn cancelled(id: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":\"no answer within requestTimeout\"}}");
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
 }
 
 /// A gateway has nothing to leave untouched where no upstream was asked.

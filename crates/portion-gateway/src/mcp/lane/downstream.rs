@@ -60,7 +60,11 @@ impl McpLane {
                                 self.request(&text, envelope, &mut splice, &mut out, question).await
                             }
                             Some(Role::Notification) => self.client_notifies(&text, envelope),
-                            _ => Step::Pass,
+                            Some(Role::Response) => {
+                                self.timeouts.resume(envelope.raw_id(&text), self.gateway.now());
+                                Step::Pass
+                            }
+                            None => Step::Pass,
                         });
                     }
                     let (onward, back) = settle(&text, splice, &envelopes, steps, batch);
@@ -85,7 +89,7 @@ impl McpLane {
                 return vec![Outgoing::ToClient(error.into_bytes())];
             }
             let what = What::Relay { method: "no JSON".into() };
-            waiting.add(Asked { id: id.into(), modern: false, what });
+            waiting.add(Asked { id: id.into(), modern: false, what, timer: None }, self.gateway.now());
         }
         vec![Outgoing::ToServer(line)]
     }
@@ -114,6 +118,9 @@ impl McpLane {
         tracing::warn!(limit = self.client_limit, "dropped a message of the client that is too large");
         let Some(id) = id else { return Vec::new() };
         let text = answer::fault(id, &reason).into_bytes();
+        if !has_method {
+            self.timeouts.resume(id, self.gateway.now());
+        }
         vec![if has_method { Outgoing::ToClient(text) } else { Outgoing::ToServer(text) }]
     }
 
@@ -217,7 +224,8 @@ impl McpLane {
         if let (What::Content { .. }, Some(meta)) = (&what, meta) {
             self.continue_trace(who, text, meta, splice);
         }
-        self.waiting().add(Asked { id: id.to_owned(), modern, what });
+        let timer = self.timer(text, envelope, &what);
+        self.wait_for(Asked { id: id.to_owned(), modern, what, timer });
         Step::Pass
     }
 
@@ -362,15 +370,15 @@ impl McpLane {
 
     /// Keeps a call until the tools are known, and asks for them unless that is under way.
     fn hold(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<Outgoing> {
+        let what = What::Held { line: envelope.whole.of(text).to_owned() };
+        let timer = self.timer(text, envelope, &what);
+        self.wait_for(Asked { id: envelope.raw_id(text).to_owned(), modern, what, timer });
         let mut waiting = self.waiting();
-        let line = envelope.whole.of(text).to_owned();
-        let id = envelope.raw_id(text).to_owned();
-        waiting.add(Asked { id, modern, what: What::Held { line } });
         if waiting.is_listing() {
             return None;
         }
         let meta = protocol_meta(text, envelope);
-        Some(ask_for_tools(&mut waiting, meta, None))
+        Some(ask_for_tools(&mut waiting, meta, None, self.gateway.now()))
     }
 
     /// The reply to a request with a cursor, as a result of that shape.

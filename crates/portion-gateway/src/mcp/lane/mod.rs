@@ -3,7 +3,7 @@
 //! [`method`] is the table from a method to what is done with it. Requests that wait for their answers are in
 //! [`pending`]; [`downstream`] deals with what the client says, [`upstream`] with what the server says ([`reshape`] with its
 //! answers, [`unasked`] with its notifications and its own requests),
-//! [`questions`] knows which questions are under way, [`describe`] deals with one of our own tools, [`who`] tells who asks and in which trace, [`answer`] writes what neither said.
+//! [`timeouts`] knows how long requests may wait, [`questions`] which questions are under way, [`describe`] deals with one of our own tools, [`who`] tells who asks and in which trace, [`answer`] writes what neither said.
 //!
 //! A message that is not reshaped leaves as the bytes that came.
 
@@ -15,6 +15,7 @@ mod method;
 mod pending;
 mod questions;
 mod reshape;
+mod timeouts;
 mod unasked;
 mod upstream;
 mod who;
@@ -25,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use portion_core::cursor::Scope;
 use portion_core::policy::Structured;
 use portion_core::view::Request;
+use tokio::sync::Notify;
 
 use super::catalogue::{Catalogue, Offer};
 use super::lanes::Lanes;
@@ -40,6 +42,7 @@ use crate::rules::Rules;
 use crate::session::Session;
 use pending::{Asked, Pending, What};
 use questions::Underway;
+use timeouts::Timeouts;
 use who::Who;
 
 /// The MCP lane between one client and one server.
@@ -63,6 +66,10 @@ pub struct McpLane {
     client: OnceLock<&'static Client>,
     /// Requests under way.
     waiting: Mutex<Pending>,
+    /// How long they may wait.
+    timeouts: Arc<Timeouts>,
+    /// Notified when a request waits whose time is over before that of all others.
+    timed: Notify,
     /// Questions under way, which are answered here.
     questions: Arc<Underway>,
     /// What this lane and its siblings have learnt of the server.
@@ -92,6 +99,8 @@ impl McpLane {
             client_limit: *client_limit,
             client: OnceLock::new(),
             waiting: Mutex::default(),
+            timeouts: Arc::default(),
+            timed: Notify::new(),
             questions: Arc::default(),
             known,
         }
@@ -112,15 +121,19 @@ impl McpLane {
             client_limit: self.client_limit,
             client: self.client.clone(),
             waiting: Mutex::default(),
+            timeouts: Arc::default(),
+            timed: Notify::new(),
             questions: Arc::default(),
             known: Arc::clone(&self.known),
         }
     }
 
-    /// A [sibling](Self::sibling) in the same session, where ids are the session's: its questions can be cancelled by this one.
+    /// A [sibling](Self::sibling) in the same session, where ids are the session's: its questions can be cancelled by this one,
+    /// and progress that this one hears of is heeded by both.
     #[must_use]
     pub fn partner(&self) -> Self {
-        Self { questions: Arc::clone(&self.questions), ..self.sibling() }
+        let (questions, timeouts) = (Arc::clone(&self.questions), Arc::clone(&self.timeouts));
+        Self { timeouts, questions, ..self.sibling() }
     }
 
     /// The lane in another session, where cursors belong to this scope.
@@ -308,6 +321,10 @@ impl Lane for McpLane {
                 self.server_said_too_much(id.as_deref(), has_method, bytes).await
             }
         }
+    }
+
+    async fn expired(&self) -> Vec<Outgoing> {
+        self.until_expired().await
     }
 
     fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {

@@ -1,12 +1,14 @@
 //! Requests that wait for the server's answer.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
 
 use portion_core::view::Request;
 
 use super::super::envelope::id_key;
 use super::super::ids::Ids;
 use super::super::result::Shape;
+use super::timeouts::Timer;
 use crate::call::{Caller, Endpoint, ReuseKey};
 
 /// Requests of one session that may wait for the server: each costs about a kilobyte.
@@ -22,6 +24,8 @@ pub(super) struct Asked {
     /// Of a revision whose results have a `resultType`.
     pub modern: bool,
     pub what: What,
+    /// None where it may wait for ever.
+    pub timer: Option<Timer>,
 }
 
 /// What is to be done with the answer.
@@ -85,6 +89,8 @@ pub(super) struct Pending {
     places: Ids<u64>,
     count: u64,
     held: usize,
+    /// Not after the time of any of them is over; none where they may all wait for ever.
+    alarm: Option<Instant>,
     /// Requests that were cancelled last, by the keys of their ids: an answer to one is no surprise.
     cancelled: VecDeque<String>,
 }
@@ -100,11 +106,34 @@ impl Pending {
         self.asked.len() >= MOST
     }
 
-    pub(super) fn add(&mut self, asked: Asked) {
+    /// Adds a request. Returns whether its time is over before the alarm.
+    pub(super) fn add(&mut self, asked: Asked, now: Instant) -> bool {
+        let due = asked.timer.as_ref().map(|timer| timer.due(now));
+        let is_earlier = due.is_some_and(|due| self.alarm.is_none_or(|alarm| due < alarm));
+        if is_earlier {
+            self.alarm = due;
+        }
         self.count += 1;
         self.held += usize::from(matches!(asked.what, What::Held { .. }));
         self.places.insert(&asked.id, self.count);
         self.asked.insert(self.count, asked);
+        is_earlier
+    }
+
+    /// When to look for requests whose time is over.
+    pub(super) fn alarm(&mut self, now: Instant) -> Option<Instant> {
+        if self.alarm.is_some_and(|alarm| alarm <= now) {
+            let timers = self.asked.values().filter_map(|asked| asked.timer.as_ref());
+            self.alarm = timers.map(|timer| timer.due(now)).min();
+        }
+        self.alarm
+    }
+
+    /// Takes those whose time is over, in order, as if their client cancelled them.
+    pub(super) fn expire(&mut self, now: Instant) -> Vec<Asked> {
+        let is_over = |asked: &&Asked| asked.timer.as_ref().is_some_and(|timer| timer.due(now) <= now);
+        let ids: Vec<String> = self.asked.values().filter(is_over).map(|asked| asked.id.clone()).collect();
+        ids.iter().filter_map(|id| self.cancel(id)).collect()
     }
 
     /// Takes the request that an answer belongs to.
@@ -183,16 +212,15 @@ impl Pending {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::{Asked, Pending, What};
 
     fn check(asked: &[&str], answered: &str, expect: Option<&str>) {
         let mut pending = Pending::default();
         for id in asked {
-            pending.add(Asked {
-                id: (*id).to_owned(),
-                modern: false,
-                what: What::Relay { method: "ping".into() },
-            });
+            let what = What::Relay { method: "ping".into() };
+            pending.add(Asked { id: (*id).to_owned(), modern: false, what, timer: None }, Instant::now());
         }
         assert_eq!(pending.take(answered).map(|asked| asked.id).as_deref(), expect, "{answered}");
         assert_eq!(pending.len(), asked.len() - usize::from(expect.is_some()));

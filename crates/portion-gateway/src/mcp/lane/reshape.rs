@@ -244,7 +244,7 @@ impl McpLane {
         let caller = Box::new(self.caller(self.who_asked(), Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
         let what = What::Content { shape, caller, endpoint, request, reuse: None, inside: false };
-        Asked { id: id.to_owned(), modern, what }
+        Asked { id: id.to_owned(), modern, what, timer: None }
     }
 
     /// Bounds what stands beside the members that the protocol names.

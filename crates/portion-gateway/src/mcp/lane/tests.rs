@@ -9,6 +9,7 @@ mod manners;
 mod paging;
 mod questions;
 mod schemas;
+mod timeouts;
 mod traces;
 mod wire;
 

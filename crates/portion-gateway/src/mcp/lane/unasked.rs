@@ -29,6 +29,7 @@ impl McpLane {
         if method == "notifications/tools/list_changed" {
             self.known().catalogue.forget();
         }
+        self.heed(text, &envelope, &method);
         let caller = self.general();
         if envelope.whole.len() <= SMALL && caller.terms.redact.is_none() {
             return Step::Pass;
@@ -83,6 +84,7 @@ impl McpLane {
         {
             splice.replace(params, hidden);
         }
+        self.timeouts.pause(envelope.raw_id(text));
         Step::Pass
     }
 
@@ -117,7 +119,7 @@ impl McpLane {
         let caller = Box::new(self.caller(self.who_asked(), Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
         let what = What::Content { shape: Shape::Tool, caller, endpoint, request, reuse: None, inside: true };
-        Asked { id: "null".to_owned(), modern: false, what }
+        Asked { id: "null".to_owned(), modern: false, what, timer: None }
     }
 
     /// Bounds an object of a notification, but for some of its members.

@@ -1,6 +1,7 @@
 //! What the server says.
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use portion_core::scan::{Kind, quote};
 use portion_core::span::Span;
@@ -94,7 +95,7 @@ impl McpLane {
         if matches!(asked.what, What::Listing { .. }) {
             // Nobody but us waits for that.
             let error = answer::fault(&asked.id, &reason).into_bytes();
-            self.waiting().add(asked);
+            self.waiting().add(asked, self.gateway.now());
             return self.server_says(error).await;
         }
         vec![Outgoing::ToClient(self.refusal(&asked, reason).into_bytes())]
@@ -183,7 +184,7 @@ impl McpLane {
         };
         let mut waiting = self.waiting();
         (is_tool && unknown && !asked.modern && !waiting.is_listing())
-            .then(|| ask_for_tools(&mut waiting, String::new(), None))
+            .then(|| ask_for_tools(&mut waiting, String::new(), None, self.gateway.now()))
     }
 
     /// Tells the client that there are tools, ours at least.
@@ -205,7 +206,7 @@ impl McpLane {
             let mut nothing = Splice::new(text);
             let result = envelope.result.filter(|result| is_complete(text, *result));
             if let Some(next) = result.and_then(|result| self.learn(&mut nothing, text, result)) {
-                return vec![ask_for_tools(&mut self.waiting(), meta, Some(&next))];
+                return vec![ask_for_tools(&mut self.waiting(), meta, Some(&next), self.gateway.now())];
             }
             let mut known = self.known();
             if !known.catalogue.is_complete() {
@@ -225,7 +226,12 @@ impl McpLane {
 }
 
 /// Our own question for a page of the tools.
-pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<&str>) -> Outgoing {
+pub(super) fn ask_for_tools(
+    pending: &mut Pending,
+    meta: String,
+    cursor: Option<&str>,
+    now: Instant,
+) -> Outgoing {
     let id = pending.own_id();
     let mut params = Vec::new();
     params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
@@ -233,7 +239,7 @@ pub(super) fn ask_for_tools(pending: &mut Pending, meta: String, cursor: Option<
     let params =
         if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
     let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
-    pending.add(Asked { id, modern: false, what: What::Listing { meta } });
+    pending.add(Asked { id, modern: false, what: What::Listing { meta }, timer: None }, now);
     Outgoing::Question(question.into_bytes())
 }
 
