@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Command::Top(top) => command::top::run(&top),
         Command::Calibrate(calibrate) => command::calibrate::run(&calibrate),
         Command::DemoServer => command::demo_server::run(),
-        Command::WatchGroups => watchdog::run(),
+        Command::WatchGroups => Ok(watchdog::run()),
     };
     portion_gateway::upstream::groups::dismiss();
     match outcome {

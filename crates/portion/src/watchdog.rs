@@ -5,8 +5,6 @@ use std::process::{Command, ExitCode};
 
 use portion_gateway::upstream::groups;
 
-use crate::command::Outcome;
-
 /// The hidden command that it runs.
 const COMMAND: &str = "watch-groups";
 /// This program, also when its file has been replaced since it was started.
@@ -26,7 +24,7 @@ pub(crate) fn prepare() {
 }
 
 /// Watches, until the process that started us has ended.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> ExitCode {
     groups::watch(std::io::stdin().lock());
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }

@@ -59,22 +59,10 @@ pub(crate) struct Options {
 /// Runs or reaches the server, and relays until one of both ends has left.
 pub(crate) fn run(options: &Options) -> Outcome {
     let loaded = Loaded::of(&options.keys)?;
-    let (name, server) = match Server::given(options.url.as_deref(), &options.way, &options.command)? {
+    let given = Server::given(options.url.as_deref(), &options.way, &options.command)?;
+    let (name, server) = match given {
         Some(server) => (None, server),
-        None => {
-            options.way.needs_no_url()?;
-            match Configured::all(loaded.config.upstreams()).as_slice() {
-                [] => return Err(NO_SERVER.into()),
-                [Configured { name, server }] => (Some(name.clone()), server.clone()),
-                several => {
-                    let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
-                    let known = known.join(", ");
-                    return Err(
-                        format!("the configuration names {known}: portion serve serves them all").into()
-                    );
-                }
-            }
-        }
+        None => configured(options, &loaded)?,
     };
     let at = options.admin.or_else(|| loaded.config.admin_written());
     admin::check(at, options.insecure || loaded.config.insecure())?;
@@ -119,6 +107,20 @@ fn ended(exit: Exit) -> ExitCode {
         anstream::eprintln!("portion: {failure}");
     }
     exit.into()
+}
+
+/// The one server that the configuration names.
+fn configured(options: &Options, loaded: &Loaded) -> Result<(Option<String>, Server), String> {
+    options.way.needs_no_url()?;
+    match Configured::all(loaded.config.upstreams()).as_slice() {
+        [] => Err(NO_SERVER.into()),
+        [Configured { name, server }] => Ok((Some(name.clone()), server.clone())),
+        several => {
+            let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
+            let known = known.join(", ");
+            Err(format!("the configuration names {known}: portion serve serves them all"))
+        }
+    }
 }
 
 const NO_SERVER: &str = "there is no server to wrap: give its command after `--`, as in portion wrap -- npx -y SERVER, its URL \
