@@ -24,7 +24,9 @@ class Inspector:
             command, *arguments = target["command"]
             server = {"type": "stdio", "command": command, "args": arguments}
         else:
-            server = {"type": "streamable-http", "url": target["url"]}
+            # Each call is a session of its own: the credential makes them one caller's.
+            headers = {"Authorization": "Bearer inspector"}
+            server = {"type": "streamable-http", "url": target["url"], "headers": headers}
         self._config = home / f"{uuid.uuid4().hex}.json"
         self._config.write_text(json.dumps({"mcpServers": {"it": server}}))
         self._env = os.environ | {"HOME": str(home)}

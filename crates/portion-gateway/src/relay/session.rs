@@ -135,8 +135,10 @@ impl<L: Lane + 'static> Session<L> {
             child.stop(self.closing.step(Step::Asked, TERM_GRACE)).await;
         }
         let (failure, unanswered) = self.last_words(child, false).await;
-        let told = (left && unanswered).then(|| failure.sentence());
-        Exit { code: if left { failure.ended().code() } else { 0 }, failure: told }
+        let code = if left { failure.ended().code() } else { 0 };
+        // A server that fails at once may do so after its client has left.
+        let told = (left && (unanswered || code != 0)).then(|| failure.sentence());
+        Exit { code, failure: told }
     }
 
     /// It has ended, or it lives and closed one of its pipes, which to its client is the same.
