@@ -6,7 +6,7 @@ use std::{env, fs};
 use portion_config::Config;
 use portion_config::key::{Flag, Key, Level};
 use portion_config::manual::manual;
-use portion_core::policy::{Given, Policy, Room};
+use portion_core::policy::{Given, Manner, Policy, Room};
 use portion_core::tokens::Tokenizer;
 use portion_gateway::book::Book;
 use portion_gateway::client::CLIENTS;
@@ -38,7 +38,8 @@ fn defaults_are_those_that_are_obeyed() {
         .collect();
     let config = loaded(&with_options(yaml("{}"), &options));
     let written = config.written(None);
-    let manner = loaded(&yaml("{}")).written(None).limits.manner;
+    // A page size that is written is one that pages keep.
+    let manner = Manner { fixed_pages: true, ..loaded(&yaml("{}")).written(None).limits.manner };
     assert_eq!(written.limits.policy(Room::UNKNOWN), Policy { manner: manner.clone(), ..Policy::default() });
     let expect = Given { reply_target: None, manner, ..Given::from(&Policy::default()) };
     assert_eq!(written.limits, expect);
