@@ -99,7 +99,8 @@ async fn portions_tell_sizes_kind_tokens_and_reduction() {
         "tokens=",
         "reduction=0.9",
     ];
-    let many = Request { limit: Some(100), max_tokens: Some(1_000), ..Request::default() };
+    // A page without a given size: one with a size goes down to identities before it gets fewer.
+    let many = Request { max_tokens: Some(400), ..Request::default() };
     check(1 << 20, vec![plain(2_000), (2_000, many)], &[&expect, &["stages=\"", "fewer\""]]).await;
 }
 

@@ -70,15 +70,16 @@ pub(super) enum Detail {
     Bare,
 }
 
-/// The items, or bytes, that the page before did not show, and the cursor that brings them.
-fn not_shown_before(not_shown: &NotShown) -> Map<String, Value> {
+/// The items, or bytes, that the page before did not show, and the cursor that brings them. Where there is least room the
+/// cursor is left out: they stand right before this page, and `meta.cursor` with an offset or a line leads there.
+fn not_shown_before(not_shown: &NotShown, detail: Detail) -> Map<String, Value> {
     let NotShown { offset, count, next } = not_shown;
     let mut told = Map::new();
     if let Some(offset) = offset {
         told.insert("offset".into(), (*offset).into());
     }
     told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
-    if let Some(next) = next {
+    if let Some(next) = next.as_ref().filter(|_| detail < Detail::Bare) {
         told.insert("cursor".into(), next.as_str().into());
     }
     told
@@ -131,7 +132,7 @@ impl Notice<'_> {
             notice.insert("cut".into(), cut.into());
         }
         if let Some(not_shown) = self.not_shown {
-            notice.insert(self.style.key("notShown"), not_shown_before(not_shown).into());
+            notice.insert(self.style.key("notShown"), not_shown_before(not_shown, detail).into());
         }
         if let Some(next) = &self.next {
             notice.insert(self.style.key("nextCursor"), next.as_str().into());
