@@ -1,7 +1,7 @@
-//! One exchange with the collector at a time, for threads that may wait.
+//! HTTP client for the exporter threads of the SDK, one exchange at a time.
 //!
-//! The threads of the SDK are no tasks: a client that needs somebody else's runtime would never be answered there. This one
-//! has a runtime of its own and is otherwise made of what the gateway speaks HTTP with, rather than bring a second one.
+//! The SDK's threads are not tokio tasks, so a client that needs a caller's runtime would never be polled there. This
+//! client has its own runtime and uses the HTTP stack of the gateway instead of adding a second one.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,46 +19,50 @@ use opentelemetry_http::{HttpClient, HttpError};
 use thiserror::Error;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::desk::Desk;
+use crate::stats::QueueStats;
 
-/// Bytes of an answer that are read: it says little more than that all is well.
-const ANSWER: usize = 1 << 20;
+/// Maximum bytes of a response that are read. A success response is nearly empty.
+const MAX_RESPONSE: usize = 1 << 20;
 
-/// Sends to one URL.
+/// Client for one URL.
 #[derive(Debug)]
 pub(crate) struct Client {
     runtime: Runtime,
     inner: legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     timeout: Duration,
-    desk: Arc<Desk>,
+    stats: Arc<QueueStats>,
 }
 
-/// Why there is no client.
+/// Error of creating a client.
 #[derive(Debug, Error)]
-pub(crate) enum NoClient {
-    /// The system gives no more of what one needs.
-    #[error("no connection can be made: {0}")]
+pub(crate) enum ClientError {
+    /// The runtime could not be started.
+    #[error("cannot start the HTTP client: {0}")]
     Runtime(#[from] std::io::Error),
-    /// No version of TLS can be spoken.
-    #[error("TLS cannot be spoken: {0}")]
+    /// No TLS version is available.
+    #[error("TLS is not available: {0}")]
     Tls(#[from] rustls::Error),
-    /// Nobody can be trusted.
-    #[error("no certificate authorities are known here; install ca-certificates or set SSL_CERT_FILE")]
+    /// No certificate authority is available.
+    #[error("no certificate authorities found; install ca-certificates or set SSL_CERT_FILE")]
     NoRoots,
 }
 
 #[derive(Debug, Error)]
 #[error("no answer within {0:?}")]
-struct TooLate(Duration);
+struct Timeout(Duration);
 
 impl Client {
-    /// A client for that URL. Certificates are looked for only where there is TLS to be spoken.
-    pub(crate) fn new(endpoint: &str, timeout: Duration, desk: Arc<Desk>) -> Result<Self, NoClient> {
+    /// Creates a client for `endpoint`. Certificates are loaded only for `https:`.
+    pub(crate) fn new(
+        endpoint: &str,
+        timeout: Duration,
+        stats: Arc<QueueStats>,
+    ) -> Result<Self, ClientError> {
         let mut roots = rustls::RootCertStore::empty();
         if endpoint.starts_with("https:") {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if roots.is_empty() {
-                return Err(NoClient::NoRoots);
+                return Err(ClientError::NoRoots);
             }
         }
         let provider = rustls::crypto::ring::default_provider();
@@ -68,16 +72,16 @@ impl Client {
             .with_no_client_auth();
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
-        // Nobody looks after a connection between two exchanges, so none is kept.
+        // No task drives idle connections between two exchanges, so none are pooled.
         let inner = legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { runtime, inner, timeout, desk })
+        Ok(Self { runtime, inner, timeout, stats })
     }
 
     async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let answer = self.inner.request(request.map(Full::new)).await?;
         let (head, body) = answer.into_parts();
-        let body = Limited::new(body, ANSWER).collect().await?.to_bytes();
+        let body = Limited::new(body, MAX_RESPONSE).collect().await?.to_bytes();
         Ok(Response::from_parts(head, body))
     }
 }
@@ -87,16 +91,16 @@ impl HttpClient for Client {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let within = self.timeout;
         let exchange = async {
-            let late = |_| TooLate(within);
+            let late = |_| Timeout(within);
             tokio::time::timeout(within, self.exchange(request)).await.map_err(late)?
         };
         let error = match self.runtime.block_on(exchange) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
-        self.desk.silent(why(&*error));
-        if self.desk.is_closing() {
-            // The SDK would try again, and somebody waits for the end.
+        self.stats.no_response(error_chain(&*error));
+        if self.stats.is_closing() {
+            // An error would make the SDK retry while the process waits to exit.
             let mut given_up = Response::new(Bytes::new());
             *given_up.status_mut() = StatusCode::BAD_REQUEST;
             return Ok(given_up);
@@ -105,13 +109,13 @@ impl HttpClient for Client {
     }
 }
 
-/// All that is known of an error.
-fn why(error: &(dyn Error + 'static)) -> String {
-    let mut said = error.to_string();
+/// Returns an error with all its causes.
+fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        said = format!("{said}: {error}");
+        text = format!("{text}: {error}");
         cause = error.source();
     }
-    said
+    text
 }

@@ -1,4 +1,4 @@
-//! Makes spans and measurements of what it hears, and has the SDK send them.
+//! Observer that turns events into spans and measurements, which the SDK exports.
 
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,41 +11,42 @@ use portion_telemetry::meter::{Family, Meter};
 use crate::providers::Providers;
 use crate::settings::Settings;
 
-/// How long each kind of things is waited for at the end.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// Maximum time that each signal is waited for at shutdown.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Tells a collector of what it hears. To make a span takes some microseconds, one after the other: it is to be told where
-/// no request waits.
+/// Exports events to an OpenTelemetry collector. Building a span takes some microseconds under a lock, so events must
+/// arrive from a thread that no request waits for.
 pub struct Exporter {
     /// `None` once it is closed.
     providers: Mutex<Option<Providers>>,
 }
 
 impl Exporter {
-    /// Begins to export. This neither waits nor fails: what goes wrong is told in the log. `meter` is to hear of each request
-    /// first.
+    /// Starts exporting. This neither blocks nor fails; errors are logged. `meter` must observe each request before
+    /// this exporter does.
     pub fn start(settings: &Settings, meter: &Arc<Meter>) -> Self {
         Self { providers: Mutex::new(Some(Providers::new(settings, meter))) }
     }
 
-    /// From now on sends these figures, too, as they stand by then.
-    pub fn tell(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+    /// Exports the families that `source` returns, too. `source` is called before each export.
+    pub fn observe(&self, source: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
         if let Some(providers) = &*self.providers() {
-            providers.tell(Box::new(figures));
+            providers.observe(Box::new(source));
         }
     }
 
-    /// Sends what is left, but waits no longer than that, nor for a collector that is away. What is heard later is lost.
+    /// Exports what is queued and waits up to `within`, not longer for an unreachable collector. Later events are
+    /// lost.
     pub fn close(&self, within: Duration) {
         let Some(providers) = self.providers().take() else { return };
-        let (closed, waits) = sync_channel(1);
-        // What is dropped there waits for whoever takes nothing.
+        let (closed, finished) = sync_channel(1);
+        // Dropping the providers may block on the collector.
         let closing = thread::Builder::new().name("otlp-end".to_owned()).spawn(move || {
-            providers.close(FAREWELL);
+            providers.close(SHUTDOWN_TIMEOUT);
             let _ = closed.send(());
         });
         if closing.is_ok() {
-            let _ = waits.recv_timeout(within);
+            let _ = finished.recv_timeout(within);
         }
     }
 
@@ -59,7 +60,7 @@ impl Observer for Exporter {
         if let Event::Served(served) = event
             && let Some(providers) = &*self.providers()
         {
-            providers.take(&served);
+            providers.record(&served);
         }
     }
 }

@@ -1,23 +1,24 @@
-//! Tells a collector of OpenTelemetry what was served: a span and some measurements for each request, by OTLP over HTTP.
+//! Exports requests to an OpenTelemetry collector, by OTLP over HTTP: a span and some measurements each.
 //!
-//! An [`Exporter`] hears events of the core, makes spans of them, and threads of the SDK send these, with the figures that the
-//! program has by then. A collector that is away, slow or broken costs spans, which are counted, and is told of once.
+//! An [`Exporter`] observes events of the core and builds spans. Threads of the SDK send them, together with the
+//! metrics of the program. If the collector is away, slow or broken, spans are dropped and counted, and the log says
+//! so once.
 //!
-//! What is sent follows the conventions for MCP, <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>, and carries
+//! Spans and metrics follow the MCP conventions, <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>. They carry
 //! sizes, names and codes, never content.
 
 mod client;
-mod desk;
 mod exporter;
-mod figures;
 mod ids;
 mod meters;
 mod names;
+mod observables;
 mod providers;
 mod resource;
 mod send;
 mod settings;
 mod span;
+mod stats;
 
 pub use exporter::Exporter;
 pub use settings::{Settings, Signal};

@@ -1,5 +1,5 @@
-//! What is measured of each request, by the names, attributes and bounds that `/metrics` has too: histograms, for the SDK
-//! makes them of nothing else. All other [`figures`](crate::figures) are the program's.
+//! Measurements of each request: the histograms of `/metrics`, with the same names, attributes and bounds. The SDK can
+//! only build histograms from single values. All other metrics are [`observables`](crate::observables).
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use portion_core::tokens::accuracy;
 use portion_telemetry::meter;
 use portion_telemetry::names::{self, Kind, Metric};
 
-use crate::figures::pairs;
+use crate::observables::pairs;
 
-/// What is measured.
+/// Instruments of a request.
 #[derive(Debug)]
 pub(crate) struct Meters {
     duration: Histogram<f64>,
     overhead: Histogram<f64>,
     estimate_error: Histogram<f64>,
-    /// Who knows what endpoints are called.
+    /// Provides the attributes of endpoints.
     meter: Arc<meter::Meter>,
 }
 
@@ -37,7 +37,7 @@ impl Meters {
         }
     }
 
-    /// Measures a request.
+    /// Records the measurements of a request.
     pub(crate) fn measure(&self, served: &Served) {
         self.duration.record(served.latency.as_secs_f64(), &pairs(self.meter.operation(served)));
         self.overhead.record(served.overhead.as_secs_f64(), &[]);

@@ -1,4 +1,4 @@
-//! What is known of a span, beside what figures are told apart by: those names stand in `portion_telemetry::names`.
+//! Names of span attributes that are not metric attributes; those are in `portion_telemetry::names`.
 
 // <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/>
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";

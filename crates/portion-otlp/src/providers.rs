@@ -1,4 +1,4 @@
-//! The SDK, put together: what takes spans and measurements and sends them.
+//! Sets up the SDK: pipelines for traces and metrics.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,118 +17,118 @@ use portion_core::event::Served;
 use portion_telemetry::meter::Meter;
 
 use crate::client::Client;
-use crate::desk::Desk;
-use crate::figures::{Figures, observe};
-use crate::ids::Ids;
+use crate::ids::SpanIds;
 use crate::meters::Meters;
-use crate::send::{Bounded, Metrics, ROOM, Spans};
+use crate::observables::{FamilySource, observe};
+use crate::send::{BoundedSpanProcessor, MetricSender, SPAN_QUEUE_CAPACITY, SpanSender};
 use crate::settings::{Settings, Signal};
+use crate::stats::QueueStats;
 use crate::{resource, span};
 
-/// What takes spans and measurements.
+/// Pipelines for traces and metrics.
 pub(crate) struct Providers {
-    traces: Option<Traces>,
-    metrics: Option<Measured>,
+    traces: Option<TracesPipeline>,
+    metrics: Option<MetricsPipeline>,
 }
 
-struct Traces {
+struct TracesPipeline {
     provider: SdkTracerProvider,
     tracer: SdkTracer,
-    ids: Ids,
-    desk: Arc<Desk>,
+    ids: SpanIds,
+    stats: Arc<QueueStats>,
 }
 
-struct Measured {
+struct MetricsPipeline {
     provider: SdkMeterProvider,
     meters: Meters,
-    desk: Arc<Desk>,
+    stats: Arc<QueueStats>,
 }
 
 impl Providers {
-    /// Begins to send. What cannot be sent at all is told, and left out.
+    /// Starts the pipelines. A signal that cannot be sent is logged and left out.
     pub(crate) fn new(settings: &Settings, meter: &Arc<Meter>) -> Self {
         let resource = resource::resource();
-        let traces = settings.traces.as_ref().map(|signal| Traces::new(signal, resource.clone()));
-        let metrics = settings.metrics.as_ref().map(|signal| Measured::new(signal, resource, meter));
-        Self { traces: told("traces", traces), metrics: told("metrics", metrics) }
+        let traces = settings.traces.as_ref().map(|signal| TracesPipeline::new(signal, resource.clone()));
+        let metrics = settings.metrics.as_ref().map(|signal| MetricsPipeline::new(signal, resource, meter));
+        Self { traces: or_log("traces", traces), metrics: or_log("metrics", metrics) }
     }
 
-    /// Takes note of a request.
-    pub(crate) fn take(&self, served: &Served) {
-        if let Some(Traces { tracer, ids, .. }) = &self.traces {
-            span::tell(tracer, ids, served);
+    /// Records a request.
+    pub(crate) fn record(&self, served: &Served) {
+        if let Some(TracesPipeline { tracer, ids, .. }) = &self.traces {
+            span::record(tracer, ids, served);
         }
-        if let Some(Measured { meters, .. }) = &self.metrics {
+        if let Some(MetricsPipeline { meters, .. }) = &self.metrics {
             meters.measure(served);
         }
     }
 
-    /// Has these sent.
-    pub(crate) fn tell(&self, figures: Figures) {
-        if let Some(Measured { provider, .. }) = &self.metrics {
-            observe(&provider.meter_with_scope(scope()), figures);
+    /// Exports the families of `source`.
+    pub(crate) fn observe(&self, source: FamilySource) {
+        if let Some(MetricsPipeline { provider, .. }) = &self.metrics {
+            observe(&provider.meter_with_scope(scope()), source);
         }
     }
 
-    /// Sends what is left, where somebody takes it, and trying nothing twice.
+    /// Exports what is queued, without retries. Skips signals whose export fails.
     pub(crate) fn close(&self, within: Duration) {
-        // What goes wrong here has been told by then.
-        if let Some(Traces { provider, desk, .. }) = &self.traces {
-            if desk.close() {
+        // Errors of the shutdown are logged already.
+        if let Some(TracesPipeline { provider, stats, .. }) = &self.traces {
+            if stats.close() {
                 let _ = provider.shutdown_with_timeout(within);
             }
-            desk.end();
+            stats.log_lost();
         }
-        if let Some(Measured { provider, desk, .. }) = &self.metrics
-            && desk.close()
+        if let Some(MetricsPipeline { provider, stats, .. }) = &self.metrics
+            && stats.close()
         {
             let _ = provider.shutdown_with_timeout(within);
         }
     }
 }
 
-impl Traces {
+impl TracesPipeline {
     fn new(signal: &Signal, resource: Resource) -> Result<Self, Box<dyn Error>> {
-        let desk = Arc::new(Desk::new("traces"));
-        let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&desk))?;
-        let inner = to(SpanExporter::builder().with_http(), signal, client).build()?;
-        let batches = BatchConfigBuilder::default().with_max_queue_size(ROOM).build();
-        let exporter = Spans { inner, desk: Arc::clone(&desk) };
+        let stats = Arc::new(QueueStats::new("traces"));
+        let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&stats))?;
+        let inner = configured(SpanExporter::builder().with_http(), signal, client).build()?;
+        let batches = BatchConfigBuilder::default().with_max_queue_size(SPAN_QUEUE_CAPACITY).build();
+        let exporter = SpanSender { inner, stats: Arc::clone(&stats) };
         let inner = BatchSpanProcessor::builder(exporter).with_batch_config(batches).build();
-        let ids = Ids::default();
+        let ids = SpanIds::default();
         let provider = TracerProviderBuilder::default()
             .with_id_generator(ids.clone())
             .with_resource(resource)
-            .with_span_processor(Bounded { inner, desk: Arc::clone(&desk) })
+            .with_span_processor(BoundedSpanProcessor { inner, stats: Arc::clone(&stats) })
             .build();
         let tracer = provider.tracer_with_scope(scope());
-        Ok(Self { provider, tracer, ids, desk })
+        Ok(Self { provider, tracer, ids, stats })
     }
 }
 
-impl Measured {
+impl MetricsPipeline {
     fn new(signal: &Signal, resource: Resource, meter: &Arc<Meter>) -> Result<Self, Box<dyn Error>> {
-        let desk = Arc::new(Desk::new("metrics"));
-        let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&desk))?;
-        let inner = to(MetricExporter::builder().with_http(), signal, client).build()?;
-        let reader = PeriodicReader::builder(Metrics { inner, desk: Arc::clone(&desk) }).build();
+        let stats = Arc::new(QueueStats::new("metrics"));
+        let client = Client::new(&signal.endpoint, signal.timeout, Arc::clone(&stats))?;
+        let inner = configured(MetricExporter::builder().with_http(), signal, client).build()?;
+        let reader = PeriodicReader::builder(MetricSender { inner, stats: Arc::clone(&stats) }).build();
         let provider = SdkMeterProvider::builder().with_resource(resource).with_reader(reader).build();
         let meters = Meters::new(&provider.meter_with_scope(scope()), Arc::clone(meter));
-        Ok(Self { provider, meters, desk })
+        Ok(Self { provider, meters, stats })
     }
 }
 
-/// What sends by that client to where a signal goes.
-fn to<B: WithExportConfig + WithHttpConfig>(builder: B, signal: &Signal, client: Client) -> B {
+/// Configures an exporter builder for a signal.
+fn configured<B: WithExportConfig + WithHttpConfig>(builder: B, signal: &Signal, client: Client) -> B {
     let builder = builder.with_protocol(Protocol::HttpBinary).with_http_client(client);
     builder.with_endpoint(&signal.endpoint).with_timeout(signal.timeout)
 }
 
-fn told<T>(signal: &'static str, made: Option<Result<T, Box<dyn Error>>>) -> Option<T> {
-    match made? {
-        Ok(made) => Some(made),
+fn or_log<T>(signal: &'static str, started: Option<Result<T, Box<dyn Error>>>) -> Option<T> {
+    match started? {
+        Ok(started) => Some(started),
         Err(error) => {
-            tracing::warn!(signal, %error, "nothing of it is sent to the collector");
+            tracing::warn!(signal, %error, "export to the collector could not start");
             None
         }
     }

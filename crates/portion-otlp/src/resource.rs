@@ -1,37 +1,37 @@
-//! Who sends: the service, which operators may name otherwise by the variables of OpenTelemetry.
+//! Resource that describes this service. Operators can change it by the OpenTelemetry variables.
 
 use opentelemetry::KeyValue;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{IdGenerator as _, RandomIdGenerator};
 
-/// Who sends.
+/// Returns the resource of this process.
 pub(crate) fn resource() -> Resource {
     let instance = RandomIdGenerator::default().new_trace_id().to_bytes();
-    let usual = [
+    let defaults = [
         ("service.name", "portion".to_owned()),
         ("service.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("service.instance.id", uuid(u128::from_be_bytes(instance))),
     ];
-    let usual = usual.map(|(name, value)| (name.to_owned(), value));
-    let all = usual.into_iter().chain(said(|name| std::env::var(name).ok()));
-    // The SDK takes values as they are written, and its own name of the service for less than what is said there.
+    let defaults = defaults.map(|(name, value)| (name.to_owned(), value));
+    let all = defaults.into_iter().chain(environment_attributes(|name| std::env::var(name).ok()));
+    // The SDK does not decode values, and lets its own service name win over the resource attributes.
     Resource::builder().with_attributes(all.map(|(name, value)| KeyValue::new(name, value))).build()
 }
 
-/// What the variables say, what counts more later:
+/// Returns the attributes from environment variables; later entries win:
 /// <https://opentelemetry.io/docs/specs/otel/resource/sdk/#specifying-resource-information-via-an-environment-variable>.
-fn said(variable: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+fn environment_attributes(variable: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
     let attributes = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
     let pairs = attributes.split(',').filter_map(|pair| pair.split_once('='));
-    let mut said: Vec<_> =
-        pairs.map(|(name, value)| (name.trim().to_owned(), decoded(value.trim()))).collect();
+    let mut found: Vec<_> =
+        pairs.map(|(name, value)| (name.trim().to_owned(), percent_decode(value.trim()))).collect();
     let name = variable("OTEL_SERVICE_NAME").filter(|name| !name.is_empty());
-    said.extend(name.map(|name| ("service.name".to_owned(), name)));
-    said
+    found.extend(name.map(|name| ("service.name".to_owned(), name)));
+    found
 }
 
-/// A text with `%2C` for a comma; as it is written, where that is no UTF-8.
-fn decoded(text: &str) -> String {
+/// Decodes percent escapes such as `%2C`. Returns the text unchanged if the result is not UTF-8.
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');
     bytes.extend(parts.next().unwrap_or_default().bytes());
@@ -44,7 +44,7 @@ fn decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// A random UUID of version 4, <https://www.rfc-editor.org/rfc/rfc9562#section-5.4>.
+/// Formats a random UUID of version 4, <https://www.rfc-editor.org/rfc/rfc9562#section-5.4>.
 fn uuid(random: u128) -> String {
     let versioned = random & !(0xf << 76) & !(0b11 << 62) | 4 << 76 | 0b10 << 62;
     let hex = format!("{versioned:032x}");
@@ -53,17 +53,17 @@ fn uuid(random: u128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{said, uuid};
+    use super::{environment_attributes, uuid};
 
     #[test]
     fn what_is_said_of_the_service_is_read_as_it_is_meant() {
         let check = |attributes: &str, name: &str, expect: &[(&str, &str)]| {
-            let said = said(|variable| match variable {
+            let found = environment_attributes(|variable| match variable {
                 "OTEL_RESOURCE_ATTRIBUTES" => Some(attributes.to_owned()),
                 _ => Some(name.to_owned()),
             });
-            let said: Vec<_> = said.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-            assert_eq!(said, expect);
+            let found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            assert_eq!(found, expect);
         };
         check("", "", &[]);
         check(

@@ -1,10 +1,10 @@
-//! What the SDK sends by: its own senders, watched by a [`Desk`].
+//! Exporters of the SDK, wrapped to count in [`QueueStats`].
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry::Context;
-use opentelemetry_otlp::{MetricExporter, SpanExporter as OtlpSpans};
+use opentelemetry_otlp::{MetricExporter, SpanExporter as OtlpSpanExporter};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::metrics::Temporality;
@@ -12,37 +12,37 @@ use opentelemetry_sdk::metrics::data::ResourceMetrics;
 use opentelemetry_sdk::metrics::exporter::PushMetricExporter;
 use opentelemetry_sdk::trace::{BatchSpanProcessor, Span, SpanData, SpanExporter, SpanProcessor};
 
-use crate::desk::Desk;
+use crate::stats::QueueStats;
 
-/// Spans that wait at most.
-pub(crate) const ROOM: usize = 4_096;
+/// Maximum number of queued spans.
+pub(crate) const SPAN_QUEUE_CAPACITY: usize = 4_096;
 
-/// Sends spans.
+/// Exports spans and counts them.
 #[derive(Debug)]
-pub(crate) struct Spans {
-    pub(crate) inner: OtlpSpans,
-    pub(crate) desk: Arc<Desk>,
+pub(crate) struct SpanSender {
+    pub(crate) inner: OtlpSpanExporter,
+    pub(crate) stats: Arc<QueueStats>,
 }
 
-/// Keeps spans until they are sent, no more than there is room for.
+/// Queues spans up to [`SPAN_QUEUE_CAPACITY`].
 #[derive(Debug)]
-pub(crate) struct Bounded {
+pub(crate) struct BoundedSpanProcessor {
     pub(crate) inner: BatchSpanProcessor,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) stats: Arc<QueueStats>,
 }
 
-/// Sends measurements.
-pub(crate) struct Metrics {
+/// Exports metrics and logs failures.
+pub(crate) struct MetricSender {
     pub(crate) inner: MetricExporter,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) stats: Arc<QueueStats>,
 }
 
-impl SpanExporter for Spans {
+impl SpanExporter for SpanSender {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         let sent = self.inner.export(batch).await;
-        self.desk.leave(spans);
-        self.desk.settle(spans, &sent);
+        self.stats.dequeued(spans);
+        self.stats.record_export(spans, &sent);
         sent
     }
 
@@ -59,13 +59,13 @@ impl SpanExporter for Spans {
     }
 }
 
-impl SpanProcessor for Bounded {
+impl SpanProcessor for BoundedSpanProcessor {
     fn on_start(&self, span: &mut Span, context: &Context) {
         self.inner.on_start(span, context);
     }
 
     fn on_end(&self, span: SpanData) {
-        if span.span_context.is_sampled() && self.desk.comes(ROOM) {
+        if span.span_context.is_sampled() && self.stats.try_admit(SPAN_QUEUE_CAPACITY) {
             self.inner.on_end(span);
         }
     }
@@ -83,11 +83,11 @@ impl SpanProcessor for Bounded {
     }
 }
 
-impl PushMetricExporter for Metrics {
+impl PushMetricExporter for MetricSender {
     async fn export(&self, metrics: &ResourceMetrics) -> OTelSdkResult {
         let sent = self.inner.export(metrics).await;
-        // Sums are sent again the next time: nothing of them is lost.
-        self.desk.settle(0, &sent);
+        // Cumulative sums are sent again with the next export, so nothing is lost.
+        self.stats.record_export(0, &sent);
         sent
     }
 

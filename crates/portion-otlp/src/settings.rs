@@ -1,37 +1,38 @@
-//! Where to send what: as our configuration says, else the variables of OpenTelemetry,
-//! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>. Headers, samplers, intervals and attributes of the resource
-//! are read from theirs by the SDK itself.
+//! Export settings: from our configuration, else from the OpenTelemetry variables,
+//! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/>. The SDK itself reads the variables for headers,
+//! samplers, intervals and resource attributes.
 
 use std::time::Duration;
 
-/// How long a collector may take to answer, unless a variable says otherwise: the default of the specification.
+/// Default time for the collector to respond, from the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The protocol that is spoken, as the variables have it.
-const SPOKEN: &str = "http/protobuf";
+/// Supported protocol, as the variables name it.
+const PROTOCOL: &str = "http/protobuf";
 
-/// Where to send what.
+/// Export settings of both signals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Where spans go, if anywhere.
+    /// Destination of spans; `None` if they are not exported.
     pub traces: Option<Signal>,
-    /// Where measurements go, if anywhere.
+    /// Destination of metrics; `None` if they are not exported.
     pub metrics: Option<Signal>,
 }
 
-/// Where one kind of things goes.
+/// Destination of one signal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// The whole URL.
+    /// Full URL.
     pub endpoint: String,
-    /// How long the collector may take.
+    /// Maximum time for the collector to respond.
     pub timeout: Duration,
 }
 
 impl Settings {
-    /// What is to be sent to the `collector`, a URL, or without one where variables say; `None` where nothing is.
+    /// Reads the settings: `collector` is the configured base URL, else the variables apply. Returns `None` if nothing
+    /// is to be exported.
     pub fn of(collector: Option<&str>, variable: impl Fn(&str) -> Option<String>) -> Option<Self> {
-        // An empty variable is as good as none, says the specification.
+        // The specification treats an empty variable as unset.
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return None;
@@ -47,7 +48,7 @@ impl Settings {
             let named = || own("ENDPOINT").or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT").map(below));
             let endpoint = match collector.clone().map(below) {
                 Some(ours) => ours,
-                None => named().filter(|_| speaks(name, either("PROTOCOL").as_deref()))?,
+                None => named().filter(|_| is_supported(name, either("PROTOCOL").as_deref()))?,
             };
             let timeout = either("TIMEOUT")
                 .and_then(|millis| millis.trim().parse().ok())
@@ -60,16 +61,16 @@ impl Settings {
     }
 }
 
-/// Whether the protocol is ours. What speaks another one would not understand us.
-fn speaks(signal: &str, protocol: Option<&str>) -> bool {
-    let other = protocol.map(str::trim).filter(|protocol| *protocol != SPOKEN);
+/// Returns true if the protocol is supported, and logs a warning otherwise.
+fn is_supported(signal: &str, protocol: Option<&str>) -> bool {
+    let other = protocol.map(str::trim).filter(|protocol| *protocol != PROTOCOL);
     if let Some(protocol) = other {
         let signal = signal.to_ascii_lowercase();
         tracing::warn!(
             signal,
             protocol,
-            "nothing of it is sent to the collector: {SPOKEN} is spoken, not what OTEL_EXPORTER_OTLP_PROTOCOL says; \
-             name the collector's port for that, usually 4318, with --otlp"
+            "not exported: Portion sends {PROTOCOL}, not the protocol in OTEL_EXPORTER_OTLP_PROTOCOL; name the \
+             collector's port for that, usually 4318, with --otlp"
         );
     }
     other.is_none()
@@ -79,7 +80,7 @@ fn speaks(signal: &str, protocol: Option<&str>) -> bool {
 mod tests {
     use super::*;
 
-    /// Where traces and metrics go, and how many milliseconds they may take.
+    /// Endpoint and timeout in milliseconds of traces and of metrics.
     fn check(collector: Option<&str>, variables: &[(&str, &str)], expect: [Option<(&str, u64)>; 2]) {
         let of = |name: &str| {
             let found = variables.iter().find(|(variable, _)| *variable == name);

@@ -50,7 +50,7 @@ impl Observers {
     /// Has a collector told these figures, too, if there is one.
     pub(crate) fn tell(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
         if let Some(exporter) = &self.exporter {
-            exporter.tell(figures);
+            exporter.observe(figures);
         }
     }
 

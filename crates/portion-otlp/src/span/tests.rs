@@ -1,4 +1,4 @@
-//! Requests, and the spans that the SDK makes of them.
+//! Tests of the spans that the SDK builds.
 
 use std::sync::Mutex;
 
@@ -9,11 +9,11 @@ use portion_core::event::Outcome;
 
 use super::*;
 
-/// Keeps what ends.
+/// Span processor that keeps finished spans.
 #[derive(Clone, Debug, Default)]
-struct Kept(Arc<Mutex<Vec<SpanData>>>);
+struct FinishedSpans(Arc<Mutex<Vec<SpanData>>>);
 
-impl SpanProcessor for Kept {
+impl SpanProcessor for FinishedSpans {
     fn on_start(&self, _: &mut Span, _: &Context) {}
 
     fn on_end(&self, span: SpanData) {
@@ -29,9 +29,9 @@ impl SpanProcessor for Kept {
     }
 }
 
-/// The span of each request that is kept.
+/// Returns the finished spans of the requests.
 fn spans(served: &[Served]) -> Vec<SpanData> {
-    let (kept, ids) = (Kept::default(), Ids::default());
+    let (kept, ids) = (FinishedSpans::default(), SpanIds::default());
     let sampler = Sampler::ParentBased(Box::new(Sampler::AlwaysOn));
     let provider = SdkTracerProvider::builder()
         .with_sampler(sampler)
@@ -39,7 +39,7 @@ fn spans(served: &[Served]) -> Vec<SpanData> {
         .with_span_processor(kept.clone())
         .build();
     let tracer = provider.tracer("test");
-    served.iter().for_each(|served| tell(&tracer, &ids, served));
+    served.iter().for_each(|served| record(&tracer, &ids, served));
     let spans = kept.0.lock().expect("nobody panics").clone();
     assert!(spans.iter().all(|span| span.span_context.is_valid() && span.span_kind == SpanKind::Server));
     spans
@@ -50,7 +50,7 @@ fn served(kind: &'static str, endpoint: &str) -> Served {
     Served { kind, endpoint: endpoint.into(), at: 1_000_000, latency, ..Served::default() }
 }
 
-/// `expect`: the span's name, and attributes among its own, as they are shown.
+/// Checks the name of the span and some of its attributes.
 fn check(served: Served, expect: &str, attributes: &[(&str, Option<&str>)]) {
     let error = error(&served).is_some();
     let [span] = &spans(&[served])[..] else { panic!("one span") };
@@ -71,7 +71,7 @@ fn names_are_few_and_attributes_say_the_rest() {
     let resource = [("mcp.resource.uri", Some(uri)), ("gen_ai.operation.name", None), ("error.type", None)];
     check(served("resource", uri), "resources/read", &resource);
     check(served("prompt", "greet"), "prompts/get greet", &[("gen_ai.prompt.name", Some("greet"))]);
-    // A cursor that leads nowhere is about no endpoint.
+    // An unresolved cursor has no endpoint.
     check(served("tool", ""), "tools/call", &[("gen_ai.tool.name", None)]);
 }
 
@@ -134,7 +134,7 @@ fn a_span_hangs_below_its_caller_under_the_id_that_was_handed_on() {
     assert_eq!((below.parent_span_id, below.parent_span_is_remote), (SpanId::from(8), true));
     assert_eq!(below.start_time, UNIX_EPOCH + Duration::from_secs(1));
     assert_eq!(below.end_time, UNIX_EPOCH + Duration::from_micros(1_000_250));
-    // The id that was given to the one before it is spent.
+    // The id given to the previous span is used up.
     assert_ne!(alone.span_context.span_id(), SpanId::from(10));
     assert_ne!(alone.span_context.trace_id(), TraceId::from(7));
     assert_eq!(alone.parent_span_id, SpanId::INVALID);

@@ -1,4 +1,4 @@
-//! The figures of the program, as they stand whenever the SDK sends: those that `/metrics` has.
+//! Exports the metrics of the program that `/metrics` shows, read whenever the SDK exports.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,19 @@ use opentelemetry::metrics::Meter;
 use portion_telemetry::meter::{Family, Point, Value};
 use portion_telemetry::names::{self, Kind, Metric};
 
-/// What tells them, all at once.
-pub(crate) type Figures = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
+/// Returns all families at once.
+pub(crate) type FamilySource = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
 
-/// Has the SDK ask for every one but histograms, which it makes itself of single values.
-pub(crate) fn observe(meter: &Meter, figures: Figures) {
-    let latest = Arc::new(Latest { figures, told: Mutex::default() });
+/// Registers an observable instrument for each metric except histograms, which [`Meters`](crate::meters) records.
+pub(crate) fn observe(meter: &Meter, source: FamilySource) {
+    let collector = Arc::new(Collector { source, collected: Mutex::default() });
     for metric in names::ALL {
-        let (latest, Metric { name, unit, help, .. }) = (Arc::clone(&latest), metric);
+        let (collector, Metric { name, unit, help, .. }) = (Arc::clone(&collector), metric);
         match metric.kind {
             Kind::Counter => {
                 let counter = meter.u64_observable_counter(*name).with_unit(*unit).with_description(*help);
                 let counter = counter.with_callback(move |counter| {
-                    for Point { attributes, value } in latest.points(metric) {
+                    for Point { attributes, value } in collector.points(metric) {
                         if let Value::Count(count) = value {
                             counter.observe(count, &pairs(attributes));
                         }
@@ -31,7 +31,7 @@ pub(crate) fn observe(meter: &Meter, figures: Figures) {
             Kind::Gauge => {
                 let gauge = meter.f64_observable_gauge(*name).with_unit(*unit).with_description(*help);
                 let gauge = gauge.with_callback(move |gauge| {
-                    for Point { attributes, value } in latest.points(metric) {
+                    for Point { attributes, value } in collector.points(metric) {
                         match value {
                             Value::Count(count) => gauge.observe(count as f64, &pairs(attributes)),
                             Value::Number(number) => gauge.observe(number, &pairs(attributes)),
@@ -46,33 +46,34 @@ pub(crate) fn observe(meter: &Meter, figures: Figures) {
     }
 }
 
-/// As the SDK has attributes.
+/// Converts attributes to those of the SDK.
 pub(crate) fn pairs(attributes: Vec<(&'static str, String)>) -> Vec<KeyValue> {
     attributes.into_iter().map(|(name, value)| KeyValue::new(name, value)).collect()
 }
 
-/// The SDK asks for one name after the other: what is sent together is told at once.
-struct Latest {
-    figures: Figures,
-    told: Mutex<Told>,
+/// Families of one export. The SDK asks for one metric after the other; all of an export must come from the same read.
+struct Collector {
+    source: FamilySource,
+    collected: Mutex<Collected>,
 }
 
 #[derive(Default)]
-struct Told {
+struct Collected {
     families: Vec<Family>,
-    /// Names that were asked for since.
-    asked: HashSet<&'static str>,
+    /// Metrics delivered from these families.
+    delivered: HashSet<&'static str>,
 }
 
-impl Latest {
-    /// The points of a name. Whoever asks for one again is sending anew.
+impl Collector {
+    /// Returns the points of a metric. A second request for the same metric starts a new export and reads the families
+    /// again.
     fn points(&self, metric: &Metric) -> Vec<Point> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.families.is_empty() || told.asked.contains(metric.name) {
-            *told = Told { families: (self.figures)(), ..Told::default() };
+        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
+        if collected.families.is_empty() || collected.delivered.contains(metric.name) {
+            *collected = Collected { families: (self.source)(), ..Collected::default() };
         }
-        told.asked.insert(metric.name);
-        let family = told.families.iter().find(|family| family.metric == metric);
+        collected.delivered.insert(metric.name);
+        let family = collected.families.iter().find(|family| family.metric == metric);
         family.map_or_else(Vec::new, |family| family.points.clone())
     }
 }
@@ -86,14 +87,14 @@ mod tests {
     #[test]
     fn what_is_sent_together_is_told_at_once() {
         let times = AtomicU64::new(0);
-        let figures = Box::new(move || {
+        let source = Box::new(move || {
             let time = times.fetch_add(1, Relaxed);
             vec![Family::of(&names::RECORDS_WRITTEN, time), Family::of(&names::RECORDS_QUEUED, time)]
         });
-        let latest = Latest { figures, told: Mutex::default() };
+        let collector = Collector { source, collected: Mutex::default() };
         let check = |metric, expect: Option<u64>| {
-            let told = latest.points(metric).pop().map(|point| point.value);
-            assert_eq!(told, expect.map(Value::Count));
+            let collected = collector.points(metric).pop().map(|point| point.value);
+            assert_eq!(collected, expect.map(Value::Count));
         };
         for time in 0..3 {
             check(&names::SNAPSHOTS, None);
