@@ -1,37 +1,37 @@
-//! What is sent.
+//! HTTP responses of the dashboard.
 
 use std::borrow::Cow;
 
 use maud::Markup;
 use serde_json::Value;
 
-/// Nothing from elsewhere, nothing that stands in a page as code, and nobody may frame it.
+/// Content security policy: same-origin resources only, no inline code, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// What is sent: the parts of an HTTP response.
+/// Parts of an HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// The header fields, their names in lower case.
+    /// Header fields, with names in lower case.
     pub headers: Vec<(&'static str, &'static str)>,
     /// The body.
     pub body: Cow<'static, [u8]>,
 }
 
 impl Answer {
-    /// A page.
+    /// Creates an HTML page.
     pub(crate) fn page(status: u16, page: Markup) -> Self {
         Self::new(status, "text/html; charset=utf-8", "no-store", page.into_string().into_bytes())
     }
 
-    /// JSON for programs.
+    /// Creates a JSON document.
     pub(crate) fn json(status: u16, json: &Value) -> Self {
         Self::new(status, "application/json", "no-store", format!("{json}\n").into_bytes())
     }
 
-    /// What is the same as long as its name is.
+    /// Creates a response that browsers may cache forever, because its path contains its hash.
     pub(crate) fn lasting(kind: &'static str, body: &'static [u8]) -> Self {
         Self::new(200, kind, "public, max-age=31536000, immutable", body)
     }

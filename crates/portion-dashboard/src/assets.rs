@@ -1,4 +1,4 @@
-//! What pages load, each under a name that changes with what is in it: a browser may keep it for good.
+//! Static files of the pages. Each path contains a hash of the content, so browsers may cache it forever.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -7,25 +7,25 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::Answer;
 
-/// A file that pages load.
+/// A static file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Asset {
-    /// How pages look.
+    /// Style sheet of the pages.
     Style,
-    /// What draws charts.
+    /// uPlot, the chart library.
     Plot,
-    /// How uPlot's parts look.
+    /// Style sheet of uPlot.
     PlotStyle,
-    /// What a page does by itself.
+    /// Script of the pages.
     Script,
-    /// What stands beside its title.
+    /// Icon.
     Icon,
 }
 
 impl Asset {
     const ALL: [Self; 5] = [Self::Style, Self::Plot, Self::PlotStyle, Self::Script, Self::Icon];
 
-    /// Its name without what is in it, its end, its media type, and what is in it.
+    /// Returns base name, extension, media type and content.
     fn parts(self) -> (&'static str, &'static str, &'static str, &'static str) {
         let (css, js) = ("text/css; charset=utf-8", "text/javascript; charset=utf-8");
         match self {
@@ -37,7 +37,7 @@ impl Asset {
         }
     }
 
-    /// Its path: `/assets/portion.0123456789abcdef.css`.
+    /// Returns the path: `/assets/portion.0123456789abcdef.css`.
     pub(crate) fn path(self) -> &'static str {
         static PATHS: LazyLock<[String; 5]> = LazyLock::new(|| {
             Asset::ALL.map(|asset| {
@@ -52,7 +52,7 @@ impl Asset {
         &PATHS[self as usize]
     }
 
-    /// The one at a path.
+    /// Returns the file at a path.
     pub(crate) fn at(path: &str) -> Option<Answer> {
         let asset = Self::ALL.into_iter().find(|asset| asset.path() == path)?;
         let (_, _, kind, body) = asset.parts();

@@ -1,17 +1,17 @@
-//! What was served, shown: pages for people, and the same as JSON for programs.
+//! Dashboard over recorded requests: HTML pages for people and JSON for programs.
 //!
-//! [`Site::answer`] is a function of the file of records, a path, a query and a moment. It reads, and may take as long as
-//! that takes; whoever listens calls it beside its loop. Pages are whole without a script: one that is ours draws their
-//! charts, with uPlot, from what stands in them. They ask for nothing from elsewhere, and are told not to.
+//! [`Site::answer`] is a function of the telemetry file, a path, a query and a time. It reads the file and may block,
+//! so servers call it on a blocking thread. Pages are complete without scripts. A script draws charts with uPlot from
+//! data in the page. Pages load nothing from other origins; the content security policy enforces that.
 
 mod answer;
 mod api;
-mod asked;
 mod assets;
-mod family;
 mod page;
 mod query;
 mod range;
+mod related;
+mod selection;
 mod site;
 
 pub use answer::Answer;

@@ -1,35 +1,35 @@
-//! What stands in a URL after the question mark, and how links are written.
+//! Parses URL queries and builds links.
 
 use std::fmt::Write as _;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use thiserror::Error;
 
-/// What may stand in a URL as it is (RFC 3986, unreserved).
+/// Characters that need no escape (RFC 3986, unreserved).
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Names and values.
+/// Parameters as pairs of name and value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);
 
-/// A parameter that cannot be.
+/// An invalid parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{name}` cannot be that: {why}")]
-pub(crate) struct Wrong {
-    /// The parameter.
+#[error("invalid `{name}`: {why}")]
+pub(crate) struct InvalidParameter {
+    /// Name of the parameter.
     pub(crate) name: String,
-    /// What it may be.
+    /// Expected values.
     pub(crate) why: String,
 }
 
-impl Wrong {
+impl InvalidParameter {
     pub(crate) fn new(name: &str, why: impl Into<String>) -> Self {
         Self { name: name.to_owned(), why: why.into() }
     }
 }
 
 impl Query {
-    /// Reads what a URL says; what is no UTF-8 becomes U+FFFD.
+    /// Parses a query string. Invalid UTF-8 becomes U+FFFD.
     pub(crate) fn read(raw: Option<&str>) -> Self {
         let pairs = raw.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
         let part = |text: &str| decoded(&text.replace('+', " "));
@@ -41,28 +41,32 @@ impl Query {
         )
     }
 
-    /// The value of that name; an empty one, as forms send it, is none.
+    /// Returns the value of a parameter. An empty value, as forms send it, counts as none.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(at, _)| at == name);
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// Every name with its value; those without one are none.
+    /// Returns all parameters; empty values are `None`.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.0.iter().map(|(name, _)| (name.as_str(), self.get(name)))
     }
 
-    /// Refuses names that mean nothing here.
-    pub(crate) fn check(&self, known: &[&str]) -> Result<(), Wrong> {
+    /// Returns an error if there is a parameter that is not in `known`.
+    pub(crate) fn check(&self, known: &[&str]) -> Result<(), InvalidParameter> {
         match self.0.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            Some((name, _)) if known.is_empty() => Err(Wrong::new(name, "nothing is asked here")),
-            Some((name, _)) => Err(Wrong::new(name, format!("there are {}", known.join(", ")))),
+            Some((name, _)) if known.is_empty() => {
+                Err(InvalidParameter::new(name, "this path takes no parameters"))
+            }
+            Some((name, _)) => {
+                Err(InvalidParameter::new(name, format!("expected one of {}", known.join(", "))))
+            }
             None => Ok(()),
         }
     }
 }
 
-/// A path with a query after it; what has no value is left out.
+/// Returns a path with a query. Parameters without a value are left out.
 pub(crate) fn link(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     let mut link = path.to_owned();
     let mut mark = '?';
@@ -75,12 +79,12 @@ pub(crate) fn link(path: &str, parameters: &[(&str, Option<&str>)]) -> String {
     link
 }
 
-/// A text as it may stand in a part of a path, or in a query.
+/// Escapes text for a path segment or a query.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, PLAIN).to_string()
 }
 
-/// What a part of a path says.
+/// Decodes a path segment or a query part.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
@@ -104,6 +108,6 @@ mod tests {
         let query = Query::read(Some("since=2026-11-22+10:00&until=&&x"));
         assert_eq!((query.get("since"), query.get("until")), (Some("2026-11-22 10:00"), None));
         let wrong = query.check(&["since", "until"]).expect_err("there is no x");
-        assert_eq!(wrong.to_string(), "`x` cannot be that: there are since, until");
+        assert_eq!(wrong.to_string(), "invalid `x`: expected one of since, until");
     }
 }

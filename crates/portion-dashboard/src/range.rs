@@ -1,62 +1,66 @@
-//! The time that a page is about.
+//! Time range of a page.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_telemetry::read::{Filter, Series};
 use portion_telemetry::timestamp::{parse_timestamp, rfc3339};
 
-use crate::query::{Query, Wrong};
+use crate::query::{InvalidParameter, Query};
 
-/// What is shown where nobody says.
-pub(crate) const USUAL: &str = "24h";
-/// How far around a moment is looked.
-const AROUND: Duration = Duration::from_hours(12);
-/// Slots that the axis of time has at most.
-const SLOTS: usize = 120;
+/// Default start of the range.
+pub(crate) const DEFAULT_SINCE: &str = "24h";
+/// Half the length of a range around a point in time.
+const AROUND_REACH: Duration = Duration::from_hours(12);
+/// Maximum number of slots on the time axis.
+const MAX_SLOTS: usize = 120;
 
-/// The time that a page is about, from a moment up to another, in microseconds since 1970.
+/// Time range of a page, in microseconds since 1970; the end is exclusive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) since: u64,
     pub(crate) until: u64,
-    /// As it was written: links keep it.
+    /// Start and end as entered, kept by links.
     pub(crate) from: String,
     pub(crate) to: Option<String>,
 }
 
 impl Range {
-    /// Ranges that are one step away.
+    /// Ranges offered in the navigation.
     pub(crate) const PRESETS: [&str; 6] = ["15m", "1h", "6h", "24h", "7d", "30d"];
 
-    pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, Wrong> {
-        let read = |name, text: &str| parse_timestamp(text, now).map_err(|why| Wrong::new(name, why));
-        let from = dated(query.get("since").unwrap_or(USUAL), now);
-        let to = query.get("until").map(|to| dated(to, now));
+    pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, InvalidParameter> {
+        let read =
+            |name, text: &str| parse_timestamp(text, now).map_err(|why| InvalidParameter::new(name, why));
+        let from = expand_time_of_day(query.get("since").unwrap_or(DEFAULT_SINCE), now);
+        let to = query.get("until").map(|to| expand_time_of_day(to, now));
         let since = read("since", &from)?;
         let until = match &to {
             Some(to) => read("until", to)?,
-            // What came this very moment is in it.
+            // Includes requests of this very microsecond.
             None => micros(now).saturating_add(1),
         };
         if since >= until {
-            return Err(Wrong::new("since", "it is before `until`, and not in the future"));
+            return Err(InvalidParameter::new(
+                "since",
+                "expected a time before `until` and not in the future",
+            ));
         }
         Ok(Self { since, until, from, to })
     }
 
-    /// What is before and after a moment: where what belongs to it is looked for.
+    /// Returns the range of 12 hours before and after a point in time.
     pub(crate) fn around(at: u64) -> Self {
-        let reach = AROUND.as_micros() as u64;
+        let reach = AROUND_REACH.as_micros() as u64;
         let (since, until) = (at.saturating_sub(reach), at.saturating_add(reach));
         Self { since, until, from: rfc3339(since), to: Some(rfc3339(until)) }
     }
 
-    /// Whether it ends now, whenever that is.
+    /// Returns true if the range has no fixed end.
     pub(crate) fn is_open(&self) -> bool {
         self.to.is_none()
     }
 
-    /// The parameters that say it again.
+    /// Returns the URL parameters of the range.
     pub(crate) fn parameters(&self) -> [(&'static str, Option<&str>); 2] {
         [("since", Some(&self.from)), ("until", self.to.as_deref())]
     }
@@ -65,14 +69,14 @@ impl Range {
         Filter { since: Some(self.since), until: Some(self.until), ..Filter::default() }
     }
 
-    /// How long a slot of its axis is.
+    /// Returns the slot length of the time axis.
     pub(crate) fn step(&self) -> Duration {
-        Series::step(self.since, self.until, SLOTS)
+        Series::step(self.since, self.until, MAX_SLOTS)
     }
 }
 
-/// A time of day is one of today, in UTC, and stays it: a link that keeps it means the same tomorrow.
-fn dated(text: &str, now: SystemTime) -> String {
+/// Expands a time of day to today's date in UTC, so a link with it means the same tomorrow.
+fn expand_time_of_day(text: &str, now: SystemTime) -> String {
     let today = format!("{}T{text}", &rfc3339(micros(now))[..10]);
     if parse_timestamp(&today, now).is_ok() { today } else { text.to_owned() }
 }

@@ -1,4 +1,4 @@
-//! From a path to what is sent.
+//! Routes paths to pages, API calls and static files.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -7,101 +7,101 @@ use portion_telemetry::read::{ReadError, Reader};
 
 use crate::answer::Answer;
 use crate::assets::Asset;
-use crate::query::{Query, Wrong};
+use crate::query::{InvalidParameter, Query};
 use crate::{api, page};
 
-/// Where records are.
+/// Location of the records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Records {
-    /// Nowhere: telemetry is off.
+    /// Telemetry is off.
     Off,
-    /// In that file, which need not be there yet.
+    /// The telemetry file, which may not exist yet.
     At(PathBuf),
 }
 
-/// What is shown of a file of records.
+/// The dashboard of a telemetry file.
 #[derive(Clone, Debug)]
 pub struct Site {
     records: Records,
 }
 
-/// Why there are no records to show.
+/// Reason why there are no records.
 #[derive(Debug)]
-pub(crate) enum Nothing {
-    /// Nobody writes any.
+pub(crate) enum NoRecords {
+    /// Telemetry is off.
     Off,
-    /// They cannot be read.
-    Unread(ReadError),
+    /// The file cannot be read.
+    Unreadable(ReadError),
 }
 
-impl From<ReadError> for Nothing {
+impl From<ReadError> for NoRecords {
     fn from(error: ReadError) -> Self {
-        Self::Unread(error)
+        Self::Unreadable(error)
     }
 }
 
-/// Why a question has no answer.
+/// Reason why a request has no answer.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It cannot be understood.
-    Wrong(Wrong),
-    /// There is nothing of that name.
-    Unknown(&'static str),
+    /// A parameter is invalid.
+    Invalid(InvalidParameter),
+    /// The path does not exist.
+    NotFound(&'static str),
     /// There are no records.
-    Nothing(Nothing),
+    NoRecords(NoRecords),
 }
 
-impl From<Wrong> for Failure {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
+impl From<InvalidParameter> for Failure {
+    fn from(error: InvalidParameter) -> Self {
+        Self::Invalid(error)
     }
 }
 
-impl From<Nothing> for Failure {
-    fn from(nothing: Nothing) -> Self {
-        Self::Nothing(nothing)
+impl From<NoRecords> for Failure {
+    fn from(nothing: NoRecords) -> Self {
+        Self::NoRecords(nothing)
     }
 }
 
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Self {
-        Self::Nothing(error.into())
+        Self::NoRecords(error.into())
     }
 }
 
-impl Nothing {
-    /// The status of an answer without them: none so far is not a failure.
+impl NoRecords {
+    /// Returns the status of a page without records: 200 if none are recorded yet, else 503.
     pub(crate) fn status(&self) -> u16 {
         match self {
-            Self::Off | Self::Unread(ReadError::Missing(_)) => 200,
-            Self::Unread(_) => 503,
+            Self::Off | Self::Unreadable(ReadError::Missing(_)) => 200,
+            Self::Unreadable(_) => 503,
         }
     }
 }
 
 impl Site {
-    /// What is shown of these.
+    /// Creates the dashboard of these records.
     pub fn new(records: Records) -> Self {
         Self { records }
     }
 
-    /// What is sent to whoever asks for a path, `query` being what stands after its question mark. `lost` is how many
-    /// records are known not to have been written.
+    /// Answers a path; `query` is the part after the question mark. `lost` is the number of records known to be lost.
+    /// Blocks while it reads the file.
     pub fn answer(&self, path: &str, query: Option<&str>, lost: Option<u64>, now: SystemTime) -> Answer {
         if let Some(asset) = Asset::at(path) {
             return asset;
         }
         let query = Query::read(query);
         match path.strip_prefix("/api/") {
-            Some(question) => api::answer(self, question, &query, now),
+            Some(path) => api::answer(self, path, &query, now),
             None => page::answer(self, path, &query, lost, now),
         }
     }
 
     /// Opens the file.
-    pub(crate) fn reader(&self) -> Result<Reader, Nothing> {
+    pub(crate) fn reader(&self) -> Result<Reader, NoRecords> {
         match &self.records {
-            Records::Off => Err(Nothing::Off),
+            Records::Off => Err(NoRecords::Off),
             Records::At(path) => Ok(Reader::open(path)?),
         }
     }

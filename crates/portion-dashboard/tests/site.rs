@@ -229,7 +229,7 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
         |number| Served { original_tokens: every_second(number), ..first(number, Outcome::Unshaped) };
     let many = (5..205).map(|number| Event::Served(Arc::new(unshaped(number))));
     let (_folder, site) = holding(events(first(205, Outcome::Paginated)).chain(many));
-    assert!(body(&asked(&site, "/")).contains("50 of the last 100 not shaped were oversized"));
+    assert!(body(&asked(&site, "/")).contains("50 of the last 100 unshaped payloads were oversized"));
     let (_folder, site) = holding(events(first(5, Outcome::Paginated)));
     assert!(!body(&asked(&site, "/")).contains("not shaped</span>"), "all that is large was shaped");
 }
@@ -269,19 +269,19 @@ fn what_was_left_out_is_told_without_any_step() {
         let served = Served { request: 7, at: AT, ..served };
         let (_folder, site) = holding([Event::Served(Arc::new(served))]);
         let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
-        let told = between(&page, "What made it smaller</h2><p>", "</p>");
+        let told = between(&page, "Processing steps</h2><p>", "</p>");
         assert_eq!(told, [expect]);
     };
     let list =
         Served { outcome: Outcome::Paginated, items: Some(50), total_items: Some(500), ..Served::default() };
     check(list.clone(), "50 of 500 items were served: a page.");
     check(Served { items: Some(500), ..list.clone() }, "All items were served.");
-    check(Served { error: Some("upstream"), ..list }, "Nothing: what was served is an error.");
+    check(Served { error: Some("upstream"), ..list }, "Nothing was cut: the reply is an error.");
     let of = |outcome| Served { outcome, ..Served::default() };
     check(of(Outcome::Chunked), "The first chunk of the text was served.");
-    check(of(Outcome::Summarized), "A summary was served in its place.");
-    check(of(Outcome::Untouched), "Nothing: it was small enough.");
-    check(of(Outcome::Unshaped), "Nothing: shaping is off for it.");
+    check(of(Outcome::Summarized), "A summary was served instead.");
+    check(of(Outcome::Untouched), "Nothing was cut: the payload was small enough.");
+    check(of(Outcome::Unshaped), "Nothing was cut: shaping is off for this endpoint.");
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
     };
     let (_folder, site) = holding([first, next].map(|it| Event::Served(Arc::new(it))));
     let page = body(&asked(&site, &format!("/requests/{:032x}", 2)));
-    let about = between(&page, "The result that it is about", "Served to the model");
+    let about = between(&page, "Result it reads from", "Served to the model");
     assert!(about[0].contains("<strong>9,000</strong> tokens, 36.0 kB, 500 items"), "{about:?}");
 }
 
@@ -397,7 +397,7 @@ fn sessions_are_listed_and_paged() {
     let (first, second) = (body(&asked(&site, "/sessions")), body(&asked(&site, "/sessions?page=2")));
     let shown = |page: &str| between(page, "href=\"/sessions/", "?").join(" ");
     assert!(shown(&first).starts_with("000000000000001d 000000000000001c "), "{}", shown(&first));
-    assert!(first.contains("1 expired") && first.contains("1 error of the server"), "{first}");
+    assert!(first.contains("1 expired") && first.contains("1 upstream error"), "{first}");
     assert_eq!(shown(&second).split(' ').count(), 5, "{}", shown(&second));
     assert!(first.contains("page=2") && second.contains("page=1") && !second.contains("page=3"));
 }

@@ -1,5 +1,4 @@
-//! `/api/`: what was recorded, as JSON for programs. `openapi.json` is its one description, and served as well; a test
-//! holds it against what is answered.
+//! `/api/`: records as JSON for programs. `openapi.json` describes it and is served as well; a test compares both.
 
 mod shape;
 
@@ -10,128 +9,126 @@ use portion_telemetry::show::values;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::asked::Asked;
-use crate::family;
 use crate::page;
-use crate::query::{Query, Wrong};
+use crate::query::{InvalidParameter, Query};
 use crate::range::micros;
-use crate::site::{Failure, Nothing, Site};
-use shape::{alert, configuration, figures, moment, refused};
+use crate::related;
+use crate::selection::Selection;
+use crate::site::{Failure, NoRecords, Site};
+use shape::{alert, configuration, refused, statistics, timestamp};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
-/// Parameters that say which time, and which requests of it.
-const TRAFFIC: &[&str] = &["since", "until", "endpoint", "outcome"];
-const LISTED: &[&str] = &["since", "until", "limit"];
-const RECORDS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
+/// Parameters that select a time range and requests in it.
+const TRAFFIC_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome"];
+const EVENT_PARAMETERS: &[&str] = &["since", "until", "limit"];
+const RECORD_PARAMETERS: &[&str] = &["since", "until", "endpoint", "outcome", "only", "limit"];
 
-/// Answers what stands after `/api/`.
-pub(crate) fn answer(site: &Site, question: &str, query: &Query, now: SystemTime) -> Answer {
-    match found(site, question, query, now) {
+/// Answers a path below `/api/`.
+pub(crate) fn answer(site: &Site, path: &str, query: &Query, now: SystemTime) -> Answer {
+    match found(site, path, query, now) {
         Ok(json) => Answer::json(200, &json),
         Err(failure) => refuse(&failure),
     }
 }
 
-fn found(site: &Site, question: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
-    let ask = |known: &[&str]| {
+fn found(site: &Site, path: &str, query: &Query, now: SystemTime) -> Result<Value, Failure> {
+    let select = |known: &[&str]| {
         query.check(known)?;
-        Asked::read(query, now)
+        Selection::read(query, now)
     };
-    let (kind, id) = question.split_once('/').unwrap_or((question, ""));
+    let (kind, id) = path.split_once('/').unwrap_or((path, ""));
     match (kind, id) {
-        ("overview", "") => overview(&ask(TRAFFIC)?, &site.reader()?, now),
-        ("series", "") => series(&ask(TRAFFIC)?, &site.reader()?),
-        ("endpoints", "") => endpoints(&ask(TRAFFIC)?, &site.reader()?),
-        ("records", "") => records(&ask(RECORDS)?, &site.reader()?),
+        ("overview", "") => overview(&select(TRAFFIC_PARAMETERS)?, &site.reader()?, now),
+        ("series", "") => series(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
+        ("endpoints", "") => endpoints(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
+        ("records", "") => records(&select(RECORD_PARAMETERS)?, &site.reader()?),
         ("records", id) => {
             query.check(&[])?;
             record(id, &site.reader()?)
         }
-        ("experiment", "") => experiment(&ask(TRAFFIC)?, &site.reader()?),
-        ("configurations", "") => configurations(&ask(LISTED)?, &site.reader()?),
-        ("alerts", "") => alerts(&ask(LISTED)?, &site.reader()?, now),
+        ("experiment", "") => experiment(&select(TRAFFIC_PARAMETERS)?, &site.reader()?),
+        ("configurations", "") => configurations(&select(EVENT_PARAMETERS)?, &site.reader()?),
+        ("alerts", "") => alerts(&select(EVENT_PARAMETERS)?, &site.reader()?, now),
         ("openapi.json", "") => {
             query.check(&[])?;
             Ok(serde_json::from_str(DESCRIPTION).unwrap_or_default())
         }
-        _ => {
-            Err(Failure::Unknown("nothing is answered at this path; /api/openapi.json names those there are"))
-        }
+        _ => Err(Failure::NotFound("no such API path; /api/openapi.json lists them")),
     }
 }
 
-fn overview(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
-    let total = reader.total(&asked.filter())?;
+fn overview(selection: &Selection, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
+    let total = reader.total(&selection.filter())?;
     let alerts: Vec<Value> = reader.active_alerts(micros(now))?.iter().map(alert).collect();
-    Ok(json!({ "range": range(asked), "figures": figures(&total), "alerts": alerts }))
+    Ok(json!({ "range": range(selection), "figures": statistics(&total), "alerts": alerts }))
 }
 
-fn series(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
-    let series = reader.series(&asked.filter(), asked.range.step())?;
+fn series(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
+    let series = reader.series(&selection.filter(), selection.range.step())?;
     let slot = |slot: &portion_telemetry::read::Slot| {
-        let mut json = json!({ "timestamp": moment(slot.at) });
-        if let (Value::Object(slot), Value::Object(figures)) = (&mut json, figures(&slot.stats)) {
-            slot.extend(figures);
+        let mut json = json!({ "timestamp": timestamp(slot.at) });
+        if let (Value::Object(slot), Value::Object(members)) = (&mut json, statistics(&slot.stats)) {
+            slot.extend(members);
         }
         json
     };
     let slots: Vec<Value> = series.slots.iter().map(slot).collect();
-    Ok(json!({ "range": range(asked), "stepSeconds": series.step.as_secs(), "slots": slots }))
+    Ok(json!({ "range": range(selection), "stepSeconds": series.step.as_secs(), "slots": slots }))
 }
 
-fn endpoints(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
-    let endpoints = reader.endpoints(&asked.filter())?;
+fn endpoints(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
+    let endpoints = reader.endpoints(&selection.filter())?;
     let rows = values::endpoints(&endpoints);
-    Ok(json!({ "range": range(asked), "endpoints": rows }))
+    Ok(json!({ "range": range(selection), "endpoints": rows }))
 }
 
-fn records(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
-    let listed = asked.list(reader)?;
-    let rows = values::requests(&listed.records);
-    Ok(json!({ "range": range(asked), "records": rows, "nextUntil": listed.rest.map(moment) }))
+fn records(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
+    let page = selection.list(reader)?;
+    let rows = values::requests(&page.records);
+    Ok(json!({ "range": range(selection), "records": rows, "nextUntil": page.older_than.map(timestamp) }))
 }
 
 fn record(id: &str, reader: &Reader) -> Result<Value, Failure> {
-    let wrong = || Wrong::new("id", "it is a number of 32 hexadecimal digits");
-    let number = page::number(id, 32).ok_or_else(wrong)?;
-    let Some((record, family)) = family::found(reader, number)? else {
-        return Err(Failure::Unknown("no request of that number is recorded; old ones are forgotten"));
+    let invalid = || InvalidParameter::new("id", "expected 32 hexadecimal digits");
+    let number = page::number(id, 32).ok_or_else(invalid)?;
+    let Some((record, related)) = related::find(reader, number)? else {
+        return Err(Failure::NotFound("no request with that id is recorded; old records are deleted"));
     };
     let one = values::requests(&[record]);
-    let family = values::requests(&family);
-    Ok(json!({ "record": one.get(0), "sameOrigin": family }))
+    let related = values::requests(&related);
+    Ok(json!({ "record": one.get(0), "sameOrigin": related }))
 }
 
-fn experiment(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
-    let comparisons = reader.experiment(&asked.filter())?;
+fn experiment(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
+    let comparisons = reader.experiment(&selection.filter())?;
     let rows = values::comparisons(&comparisons);
-    Ok(json!({ "range": range(asked), "comparisons": rows }))
+    Ok(json!({ "range": range(selection), "comparisons": rows }))
 }
 
-fn configurations(asked: &Asked, reader: &Reader) -> Result<Value, Failure> {
-    let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
+fn configurations(selection: &Selection, reader: &Reader) -> Result<Value, Failure> {
+    let filter = Filter { limit: Some(selection.limit), ..selection.range.filter() };
     let configurations: Vec<Value> = reader.configurations(&filter)?.iter().map(configuration).collect();
     let refused: Vec<Value> = reader.misconfigurations(&filter)?.iter().map(refused).collect();
-    Ok(json!({ "range": range(asked), "configurations": configurations, "refused": refused }))
+    Ok(json!({ "range": range(selection), "configurations": configurations, "refused": refused }))
 }
 
-fn alerts(asked: &Asked, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
-    let filter = Filter { limit: Some(asked.limit), ..asked.range.filter() };
+fn alerts(selection: &Selection, reader: &Reader, now: SystemTime) -> Result<Value, Failure> {
+    let filter = Filter { limit: Some(selection.limit), ..selection.range.filter() };
     let events: Vec<Value> = reader.alerts(&filter)?.iter().map(alert).collect();
-    let standing: Vec<Value> = reader.active_alerts(micros(now))?.iter().map(alert).collect();
-    Ok(json!({ "range": range(asked), "standing": standing, "events": events }))
+    let active: Vec<Value> = reader.active_alerts(micros(now))?.iter().map(alert).collect();
+    Ok(json!({ "range": range(selection), "standing": active, "events": events }))
 }
 
-fn range(asked: &Asked) -> Value {
-    json!({ "since": moment(asked.range.since), "until": moment(asked.range.until) })
+fn range(selection: &Selection) -> Value {
+    json!({ "since": timestamp(selection.range.since), "until": timestamp(selection.range.until) })
 }
 
 fn refuse(failure: &Failure) -> Answer {
     let (status, code, message) = match failure {
-        Failure::Wrong(wrong) => (400, "parameter_invalid", wrong.to_string()),
-        Failure::Unknown(why) => (404, "not_found", (*why).to_owned()),
-        Failure::Nothing(Nothing::Off) => (503, "telemetry_off", page::OFF.to_owned()),
-        Failure::Nothing(Nothing::Unread(error)) => (503, "records_unreadable", error.to_string()),
+        Failure::Invalid(wrong) => (400, "parameter_invalid", wrong.to_string()),
+        Failure::NotFound(why) => (404, "not_found", (*why).to_owned()),
+        Failure::NoRecords(NoRecords::Off) => (503, "telemetry_off", page::OFF.to_owned()),
+        Failure::NoRecords(NoRecords::Unreadable(error)) => (503, "records_unreadable", error.to_string()),
     };
     Answer::json(status, &json!({ "error": { "code": code, "message": message } }))
 }

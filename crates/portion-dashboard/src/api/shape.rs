@@ -1,4 +1,4 @@
-//! What is recorded, as JSON.
+//! JSON forms of recorded events.
 
 use portion_core::event::{Alerted, Configured, Misconfigured};
 use portion_telemetry::read::{Traffic, TrafficStats};
@@ -6,27 +6,27 @@ use portion_telemetry::show::values;
 use portion_telemetry::timestamp;
 use serde_json::{Value, json};
 
-/// RFC 3339, in UTC.
-pub(super) fn moment(at: u64) -> Value {
+/// Formats a time as RFC 3339 in UTC.
+pub(super) fn timestamp(at: u64) -> Value {
     Value::from(timestamp::rfc3339(at))
 }
 
-/// The figures of an endpoint's row, without the endpoint, and all outcomes.
-pub(super) fn figures(figures: &TrafficStats) -> Value {
-    let traffic = Traffic { stats: figures.clone(), ..Traffic::default() };
+/// Returns the statistics of an endpoint row without the endpoint, and the requests by outcome.
+pub(super) fn statistics(stats: &TrafficStats) -> Value {
+    let traffic = Traffic { stats: stats.clone(), ..Traffic::default() };
     let mut json = values::endpoints(&[traffic])[0].take();
     if let Value::Object(members) = &mut json {
         for name in ["upstream", "kind", "endpoint"] {
             members.remove(name);
         }
-        members.insert("outcomes".to_owned(), json!(figures.outcomes));
+        members.insert("outcomes".to_owned(), json!(stats.outcomes));
     }
     json
 }
 
 pub(super) fn configuration(configured: &Configured) -> Value {
     let changes = configured.changes.iter().map(|change| {
-        // They are JSON where they are anything; a text that is none is a text.
+        // Values are stored as JSON; other text is returned as a string.
         let value = |value: &Option<String>| {
             value
                 .as_ref()
@@ -35,7 +35,7 @@ pub(super) fn configuration(configured: &Configured) -> Value {
         json!({ "key": change.key, "old": value(&change.old), "new": value(&change.new) })
     });
     json!({
-        "timestamp": moment(configured.at),
+        "timestamp": timestamp(configured.at),
         "configVersion": configured.version,
         "source": configured.source,
         "changes": changes.collect::<Vec<_>>(),
@@ -43,12 +43,12 @@ pub(super) fn configuration(configured: &Configured) -> Value {
 }
 
 pub(super) fn refused(refused: &Misconfigured) -> Value {
-    json!({ "timestamp": moment(refused.at), "source": refused.source, "errors": refused.errors })
+    json!({ "timestamp": timestamp(refused.at), "source": refused.source, "errors": refused.errors })
 }
 
 pub(super) fn alert(alert: &Alerted) -> Value {
     json!({
-        "timestamp": moment(alert.at),
+        "timestamp": timestamp(alert.at),
         "alert": alert.alert,
         "raised": alert.raised,
         "share": alert.share,

@@ -1,36 +1,37 @@
-//! What was changed, refused and raised: marks on the axis of time, a list below it, a page of its own.
+//! Configuration changes, refused configurations and alerts: marks on the time axis, a list below the charts, and a
+//! page.
 
 use maud::{Markup, html};
 use portion_core::event::{Alerted, Change, Configured, Misconfigured};
 use portion_telemetry::read::{Filter, ReadError, Reader};
 use serde_json::{Value, json};
 
-use super::frame::{Frame, Place};
-use super::standing::took_minutes;
-use super::told::{counted, moment, percent};
-use super::{Failure, Visit};
+use super::findings::window_length;
+use super::format::{percent, plural, timestamp};
+use super::frame::{Frame, NavItem};
+use super::{Failure, PageRequest};
 use crate::answer::Answer;
 use crate::query::link;
 use crate::range::Range;
 
-/// Of each, at most: the newest.
-const MOST: usize = 200;
-/// Lines of a page that is about something else.
-const FEW: usize = 6;
-/// Changes of one configuration that a line names.
-const NAMED: usize = 4;
+/// Maximum number of events of each kind, the newest first.
+const MAX_SHOWN: usize = 200;
+/// Number of events on pages about something else.
+const MAX_ON_OTHER_PAGES: usize = 6;
+/// Maximum number of configuration changes named in a mark.
+const MAX_NAMED: usize = 4;
 
-/// Something that happened at a moment.
+/// An event on the time axis.
 enum Event {
     Configured(Configured),
     Refused(Misconfigured),
     Alert(Alerted),
 }
 
-/// What happened in some time, the newest first.
+/// Events of a time range, the newest first.
 pub(super) struct Events {
     events: Vec<Event>,
-    /// There are more than these.
+    /// There are more events than these.
     more: bool,
 }
 
@@ -61,7 +62,7 @@ impl Event {
         }
     }
 
-    /// Which file it is about.
+    /// Returns the file that the event is about.
     fn source(&self) -> Option<&str> {
         match self {
             Self::Configured(configured) => Some(&configured.source),
@@ -70,16 +71,16 @@ impl Event {
         }
     }
 
-    /// What it says, line by line.
+    /// Returns the details, line by line.
     fn lines(&self) -> Vec<String> {
         match self {
-            Self::Configured(configured) => configured.changes.iter().map(told).collect(),
+            Self::Configured(configured) => configured.changes.iter().map(describe).collect(),
             Self::Refused(refused) => refused.errors.clone(),
             Self::Alert(alert) => vec![format!(
                 "{} of {} in {}",
                 alert.counted,
-                counted(alert.requests, "request", "requests"),
-                took_minutes(alert)
+                plural(alert.requests, "request", "requests"),
+                window_length(alert)
             )],
         }
     }
@@ -87,25 +88,26 @@ impl Event {
 
 impl Events {
     pub(super) fn read(reader: &Reader, range: &Range) -> Result<Self, ReadError> {
-        // One more tells whether there are more.
-        let filter = Filter { limit: Some(MOST + 1), ..range.filter() };
+        // One extra event tells whether there are more.
+        let filter = Filter { limit: Some(MAX_SHOWN + 1), ..range.filter() };
         let kinds: [Vec<Event>; 3] = [
             reader.configurations(&filter)?.into_iter().map(Event::Configured).collect(),
             reader.misconfigurations(&filter)?.into_iter().map(Event::Refused).collect(),
             reader.alerts(&filter)?.into_iter().map(Event::Alert).collect(),
         ];
-        let more = kinds.iter().any(|kind| kind.len() > MOST);
-        let mut events: Vec<Event> = kinds.into_iter().flat_map(|kind| kind.into_iter().take(MOST)).collect();
+        let more = kinds.iter().any(|kind| kind.len() > MAX_SHOWN);
+        let mut events: Vec<Event> =
+            kinds.into_iter().flat_map(|kind| kind.into_iter().take(MAX_SHOWN)).collect();
         events.sort_by_key(|event| std::cmp::Reverse(event.at()));
         Ok(Self { events, more })
     }
 
-    /// What the script marks on the axis.
+    /// Returns the marks for the script.
     pub(super) fn marks(&self) -> Vec<Value> {
         let mark = |event: &Event| {
             let lines = event.lines();
-            let more = lines.len().saturating_sub(NAMED);
-            let mut shown: Vec<String> = lines.into_iter().take(NAMED).collect();
+            let more = lines.len().saturating_sub(MAX_NAMED);
+            let mut shown: Vec<String> = lines.into_iter().take(MAX_NAMED).collect();
             shown.extend((more > 0).then(|| format!("and {more} more")));
             shown.extend(event.source().map(str::to_owned));
             json!({ "at": event.at() as f64 / 1e6, "kind": event.kind(), "title": event.title(), "lines": shown })
@@ -114,44 +116,44 @@ impl Events {
     }
 }
 
-/// The list below charts.
+/// Renders the list below the charts.
 pub(super) fn section(events: &Events, range: &Range) -> Markup {
-    let shown = events.events.len().min(FEW);
+    let shown = events.events.len().min(MAX_ON_OTHER_PAGES);
     html! {
         section aria-labelledby="changes" {
             h2 #changes { "Changes and alerts" }
             (list(&events.events[..shown]))
             @if events.events.len() > shown {
-                p { a href=(link("/changes", &range.parameters())) { "All of them" } }
+                p { a href=(link("/changes", &range.parameters())) { "All changes and alerts" } }
             }
         }
     }
 }
 
-pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
-    let range = &visit.asked.range;
-    let events = Events::read(&visit.reader, range)?;
+pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
+    let range = &request.selection.range;
+    let events = Events::read(&request.reader, range)?;
     let content = html! {
         h1 { "Changes and alerts" }
         (list(&events.events))
         @if events.more {
-            p.quiet { "The newest " (MOST) " of each kind; choose a time that ends earlier for those before them." }
+            p.quiet { "The newest " (MAX_SHOWN) " of each kind are shown; choose an earlier end for older ones." }
         }
     };
     let frame =
-        Frame { title: "Changes", place: Place::Changes, path: "/changes", range: Some(range), kept: &[] };
-    Ok(Answer::page(200, frame.around(&content)))
+        Frame { title: "Changes", nav: NavItem::Changes, path: "/changes", range: Some(range), extra: &[] };
+    Ok(Answer::page(200, frame.render(&content)))
 }
 
 fn list(events: &[Event]) -> Markup {
     html! {
         @if events.is_empty() {
-            p.quiet { "Nothing was changed, refused or raised in this time." }
+            p.quiet { "No changes or alerts in this time." }
         } @else {
             ol.events {
                 @for event in events {
                     li.(event.kind()) id=[id(event)] {
-                        (moment(event.at()))
+                        (timestamp(event.at()))
                         strong { (event.title()) }
                         div.diff {
                             (detail(event))
@@ -182,7 +184,7 @@ fn detail(event: &Event) -> Markup {
     }
 }
 
-/// Where it stands on the page, if anything leads there.
+/// Returns the element id, for events that other pages link to.
 fn id(event: &Event) -> Option<String> {
     match event {
         Event::Configured(configured) => Some(id_of(configured)),
@@ -190,18 +192,18 @@ fn id(event: &Event) -> Option<String> {
     }
 }
 
-/// Versions are counted for each file: moments tell them apart.
+/// Each file numbers its own versions, so the id contains the time as well.
 fn id_of(configured: &Configured) -> String {
     format!("v{}-{}", configured.version, configured.at)
 }
 
-/// The page of changes, where that one is.
+/// Returns a link to a configuration on the page of changes.
 pub(super) fn link_to(configured: &Configured) -> String {
     let range = Range::around(configured.at);
     link("/changes", &range.parameters()) + "#" + &id_of(configured)
 }
 
-fn told(change: &Change) -> String {
+fn describe(change: &Change) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "unset".to_owned());
     format!("{}: {} → {}", change.key, value(&change.old), value(&change.new))
 }

@@ -1,4 +1,4 @@
-//! Charts: a caption, what it says in words, a place for the script to draw in, and the same as a table.
+//! Charts: caption, legend, drawing area for the script, and the same data as a table.
 
 use maud::{Markup, PreEscaped, html};
 use portion_telemetry::read::{Slot, TrafficStats};
@@ -6,53 +6,53 @@ use portion_telemetry::show::grouped;
 use serde_json::{Value, json};
 
 use super::changes::Events;
-use super::told::{moment, part, took};
+use super::format::{duration, share_or_dash, timestamp};
 
-pub(super) use super::plotted::Plotted;
+pub(super) use super::chart_data::ChartData;
 
-/// A line or bar of a chart.
-struct Drawn<'a> {
+/// A line or bar series of a chart.
+struct ChartSeries<'a> {
     key: &'a str,
     title: &'a str,
     cell: &'a dyn Fn(&TrafficStats) -> String,
 }
 
-/// All charts of a page, and what they draw.
-pub(super) fn section(plotted: &Plotted, events: &Events) -> Markup {
-    let outcomes: Vec<_> = plotted.outcomes().collect();
+/// Renders all charts of a page and their data.
+pub(super) fn section(data: &ChartData, events: &Events) -> Markup {
+    let outcomes: Vec<_> = data.outcomes().collect();
     let counts: Vec<_> =
-        outcomes.iter().map(|outcome| move |figures: &TrafficStats| grouped(figures.of(*outcome))).collect();
-    let stacked: Vec<Drawn<'_>> = outcomes
+        outcomes.iter().map(|outcome| move |stats: &TrafficStats| grouped(stats.of(*outcome))).collect();
+    let stacked: Vec<ChartSeries<'_>> = outcomes
         .iter()
         .zip(&counts)
-        .map(|(outcome, cell)| Drawn { key: outcome.name(), title: outcome.name(), cell })
+        .map(|(outcome, cell)| ChartSeries { key: outcome.name(), title: outcome.name(), cell })
         .collect();
     html! {
         section.charts aria-labelledby="charts" {
-            h2.unseen #charts { "Along the axis of time" }
-            (chart("tokens", "Tokens upstream → model", "what came, and what of it the model was sent", plotted, &[
-                Drawn { key: "came", title: "upstream", cell: &|figures| grouped(figures.original_tokens) },
-                Drawn { key: "served", title: "model", cell: &|figures| grouped(figures.served_tokens) },
+            h2.unseen #charts { "Charts" }
+            (chart("tokens", "Tokens upstream → model", "tokens from the server, and tokens sent to the model", data, &[
+                ChartSeries { key: "came", title: "upstream", cell: &|stats| grouped(stats.original_tokens) },
+                ChartSeries { key: "served", title: "model", cell: &|stats| grouped(stats.served_tokens) },
             ]))
-            (chart("outcomes", "Requests by outcome", "stacked", plotted, &stacked))
-            (chart("oversized", "Oversized share", "of first calls; the line is 5 %", plotted, &[
-                Drawn { key: "share", title: "above the budget", cell: &|figures| part(figures.oversized_share()) },
+            (chart("outcomes", "Requests by outcome", "stacked", data, &stacked))
+            (chart("oversized", "Oversized share", "of first calls; the line is 5 %", data, &[
+                ChartSeries { key: "share", title: "above the budget", cell: &|stats| share_or_dash(stats.oversized_share()) },
             ]))
-            (chart("latency", "Added latency", "what of it was Portion’s", plotted, &[
-                Drawn { key: "p50", title: "p50", cell: &|figures| took(figures.overhead.p50) },
-                Drawn { key: "p95", title: "p95", cell: &|figures| took(figures.overhead.p95) },
-                Drawn { key: "p99", title: "p99", cell: &|figures| took(figures.overhead.p99) },
+            (chart("latency", "Added latency", "time added by Portion", data, &[
+                ChartSeries { key: "p50", title: "p50", cell: &|stats| duration(stats.overhead.p50) },
+                ChartSeries { key: "p95", title: "p95", cell: &|stats| duration(stats.overhead.p95) },
+                ChartSeries { key: "p99", title: "p99", cell: &|stats| duration(stats.overhead.p99) },
             ]))
-            (chart("accuracy", "Estimates", "where counted exactly; the line is 90 %", plotted, &[
-                Drawn { key: "near", title: "within 20 %", cell: &|figures| part(figures.accuracy.near_share()) },
-                Drawn { key: "bias", title: "bias", cell: &|figures| part(figures.accuracy.bias()) },
+            (chart("accuracy", "Estimates", "against exact counts; the line is 90 %", data, &[
+                ChartSeries { key: "near", title: "within 20 %", cell: &|stats| share_or_dash(stats.accuracy.near_share()) },
+                ChartSeries { key: "bias", title: "bias", cell: &|stats| share_or_dash(stats.accuracy.bias()) },
             ]))
-            (data(plotted, events))
+            (embedded(data, events))
         }
     }
 }
 
-fn chart(key: &str, title: &str, what: &str, plotted: &Plotted, drawn: &[Drawn<'_>]) -> Markup {
+fn chart(key: &str, title: &str, what: &str, data: &ChartData, series: &[ChartSeries<'_>]) -> Markup {
     let id = format!("chart-{key}");
     html! {
         figure.chart data-chart=(key) aria-labelledby=(id) {
@@ -61,7 +61,7 @@ fn chart(key: &str, title: &str, what: &str, plotted: &Plotted, drawn: &[Drawn<'
                 p.quiet { (what) }
             }
             ul.legend {
-                @for one in drawn {
+                @for one in series {
                     li data-series=(one.key) { span.key {} (one.title) " " span.value {} }
                 }
             }
@@ -69,34 +69,34 @@ fn chart(key: &str, title: &str, what: &str, plotted: &Plotted, drawn: &[Drawn<'
             details {
                 summary { "As a table" }
                 div.scroll tabindex="0" role="region" aria-label={ (title) ", as a table" } {
-                    (table(title, plotted, drawn))
+                    (table(title, data, series))
                 }
             }
         }
     }
 }
 
-fn table(title: &str, plotted: &Plotted, drawn: &[Drawn<'_>]) -> Markup {
+fn table(title: &str, data: &ChartData, series: &[ChartSeries<'_>]) -> Markup {
     let row = |slot: &Slot| {
         html! {
             tr {
-                th scope="row" { (moment(slot.at)) }
-                @for one in drawn { td.n { ((one.cell)(&slot.stats)) } }
+                th scope="row" { (timestamp(slot.at)) }
+                @for one in series { td.n { ((one.cell)(&slot.stats)) } }
             }
         }
     };
     html! {
         table {
             caption.unseen { (title) }
-            thead { tr { th scope="col" { "from" } @for one in drawn { th.n scope="col" { (one.title) } } } }
-            tbody { @for slot in &plotted.slots { (row(slot)) } }
+            thead { tr { th scope="col" { "From" } @for one in series { th.n scope="col" { (one.title) } } } }
+            tbody { @for slot in &data.slots { (row(slot)) } }
         }
     }
 }
 
-/// What the script draws: no code, and nothing in it ends the element that it stands in.
-fn data(plotted: &Plotted, events: &Events) -> Markup {
-    let mut json = plotted.json();
+/// Embeds the data for the script. It is not executable and cannot close its element.
+fn embedded(data: &ChartData, events: &Events) -> Markup {
+    let mut json = data.json();
     if let Value::Object(members) = &mut json {
         members.insert("marks".to_owned(), json!(events.marks()));
     }

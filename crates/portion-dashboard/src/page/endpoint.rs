@@ -1,57 +1,60 @@
-//! One endpoint: its figures, its charts, its requests.
+//! Page of one endpoint: statistics, charts and requests.
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
 
-use super::frame::{Frame, Place};
-use super::{Failure, Visit, called, changes, charts, endpoint_at, figures, notice, path_of, requests};
+use super::frame::{Frame, NavItem};
+use super::{
+    Failure, PageRequest, changes, charts, display_name, endpoint_at, notice, path_of, requests, summary,
+};
 use crate::answer::Answer;
-use crate::asked::Asked;
 use crate::query::link;
+use crate::selection::Selection;
 
-/// Requests that it shows.
-const SHOWN: usize = 25;
+/// Number of requests shown.
+const MAX_SHOWN: usize = 25;
 
-pub(super) fn page(visit: &Visit<'_>, path: &str) -> Result<Answer, Failure> {
-    let Visit { reader, asked, lost, .. } = visit;
-    let endpoint = endpoint_at(path).ok_or(Failure::Unknown("There is no such page."))?;
-    let name = called(&endpoint);
+pub(super) fn page(request: &PageRequest<'_>, path: &str) -> Result<Answer, Failure> {
+    let PageRequest { reader, selection, lost, .. } = request;
+    let endpoint = endpoint_at(path).ok_or(Failure::NotFound("There is no such page."))?;
+    let name = display_name(&endpoint);
     let path = format!("/endpoints/{}", path_of(&endpoint));
     let above = format!("Endpoint, a {}", endpoint.kind);
-    let all = Asked { endpoint: None, of: Some(endpoint), outcome: None, ..asked.clone() };
+    let all = Selection { endpoint: None, of: Some(endpoint), outcome: None, ..selection.clone() };
     let range = &all.range;
     let total = reader.total(&all.filter())?;
-    let plotted = charts::Plotted::read(reader, &all.filter(), range)?;
+    let data = charts::ChartData::read(reader, &all.filter(), range)?;
     let events = changes::Events::read(reader, range)?;
-    let shown = Asked { outcome: asked.outcome, noted: asked.noted, limit: SHOWN, ..all.clone() };
-    let listed = shown.list(reader)?;
+    let shown =
+        Selection { outcome: selection.outcome, notable: selection.notable, limit: MAX_SHOWN, ..all.clone() };
+    let page = shown.list(reader)?;
     let content = html! {
         p.above { (above) }
         h1 { (name) }
-        (figures::strip(&total, *lost))
+        (summary::strip(&total, *lost))
         @if total.requests == 0 {
-            (notice::quiet())
+            (notice::no_requests())
         } @else {
-            (charts::section(&plotted, &events))
+            (charts::section(&data, &events))
             section aria-labelledby="requests" {
                 h2 #requests { "Requests" }
                 (outcomes(&total, &path, &shown))
-                (requests::table(&listed.records, &shown, None))
-                @if listed.rest.is_some() {
-                    p { a href=(shown.link("/requests")) { "More of them" } }
+                (requests::table(&page.records, &shown, None))
+                @if page.older_than.is_some() {
+                    p { a href=(shown.link("/requests")) { "More requests" } }
                 }
             }
         }
         (changes::section(&events, range))
     };
-    let frame = Frame { title: &name, place: Place::Within, path: &path, range: Some(range), kept: &[] };
-    Ok(Answer::page(200, frame.around(&content)))
+    let frame = Frame { title: &name, nav: NavItem::Within, path: &path, range: Some(range), extra: &[] };
+    Ok(Answer::page(200, frame.render(&content)))
 }
 
-/// Its outcomes, each a filter.
-fn outcomes(total: &TrafficStats, path: &str, shown: &Asked) -> Markup {
+/// Renders the outcomes as filter links.
+fn outcomes(total: &TrafficStats, path: &str, shown: &Selection) -> Markup {
     let [since, until] = shown.range.parameters();
     let to = |outcome: Option<Outcome>| {
         link(path, &[since, until, ("outcome", outcome.map(Outcome::name))]) + "#requests"

@@ -1,4 +1,4 @@
-//! The endpoints, in the order that is asked for.
+//! Table of endpoints with a selectable order.
 
 use std::cmp::Ordering;
 
@@ -7,16 +7,16 @@ use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::grouped;
 
 use super::endpoint_link;
-use super::told::{part, short, took};
-use crate::query::{Query, Wrong, link};
+use super::format::{duration, share_or_dash, short};
+use crate::query::{InvalidParameter, Query, link};
 use crate::range::Range;
 
-/// A column that rows can be put in order by.
+/// A sortable column.
 struct Column {
     key: &'static str,
     title: &'static str,
     cell: fn(&TrafficStats) -> String,
-    /// What is compared; nothing comes last.
+    /// Sort value; rows without one come last.
     value: fn(&TrafficStats) -> Option<f64>,
 }
 
@@ -39,11 +39,16 @@ const COLUMNS: [Column; 9] = [
         cell: |f| short(f.served_tokens),
         value: |f| Some(f.served_tokens as f64),
     },
-    Column { key: "kept", title: "Kept out", cell: |f| part(f.reduction()), value: TrafficStats::reduction },
+    Column {
+        key: "kept",
+        title: "Kept out",
+        cell: |f| share_or_dash(f.reduction()),
+        value: TrafficStats::reduction,
+    },
     Column {
         key: "oversized",
         title: "Oversized",
-        cell: |f| part(f.oversized_share()),
+        cell: |f| share_or_dash(f.oversized_share()),
         value: TrafficStats::oversized_share,
     },
     Column {
@@ -56,41 +61,43 @@ const COLUMNS: [Column; 9] = [
     Column {
         key: "latency",
         title: "Latency p95",
-        cell: |f| took(f.latency.p95),
+        cell: |f| duration(f.latency.p95),
         value: |f| Some(f.latency.p95.as_secs_f64()),
     },
     Column {
         key: "added",
         title: "Added p95",
-        cell: |f| took(f.overhead.p95),
+        cell: |f| duration(f.overhead.p95),
         value: |f| Some(f.overhead.p95.as_secs_f64()),
     },
 ];
 
-/// How rows are ordered.
+/// Order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sort {
-    /// The column; `None`: by name.
+    /// Index of the column. `None` sorts by name.
     column: Option<usize>,
     rising: bool,
 }
 
 impl Sort {
-    pub(super) fn read(query: &Query) -> Result<Self, Wrong> {
+    pub(super) fn read(query: &Query) -> Result<Self, InvalidParameter> {
         let column = match query.get("sort") {
             None => Some(0),
             Some("name") => None,
             Some(key) => {
                 let keys = || COLUMNS.map(|column| column.key).join(", ");
                 let found = COLUMNS.iter().position(|column| column.key == key);
-                Some(found.ok_or_else(|| Wrong::new("sort", format!("it is name or one of {}", keys())))?)
+                Some(found.ok_or_else(|| {
+                    InvalidParameter::new("sort", format!("expected name or one of {}", keys()))
+                })?)
             }
         };
         let rising = match query.get("order") {
             None => column.is_none(),
             Some("up") => true,
             Some("down") => false,
-            Some(_) => return Err(Wrong::new("order", "it is up or down")),
+            Some(_) => return Err(InvalidParameter::new("order", "expected up or down")),
         };
         Ok(Self { column, rising })
     }
@@ -106,7 +113,7 @@ impl Sort {
         }
     }
 
-    /// What `aria-sort` says of a column, and the order that it is put in next.
+    /// Returns the `aria-sort` value of a column, and the order that its link selects.
     fn of(self, column: Option<usize>) -> (Option<&'static str>, &'static str) {
         match (self.column == column, self.rising) {
             (true, true) => (Some("ascending"), "down"),
@@ -116,7 +123,7 @@ impl Sort {
     }
 }
 
-/// The endpoints.
+/// Renders the table.
 pub(super) fn section(traffic: &[Traffic], sort: Sort, range: &Range) -> Markup {
     let mut rows: Vec<&Traffic> = traffic.iter().collect();
     rows.sort_by(|one, other| sort.compare(one, other));

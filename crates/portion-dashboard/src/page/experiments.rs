@@ -1,36 +1,36 @@
-//! Arms of experiments, held against each other.
+//! Page of experiments: comparisons of their arms.
 
 use maud::{Markup, html};
 use portion_telemetry::experiment::{Comparison, Design, MIN_SESSIONS, Measured, Verdict};
 use portion_telemetry::show::grouped;
 use portion_telemetry::statistics::Estimate;
 
-use super::frame::{Frame, Place};
-use super::told::{counted, percent};
-use super::{Failure, Visit};
+use super::format::{percent, plural};
+use super::frame::{Frame, NavItem};
+use super::{Failure, PageRequest};
 use crate::answer::Answer;
 
-pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
-    let range = &visit.asked.range;
-    let comparisons = visit.reader.experiment(&range.filter())?;
+pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
+    let range = &request.selection.range;
+    let comparisons = request.reader.experiment(&range.filter())?;
     let content = html! {
         h1 { "Experiments" }
         @if comparisons.is_empty() {
-            (teach())
+            (instructions())
         } @else {
-            p.quiet { "Means and shares over sessions with their 95 % confidence intervals; verdicts from "
-                (MIN_SESSIONS) " sessions an arm on." }
+            p.quiet { "Means and shares over sessions with 95 % confidence intervals. A verdict needs "
+                (MIN_SESSIONS) " sessions per arm." }
             @for comparison in &comparisons { (section(comparison)) }
         }
     };
     let frame = Frame {
         title: "Experiments",
-        place: Place::Experiments,
+        nav: NavItem::Experiments,
         path: "/experiments",
         range: Some(range),
-        kept: &[],
+        extra: &[],
     };
-    Ok(Answer::page(200, frame.around(&content)))
+    Ok(Answer::page(200, frame.render(&content)))
 }
 
 fn section(comparison: &Comparison) -> Markup {
@@ -39,7 +39,7 @@ fn section(comparison: &Comparison) -> Markup {
     let what = match design {
         Design::Split => "split: some sessions are shaped, the others are not",
         Design::Shadow => {
-            "shadow: nobody is shaped; what shaping would have served is compared with what was"
+            "shadow: no session is shaped; each reply is compared with the reply that shaping would have made"
         }
     };
     html! {
@@ -50,8 +50,8 @@ fn section(comparison: &Comparison) -> Markup {
                 table.experiment {
                     thead { tr {
                         th scope="col" { "Measure" }
-                        th.n scope="col" { "Shaped" span.quiet { (counted(shaped.sessions, " session", " sessions")) } }
-                        th.n scope="col" { "Unshaped" span.quiet { (counted(unshaped.sessions, " session", " sessions")) } }
+                        th.n scope="col" { "Shaped" span.quiet { (plural(shaped.sessions, " session", " sessions")) } }
+                        th.n scope="col" { "Unshaped" span.quiet { (plural(unshaped.sessions, " session", " sessions")) } }
                         th.n scope="col" { "Difference" }
                         th scope="col" { "Shaped is" }
                     } }
@@ -79,13 +79,13 @@ fn row(measured: &Measured) -> Markup {
 }
 
 fn estimate(estimate: Option<Estimate>, share: bool) -> Markup {
-    let told = |value: f64| if share { percent(value) } else { rounded(value) };
+    let format = |value: f64| if share { percent(value) } else { rounded(value) };
     html! {
         @match estimate {
             None => "–",
             Some(Estimate { value, range }) => {
-                (told(value))
-                @if let Some((low, high)) = range { " " span.quiet { (told(low)) " … " (told(high)) } }
+                (format(value))
+                @if let Some((low, high)) = range { " " span.quiet { (format(low)) " … " (format(high)) } }
             }
         }
     }
@@ -100,12 +100,11 @@ fn rounded(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn teach() -> Markup {
+fn instructions() -> Markup {
     html! {
-        p { "No request of this time was part of an experiment. To see what shaping changes before it does, let it be tried
-            beside what is served:" }
+        p { "No request in this time was part of an experiment. To try shaping without changing any reply:" }
         pre { code { "experiment: shadow" } }
-        p { "Or shape one half of the sessions only, and hold both against each other:" }
+        p { "To shape half of the sessions and compare both halves:" }
         pre { code { "experiment: {split: 50}" } }
     }
 }

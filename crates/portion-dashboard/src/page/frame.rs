@@ -1,40 +1,40 @@
-//! What stands around every page: its head, the way to others, the time that it is about.
+//! Frame around every page: head, navigation and time range.
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::told::moment;
+use super::format::timestamp;
 use crate::assets::Asset;
 use crate::query::link;
 use crate::range::Range;
 
-/// Where one is.
+/// Entry of the navigation.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum NavItem {
     Overview,
     Requests,
     Sessions,
     Experiments,
     Changes,
-    /// Below one of these.
+    /// A page below one of these.
     Within,
 }
 
-/// A page.
+/// A page without its content.
 pub(super) struct Frame<'a> {
-    /// What it is called.
+    /// Title of the page.
     pub(super) title: &'a str,
-    pub(super) place: Place,
-    /// Its path, where it can be about another time; empty where it cannot.
+    pub(super) nav: NavItem,
+    /// Path for links to other time ranges; empty if the page has no time range.
     pub(super) path: &'a str,
-    /// The time that it is about; links keep it.
+    /// Time range of the page, kept by links.
     pub(super) range: Option<&'a Range>,
-    /// Further parameters, which another time keeps.
-    pub(super) kept: &'a [(&'a str, Option<&'a str>)],
+    /// Further parameters, kept when the time range changes.
+    pub(super) extra: &'a [(&'a str, Option<&'a str>)],
 }
 
 impl Frame<'_> {
-    /// The page with that in it.
-    pub(super) fn around(&self, content: &Markup) -> Markup {
+    /// Renders the page around `content`.
+    pub(super) fn render(&self, content: &Markup) -> Markup {
         html! {
             (DOCTYPE)
             html lang="en" {
@@ -58,7 +58,7 @@ impl Frame<'_> {
                     }
                     main #content tabindex="-1" { (content) }
                     footer {
-                        p { "Sizes, times and codes; never what was in a request or a reply." }
+                        p { "Sizes, times and codes; never the content of requests or replies." }
                         p { a href="/api/openapi.json" { "API" } }
                     }
                 }
@@ -72,16 +72,16 @@ impl Frame<'_> {
 
     fn pages(&self) -> Markup {
         let pages = [
-            (Place::Overview, "/", "Overview"),
-            (Place::Requests, "/requests", "Requests"),
-            (Place::Sessions, "/sessions", "Sessions"),
-            (Place::Experiments, "/experiments", "Experiments"),
-            (Place::Changes, "/changes", "Changes"),
+            (NavItem::Overview, "/", "Overview"),
+            (NavItem::Requests, "/requests", "Requests"),
+            (NavItem::Sessions, "/sessions", "Sessions"),
+            (NavItem::Experiments, "/experiments", "Experiments"),
+            (NavItem::Changes, "/changes", "Changes"),
         ];
         html! {
             ul {
-                @for (place, path, name) in pages {
-                    li { a href=(link(path, &self.time())) aria-current=[(place == self.place).then_some("page")] { (name) } }
+                @for (nav, path, name) in pages {
+                    li { a href=(link(path, &self.time())) aria-current=[(nav == self.nav).then_some("page")] { (name) } }
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Frame<'_> {
         let is_preset = range.is_open() && Range::PRESETS.contains(&range.from.as_str());
         let to = |since: &str| {
             let mut parameters = vec![("since", Some(since))];
-            parameters.extend(self.kept);
+            parameters.extend(self.extra);
             link(self.path, &parameters)
         };
         html! {
@@ -112,32 +112,33 @@ impl Frame<'_> {
         }
     }
 
-    /// From one moment to another.
+    /// Renders the custom time range.
     fn custom(&self, range: &Range, is_preset: bool) -> Markup {
         html! {
             details.custom {
                 summary class=[(!is_preset).then_some("here")] {
                     @if is_preset { "Custom" } @else {
-                        (moment(range.since)) " – " @if range.is_open() { "now" } @else { (moment(range.until)) }
+                        (timestamp(range.since)) " – " @if range.is_open() { "now" } @else { (timestamp(range.until)) }
                     }
                 }
-                (times(self.path, &range.from, range.to.as_deref(), self.kept))
+                (times(self.path, &range.from, range.to.as_deref(), self.extra))
             }
         }
     }
 }
 
-/// From one moment to another, as they were written: the script says dates in the viewer's zone, and sends them in UTC.
-pub(super) fn times(path: &str, from: &str, to: Option<&str>, kept: &[(&str, Option<&str>)]) -> Markup {
+/// Renders the form for a time range, with the text as entered. The script shows dates in the viewer's time zone and
+/// submits UTC.
+pub(super) fn times(path: &str, from: &str, to: Option<&str>, extra: &[(&str, Option<&str>)]) -> Markup {
     html! {
         form.times action=(path) {
-            @for (name, value) in kept {
+            @for (name, value) in extra {
                 @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
             }
             label { "From " input name="since" value=(from) required; }
             label { "to " input name="until" value=[to] placeholder="now"; }
             button { "Show" }
-            p { "How long ago (90m, 2h, 7d), a time of today (09:30) or a date (2026-11-22T08:00), in " span.zone { "UTC" } "." }
+            p { "An age (90m, 2h, 7d), a time of today (09:30) or a date (2026-11-22T08:00), in " span.zone { "UTC" } "." }
         }
     }
 }

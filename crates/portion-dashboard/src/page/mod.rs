@@ -1,22 +1,22 @@
-//! Pages for people. Each is whole as it is sent.
+//! HTML pages. Each is complete without scripts.
 
 mod changes;
+mod chart_data;
 mod charts;
 mod endpoint;
 mod endpoints;
 mod experiments;
-mod figures;
+mod explain;
+mod findings;
+mod format;
 mod frame;
 mod notice;
 mod overview;
-mod plotted;
 mod request;
 mod requests;
 mod session;
 mod sessions;
-mod standing;
-mod told;
-mod words;
+mod summary;
 
 use std::time::SystemTime;
 
@@ -26,27 +26,27 @@ use portion_telemetry::read::{Endpoint, Reader};
 pub(crate) use notice::OFF;
 
 use crate::answer::Answer;
-use crate::asked::Asked;
 use crate::query::{Query, decoded, encoded, link};
 use crate::range::Range;
+use crate::selection::Selection;
 use crate::site::{Failure, Site};
 
-/// What is asked of a page: all that one needs.
-struct Visit<'a> {
+/// A page request: everything that a page needs.
+struct PageRequest<'a> {
     reader: Reader,
-    asked: Asked,
+    selection: Selection,
     query: &'a Query,
     lost: Option<u64>,
     now: SystemTime,
 }
 
-/// Answers with a page.
+/// Renders the page at a path.
 pub(crate) fn answer(site: &Site, path: &str, query: &Query, lost: Option<u64>, now: SystemTime) -> Answer {
     match found(site, path, query, lost, now) {
         Ok(answer) => answer,
-        Err(Failure::Wrong(wrong)) => notice::wrong(&wrong, path, query),
-        Err(Failure::Nothing(nothing)) => notice::nothing(&nothing),
-        Err(Failure::Unknown(what)) => notice::unknown(what),
+        Err(Failure::Invalid(invalid)) => notice::invalid(&invalid, path, query),
+        Err(Failure::NoRecords(reason)) => notice::no_records(&reason),
+        Err(Failure::NotFound(what)) => notice::not_found(what),
     }
 }
 
@@ -60,50 +60,51 @@ fn found(
     let (kind, name) =
         path.trim_start_matches('/').split_once('/').unwrap_or((path.trim_start_matches('/'), ""));
     if !matches!(kind, "" | "requests" | "endpoints" | "sessions" | "experiments" | "changes") {
-        return Err(Failure::Unknown("There is no such page."));
+        return Err(Failure::NotFound("There is no such page."));
     }
-    let visit = Visit { asked: Asked::read(query, now)?, reader: site.reader()?, query, lost, now };
+    let request =
+        PageRequest { selection: Selection::read(query, now)?, reader: site.reader()?, query, lost, now };
     match (kind, name) {
-        ("", "") => overview::page(&visit),
-        ("requests", "") => requests::page(&visit),
-        ("requests", id) => request::page(&visit, id),
-        ("endpoints", path) => endpoint::page(&visit, path),
-        ("sessions", "") => sessions::page(&visit),
-        ("sessions", id) => session::page(&visit, id),
-        ("experiments", "") => experiments::page(&visit),
-        ("changes", "") => changes::page(&visit),
-        _ => Err(Failure::Unknown("There is no such page.")),
+        ("", "") => overview::page(&request),
+        ("requests", "") => requests::page(&request),
+        ("requests", id) => request::page(&request, id),
+        ("endpoints", path) => endpoint::page(&request, path),
+        ("sessions", "") => sessions::page(&request),
+        ("sessions", id) => session::page(&request, id),
+        ("experiments", "") => experiments::page(&request),
+        ("changes", "") => changes::page(&request),
+        _ => Err(Failure::NotFound("There is no such page.")),
     }
 }
 
-/// A number of so many hexadecimal digits.
+/// Parses a number of exactly `digits` hexadecimal digits.
 pub(crate) fn number(text: &str, digits: usize) -> Option<u128> {
     let plain = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     u128::from_str_radix(text, 16).ok().filter(|_| plain)
 }
 
-/// What an endpoint is called: a cursor that cannot be read leads to none.
-fn called(endpoint: &Endpoint) -> String {
+/// Returns the display name of an endpoint. An unresolved cursor has no endpoint name.
+fn display_name(endpoint: &Endpoint) -> String {
     if endpoint.name.is_empty() { "unknown endpoint".to_owned() } else { endpoint.to_string() }
 }
 
-/// A link to an endpoint's page, and what the endpoint is where it is no tool.
+/// Renders a link to an endpoint's page, with its kind unless it is a tool.
 fn endpoint_link(endpoint: &Endpoint, range: &Range) -> Markup {
     let href = link(&format!("/endpoints/{}", path_of(endpoint)), &range.parameters());
     html! {
-        a href=(href) { (called(endpoint)) }
+        a href=(href) { (display_name(endpoint)) }
         @if endpoint.kind != "tool" { " " span.quiet { (endpoint.kind) } }
     }
 }
 
-/// `KIND/NAME`, or `KIND/UPSTREAM/NAME`: namesakes have pages of their own.
+/// Returns `KIND/NAME` or `KIND/UPSTREAM/NAME`, so endpoints of the same name have different pages.
 fn path_of(endpoint: &Endpoint) -> String {
     let Endpoint { upstream, kind, name } = endpoint;
     let parts = [Some(kind), upstream.as_ref(), Some(name)];
     parts.into_iter().flatten().map(|part| encoded(part)).collect::<Vec<_>>().join("/")
 }
 
-/// The endpoint whose page is there.
+/// Parses the path of an endpoint's page.
 fn endpoint_at(path: &str) -> Option<Endpoint> {
     let parts: Vec<String> = path.split('/').map(decoded).collect();
     match &parts[..] {

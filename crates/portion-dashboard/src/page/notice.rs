@@ -1,65 +1,65 @@
-//! Pages that say why there is nothing to show, and what to do.
+//! Pages shown when there is nothing to show. They explain why and what to do.
 
 use maud::{Markup, html};
 use portion_telemetry::read::ReadError;
 
-use super::frame::{Frame, Place, times};
+use super::frame::{Frame, NavItem, times};
 use crate::answer::Answer;
-use crate::query::{Query, Wrong};
-use crate::range::USUAL;
-use crate::site::Nothing;
+use crate::query::{InvalidParameter, Query};
+use crate::range::DEFAULT_SINCE;
+use crate::site::NoRecords;
 
-/// The parameters that say which time.
-const TIMES: [&str; 2] = ["since", "until"];
+/// Parameters of the time range.
+const TIME_PARAMETERS: [&str; 2] = ["since", "until"];
 
-/// What is said where nothing is recorded.
+/// Message when telemetry is off.
 pub(crate) const OFF: &str = "telemetry is off: nothing is recorded";
 
-/// There are no records.
-pub(super) fn nothing(nothing: &Nothing) -> Answer {
-    let (title, content) = match nothing {
-        Nothing::Off => (
+/// Renders the page when there are no records.
+pub(super) fn no_records(reason: &NoRecords) -> Answer {
+    let (title, content) = match reason {
+        NoRecords::Off => (
             "Telemetry is off",
             html! {
                 p { "Nothing is recorded, so there is nothing to show." }
-                p { "To record sizes, times and codes of requests, never what is in them, start Portion without "
-                    code { "--telemetry off" } ", and take " code { "telemetry: off" } " out of the configuration ("
-                    code { "PORTION_TELEMETRY" } " out of the environment). To keep them in a file of your choice:" }
+                p { "To record sizes, times and codes of requests, never their content, start Portion without "
+                    code { "--telemetry off" } ", and remove " code { "telemetry: off" } " from the configuration ("
+                    code { "PORTION_TELEMETRY" } " from the environment). To use another file:" }
                 pre { code { "telemetry: /srv/portion/telemetry.db" } }
             },
         ),
-        Nothing::Unread(ReadError::Missing(path)) => {
-            ("Nothing recorded yet", teach(&path.display().to_string()))
+        NoRecords::Unreadable(ReadError::Missing(path)) => {
+            ("Nothing recorded yet", instructions(&path.display().to_string()))
         }
-        Nothing::Unread(error) => (
+        NoRecords::Unreadable(error) => (
             "The records cannot be read",
             html! {
                 p { (error) "." }
-                p { "Another file is named with " code { "portion dashboard --telemetry FILE" } ". Requests are served all the same." }
+                p { "To read another file, use " code { "portion dashboard --telemetry FILE" } ". Requests are served regardless." }
             },
         ),
     };
-    page(nothing.status(), title, &content)
+    page(reason.status(), title, &content)
 }
 
-/// A parameter cannot be. Where it is the time, another can be asked for.
-pub(super) fn wrong(wrong: &Wrong, path: &str, query: &Query) -> Answer {
-    let kept: Vec<_> = query.pairs().filter(|(name, _)| !TIMES.contains(name)).collect();
+/// Renders the page for an invalid parameter. For times, it contains the form to correct them.
+pub(super) fn invalid(invalid: &InvalidParameter, path: &str, query: &Query) -> Answer {
+    let extra: Vec<_> = query.pairs().filter(|(name, _)| !TIME_PARAMETERS.contains(name)).collect();
     page(
         400,
-        "That cannot be asked",
+        "Invalid request",
         &html! {
-            p { (wrong) "." }
-            @if TIMES.contains(&wrong.name.as_str()) {
-                (times(path, query.get(TIMES[0]).unwrap_or(USUAL), query.get(TIMES[1]), &kept))
+            p { (invalid) "." }
+            @if TIME_PARAMETERS.contains(&invalid.name.as_str()) {
+                (times(path, query.get(TIME_PARAMETERS[0]).unwrap_or(DEFAULT_SINCE), query.get(TIME_PARAMETERS[1]), &extra))
             }
             p { a href="/" { "Back to the overview" } }
         },
     )
 }
 
-/// There is no such page, or no longer.
-pub(super) fn unknown(what: &str) -> Answer {
+/// Renders the page for an unknown path.
+pub(super) fn not_found(what: &str) -> Answer {
     page(
         404,
         "Not found",
@@ -71,15 +71,15 @@ pub(super) fn unknown(what: &str) -> Answer {
 }
 
 fn page(status: u16, title: &str, content: &Markup) -> Answer {
-    let frame = Frame { title, place: Place::Within, path: "", range: None, kept: &[] };
+    let frame = Frame { title, nav: NavItem::Within, path: "", range: None, extra: &[] };
     let content = html! { section.notice { h1 { (title) } (content) } };
-    Answer::page(status, frame.around(&content))
+    Answer::page(status, frame.render(&content))
 }
 
-/// How records come about.
-fn teach(path: &str) -> Markup {
+/// Explains how to record requests.
+fn instructions(path: &str) -> Markup {
     html! {
-        p { "Put Portion in front of an MCP server, and use it: each request that has content leaves a record here." }
+        p { "Put Portion in front of an MCP server and use it. Each request with content is recorded here." }
         pre { code { "portion wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes" } }
         p { "Over HTTP, for several clients:" }
         pre { code { "portion serve --url https://mcp.example.com/mcp" } }
@@ -87,9 +87,9 @@ fn teach(path: &str) -> Markup {
     }
 }
 
-/// Nothing was asked in some time.
-pub(super) fn quiet() -> Markup {
+/// Renders the note for a time range without requests.
+pub(super) fn no_requests() -> Markup {
     html! {
-        p.quiet { "Nothing was asked in this time, or nothing that is like what you look for. Choose a longer one above." }
+        p.quiet { "No matching requests in this time. Choose a longer range above." }
     }
 }

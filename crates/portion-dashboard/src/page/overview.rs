@@ -1,38 +1,38 @@
-//! All of it: the page that one begins at.
+//! Overview: the start page.
 
 use maud::html;
 
-use super::frame::{Frame, Place};
-use super::{Failure, Visit, changes, charts, endpoints, figures, notice, standing};
+use super::frame::{Frame, NavItem};
+use super::{Failure, PageRequest, changes, charts, endpoints, findings, notice, summary};
 use crate::answer::Answer;
 use crate::range::micros;
 
-pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
-    let Visit { reader, asked, query, lost, now } = visit;
-    let range = &asked.range;
-    let filter = asked.range.filter();
+pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
+    let PageRequest { reader, selection, query, lost, now } = request;
+    let range = &selection.range;
+    let filter = selection.range.filter();
     let total = reader.total(&filter)?;
     let traffic = reader.endpoints(&filter)?;
     let events = changes::Events::read(reader, range)?;
     let alerts = reader.active_alerts(micros(*now))?;
     let sort = endpoints::Sort::read(query)?;
-    let standing = standing::list(reader, &traffic, asked)?;
-    let plotted = charts::Plotted::read(reader, &filter, range)?;
+    let findings = findings::list(reader, &traffic, selection)?;
+    let plotted = charts::ChartData::read(reader, &filter, range)?;
     let content = html! {
         h1.unseen { "Overview" }
-        (standing::banner(&alerts))
-        (figures::strip(&total, *lost))
+        (findings::banner(&alerts))
+        (summary::strip(&total, *lost))
         @if total.requests == 0 {
-            (notice::quiet())
+            (notice::no_requests())
         } @else {
-            (standing)
+            (findings)
             (charts::section(&plotted, &events))
         }
         (changes::section(&events, range))
         @if total.requests > 0 { (endpoints::section(&traffic, sort, range)) }
     };
-    let kept = [("sort", query.get("sort")), ("order", query.get("order"))];
+    let extra = [("sort", query.get("sort")), ("order", query.get("order"))];
     let frame =
-        Frame { title: "Overview", place: Place::Overview, path: "/", range: Some(range), kept: &kept };
-    Ok(Answer::page(200, frame.around(&content)))
+        Frame { title: "Overview", nav: NavItem::Overview, path: "/", range: Some(range), extra: &extra };
+    Ok(Answer::page(200, frame.render(&content)))
 }

@@ -1,39 +1,39 @@
-//! One request: what came, what was served of it, what made it smaller, what was asked afterwards.
+//! Page of one request: sizes, processing steps, facts and follow-ups.
 
 use maud::{Markup, html};
 use portion_core::event::{Configured, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
-use super::frame::{Frame, Place};
-use super::told::{bytes, counted, maybe, moment, percent, took, waited};
-use super::{Failure, Visit, called, changes, endpoint_link, number, requests, words};
+use super::format::{bytes, count_or_dash, duration, elapsed, percent, plural, timestamp};
+use super::frame::{Frame, NavItem};
+use super::{Failure, PageRequest, changes, display_name, endpoint_link, explain, number, requests};
 use crate::answer::Answer;
-use crate::asked::Asked;
-use crate::family;
 use crate::query::link;
 use crate::range::Range;
+use crate::related;
+use crate::selection::Selection;
 
-pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
-    let reader = &visit.reader;
-    let unknown = Failure::Unknown("No request of that number is recorded; old ones are forgotten.");
+pub(super) fn page(request: &PageRequest<'_>, id: &str) -> Result<Answer, Failure> {
+    let reader = &request.reader;
+    let unknown = Failure::NotFound("No request with that id is recorded; old records are deleted.");
     let Some(number) = number(id, 32) else { return Err(unknown) };
-    let Some((record, mut family)) = family::found(reader, number)? else { return Err(unknown) };
+    let Some((record, mut related)) = related::find(reader, number)? else { return Err(unknown) };
     let record = &record;
-    family.reverse();
-    let range = &visit.asked.range;
+    related.reverse();
+    let range = &request.selection.range;
     let configured = reader.configured(record.config, record.at)?;
     let content = html! {
         p.above {
             (endpoint_link(&record.endpoint, range)) " · "
-            a href=(visit.asked.link("/requests")) { (listed(&visit.asked)) }
+            a href=(request.selection.link("/requests")) { (list_title(&request.selection)) }
         }
-        h1 { "Request of " (moment(record.at)) }
+        h1 { "Request of " (timestamp(record.at)) }
         (what_happened(record))
-        (sizes(record, &family))
+        (sizes(record, &related))
         div.columns {
             section aria-labelledby="steps" {
-                h2 #steps { "What made it smaller" }
+                h2 #steps { "Processing steps" }
                 (steps(record))
             }
             section aria-labelledby="facts" {
@@ -42,42 +42,41 @@ pub(super) fn page(visit: &Visit<'_>, id: &str) -> Result<Answer, Failure> {
             }
         }
         section aria-labelledby="followups" {
-            h2 #followups { "Requests of the same result" }
-            (follow_ups(record, &family, &visit.asked))
+            h2 #followups { "Requests on the same result" }
+            (follow_ups(record, &related, &request.selection))
         }
     };
-    let frame = Frame { title: "Request", place: Place::Within, path: "", range: Some(range), kept: &[] };
-    Ok(Answer::page(200, frame.around(&content)))
+    let frame = Frame { title: "Request", nav: NavItem::Within, path: "", range: Some(range), extra: &[] };
+    Ok(Answer::page(200, frame.render(&content)))
 }
 
-/// The list that one came from, or may go to.
-fn listed(asked: &Asked) -> String {
-    let of = asked.of.as_ref().map(called).or_else(|| asked.endpoint.clone());
-    let [.., (_, outcome), (_, only)] = asked.which();
+/// Returns the text of the link back to the list.
+fn list_title(selection: &Selection) -> String {
+    let of = selection.of.as_ref().map(display_name).or_else(|| selection.endpoint.clone());
+    let [.., (_, outcome), (_, only)] = selection.which();
     let which: Vec<&str> = [of.as_deref(), outcome, only].into_iter().flatten().collect();
     if which.is_empty() { "All requests".to_owned() } else { format!("Requests: {}", which.join(", ")) }
 }
 
 fn what_happened(record: &Record) -> Markup {
     html! {
-        p.lead { (requests::outcome(&record.outcome)) " " (words::outcome(&record.outcome)) }
+        p.lead { (requests::outcome(&record.outcome)) " " (explain::outcome(&record.outcome)) }
         @if let Some(error) = record.error.as_deref().filter(|error| *error != "cursor_expired") {
-            p.lead.error { code { (error) } " " (words::error(error)) }
+            p.lead.error { code { (error) } " " (explain::error(error)) }
         }
     }
 }
 
-/// What came and what was served, drawn to one scale with what a reply could cost. What a follow-up is about was counted
-/// when it came.
-fn sizes(record: &Record, family: &[Record]) -> Markup {
-    let source = family.iter().find(|one| record.follow_up && !one.follow_up).unwrap_or(record);
+/// Renders payload, reply and budget as bars on one scale. For a follow-up, the payload is that of its first call.
+fn sizes(record: &Record, related: &[Record]) -> Markup {
+    let source = related.iter().find(|one| record.follow_up && !one.follow_up).unwrap_or(record);
     let (payload, served) =
         (source.payload_tokens().unwrap_or_default(), record.served_tokens().unwrap_or_default());
     let most = payload.max(served).max(record.budget.unwrap_or_default()).max(1);
     let wide = |tokens: u64| format!("{:.2}%", tokens as f64 / most as f64 * 100.0);
-    let came = if record.follow_up { "The result that it is about" } else { "Came from the server" };
+    let came = if record.follow_up { "Result it reads from" } else { "From the server" };
     let items = |items: Option<u64>| {
-        items.map_or_else(String::new, |items| format!(", {}", counted(items, "item", "items")))
+        items.map_or_else(String::new, |items| format!(", {}", plural(items, "item", "items")))
     };
     html! {
         dl.sizes {
@@ -88,16 +87,16 @@ fn sizes(record: &Record, family: &[Record]) -> Markup {
                 dt { (name) }
                 dd {
                     svg.bar.(class) aria-hidden="true" { rect width=(wide(tokens.unwrap_or_default())) height="100%" {} }
-                    strong { (maybe(tokens)) } " tokens, " (bytes(size)) (items)
+                    strong { (count_or_dash(tokens)) } " tokens, " (bytes(size)) (items)
                 }
             }
             @if let Some(budget) = record.budget {
-                dt { "A reply could cost" }
+                dt { "Token budget" }
                 dd {
                     svg.bar.budget aria-hidden="true" { rect width=(wide(budget)) height="100%" {} }
                     strong { (grouped(budget)) } " tokens"
-                    @if let Some(kept) = requests::kept_out(record).filter(|kept| *kept > 0.0) {
-                        " · " (percent(kept)) " kept out, " (counted(payload.saturating_sub(served), "token", "tokens"))
+                    @if let Some(reduced) = requests::reduction(record).filter(|reduced| *reduced > 0.0) {
+                        " · " (percent(reduced)) " kept out, " (plural(payload.saturating_sub(served), "token", "tokens"))
                     }
                 }
             }
@@ -107,42 +106,42 @@ fn sizes(record: &Record, family: &[Record]) -> Markup {
 
 fn steps(record: &Record) -> Markup {
     html! {
-        p { (cut(record)) }
+        p { (reduction_text(record)) }
         @if !record.stages.is_empty() {
             ol.steps {
-                @for step in &record.stages { li { code { (step) } " " (words::step(step)) } }
+                @for step in &record.stages { li { code { (step) } " " (explain::step(step)) } }
             }
         }
-        @if let Some(tried) = &record.shadow {
-            p { "Beside it, shaping was tried: it would have been " (requests::outcome(&tried.outcome)) " with "
-                (counted(tried.tokens, "token", "tokens")) ", made in " (took(tried.overhead)) "." }
+        @if let Some(shadow) = &record.shadow {
+            p { "Shadow experiment: shaping would have produced " (requests::outcome(&shadow.outcome)) " with "
+                (plural(shadow.tokens, "token", "tokens")) ", in " (duration(shadow.overhead)) "." }
         }
     }
 }
 
-/// What was left out, if anything was, before any step.
-fn cut(record: &Record) -> String {
+/// Describes what the reply leaves out.
+fn reduction_text(record: &Record) -> String {
     if record.error.is_some() {
-        return "Nothing: what was served is an error.".to_owned();
+        return "Nothing was cut: the reply is an error.".to_owned();
     }
     let counts = record.items.zip(record.total_items).filter(|(items, total)| items < total);
     match Outcome::named(&record.outcome) {
-        Some(Outcome::Untouched) => "Nothing: it was small enough.".to_owned(),
-        Some(Outcome::Unshaped) => "Nothing: shaping is off for it.".to_owned(),
+        Some(Outcome::Untouched) => "Nothing was cut: the payload was small enough.".to_owned(),
+        Some(Outcome::Unshaped) => "Nothing was cut: shaping is off for this endpoint.".to_owned(),
         Some(Outcome::Paginated) => match counts {
             Some((items, total)) => {
-                format!("{} of {} were served: a page.", grouped(items), counted(total, "item", "items"))
+                format!("{} of {} were served: a page.", grouped(items), plural(total, "item", "items"))
             }
             None => "All items were served.".to_owned(),
         },
         Some(Outcome::Chunked) if record.follow_up => "A part of the text was served.".to_owned(),
         Some(Outcome::Chunked) => "The first chunk of the text was served.".to_owned(),
-        Some(Outcome::Summarized) => "A summary was served in its place.".to_owned(),
-        Some(Outcome::Queried) => "What the question asked for was served.".to_owned(),
-        Some(Outcome::Projected) => "What was named was served: fields, a section or a path.".to_owned(),
-        Some(Outcome::Raw) => "The bytes that were asked for were served.".to_owned(),
-        Some(Outcome::Capped) => "The byte limit: the reply ends where that is reached.".to_owned(),
-        _ => "Nothing that is known here.".to_owned(),
+        Some(Outcome::Summarized) => "A summary was served instead.".to_owned(),
+        Some(Outcome::Queried) => "The result of the query was served.".to_owned(),
+        Some(Outcome::Projected) => "The requested fields, section or path were served.".to_owned(),
+        Some(Outcome::Raw) => "The requested bytes were served.".to_owned(),
+        Some(Outcome::Capped) => "The reply was cut at the byte limit.".to_owned(),
+        _ => "Not known.".to_owned(),
     }
 }
 
@@ -154,7 +153,7 @@ fn facts(record: &Record, configured: &[Configured]) -> Markup {
     html! {
         dl.facts {
             dt { "Latency" }
-            dd { (took(record.latency)) ", " (took(record.overhead)) " of it Portion’s" @if let Some(share) = share { " (" (percent(share)) ")" } }
+            dd { (duration(record.latency)) ", " (duration(record.overhead)) " of it added by Portion" @if let Some(share) = share { " (" (percent(share)) ")" } }
             dt { "Form" }
             dd { (record.form.as_deref().unwrap_or("–")) }
             dt { "Arguments" }
@@ -164,46 +163,46 @@ fn facts(record: &Record, configured: &[Configured]) -> Markup {
             dt { "Configuration" }
             dd {
                 @if configured.is_empty() { "version " (record.config) }
-                // Which file it was is not recorded where several have such a version.
+                // The record does not name the file, so all files with that version are listed.
                 @for (at, one) in configured.iter().enumerate() {
                     @if at > 0 { ", or " }
                     a href=(changes::link_to(one)) { "version " (record.config) " of " (one.source) }
                 }
             }
             @if !record.counter.is_empty() {
-                dt { "Counted by" }
+                dt { "Counter" }
                 dd { (record.counter) @if let Some(actual) = record.actual_tokens { ", exactly: " (grouped(actual)) } }
             }
             @if let Some(arm) = &record.arm { dt { "Experiment" } dd { "arm " (arm) } }
             @if let Some(trace) = record.trace { dt { "Trace" } dd { code { (format!("{:032x}", trace.id)) } } }
-            dt { "Number" }
+            dt { "Request id" }
             dd { code { (format!("{:032x}", record.request)) } }
         }
     }
 }
 
-/// What goes back to the same payload, in the order in which it was asked.
-fn follow_ups(record: &Record, family: &[Record], asked: &Asked) -> Markup {
-    let failed = family.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
-    let made = family.iter().filter(|one| one.follow_up).count() as u64;
-    let before = family.iter().take_while(|one| one.request != record.request).last();
+/// Renders the requests on the same payload, the oldest first.
+fn follow_ups(record: &Record, related: &[Record], selection: &Selection) -> Markup {
+    let failed = related.iter().filter(|one| one.follow_up && one.error.is_some()).count() as u64;
+    let made = related.iter().filter(|one| one.follow_up).count() as u64;
+    let before = related.iter().take_while(|one| one.request != record.request).last();
     let expired = record.error.as_deref() == Some("cursor_expired");
     html! {
-        @if family.len() < 2 {
+        @if related.len() < 2 {
             p.quiet {
-                @if record.follow_up { "What this follow-up goes back to is not recorded, or no longer." }
-                @else { "Nothing was asked of this result afterwards." }
+                @if record.follow_up { "The first request of this follow-up is not recorded, or was deleted." }
+                @else { "No follow-ups." }
             }
         } @else {
-            p { (counted(made, "follow-up was", "follow-ups were")) " made"
+            p { (plural(made, "follow-up was", "follow-ups were")) " made"
                 @if failed > 0 { ", " strong.alarm { (failed) " failed" } } "."
                 @if let Some(before) = before.filter(|_| expired) {
-                    " This one came " (waited(record.at.saturating_sub(before.at))) " after the one before it: the result was kept
-                    for less (snapshotTtl), or had to make room for others (snapshotMemory)."
+                    " This one came " (elapsed(record.at.saturating_sub(before.at))) " after the previous one: the result had expired (snapshotTtl) or
+                    was evicted to make room (snapshotMemory)."
                 }
-                @if family.len() == family::MOST { " Those before the newest " (grouped(family::MOST as u64)) " are not shown." }
+                @if related.len() == related::MAX_RELATED { " Only the newest " (grouped(related::MAX_RELATED as u64)) " are shown." }
             }
-            (requests::table(family, asked, Some(record.request)))
+            (requests::table(related, selection, Some(record.request)))
         }
     }
 }

@@ -1,67 +1,67 @@
-//! Requests, one a row.
+//! Page and table of requests.
 
 use maud::{Markup, html};
 use portion_core::event::Outcome;
 use portion_telemetry::read::{Notable, Record};
 use portion_telemetry::timestamp::rfc3339;
 
-use super::frame::{Frame, Place};
-use super::told::{maybe, moment, percent, took};
-use super::{Failure, Visit, called, endpoint_link, notice};
+use super::format::{count_or_dash, duration, percent, timestamp};
+use super::frame::{Frame, NavItem};
+use super::{Failure, PageRequest, display_name, endpoint_link, notice};
 use crate::answer::Answer;
-use crate::asked::Asked;
 use crate::range::Range;
+use crate::selection::Selection;
 
-pub(super) fn page(visit: &Visit<'_>) -> Result<Answer, Failure> {
-    let Visit { reader, asked, .. } = visit;
-    let range = &asked.range;
-    let listed = asked.list(reader)?;
+pub(super) fn page(request: &PageRequest<'_>) -> Result<Answer, Failure> {
+    let PageRequest { reader, selection, .. } = request;
+    let range = &selection.range;
+    let page = selection.list(reader)?;
     let content = html! {
         h1 { "Requests" }
-        (form(asked))
-        @if listed.records.is_empty() { (notice::quiet()) } @else { (table(&listed.records, asked, None)) }
-        @if let Some(rest) = listed.rest {
-            @let before = Asked { range: Range { to: Some(rfc3339(rest)), ..range.clone() }, ..asked.clone() };
-            p { a href=(before.link("/requests")) { "Those before them" } }
+        (form(selection))
+        @if page.records.is_empty() { (notice::no_requests()) } @else { (table(&page.records, selection, None)) }
+        @if let Some(end) = page.older_than {
+            @let older = Selection { range: Range { to: Some(rfc3339(end)), ..range.clone() }, ..selection.clone() };
+            p { a href=(older.link("/requests")) { "Older" } }
         }
     };
     let frame = Frame {
         title: "Requests",
-        place: Place::Requests,
+        nav: NavItem::Requests,
         path: "/requests",
         range: Some(range),
-        kept: &asked.which(),
+        extra: &selection.which(),
     };
-    Ok(Answer::page(200, frame.around(&content)))
+    Ok(Answer::page(200, frame.render(&content)))
 }
 
-fn form(asked: &Asked) -> Markup {
+fn form(selection: &Selection) -> Markup {
     html! {
         form.filters action="/requests" {
-            input type="hidden" name="since" value=(asked.range.from);
-            @if let Some(to) = &asked.range.to { input type="hidden" name="until" value=(to); }
-            @if let Some(of) = &asked.of {
-                @for (name, value) in &asked.which()[..3] {
+            input type="hidden" name="since" value=(selection.range.from);
+            @if let Some(to) = &selection.range.to { input type="hidden" name="until" value=(to); }
+            @if let Some(of) = &selection.of {
+                @for (name, value) in &selection.which()[..3] {
                     @if let Some(value) = value { input type="hidden" name=(name) value=(value); }
                 }
-                @let all = Asked { of: None, ..asked.clone() };
-                p { "Of " strong { (called(of)) } " " span.quiet { (of.kind) } ", or " a href=(all.link("/requests")) { "of any endpoint" } }
+                @let all = Selection { of: None, ..selection.clone() };
+                p { "Endpoint: " strong { (display_name(of)) } " " span.quiet { (of.kind) } ", or " a href=(all.link("/requests")) { "any endpoint" } }
             } @else {
-                label { "Endpoint " input name="endpoint" value=[asked.endpoint.as_deref()] placeholder="any, as in list_*"; }
+                label { "Endpoint " input name="endpoint" value=[selection.endpoint.as_deref()] placeholder="any, as in list_*"; }
             }
             label { "Outcome "
                 select name="outcome" {
                     option value="" { "any" }
                     @for outcome in Outcome::ALL {
-                        option value=(outcome.name()) selected[asked.outcome == Some(outcome)] { (outcome.name()) }
+                        option value=(outcome.name()) selected[selection.outcome == Some(outcome)] { (outcome.name()) }
                     }
                 }
             }
             label { "Only "
                 select name="only" {
                     option value="" { "all" }
-                    @for noted in Notable::ALL {
-                        option value=(noted.name()) selected[asked.noted == Some(noted)] { (noted.name()) }
+                    @for notable in Notable::ALL {
+                        option value=(notable.name()) selected[selection.notable == Some(notable)] { (notable.name()) }
                     }
                 }
             }
@@ -70,13 +70,13 @@ fn form(asked: &Asked) -> Markup {
     }
 }
 
-/// An outcome, with its colour.
+/// Renders an outcome with its colour.
 pub(super) fn outcome(name: &str) -> Markup {
     html! { span.outcome data-outcome=(name) { (name) } }
 }
 
-/// Requests in the order given. Their pages lead back to what was `asked`; `this` is the one that the page is about.
-pub(super) fn table(records: &[Record], asked: &Asked, this: Option<u128>) -> Markup {
+/// Renders requests in the given order. Links keep `selection`; `this` is the request that the page is about.
+pub(super) fn table(records: &[Record], selection: &Selection, this: Option<u128>) -> Markup {
     html! {
         div.scroll tabindex="0" role="region" aria-label="Requests" {
             table.requests {
@@ -92,37 +92,37 @@ pub(super) fn table(records: &[Record], asked: &Asked, this: Option<u128>) -> Ma
                     th.n scope="col" { "Added" }
                     th scope="col" { "Error" }
                 } }
-                tbody { @for record in records { (row(record, asked, this == Some(record.request))) } }
+                tbody { @for record in records { (row(record, selection, this == Some(record.request))) } }
             }
         }
     }
 }
 
-fn row(record: &Record, asked: &Asked, is_this: bool) -> Markup {
-    let kept = kept_out(record);
+fn row(record: &Record, selection: &Selection, is_this: bool) -> Markup {
+    let reduced = reduction(record);
     html! {
         tr class=[is_this.then_some("this")] {
             th scope="row" {
-                a href=(asked.link(&format!("/requests/{:032x}", record.request))) aria-current=[is_this.then_some("true")] { (moment(record.at)) }
+                a href=(selection.link(&format!("/requests/{:032x}", record.request))) aria-current=[is_this.then_some("true")] { (timestamp(record.at)) }
             }
             td data-title="Endpoint" {
-                (endpoint_link(&record.endpoint, &asked.range))
+                (endpoint_link(&record.endpoint, &selection.range))
                 @if record.follow_up { " " span.quiet { "follow-up" } }
             }
             td data-title="Outcome" { (outcome(&record.outcome)) }
-            td.n data-title="Upstream" { (maybe(record.payload_tokens().filter(|_| !record.follow_up))) }
-            td.n data-title="Model" { (maybe(record.served_tokens())) }
-            td.n data-title="Kept out" { (kept.map_or_else(|| "–".to_owned(), percent)) }
-            td.n data-title="Items" { (maybe(record.items)) }
-            td.n data-title="Latency" { (took(record.latency)) }
-            td.n data-title="Added" { (took(record.overhead)) }
+            td.n data-title="Upstream" { (count_or_dash(record.payload_tokens().filter(|_| !record.follow_up))) }
+            td.n data-title="Model" { (count_or_dash(record.served_tokens())) }
+            td.n data-title="Kept out" { (reduced.map_or_else(|| "–".to_owned(), percent)) }
+            td.n data-title="Items" { (count_or_dash(record.items)) }
+            td.n data-title="Latency" { (duration(record.latency)) }
+            td.n data-title="Added" { (duration(record.overhead)) }
             td data-title="Error" { @if let Some(error) = &record.error { span.alarm { (error) } } }
         }
     }
 }
 
-/// Share of the payload's tokens that its reply does not have, of a first call.
-pub(super) fn kept_out(record: &Record) -> Option<f64> {
+/// Share of a first call's payload tokens that its reply leaves out.
+pub(super) fn reduction(record: &Record) -> Option<f64> {
     let (served, payload) = record.served_tokens().zip(record.payload_tokens())?;
     (!record.follow_up && payload > 0).then(|| 1.0 - served as f64 / payload as f64)
 }

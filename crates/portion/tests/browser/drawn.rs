@@ -77,7 +77,7 @@ async fn figures_and_charts_are_of_the_records() -> Outcome<()> {
     let row = said(&chromium, ".endpoints tbody tr:first-child td").await?;
     assert_eq!(row[..7], ["4", "20.0k", "5,000", "75.0 %", "100.0 %", "1.00", "1"]);
     let standing = said(&chromium, ".standing li .what").await?;
-    assert_eq!(standing, ["1 cursor that led nowhere"]);
+    assert_eq!(standing, ["1 expired cursor"]);
     chromium.leave().await
 }
 

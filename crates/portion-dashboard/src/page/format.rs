@@ -1,4 +1,4 @@
-//! Figures, sizes and times as people read them.
+//! Formats numbers, sizes and times for people.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use portion_telemetry::show::grouped;
 use portion_telemetry::timestamp::rfc3339;
 
-/// A number that is read at a glance: `1,234`, `56.7k`, `8.90M`.
+/// Formats a number with at most four digits: `1,234`, `56.7k`, `8.90M`.
 pub(super) fn short(number: u64) -> String {
     let three = |number: f64, unit: &str| {
         let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
@@ -20,17 +20,17 @@ pub(super) fn short(number: u64) -> String {
     }
 }
 
-/// A share, 0 to 1.
+/// Formats a share, 0 to 1, in per cent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A part of a whole, `–` of nothing.
-pub(super) fn part(share: Option<f64>) -> String {
+/// Formats a share, or `–` without one.
+pub(super) fn share_or_dash(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), percent)
 }
 
-pub(super) fn maybe(number: Option<u64>) -> String {
+pub(super) fn count_or_dash(number: Option<u64>) -> String {
     number.map_or_else(|| "–".to_owned(), grouped)
 }
 
@@ -42,8 +42,8 @@ pub(super) fn bytes(bytes: u64) -> String {
     }
 }
 
-/// How long something took.
-pub(super) fn took(time: Duration) -> String {
+/// Formats a duration.
+pub(super) fn duration(time: Duration) -> String {
     let millis = time.as_secs_f64() * 1e3;
     match millis {
         below if below < 9.995 => format!("{below:.2} ms"),
@@ -52,22 +52,22 @@ pub(super) fn took(time: Duration) -> String {
     }
 }
 
-/// How long was waited, in microseconds: seconds do.
-pub(super) fn waited(micros: u64) -> String {
+/// Formats an interval in microseconds, rounded down to seconds, minutes or hours.
+pub(super) fn elapsed(micros: u64) -> String {
     match micros / 1_000_000 {
-        seconds @ 0..120 => counted(seconds, "second", "seconds"),
-        seconds @ 120..7_200 => counted(seconds / 60, "minute", "minutes"),
-        seconds => counted(seconds / 3_600, "hour", "hours"),
+        seconds @ 0..120 => plural(seconds, "second", "seconds"),
+        seconds @ 120..7_200 => plural(seconds / 60, "minute", "minutes"),
+        seconds => plural(seconds / 3_600, "hour", "hours"),
     }
 }
 
-/// One of it, or several: `1 request`, `2 requests`.
-pub(super) fn counted(number: u64, one: &str, several: &str) -> String {
+/// Formats a count with its noun: `1 request`, `2 requests`.
+pub(super) fn plural(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { several })
 }
 
-/// A moment in UTC, to the second; the script says it in the viewer's zone.
-pub(super) fn moment(at: u64) -> Markup {
+/// Renders a time in UTC, to the second. The script shows it in the viewer's time zone.
+pub(super) fn timestamp(at: u64) -> Markup {
     let whole = rfc3339(at);
     let seconds = whole.split('.').next().unwrap_or_default().replace('T', " ");
     html! { time datetime=(whole) title=(format!("{seconds} UTC")) { (seconds) "Z" } }
@@ -92,16 +92,16 @@ mod tests {
 
     #[test]
     fn times_and_sizes_have_units() {
-        let check = |micros, expect: &str| assert_eq!(took(Duration::from_micros(micros)), expect);
+        let check = |micros, expect: &str| assert_eq!(duration(Duration::from_micros(micros)), expect);
         check(900, "0.90 ms");
         check(20_400, "20 ms");
         check(1_540_000, "1.5 s");
-        let check = |seconds: u64, expect: &str| assert_eq!(waited(seconds * 1_000_000), expect);
+        let check = |seconds: u64, expect: &str| assert_eq!(elapsed(seconds * 1_000_000), expect);
         check(1, "1 second");
         check(119, "119 seconds");
         check(120, "2 minutes");
         check(7_200, "2 hours");
         assert_eq!([bytes(512), bytes(40_000), bytes(1_940_000)], ["512 B", "40.0 kB", "1.9 MB"]);
-        assert_eq!([part(None), part(Some(0.825))], ["–", "82.5 %"]);
+        assert_eq!([share_or_dash(None), share_or_dash(Some(0.825))], ["–", "82.5 %"]);
     }
 }

@@ -1,5 +1,4 @@
-//! The figures of a range as charts hold them: a value for each slot of the axis, those in which nothing was asked
-//! included.
+//! Chart data: one value per slot of the time axis, including slots without requests.
 
 use portion_core::event::Outcome;
 use portion_telemetry::read::{Filter, ReadError, Reader, Slot, TrafficStats};
@@ -7,17 +6,17 @@ use serde_json::{Value, json};
 
 use crate::range::Range;
 
-/// The figures of a range along its axis.
-pub(super) struct Plotted {
-    /// How long a slot is, in microseconds.
+/// Statistics of a time range by slot.
+pub(super) struct ChartData {
+    /// Length of a slot, in microseconds.
     pub(super) step: u64,
-    /// The beginning of the first slot, and of the one after the last.
+    /// Start of the first slot and end of the last, in microseconds since 1970.
     axis: (u64, u64),
-    /// Those in which anything was asked.
+    /// Slots with requests.
     pub(super) slots: Vec<Slot>,
 }
 
-impl Plotted {
+impl ChartData {
     pub(super) fn read(reader: &Reader, filter: &Filter, range: &Range) -> Result<Self, ReadError> {
         let series = reader.series(filter, range.step())?;
         let step = series.step.as_micros() as u64;
@@ -25,52 +24,53 @@ impl Plotted {
         Ok(Self { step, axis, slots: series.slots })
     }
 
-    /// Outcomes that there were, in the order of [`Outcome::ALL`].
+    /// Returns the outcomes that occur, in the order of [`Outcome::ALL`].
     pub(super) fn outcomes(&self) -> impl Iterator<Item = Outcome> {
         let was = |outcome: &Outcome| self.slots.iter().any(|slot| slot.stats.of(*outcome) > 0);
         Outcome::ALL.into_iter().filter(was)
     }
 
-    /// What the charts draw. Moments are seconds, shares 0 to 1, times milliseconds.
+    /// Returns the data for the script. Times are in seconds, shares 0 to 1, durations in milliseconds.
     pub(super) fn json(&self) -> Value {
-        let along = |value: &dyn Fn(&TrafficStats) -> Value, nothing: Value| self.along(value, &nothing);
-        let count = |value: &dyn Fn(&TrafficStats) -> u64| along(&|figures| json!(value(figures)), json!(0));
+        let per_slot =
+            |value: &dyn Fn(&TrafficStats) -> Value, nothing: Value| self.per_slot(value, &nothing);
+        let count = |value: &dyn Fn(&TrafficStats) -> u64| per_slot(&|stats| json!(value(stats)), json!(0));
         let maybe = |value: &dyn Fn(&TrafficStats) -> Option<f64>| {
-            along(&|figures| json!(value(figures)), Value::Null)
+            per_slot(&|stats| json!(value(stats)), Value::Null)
         };
         let outcomes: serde_json::Map<String, Value> = self
             .outcomes()
-            .map(|outcome| (outcome.name().to_owned(), count(&|figures| figures.of(outcome))))
+            .map(|outcome| (outcome.name().to_owned(), count(&|stats| stats.of(outcome))))
             .collect();
         let added = |of: fn(&TrafficStats) -> std::time::Duration| {
-            maybe(&|figures| (figures.requests > 0).then(|| of(figures).as_secs_f64() * 1e3))
+            maybe(&|stats| (stats.requests > 0).then(|| of(stats).as_secs_f64() * 1e3))
         };
-        let seconds: Vec<f64> = self.moments().map(|at| at as f64 / 1e6).collect();
+        let seconds: Vec<f64> = self.timestamps().map(|at| at as f64 / 1e6).collect();
         json!({
             "step": self.step as f64 / 1e6,
             "at": seconds,
-            "tokens": { "came": count(&|figures| figures.original_tokens), "served": count(&|figures| figures.served_tokens) },
+            "tokens": { "came": count(&|stats| stats.original_tokens), "served": count(&|stats| stats.served_tokens) },
             "outcomes": outcomes,
             "oversized": { "share": maybe(&TrafficStats::oversized_share) },
             "latency": {
-                "p50": added(|figures| figures.overhead.p50),
-                "p95": added(|figures| figures.overhead.p95),
-                "p99": added(|figures| figures.overhead.p99),
+                "p50": added(|stats| stats.overhead.p50),
+                "p95": added(|stats| stats.overhead.p95),
+                "p99": added(|stats| stats.overhead.p99),
             },
             "accuracy": {
-                "near": maybe(&|figures| figures.accuracy.near_share()),
-                "bias": maybe(&|figures| figures.accuracy.bias()),
+                "near": maybe(&|stats| stats.accuracy.near_share()),
+                "bias": maybe(&|stats| stats.accuracy.bias()),
             },
         })
     }
 
-    fn moments(&self) -> impl Iterator<Item = u64> {
+    fn timestamps(&self) -> impl Iterator<Item = u64> {
         (self.axis.0..self.axis.1).step_by(self.step.max(1) as usize)
     }
 
-    fn along(&self, value: &dyn Fn(&TrafficStats) -> Value, nothing: &Value) -> Value {
+    fn per_slot(&self, value: &dyn Fn(&TrafficStats) -> Value, nothing: &Value) -> Value {
         let mut slots = self.slots.iter().peekable();
-        self.moments()
+        self.timestamps()
             .map(|at| match slots.next_if(|slot| slot.at == at) {
                 Some(slot) => value(&slot.stats),
                 None => nothing.clone(),
@@ -95,7 +95,7 @@ mod tests {
             ..TrafficStats::default()
         };
         let slots = vec![Slot { at: 2 * MINUTE, stats }];
-        let json = Plotted { step: MINUTE, axis: (MINUTE, 4 * MINUTE), slots }.json();
+        let json = ChartData { step: MINUTE, axis: (MINUTE, 4 * MINUTE), slots }.json();
         assert_eq!(json["at"], json!([60.0, 120.0, 180.0]));
         assert_eq!(json["tokens"]["came"], json!([0, 900, 0]));
         assert_eq!(json["outcomes"], json!({ "paginated": [0, 2, 0], "expired": [0, 1, 0] }));

@@ -1,46 +1,47 @@
-//! What a page or a program asks for, checked.
+//! Selection of records, read from the query of a URL.
 
 use std::time::SystemTime;
 
 use portion_core::event::Outcome;
 use portion_telemetry::read::{Endpoint, Filter, Notable, ReadError, Reader, Record};
 
-use crate::query::{Query, Wrong, link};
+use crate::query::{InvalidParameter, Query, link};
 use crate::range::Range;
 
-/// Requests of a list, where nobody says how many, and at most.
-const LIMIT: (usize, usize) = (100, 1_000);
+/// Default and maximum number of requests in a list.
+const DEFAULT_AND_MAX_LIMIT: (usize, usize) = (100, 1_000);
 
-/// What is asked for.
+/// Records that a page or API call is about.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Selection {
     pub(crate) range: Range,
-    /// A name, `*` is anything.
+    /// Name of an endpoint; `*` is a wildcard.
     pub(crate) endpoint: Option<String>,
-    /// One endpoint, and none of its namesakes.
+    /// Exactly this endpoint, not others of the same name.
     pub(crate) of: Option<Endpoint>,
     pub(crate) outcome: Option<Outcome>,
-    /// What of it stands out so.
-    pub(crate) noted: Option<Notable>,
+    /// Only requests that are notable in this way.
+    pub(crate) notable: Option<Notable>,
     pub(crate) limit: usize,
 }
 
 /// Requests, the newest first.
-pub(crate) struct Listed {
+pub(crate) struct Page {
     pub(crate) records: Vec<Record>,
-    /// Those after them are before that moment, in microseconds since 1970; `None`: there are none.
-    pub(crate) rest: Option<u64>,
+    /// Exclusive end, in microseconds since 1970, of the range with the older requests. `None` if there are none.
+    pub(crate) older_than: Option<u64>,
 }
 
-impl Asked {
-    pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, Wrong> {
+impl Selection {
+    pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, InvalidParameter> {
         let outcome = query.get("outcome").map(|name| {
             let names = || Outcome::ALL.map(Outcome::name).join(", ");
-            Outcome::named(name).ok_or_else(|| Wrong::new("outcome", format!("it is one of {}", names())))
+            Outcome::named(name)
+                .ok_or_else(|| InvalidParameter::new("outcome", format!("expected one of {}", names())))
         });
-        let noted = query.get("only").map(|name| {
+        let notable = query.get("only").map(|name| {
             let names = Notable::ALL.map(Notable::name).join(" or ");
-            Notable::named(name).ok_or_else(|| Wrong::new("only", format!("it is {names}")))
+            Notable::named(name).ok_or_else(|| InvalidParameter::new("only", format!("expected {names}")))
         });
         let text = |name| query.get(name).map(str::to_owned);
         let of = query.get("kind").map(|kind| Endpoint {
@@ -48,28 +49,28 @@ impl Asked {
             kind: kind.to_owned(),
             name: text("endpoint").unwrap_or_default(),
         });
-        let (usual, most) = LIMIT;
+        let (default, max) = DEFAULT_AND_MAX_LIMIT;
         let limit = query.get("limit").map(|text| {
-            let limit = text.parse().ok().filter(|limit| (1..=most).contains(limit));
-            limit.ok_or_else(|| Wrong::new("limit", format!("it is a number from 1 to {most}")))
+            let limit = text.parse().ok().filter(|limit| (1..=max).contains(limit));
+            limit.ok_or_else(|| InvalidParameter::new("limit", format!("expected a number from 1 to {max}")))
         });
         Ok(Self {
             range: Range::read(query, now)?,
             endpoint: text("endpoint").filter(|_| of.is_none()),
             of,
             outcome: outcome.transpose()?,
-            noted: noted.transpose()?,
-            limit: limit.transpose()?.unwrap_or(usual),
+            notable: notable.transpose()?,
+            limit: limit.transpose()?.unwrap_or(default),
         })
     }
 
-    /// All that is asked for, but how many.
+    /// Returns the selection as a filter, without its limit.
     pub(crate) fn filter(&self) -> Filter {
         let (endpoint, of, outcome) = (self.endpoint.clone(), self.of.clone(), self.outcome);
         Filter { endpoint, of, outcome, ..self.range.filter() }
     }
 
-    /// The parameters that say again which requests are meant of the time.
+    /// Returns the URL parameters of the selection, without its time range.
     pub(crate) fn which(&self) -> [(&'static str, Option<&str>); 5] {
         let of = self.of.as_ref();
         [
@@ -77,29 +78,29 @@ impl Asked {
             ("kind", of.map(|of| of.kind.as_str())),
             ("endpoint", of.map(|of| of.name.as_str()).or(self.endpoint.as_deref())),
             ("outcome", self.outcome.map(Outcome::name)),
-            ("only", self.noted.map(Notable::name)),
+            ("only", self.notable.map(Notable::name)),
         ]
     }
 
-    /// A path with all of them, and those of the time.
+    /// Returns a link to `path` with all parameters of the selection and its time range.
     pub(crate) fn link(&self, path: &str) -> String {
         link(path, &[self.range.parameters().as_slice(), &self.which()].concat())
     }
 
-    /// The requests that are asked for.
-    pub(crate) fn list(&self, reader: &Reader) -> Result<Listed, ReadError> {
-        // One more tells whether there are more.
+    /// Reads the selected requests.
+    pub(crate) fn list(&self, reader: &Reader) -> Result<Page, ReadError> {
+        // One extra record tells whether there are more.
         let filter = Filter { limit: Some(self.limit + 1), ..self.filter() };
-        let mut records = match self.noted {
-            Some(noted) => reader.notable(&filter, noted)?,
+        let mut records = match self.notable {
+            Some(notable) => reader.notable(&filter, notable)?,
             None => reader.requests(&filter)?,
         };
         let Some(edge) = records.get(self.limit).map(|record| record.at) else {
-            return Ok(Listed { records, rest: None });
+            return Ok(Page { records, older_than: None });
         };
-        // What came in the same microsecond stays together.
+        // Requests of the same microsecond stay on one page.
         let whole = records.iter().take_while(|record| record.at > edge).count();
         records.truncate(if whole > 0 { whole } else { self.limit });
-        Ok(Listed { records, rest: Some(if whole > 0 { edge + 1 } else { edge }) })
+        Ok(Page { records, older_than: Some(if whole > 0 { edge + 1 } else { edge }) })
     }
 }

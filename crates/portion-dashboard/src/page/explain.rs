@@ -1,0 +1,71 @@
+//! Explains outcomes, stages and error codes in a sentence each.
+
+use portion_core::event::Outcome;
+
+/// Explains an outcome.
+pub(super) fn outcome(name: &str) -> &'static str {
+    match Outcome::named(name) {
+        Some(Outcome::Untouched) => "The payload was small and passed byte for byte.",
+        Some(Outcome::Unshaped) => "Shaping is off: the payload passed whole, whatever its size.",
+        Some(Outcome::Paginated) => "A page of a list was served; a cursor leads to the rest.",
+        Some(Outcome::Summarized) => {
+            "A summary with named sections was served; each section can be requested."
+        }
+        Some(Outcome::Chunked) => {
+            "A chunk of a text or the requested lines were served; a cursor leads to the rest."
+        }
+        Some(Outcome::Queried) => "A query over a stored result was answered.",
+        Some(Outcome::Projected) => "Named fields, a section or a path of the result were served.",
+        Some(Outcome::Raw) => "Bytes were served as the server wrote them.",
+        Some(Outcome::Capped) => {
+            "Tokens could not be counted reliably, so the byte limit applied and cut the reply early."
+        }
+        Some(Outcome::Expired) => {
+            "The result behind the cursor had expired. The model could not read on and was told to call again. If this is \
+             frequent, raise snapshotTtl or snapshotMemory."
+        }
+        Some(Outcome::Refused) => {
+            "The request could not be served; the model received the reason and the next step."
+        }
+        None => "Unknown outcome, recorded by a later version of Portion.",
+    }
+}
+
+/// Explains a stage.
+pub(super) fn step(name: &str) -> &'static str {
+    match name {
+        "dense" => "Records were written as rows of a table, which names each field once.",
+        "minify" => "White space between values was removed.",
+        "condense" => "The least informative fields were left out of every item; fields=all returns them.",
+        "elide" => "Long strings were shortened to their beginnings, with a mark of what is missing.",
+        "fewer" => "Fewer items than requested were served; a cursor leads to the rest.",
+        // After the byte limit applied, the stage is an outcome.
+        _ => Outcome::named(name).map_or("", |left| outcome(left.name())),
+    }
+}
+
+/// Explains an error code.
+pub(super) fn error(code: &str) -> &'static str {
+    match code {
+        "upstream" => "Upstream error, passed on.",
+        "cursor_expired" => "The result behind the cursor has expired, or the selection it was made from.",
+        "cursor_invalid" => "The cursor was not issued by this process, or was altered on the way.",
+        "query_invalid" => "The query could not run: its SQL is invalid, or queries are switched off.",
+        "limit_invalid" | "limit_too_large" => "The limit was not a number, or exceeded maxPageSize.",
+        "page_invalid" | "offset_invalid" | "range_invalid" => {
+            "The requested position does not exist in this result."
+        }
+        "field_unknown" => "No item has a field of that name.",
+        "path_unknown" => "The path does not exist in this result.",
+        "section_unknown" => "The summary has no section of that name.",
+        "sort_invalid" => "The result cannot be sorted in that order.",
+        "max_tokens_invalid" => "maxTokens was not a number, or outside the allowed range.",
+        "controls_conflict" => "Two controls contradict each other.",
+        "store_unavailable" => "The store of earlier replies could not be reached.",
+        "message_too_large" => "The server's answer exceeded upstreamMessageLimit and was not read.",
+        "upstream_gone" => "The server ended or could not be reached before it answered.",
+        "upstream_timeout" => "The server did not answer within requestTimeout.",
+        "internal" => "Portion failed; the reply to the model contains the next step.",
+        _ => "See the message that the model was sent.",
+    }
+}
