@@ -2,16 +2,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use portion_core::cursor::{Keyring, Place, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
 
 fuzz_target!(|input: (&str, u16, u16, u32, bool)| {
     let (token, part, ordinal, offset, byte) = input;
-    let (keyring, scope) = (Keyring::new(&[7; 32]), Scope::of("caller"));
+    let (keyring, scope) = (Keyring::new(&[7; 32]), Scope::from_principal("caller"));
     assert!(keyring.verify(token, &scope).is_err());
-    let place = if byte { Place::Byte(offset) } else { Place::Item(offset) };
-    let position = Position { part, ordinal: ordinal & 0x7fff, place };
-    let pointer = Pointer { snapshot: *b"snapshot", view: *b"a view", position };
-    let signed = keyring.sign(&pointer, &scope);
-    assert_eq!(keyring.verify(signed.as_str(), &scope), Ok(pointer));
-    assert!(keyring.verify(signed.as_str(), &Scope::of(token)).is_err() || token == "caller");
+    let offset = if byte { PartOffset::Byte(offset) } else { PartOffset::Item(offset) };
+    let position = Position { part, ordinal: ordinal & 0x7fff, offset };
+    let target = CursorTarget { snapshot: *b"snapshot", view: *b"a view", position };
+    let signed = keyring.sign(&target, &scope);
+    assert_eq!(keyring.verify(signed.as_str(), &scope), Ok(target));
+    assert!(keyring.verify(signed.as_str(), &Scope::from_principal(token)).is_err() || token == "caller");
 });

@@ -7,7 +7,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
-use portion_sql::{Limits, Question, query};
+use portion_sql::{QueryLimits, SqlQuery, query};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -22,23 +22,23 @@ fuzz_target!(|input: (&str, &str, u8)| {
     let Ok(view) = resolve(&snapshot, None, &request, &Policy::default()) else { return };
     if let Some(pattern) = asked.strip_prefix('?') {
         let context = (context < 100).then(|| context.into());
-        let ask = find::Ask { context, ..find::Ask::new(pattern) };
+        let ask = find::SearchQuery { context_lines: context, ..find::SearchQuery::new(pattern) };
         match find(&snapshot, &view.view, &ask) {
             Ok(found) => {
-                let shown = serde_json::from_str::<Vec<Value>>(&found.json).expect("a list");
-                assert!(shown.len() <= found.matches);
+                let shown = serde_json::from_str::<Vec<Value>>(&found.items_json).expect("a list");
+                assert!(shown.len() <= found.match_count);
             }
             Err(error) => assert!(!error.advice().is_empty(), "{error}"),
         }
         return;
     }
     let params = [("a".to_owned(), "\"text\"".to_owned()), ("n".to_owned(), "-1.5e3".to_owned())];
-    let question = Question { sql: asked, params: &params };
-    let limits = Limits { deadline: Duration::from_millis(200), rows: 1_000, heap: 32 << 20, ..Limits::default() };
+    let question = SqlQuery { sql: asked, params: &params };
+    let limits = QueryLimits { timeout: Duration::from_millis(200), max_rows: 1_000, max_heap_bytes: 32 << 20, ..QueryLimits::default() };
     match query(&snapshot, &view.view, &question, &limits) {
         Ok(answer) => {
             let rows = serde_json::from_str::<Vec<&RawValue>>(&answer.json).expect("a list");
-            assert_eq!(rows.len(), answer.rows);
+            assert_eq!(rows.len(), answer.row_count);
         }
         Err(error) => assert!(!error.advice().is_empty(), "{error}"),
     }

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kinds::{Change, KINDS};
-use portion_config::watch::{Seen, Settle, Watch};
+use portion_config::watch::{DebounceOptions, FileContent, WatchHandle};
 
 const CHANGES: usize = 200;
 
@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
 fn slept() -> io::Result<()> {
     let sleep = || {
         let began = Instant::now();
-        thread::sleep(Settle::default().quiet);
+        thread::sleep(DebounceOptions::default().quiet_interval);
         began.elapsed().as_secs_f64() * 1_000.0
     };
     // In a thread of its own, as the watch.
@@ -61,7 +61,7 @@ fn measure(name: &str, change: Change) -> io::Result<()> {
     let path = folder.path().join("portion.yaml");
     fs::write(&path, text(0))?;
     let (tell, told) = mpsc::channel();
-    let watch = Watch::start(&path, Some(&text(0)), Settle::default(), move |seen| {
+    let watch = WatchHandle::start(&path, Some(&text(0)), DebounceOptions::default(), move |seen| {
         let _ = tell.send((Instant::now(), seen));
     });
     let _watch = watch.map_err(io::Error::other)?;
@@ -88,14 +88,14 @@ fn print(name: &str, mut times: Vec<f64>, missed: usize, mixed: usize) {
 
 /// When a text was told, and when its writing had been done.
 fn await_text(
-    told: &Receiver<(Instant, Seen)>,
+    told: &Receiver<(Instant, FileContent)>,
     expect: &str,
     mixed: &mut usize,
 ) -> Option<(Instant, Instant)> {
     let done = Instant::now();
     loop {
         match told.recv_timeout(Duration::from_secs(5)).ok()? {
-            (at, Seen::Text(text)) if text.trim_end() == expect.trim_end() => return Some((at, done)),
+            (at, FileContent::Text(text)) if text.trim_end() == expect.trim_end() => return Some((at, done)),
             _ => *mixed += 1,
         }
     }

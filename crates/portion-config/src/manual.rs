@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use crate::key::{Group, Key, Standing};
+use crate::key::{Key, KeyGroup, Placement};
 
 /// Tables of all keys, a heading for each group, as Markdown.
 pub fn manual() -> String {
     let mut out = String::new();
-    for group in Group::ALL {
+    for group in KeyGroup::ALL {
         let _ = write!(out, "\n### {}\n\n", group.heading());
         out.push_str("| key | value | default | what it decides | where | reload |\n| --- | --- | --- | --- | --- | --- |\n");
         for key in Key::all().filter(|key| key.group == group) {
@@ -16,33 +16,33 @@ pub fn manual() -> String {
                 out,
                 "| `{}` | {} | {default} | {} | {} | {} |",
                 key.name,
-                cell(&kind(key)),
-                cell(key.doc),
-                standing(key.standing),
-                if key.reloads { "yes" } else { "restart" },
+                escape_cell(&value_description(key)),
+                escape_cell(key.doc),
+                placement_label(key.placement),
+                if key.is_reloadable { "yes" } else { "restart" },
             );
         }
     }
     out
 }
 
-fn kind(key: &Key) -> String {
-    match key.or {
-        [] => key.kind.what(),
-        or => format!("{}; or {}", key.kind.what(), or.join(", ")),
+fn value_description(key: &Key) -> String {
+    match key.keywords {
+        [] => key.kind.description(),
+        or => format!("{}; or {}", key.kind.description(), or.join(", ")),
     }
 }
 
-fn standing(standing: Standing) -> &'static str {
+fn placement_label(standing: Placement) -> &'static str {
     match standing {
-        Standing::Everywhere => "everywhere",
-        Standing::Server => "top, upstream",
-        Standing::Top => "top",
-        Standing::Upstream => "upstream",
-        Standing::Endpoint => "endpoint",
+        Placement::Everywhere => "everywhere",
+        Placement::TopOrUpstream => "top, upstream",
+        Placement::Top => "top",
+        Placement::Upstream => "upstream",
+        Placement::Endpoint => "endpoint",
     }
 }
 
-fn cell(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::document::Spot;
+use crate::document::TextPosition;
 
 /// Where a value comes from. What is further down counts more.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,7 @@ pub enum Origin {
     /// Nobody wrote it but this profile.
     Profile(&'static str),
     /// A file, and the place in it.
-    File(Arc<str>, Place),
+    File(Arc<str>, FilePosition),
     /// An environment variable.
     Variable(Arc<str>),
     /// An option, without dashes.
@@ -22,15 +22,15 @@ pub enum Origin {
 
 /// A place in a file: line and column, from one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct FilePosition {
     /// The line.
     pub line: usize,
     /// The column, in characters.
     pub column: usize,
 }
 
-impl From<Spot> for Place {
-    fn from(spot: Spot) -> Self {
+impl From<TextPosition> for FilePosition {
+    fn from(spot: TextPosition) -> Self {
         Self { line: spot.line, column: spot.column }
     }
 }

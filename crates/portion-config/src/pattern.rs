@@ -6,11 +6,11 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     text: String,
-    form: Form,
+    matcher: Matcher,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Form {
+enum Matcher {
     /// This alone.
     Exact,
     /// What stands between `*`s; never fewer than two.
@@ -24,7 +24,7 @@ enum Segment {
     /// One segment, whatever it is.
     Any,
     /// One that a glob of these pieces matches.
-    Like(Vec<String>),
+    Glob(Vec<String>),
     /// All that follows.
     Rest,
 }
@@ -37,11 +37,11 @@ impl Pattern {
             _ => (None, text),
         };
         let form = match path.strip_prefix('/') {
-            Some(path) => Form::Route { method, segments: segments(path) },
-            None if text.contains('*') => Form::Glob(text.split('*').map(str::to_owned).collect()),
-            None => Form::Exact,
+            Some(path) => Matcher::Route { method, segments: parse_segments(path) },
+            None if text.contains('*') => Matcher::Glob(text.split('*').map(str::to_owned).collect()),
+            None => Matcher::Exact,
         };
-        Self { text: text.to_owned(), form }
+        Self { text: text.to_owned(), matcher: form }
     }
 
     /// As it was written.
@@ -51,10 +51,10 @@ impl Pattern {
 
     /// Whether it is for the endpoint of this name: a tool's or prompt's name, a URI, a method and path.
     pub fn matches(&self, name: &str) -> bool {
-        match &self.form {
-            Form::Exact => self.text == name,
-            Form::Glob(pieces) => glob(pieces, name),
-            Form::Route { method, segments } => {
+        match &self.matcher {
+            Matcher::Exact => self.text == name,
+            Matcher::Glob(pieces) => matches_pieces(pieces, name),
+            Matcher::Route { method, segments } => {
                 let (given, path) = match name.split_once(' ') {
                     Some((given, path)) if is_method(given) => (Some(given), path),
                     _ => (None, name),
@@ -62,14 +62,16 @@ impl Pattern {
                 let method =
                     method.as_deref().is_none_or(|method| given.is_some_and(|given| given == method));
                 let Some(path) = path.strip_prefix('/') else { return false };
-                method && route(segments, path)
+                method && matches_route(segments, path)
             }
         }
     }
 
     /// Whether there are names that both match, of patterns with `*`; of all others nothing is known.
-    pub fn meets(&self, other: &Self) -> bool {
-        let (Form::Glob(one), Form::Glob(other)) = (&self.form, &other.form) else { return false };
+    pub fn overlaps(&self, other: &Self) -> bool {
+        let (Matcher::Glob(one), Matcher::Glob(other)) = (&self.matcher, &other.matcher) else {
+            return false;
+        };
         let (Some(first), Some(last), Some(other_first), Some(other_last)) =
             (one.first(), one.last(), other.first(), other.last())
         else {
@@ -82,32 +84,32 @@ impl Pattern {
 
     /// Which of two decides where both match: the more specific is the greater. A name beats any pattern, then
     /// more literal characters do.
-    pub fn specificity(&self, other: &Self) -> Ordering {
-        (self.is_exact(), self.literal()).cmp(&(other.is_exact(), other.literal()))
+    pub fn cmp_specificity(&self, other: &Self) -> Ordering {
+        (self.is_exact(), self.literal_count()).cmp(&(other.is_exact(), other.literal_count()))
     }
 
     fn is_exact(&self) -> bool {
-        match &self.form {
-            Form::Exact => true,
-            Form::Glob(_) => false,
-            Form::Route { method, segments } => {
+        match &self.matcher {
+            Matcher::Exact => true,
+            Matcher::Glob(_) => false,
+            Matcher::Route { method, segments } => {
                 method.is_some()
                     && segments
                         .iter()
-                        .all(|segment| matches!(segment, Segment::Like(pieces) if pieces.len() == 1))
+                        .all(|segment| matches!(segment, Segment::Glob(pieces) if pieces.len() == 1))
             }
         }
     }
 
     /// Characters that stand for themselves.
-    fn literal(&self) -> usize {
+    fn literal_count(&self) -> usize {
         let count = |pieces: &[String]| pieces.iter().map(|piece| piece.chars().count()).sum::<usize>();
-        match &self.form {
-            Form::Exact => self.text.chars().count(),
-            Form::Glob(pieces) => count(pieces),
-            Form::Route { method, segments } => {
+        match &self.matcher {
+            Matcher::Exact => self.text.chars().count(),
+            Matcher::Glob(pieces) => count(pieces),
+            Matcher::Route { method, segments } => {
                 let literal = segments.iter().map(|segment| match segment {
-                    Segment::Like(pieces) => 1 + count(pieces),
+                    Segment::Glob(pieces) => 1 + count(pieces),
                     Segment::Any | Segment::Rest => 1,
                 });
                 method.as_ref().map_or(0, |method| method.len() + 1) + literal.sum::<usize>()
@@ -117,30 +119,30 @@ impl Pattern {
 }
 
 /// Whether a text is matched by a name with `*` for any characters.
-pub fn like(pattern: &str, text: &str) -> bool {
+pub fn matches_glob(pattern: &str, text: &str) -> bool {
     let pieces: Vec<String> = pattern.split('*').map(str::to_owned).collect();
-    glob(&pieces, text)
+    matches_pieces(&pieces, text)
 }
 
 fn is_method(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_uppercase())
 }
 
-fn segments(path: &str) -> Vec<Segment> {
+fn parse_segments(path: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = path
         .split('/')
         .map(|segment| match segment.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             Some(_) => Segment::Any,
-            None => Segment::Like(segment.split('*').map(str::to_owned).collect()),
+            None => Segment::Glob(segment.split('*').map(str::to_owned).collect()),
         })
         .collect();
-    if let Some(last) = segments.last_mut().filter(|last| matches!(last, Segment::Like(pieces) if pieces.len() == 2 && pieces.iter().all(String::is_empty))) {
+    if let Some(last) = segments.last_mut().filter(|last| matches!(last, Segment::Glob(pieces) if pieces.len() == 2 && pieces.iter().all(String::is_empty))) {
         *last = Segment::Rest;
     }
     segments
 }
 
-fn route(segments: &[Segment], path: &str) -> bool {
+fn matches_route(segments: &[Segment], path: &str) -> bool {
     let mut rest = Some(path);
     for segment in segments {
         let Some(left) = rest else { return false };
@@ -151,8 +153,8 @@ fn route(segments: &[Segment], path: &str) -> bool {
         match segment {
             Segment::Rest => return true,
             Segment::Any if given.is_empty() => return false,
-            Segment::Like(pieces) if !glob(pieces, given) => return false,
-            Segment::Any | Segment::Like(_) => rest = after,
+            Segment::Glob(pieces) if !matches_pieces(pieces, given) => return false,
+            Segment::Any | Segment::Glob(_) => rest = after,
         }
     }
     rest.is_none()
@@ -160,7 +162,7 @@ fn route(segments: &[Segment], path: &str) -> bool {
 
 /// Whether the pieces stand in the text in order, the first at its beginning, the last at its end. Linear in the text:
 /// of what lies between, the first place is as good as any.
-fn glob(pieces: &[String], text: &str) -> bool {
+fn matches_pieces(pieces: &[String], text: &str) -> bool {
     let [first, between @ .., last] = pieces else {
         return pieces.first().is_some_and(|piece| piece == text);
     };
@@ -217,14 +219,14 @@ mod tests {
         let rising = ["*", "list_*", "list_b*", "GET /b/{id}", "GET /b/*/longer/{x}", "a"];
         for pair in rising.windows(2) {
             let [one, other] = pair else { continue };
-            assert!(Pattern::new(one).specificity(&Pattern::new(other)).is_lt(), "{one} {other}");
+            assert!(Pattern::new(one).cmp_specificity(&Pattern::new(other)).is_lt(), "{one} {other}");
         }
     }
 
     #[test]
     fn patterns_meet_where_a_name_can_be_both() {
         let check = |one: &str, other: &str, expect| {
-            assert_eq!(Pattern::new(one).meets(&Pattern::new(other)), expect, "{one} {other}");
+            assert_eq!(Pattern::new(one).overlaps(&Pattern::new(other)), expect, "{one} {other}");
         };
         check("list_*", "*_all", true);
         check("list_*", "get_*", false);

@@ -9,7 +9,7 @@ use crate::origin::Origin;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// Where.
-    pub at: Origin,
+    pub origin: Origin,
     /// What.
     pub message: String,
     /// The way on.
@@ -28,14 +28,14 @@ pub struct Warnings(pub Vec<Problem>);
 
 impl Problem {
     pub(crate) fn new(at: Origin, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { at, message: message.into(), fix: fix.into(), snippet: None }
+        Self { origin: at, message: message.into(), fix: fix.into(), snippet: None }
     }
 }
 
 /// One line: the place, what is wrong, the way on.
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.at, self.message, self.fix)
+        write!(f, "{}: {}; {}", self.origin, self.message, self.fix)
     }
 }
 

@@ -4,54 +4,55 @@
 
 use std::fmt;
 
-use portion_core::redact::Redact;
+use portion_core::redact::RedactionRules;
 use thiserror::Error;
 
-use crate::sources::Outside;
+use crate::sources::SecretResolver;
 
 /// Words in the name of something secret, beside those by which payloads are [redacted](Redact::default_secrets).
-const SECRET: &[&str] = &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
+const SECRET_WORDS: &[&str] =
+    &["authorization", "cookie", "key", "keys", "apikey", "secret", "token", "tokens"];
 
 /// A text with references, and what it stands for once they were followed.
 #[derive(Clone)]
 pub struct Secret {
-    written: String,
+    template: String,
     /// What is shown in its place, where what was written may be secret itself.
-    shown: Option<String>,
+    masked: Option<String>,
     expanded: Option<String>,
 }
 
 /// Why a text cannot be completed. What stands in it is never shown, for it may be secret.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum NotExpanded {
+pub enum ExpandError {
     /// A variable that is not set.
     #[error("refers to the environment variable {0}, which is not set")]
     Unset(String),
     /// A variable that is no text.
     #[error("refers to the environment variable {0}, which is no text")]
-    NoText(String),
+    NotUnicode(String),
     /// A file that cannot be read.
-    #[error("refers to the file {path}, which cannot be read: {why}")]
+    #[error("refers to the file {path}, which cannot be read: {reason}")]
     Unreadable {
         /// Its path.
         path: String,
         /// What the system says.
-        why: String,
+        reason: String,
     },
     /// A dollar sign that begins no reference.
     #[error("has a $ that begins no ${{NAME}}; for the character itself, write $$")]
-    Stray,
+    StrayDollar,
     /// A secret that stands there itself.
     #[error("holds a secret")]
-    Literal,
+    LiteralSecret,
 }
 
-impl NotExpanded {
+impl ExpandError {
     /// What the value of this name is.
-    pub(crate) fn is(&self, name: &str) -> String {
+    pub(crate) fn problem(&self, name: &str) -> String {
         match self {
-            Self::Stray => format!("has a $ in `{name}` that begins no reference"),
-            Self::Literal => format!("holds a secret in `{name}`"),
+            Self::StrayDollar => format!("has a $ in `{name}` that begins no reference"),
+            Self::LiteralSecret => format!("holds a secret in `{name}`"),
             other => format!("{other}, for `{name}`"),
         }
     }
@@ -60,10 +61,10 @@ impl NotExpanded {
     pub(crate) fn fix(&self) -> String {
         match self {
             Self::Unset(variable) => format!("set {variable}, or take the reference out"),
-            Self::NoText(variable) => format!("set {variable} to text"),
+            Self::NotUnicode(variable) => format!("set {variable} to text"),
             Self::Unreadable { .. } => "make it readable, or take the reference out".into(),
-            Self::Stray => "write ${NAME} or ${file:/path}; for the character itself, $$".into(),
-            Self::Literal => {
+            Self::StrayDollar => "write ${NAME} or ${file:/path}; for the character itself, $$".into(),
+            Self::LiteralSecret => {
                 "refer to it: ${NAME} for an environment variable, ${file:/path} for a file".into()
             }
         }
@@ -72,72 +73,72 @@ impl NotExpanded {
 
 impl Secret {
     /// A text for a name: where the name is that of a secret, it holds a reference.
-    pub(crate) fn named(name: &str, text: &str) -> Result<Self, NotExpanded> {
-        let references = references(text)?;
+    pub(crate) fn for_name(name: &str, text: &str) -> Result<Self, ExpandError> {
+        let references = count_references(text)?;
         if references == 0 && is_secret(name, text) {
-            return Err(NotExpanded::Literal);
+            return Err(ExpandError::LiteralSecret);
         }
-        Ok(Self::of(text))
+        Ok(Self::new(text))
     }
 
     /// A URL: passwords, and parameters with names of secrets, are references.
-    pub(crate) fn in_url(text: &str) -> Result<Self, NotExpanded> {
-        references(text)?;
+    pub(crate) fn in_url(text: &str) -> Result<Self, ExpandError> {
+        count_references(text)?;
         let after = text.split_once("://").map_or(text, |(_, after)| after);
         let authority = after.split(['/', '?', '#']).next().unwrap_or_default();
         let parameters = after.split_once('?').map_or("", |(_, query)| query).split(['&', '#']);
         let mut pairs = parameters.filter_map(|pair| pair.split_once('='));
         if authority.contains('@')
-            || pairs.any(|(name, value)| references(value) == Ok(0) && is_secret(name, value))
+            || pairs.any(|(name, value)| count_references(value) == Ok(0) && is_secret(name, value))
         {
-            return Err(NotExpanded::Literal);
+            return Err(ExpandError::LiteralSecret);
         }
-        Ok(Self::of(text))
+        Ok(Self::new(text))
     }
 
     /// The same where whoever knows the URL may post there: a path without references is not shown.
-    pub(crate) fn in_webhook(text: &str) -> Result<Self, NotExpanded> {
+    pub(crate) fn in_webhook(text: &str) -> Result<Self, ExpandError> {
         let secret = Self::in_url(text)?;
-        let (place, path) = at_path(text);
-        let hidden = path.len() > 1 && references(path)? == 0;
-        Ok(Self { shown: hidden.then(|| format!("{place}/…")), ..secret })
+        let (place, path) = split_at_path(text);
+        let hidden = path.len() > 1 && count_references(path)? == 0;
+        Ok(Self { masked: hidden.then(|| format!("{place}/…")), ..secret })
     }
 
     /// The words of a command: what is told by an option's name to be secret, or shows itself to be, is a reference.
-    pub(crate) fn in_command(words: Vec<String>) -> Result<Vec<Self>, NotExpanded> {
+    pub(crate) fn in_command(words: Vec<String>) -> Result<Vec<Self>, ExpandError> {
         let mut option = String::new();
         for word in &words {
-            if references(word)? == 0 {
+            if count_references(word)? == 0 {
                 let (name, value) = word.split_once('=').unwrap_or((&option, word));
                 let told = !name.is_empty()
                     && !value.starts_with('-')
-                    && hidden(name.trim_start_matches('-'), value);
-                if told || Redact::default_secrets().apply_text(word).is_some() {
-                    return Err(NotExpanded::Literal);
+                    && is_redacted(name.trim_start_matches('-'), value);
+                if told || RedactionRules::default_secrets().redact_text(word).is_some() {
+                    return Err(ExpandError::LiteralSecret);
                 }
             }
             option = if word.starts_with('-') && !word.contains('=') { word.clone() } else { String::new() };
         }
-        Ok(words.into_iter().map(Self::of).collect())
+        Ok(words.into_iter().map(Self::new).collect())
     }
 
-    fn of(text: impl Into<String>) -> Self {
-        Self { written: text.into(), shown: None, expanded: None }
+    fn new(text: impl Into<String>) -> Self {
+        Self { template: text.into(), masked: None, expanded: None }
     }
 
     /// As it was written, but for what may be secret.
-    pub fn shown(&self) -> &str {
-        self.shown.as_deref().unwrap_or(&self.written)
+    pub fn masked_text(&self) -> &str {
+        self.masked.as_deref().unwrap_or(&self.template)
     }
 
     /// What it stands for; as it was written, where nobody followed the references.
     pub fn reveal(&self) -> &str {
-        self.expanded.as_deref().unwrap_or(&self.written)
+        self.expanded.as_deref().unwrap_or(&self.template)
     }
 
     /// Follows the references.
-    pub(crate) fn follow(&mut self, outside: &dyn Outside) -> Result<(), NotExpanded> {
-        self.expanded = Some(expanded(&self.written, outside)?);
+    pub(crate) fn expand(&mut self, outside: &dyn SecretResolver) -> Result<(), ExpandError> {
+        self.expanded = Some(expand(&self.template, outside)?);
         Ok(())
     }
 }
@@ -145,7 +146,7 @@ impl Secret {
 /// As it was written, and as it stands for: a text without references is the same whether they were followed or not.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
-        (&self.written, self.reveal()) == (&other.written, other.reveal())
+        (&self.template, self.reveal()) == (&other.template, other.reveal())
     }
 }
 
@@ -158,18 +159,18 @@ impl fmt::Debug for Secret {
 
 /// Whether a name says that its value is a secret, or the value does.
 fn is_secret(name: &str, text: &str) -> bool {
-    let word = |word: &str| SECRET.contains(&word.to_ascii_lowercase().as_str());
-    name.split(|c: char| !c.is_ascii_alphanumeric()).any(word) || hidden(name, text)
+    let word = |word: &str| SECRET_WORDS.contains(&word.to_ascii_lowercase().as_str());
+    name.split(|c: char| !c.is_ascii_alphanumeric()).any(word) || is_redacted(name, text)
 }
 
 /// Whether it would be in a payload.
-fn hidden(name: &str, text: &str) -> bool {
-    let redact = Redact::default_secrets();
-    ["=", ": "].iter().any(|between| redact.apply_text(&format!("{name}{between}{text}")).is_some())
+fn is_redacted(name: &str, text: &str) -> bool {
+    let redact = RedactionRules::default_secrets();
+    ["=", ": "].iter().any(|between| redact.redact_text(&format!("{name}{between}{text}")).is_some())
 }
 
 /// A URL up to its path, and from there on. A slash in a reference begins none.
-fn at_path(url: &str) -> (&str, &str) {
+fn split_at_path(url: &str) -> (&str, &str) {
     let before = url.find("://").map_or(0, |at| at + 3);
     let is_open = |at: &usize| {
         let before = url.get(..*at).unwrap_or_default();
@@ -180,7 +181,7 @@ fn at_path(url: &str) -> (&str, &str) {
 }
 
 /// What stands between references.
-enum Part<'a> {
+enum TemplatePart<'a> {
     Text(&'a str),
     Dollar,
     Variable(&'a str),
@@ -188,10 +189,10 @@ enum Part<'a> {
 }
 
 /// How many references there are.
-fn references(text: &str) -> Result<usize, NotExpanded> {
+fn count_references(text: &str) -> Result<usize, ExpandError> {
     let mut count = 0;
-    each(text, |part| {
-        count += usize::from(matches!(part, Part::Variable(_) | Part::File(_)));
+    for_each_part(text, |part| {
+        count += usize::from(matches!(part, TemplatePart::Variable(_) | TemplatePart::File(_)));
         Ok(())
     })?;
     Ok(count)
@@ -202,41 +203,43 @@ fn references(text: &str) -> Result<usize, NotExpanded> {
 ///
 /// # Errors
 /// The first reference that leads nowhere.
-pub fn expanded(text: &str, outside: &dyn Outside) -> Result<String, NotExpanded> {
+pub fn expand(text: &str, outside: &dyn SecretResolver) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(text.len());
-    each(text, |part| {
+    for_each_part(text, |part| {
         match part {
-            Part::Text(text) => out.push_str(text),
-            Part::Dollar => out.push('$'),
-            Part::Variable(name) => out.push_str(&outside.variable(name)?),
-            Part::File(path) => out.push_str(outside.file(path)?.trim_end_matches(['\r', '\n'])),
+            TemplatePart::Text(text) => out.push_str(text),
+            TemplatePart::Dollar => out.push('$'),
+            TemplatePart::Variable(name) => out.push_str(&outside.variable(name)?),
+            TemplatePart::File(path) => out.push_str(outside.file(path)?.trim_end_matches(['\r', '\n'])),
         }
         Ok(())
     })?;
     Ok(out)
 }
 
-fn each<'a>(
+fn for_each_part<'a>(
     text: &'a str,
-    mut take: impl FnMut(Part<'a>) -> Result<(), NotExpanded>,
-) -> Result<(), NotExpanded> {
+    mut take: impl FnMut(TemplatePart<'a>) -> Result<(), ExpandError>,
+) -> Result<(), ExpandError> {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
-        take(Part::Text(before))?;
+        take(TemplatePart::Text(before))?;
         rest = if let Some(after) = after.strip_prefix('$') {
-            take(Part::Dollar)?;
+            take(TemplatePart::Dollar)?;
             after
         } else {
-            let (name, after) =
-                after.strip_prefix('{').and_then(|after| after.split_once('}')).ok_or(NotExpanded::Stray)?;
+            let (name, after) = after
+                .strip_prefix('{')
+                .and_then(|after| after.split_once('}'))
+                .ok_or(ExpandError::StrayDollar)?;
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             match name.strip_prefix("file:") {
-                Some(path) if !path.trim().is_empty() => take(Part::File(path))?,
-                None if !name.is_empty() && name.chars().all(plain) => take(Part::Variable(name))?,
-                _ => return Err(NotExpanded::Stray),
+                Some(path) if !path.trim().is_empty() => take(TemplatePart::File(path))?,
+                None if !name.is_empty() && name.chars().all(plain) => take(TemplatePart::Variable(name))?,
+                _ => return Err(ExpandError::StrayDollar),
             }
             after
         };
     }
-    take(Part::Text(rest))
+    take(TemplatePart::Text(rest))
 }

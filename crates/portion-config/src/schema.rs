@@ -4,16 +4,16 @@ use serde_json::{Map, Value as Json, json};
 
 use portion_core::tokens::Factor;
 
-use crate::key::{Key, Kind, Level};
+use crate::key::{Key, SettingsLevel, ValueKind};
 
 /// A number of bytes with a unit.
-const SIZE: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
+const SIZE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)? ?([kKmMgGtT]([iI]?[bB]?)?|[bB])?$";
 /// A time: numbers with units.
-const TIME: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)s? ?)+$";
+const DURATION_PATTERN: &str = r"^([0-9]+ ?(ns|us|ms|s|sec|m|min|h|hr|d|day|w|week|M|y|year)s? ?)+$";
 
 /// The schema, draft 2020-12.
 pub fn schema() -> Json {
-    let mut top = properties(Level::Top);
+    let mut top = properties(SettingsLevel::Top);
     top.insert("$schema".into(), json!({ "type": "string" }));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -24,13 +24,13 @@ pub fn schema() -> Json {
         "$defs": {
             "upstream": {
                 "type": "object",
-                "properties": properties(Level::Upstream),
+                "properties": properties(SettingsLevel::Upstream),
                 "oneOf": [{ "required": ["url"] }, { "required": ["command"] }],
                 "additionalProperties": false
             },
             "endpoint": {
                 "type": "object",
-                "properties": properties(Level::Endpoint),
+                "properties": properties(SettingsLevel::Endpoint),
                 "additionalProperties": false
             },
             "name": { "type": ["string", "number"], "minLength": 1 },
@@ -40,17 +40,20 @@ pub fn schema() -> Json {
     })
 }
 
-fn properties(level: Level) -> Map<String, Json> {
-    Key::all().filter(|key| key.allowed(level)).map(|key| (key.name.to_owned(), property(key))).collect()
+fn properties(level: SettingsLevel) -> Map<String, Json> {
+    Key::all()
+        .filter(|key| key.is_allowed_at(level))
+        .map(|key| (key.name.to_owned(), property_schema(key)))
+        .collect()
 }
 
-fn property(key: &Key) -> Json {
+fn property_schema(key: &Key) -> Json {
     let mut schema = Map::new();
     schema.insert("description".into(), key.doc.into());
-    if let Some(default) = default(key) {
+    if let Some(default) = default_value(key) {
         schema.insert("default".into(), default);
     }
-    match (value(key.kind), key.or) {
+    match (value_schema(key.kind), key.keywords) {
         (Json::Object(value), []) => schema.extend(value),
         (value, []) => drop(schema.insert("const".into(), value)),
         (value, or) => drop(schema.insert("anyOf".into(), json!([value, { "enum": or }]))),
@@ -59,27 +62,27 @@ fn property(key: &Key) -> Json {
 }
 
 /// The default as the schema has it: where it is a value, and not a description of one.
-fn default(key: &Key) -> Option<Json> {
-    (!key.default.is_empty()).then(|| key.parse(key.default).ok()).flatten().map(|value| value.json())
+fn default_value(key: &Key) -> Option<Json> {
+    (!key.default.is_empty()).then(|| key.parse(key.default).ok()).flatten().map(|value| value.to_json())
 }
 
-fn value(kind: Kind) -> Json {
+fn value_schema(kind: ValueKind) -> Json {
     match kind {
-        Kind::Whole(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
-        Kind::Share => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
-        Kind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
-        Kind::Factor => json!({ "type": "number", "minimum": Factor::LEAST, "maximum": Factor::MOST }),
-        Kind::Size(least, most) => json!({ "anyOf": [
+        ValueKind::Integer(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        ValueKind::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "maximum": 1 }),
+        ValueKind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
+        ValueKind::Factor => json!({ "type": "number", "minimum": Factor::MIN, "maximum": Factor::MAX }),
+        ValueKind::Size(least, most) => json!({ "anyOf": [
             { "type": "integer", "minimum": least, "maximum": most },
-            { "type": "string", "pattern": SIZE }
+            { "type": "string", "pattern": SIZE_PATTERN }
         ] }),
-        Kind::Time(..) => json!({ "type": "string", "pattern": TIME }),
-        Kind::Truth => json!({ "type": "boolean" }),
-        Kind::Word(words) => json!({ "enum": words }),
-        Kind::Text => json!({ "$ref": "#/$defs/name" }),
-        Kind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
-        Kind::Names | Kind::Redact => json!({ "$ref": "#/$defs/names" }),
-        Kind::Sections => json!({
+        ValueKind::Duration(..) => json!({ "type": "string", "pattern": DURATION_PATTERN }),
+        ValueKind::Boolean => json!({ "type": "boolean" }),
+        ValueKind::Choice(words) => json!({ "enum": words }),
+        ValueKind::Text => json!({ "$ref": "#/$defs/name" }),
+        ValueKind::ToolName => json!({ "type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$" }),
+        ValueKind::Names | ValueKind::Redact => json!({ "$ref": "#/$defs/names" }),
+        ValueKind::Sections => json!({
             "type": "object",
             "additionalProperties": {
                 "anyOf": [
@@ -88,25 +91,25 @@ fn value(kind: Kind) -> Json {
                 ]
             }
         }),
-        Kind::Experiment => json!({
+        ValueKind::Experiment => json!({
             "type": "object",
             "properties": { "split": { "type": "number", "minimum": 0, "maximum": 100 } },
             "required": ["split"],
             "additionalProperties": false
         }),
-        Kind::Address => json!({ "type": "string", "pattern": "^.+:[0-9]{1,5}$" }),
-        Kind::Url | Kind::Webhook => json!({ "type": "string", "minLength": 1 }),
-        Kind::Command => json!({ "anyOf": [
+        ValueKind::Address => json!({ "type": "string", "pattern": "^.+:[0-9]{1,5}$" }),
+        ValueKind::Url | ValueKind::Webhook => json!({ "type": "string", "minLength": 1 }),
+        ValueKind::Command => json!({ "anyOf": [
             { "type": "string", "minLength": 1 },
             { "type": "array", "items": { "type": ["string", "number"] }, "minItems": 1 }
         ] }),
-        Kind::Secrets => json!({ "$ref": "#/$defs/secrets" }),
-        Kind::Endpoints => json!({
+        ValueKind::Secrets => json!({ "$ref": "#/$defs/secrets" }),
+        ValueKind::Endpoints => json!({
             "type": "object",
             "patternProperties": { "^.+$": { "$ref": "#/$defs/endpoint" } },
             "additionalProperties": false
         }),
-        Kind::Upstreams => json!({
+        ValueKind::Upstreams => json!({
             "type": "object",
             "patternProperties": { "^[a-zA-Z0-9_-][a-zA-Z0-9_.-]*$": { "$ref": "#/$defs/upstream" } },
             "additionalProperties": false

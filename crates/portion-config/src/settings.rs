@@ -10,12 +10,12 @@ use crate::value::Value;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// By [slot](Key::slot): `pageSize` and `defaultPageSize` are one.
-    sets: BTreeMap<&'static str, Set>,
+    by_slot: BTreeMap<&'static str, Setting>,
 }
 
 /// What was written for one key.
 #[derive(Clone, Debug)]
-pub struct Set {
+pub struct Setting {
     /// The key, as it was written.
     pub key: &'static Key,
     /// The value.
@@ -25,7 +25,7 @@ pub struct Set {
 }
 
 /// The same key and value, wherever they come from.
-impl PartialEq for Set {
+impl PartialEq for Setting {
     fn eq(&self, other: &Self) -> bool {
         self.key.name == other.key.name && self.value == other.value
     }
@@ -33,26 +33,26 @@ impl PartialEq for Set {
 
 impl Settings {
     /// What was written for a key.
-    pub fn get(&self, slot: &str) -> Option<&Set> {
-        self.sets.get(slot)
+    pub fn get(&self, slot: &str) -> Option<&Setting> {
+        self.by_slot.get(slot)
     }
 
     /// Everything, by slot.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Set)> {
-        self.sets.iter().map(|(slot, set)| (*slot, set))
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Setting)> {
+        self.by_slot.iter().map(|(slot, set)| (*slot, set))
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Set> {
-        self.sets.values_mut()
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Setting> {
+        self.by_slot.values_mut()
     }
 
     /// Puts a value in, and returns the one that was there.
-    pub(crate) fn put(&mut self, set: Set) -> Option<Set> {
-        self.sets.insert(set.key.slot(), set)
+    pub(crate) fn insert(&mut self, set: Setting) -> Option<Setting> {
+        self.by_slot.insert(set.key.slot(), set)
     }
 
     /// What counts more, over this.
     pub(crate) fn overlay(&mut self, above: Self) {
-        self.sets.extend(above.sets);
+        self.by_slot.extend(above.by_slot);
     }
 }

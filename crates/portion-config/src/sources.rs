@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::reference::NotExpanded;
+use crate::reference::ExpandError;
 
 /// Where a configuration comes from. What comes later here counts more; what is in none is the profile's, or the default.
 #[derive(Clone, Default)]
@@ -18,57 +18,57 @@ pub struct Sources {
     /// Keys and texts from the command line, in its order. A key of a list may come several times.
     pub options: Vec<(String, String)>,
     /// What references to secrets lead to; `None` where they are not to be followed, as when only the form is checked.
-    pub outside: Option<Arc<dyn Outside>>,
+    pub secret_resolver: Option<Arc<dyn SecretResolver>>,
 }
 
 impl Sources {
     /// The same with that file.
-    pub(crate) fn with(&self, path: &Path, text: String) -> Self {
+    pub(crate) fn with_file(&self, path: &Path, text: String) -> Self {
         Self { file: Some((path.to_owned(), text)), ..self.clone() }
     }
 }
 
 /// What references lead to.
-pub trait Outside: Send + Sync {
+pub trait SecretResolver: Send + Sync {
     /// The value of an environment variable.
     ///
     /// # Errors
     /// Where it is not set, or is no text.
-    fn variable(&self, name: &str) -> Result<String, NotExpanded>;
+    fn variable(&self, name: &str) -> Result<String, ExpandError>;
 
     /// What is in a file.
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn file(&self, path: &str) -> Result<String, NotExpanded>;
+    fn file(&self, path: &str) -> Result<String, ExpandError>;
 }
 
 /// The environment and the files of this process.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Process;
+pub struct ProcessEnvironment;
 
-impl Outside for Process {
-    fn variable(&self, name: &str) -> Result<String, NotExpanded> {
+impl SecretResolver for ProcessEnvironment {
+    fn variable(&self, name: &str) -> Result<String, ExpandError> {
         std::env::var(name).map_err(|error| match error {
-            VarError::NotPresent => NotExpanded::Unset(name.to_owned()),
-            VarError::NotUnicode(_) => NotExpanded::NoText(name.to_owned()),
+            VarError::NotPresent => ExpandError::Unset(name.to_owned()),
+            VarError::NotUnicode(_) => ExpandError::NotUnicode(name.to_owned()),
         })
     }
 
-    fn file(&self, path: &str) -> Result<String, NotExpanded> {
+    fn file(&self, path: &str) -> Result<String, ExpandError> {
         std::fs::read_to_string(path)
-            .map_err(|error| NotExpanded::Unreadable { path: path.to_owned(), why: error.to_string() })
+            .map_err(|error| ExpandError::Unreadable { path: path.to_owned(), reason: error.to_string() })
     }
 }
 
 /// Variables alone.
-impl Outside for BTreeMap<String, String> {
-    fn variable(&self, name: &str) -> Result<String, NotExpanded> {
-        self.get(name).cloned().ok_or_else(|| NotExpanded::Unset(name.to_owned()))
+impl SecretResolver for BTreeMap<String, String> {
+    fn variable(&self, name: &str) -> Result<String, ExpandError> {
+        self.get(name).cloned().ok_or_else(|| ExpandError::Unset(name.to_owned()))
     }
 
-    fn file(&self, path: &str) -> Result<String, NotExpanded> {
-        Err(NotExpanded::Unreadable { path: path.to_owned(), why: "there are no files".into() })
+    fn file(&self, path: &str) -> Result<String, ExpandError> {
+        Err(ExpandError::Unreadable { path: path.to_owned(), reason: "there are no files".into() })
     }
 }
 

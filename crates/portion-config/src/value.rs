@@ -12,17 +12,17 @@ use crate::reference::Secret;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A whole number.
-    Whole(u64),
+    Integer(u64),
     /// A number.
     Number(f64),
     /// Bytes.
     Size(u64),
     /// A time.
-    Time(Duration),
+    Duration(Duration),
     /// Yes or no.
-    Truth(bool),
+    Boolean(bool),
     /// One of the words that the key knows.
-    Word(&'static str),
+    Choice(&'static str),
     /// Text.
     Text(String),
     /// Several texts.
@@ -41,22 +41,22 @@ pub enum Value {
 
 impl Value {
     /// As JSON. In place of secrets it is told that they are set.
-    pub fn json(&self) -> Json {
+    pub fn to_json(&self) -> Json {
         let texts = |texts: &[String]| Json::Array(texts.iter().cloned().map(Json::String).collect());
         match self {
-            Self::Whole(number) => Json::from(*number),
+            Self::Integer(number) => Json::from(*number),
             Self::Number(number) => number_json(*number),
-            Self::Size(_) | Self::Time(_) => Json::String(self.to_string()),
-            Self::Truth(truth) => Json::Bool(*truth),
-            Self::Word(word) => Json::String((*word).to_owned()),
+            Self::Size(_) | Self::Duration(_) => Json::String(self.to_string()),
+            Self::Boolean(truth) => Json::Bool(*truth),
+            Self::Choice(word) => Json::String((*word).to_owned()),
             Self::Text(text) => Json::String(text.clone()),
             Self::Names(names) => texts(names),
             Self::Sections(sections) => {
                 Json::Object(sections.iter().map(|(name, fields)| (name.clone(), texts(fields))).collect())
             }
             Self::Split(percent) => Json::Object(Map::from_iter([("split".into(), number_json(*percent))])),
-            Self::Reference(secret) => Json::String(secret.shown().to_owned()),
-            Self::Command(words) => words.iter().map(|word| Json::from(word.shown())).collect(),
+            Self::Reference(secret) => Json::String(secret.masked_text().to_owned()),
+            Self::Command(words) => words.iter().map(|word| Json::from(word.masked_text())).collect(),
             Self::Secrets(secrets) => {
                 Json::Object(secrets.iter().map(|(name, _)| (name.clone(), Json::from("(set)"))).collect())
             }
@@ -86,47 +86,47 @@ impl fmt::Display for Value {
                     None => write!(f, "{}", ByteSize(*bytes).as_u64()),
                 }
             }
-            Self::Time(time) => {
+            Self::Duration(time) => {
                 let text = humantime::format_duration(*time).to_string();
                 text.split(' ').try_for_each(|part| f.write_str(part))
             }
-            Self::Word(word) => f.write_str(word),
+            Self::Choice(word) => f.write_str(word),
             Self::Names(names) if names.is_empty() => f.write_str("[]"),
-            Self::Names(names) => listed(f, names.iter().map(String::as_str)),
-            Self::Command(words) => listed(f, words.iter().map(Secret::shown)),
+            Self::Names(names) => write_list(f, names.iter().map(String::as_str)),
+            Self::Command(words) => write_list(f, words.iter().map(Secret::masked_text)),
             Self::Sections(sections) => {
                 f.write_char('{')?;
                 for (i, (name, fields)) in sections.iter().enumerate() {
-                    write!(f, "{}{}: ", if i == 0 { "" } else { ", " }, scalar(name))?;
-                    listed(f, fields.iter().map(String::as_str))?;
+                    write!(f, "{}{}: ", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
+                    write_list(f, fields.iter().map(String::as_str))?;
                 }
                 f.write_char('}')
             }
             Self::Split(percent) => write!(f, "{{split: {percent}}}"),
-            Self::Text(text) => f.write_str(&scalar(text)),
-            Self::Reference(secret) => f.write_str(&scalar(secret.shown())),
+            Self::Text(text) => f.write_str(&yaml_scalar(text)),
+            Self::Reference(secret) => f.write_str(&yaml_scalar(secret.masked_text())),
             Self::Secrets(secrets) => {
                 f.write_char('{')?;
                 for (i, (name, _)) in secrets.iter().enumerate() {
-                    write!(f, "{}{}: (set)", if i == 0 { "" } else { ", " }, scalar(name))?;
+                    write!(f, "{}{}: (set)", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
                 }
                 f.write_char('}')
             }
-            other => write!(f, "{}", other.json()),
+            other => write!(f, "{}", other.to_json()),
         }
     }
 }
 
-fn listed<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a str>) -> fmt::Result {
+fn write_list<'a>(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'a str>) -> fmt::Result {
     f.write_char('[')?;
     for (i, name) in names.enumerate() {
-        write!(f, "{}{}", if i == 0 { "" } else { ", " }, scalar(name))?;
+        write!(f, "{}{}", if i == 0 { "" } else { ", " }, yaml_scalar(name))?;
     }
     f.write_char(']')
 }
 
 /// A text as a YAML scalar: plain where that cannot be taken for anything else, else as JSON writes it.
-pub(crate) fn scalar(text: &str) -> String {
+pub(crate) fn yaml_scalar(text: &str) -> String {
     let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '/'));
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     let word = matches!(

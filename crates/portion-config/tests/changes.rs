@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, SystemTime};
 
-use portion_config::watch::{LONGEST, Seen, Settle, Watch};
+use portion_config::watch::{DebounceOptions, FileContent, MAX_FILE_BYTES, WatchHandle};
 use tempfile::TempDir;
 
 const FIRST: &str = "limits:\n  hardCap: 4000\n";
@@ -50,7 +50,7 @@ impl Place {
 }
 
 /// Watches while `act` is done, and expects to be told this, and nothing more until the last change.
-fn check(place: &Place, settle: Settle, act: impl FnOnce(&Place), expect: &[Seen]) {
+fn check(place: &Place, settle: DebounceOptions, act: impl FnOnce(&Place), expect: &[FileContent]) {
     let (_watch, told) = watch(&place.path, Some(FIRST), settle);
     act(place);
     for seen in expect {
@@ -61,20 +61,20 @@ fn check(place: &Place, settle: Settle, act: impl FnOnce(&Place), expect: &[Seen
 }
 
 /// What is told of a path from now on.
-fn watch(path: &Path, known: Option<&str>, settle: Settle) -> (Watch, Receiver<Seen>) {
+fn watch(path: &Path, known: Option<&str>, settle: DebounceOptions) -> (WatchHandle, Receiver<FileContent>) {
     let (tell, told) = mpsc::channel();
-    let watch = Watch::start(path, known, settle, move |seen| {
+    let watch = WatchHandle::start(path, known, settle, move |seen| {
         let _ = tell.send(seen);
     });
     (watch.expect("it is watched"), told)
 }
 
-fn next(told: &Receiver<Seen>) -> Seen {
+fn next(told: &Receiver<FileContent>) -> FileContent {
     told.recv_timeout(Duration::from_mins(1)).expect("something is told")
 }
 
-fn text(of: &str) -> Seen {
-    Seen::Text(of.to_owned())
+fn text(of: &str) -> FileContent {
+    FileContent::Text(of.to_owned())
 }
 
 fn rename_over(path: &Path, text: &str) {
@@ -91,13 +91,13 @@ fn link(to: &str, at: &Path) {
 }
 
 /// Only what the system tells of is seen, not what a look would find.
-fn usual() -> Settle {
-    Settle { glance: HOUR, ..Settle::default() }
+fn usual() -> DebounceOptions {
+    DebounceOptions { poll_interval: HOUR, ..DebounceOptions::default() }
 }
 
 /// What looks cut off, or is being written, is never believed.
-fn patient() -> Settle {
-    Settle { doubtful: HOUR, unclosed: HOUR, ..usual() }
+fn patient() -> DebounceOptions {
+    DebounceOptions { incomplete_interval: HOUR, open_writer_timeout: HOUR, ..usual() }
 }
 
 fn pause() {
@@ -191,7 +191,7 @@ fn a_file_that_is_gone_is_told_and_so_is_its_return() {
     let place = Place::new();
     let (_watch, told) = watch(&place.path, Some(FIRST), usual());
     fs::remove_file(&place.path).expect("it was there");
-    assert_eq!(next(&told), Seen::Gone);
+    assert_eq!(next(&told), FileContent::Missing);
     place.replace(FIRST);
     assert_eq!(next(&told), text(FIRST));
 }
@@ -232,7 +232,7 @@ fn check_storm(write: impl Fn(&Place, &str)) {
         std::thread::sleep(Duration::from_millis(number as u64 * 7 % 25));
     }
     loop {
-        let Seen::Text(seen) = next(&told) else { panic!("a text is always there") };
+        let FileContent::Text(seen) = next(&told) else { panic!("a text is always there") };
         let number = versions.iter().position(|version| *version == seen);
         if number.expect("it is whole") + 1 == versions.len() {
             break;
@@ -281,7 +281,7 @@ fn a_file_that_may_not_be_read_is_told_and_so_is_that_it_may() {
     chmod(0o000);
     // Root may read everything: then there is nothing to tell.
     if File::open(&place.path).is_err() {
-        assert!(matches!(next(&told), Seen::Unreadable(_)));
+        assert!(matches!(next(&told), FileContent::Unreadable(_)));
         chmod(0o600);
         assert_eq!(next(&told), text(FIRST));
     }
@@ -301,20 +301,23 @@ fn what_is_no_text_is_told_as_unreadable() {
         }
         fs::rename(beside, &place.path).expect("it can be replaced");
         let seen = match next(&told) {
-            Seen::Gone => next(&told),
+            FileContent::Missing => next(&told),
             seen => seen,
         };
-        let Seen::Unreadable(said) = seen else { panic!("{seen:?}") };
+        let FileContent::Unreadable(said) = seen else { panic!("{seen:?}") };
         assert!(said.contains(why), "{said}");
     };
     unreadable(&|path| fs::write(path, b"name: \xff\n").expect("a file"), "not UTF-8 from byte 6");
-    unreadable(&|path| fs::write(path, vec![b'#'; LONGEST as usize + 1]).expect("a file"), "at most 1048576");
+    unreadable(
+        &|path| fs::write(path, vec![b'#'; MAX_FILE_BYTES as usize + 1]).expect("a file"),
+        "at most 1048576",
+    );
     unreadable(&|path| fs::create_dir(path).expect("a directory"), "not a regular file");
 }
 
 #[test]
 fn a_file_that_says_nothing_is_told_as_empty() {
-    check(&Place::new(), usual(), |place| place.replace("# all gone\n"), &[Seen::Empty]);
+    check(&Place::new(), usual(), |place| place.replace("# all gone\n"), &[FileContent::Empty]);
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
     let folder = place.path.parent().expect("a directory");
     for content in [SECOND, FIRST] {
         fs::remove_dir_all(folder).expect("it was there");
-        assert_eq!(next(&told), Seen::Gone);
+        assert_eq!(next(&told), FileContent::Missing);
         fs::create_dir(folder).expect("it can be made");
         fs::write(&place.path, content).expect("it can be made");
         assert_eq!(next(&told), text(content));
@@ -336,7 +339,7 @@ fn a_directory_that_is_removed_and_made_anew_is_watched_again() {
     fs::rename(folder, place.folder.path().join("old")).expect("it can be moved");
     fs::rename(other, folder).expect("it can be moved");
     let seen = match next(&told) {
-        Seen::Gone => next(&told),
+        FileContent::Missing => next(&told),
         seen => seen,
     };
     assert_eq!(seen, text(SECOND));
@@ -349,7 +352,7 @@ fn a_file_that_was_never_there_is_told_when_it_comes() {
     let folder = tempfile::tempdir().expect("a directory");
     let path = folder.path().join("not/yet/portion.yaml");
     let (_watch, told) = watch(&path, None, usual());
-    assert_eq!(next(&told), Seen::Gone);
+    assert_eq!(next(&told), FileContent::Missing);
     fs::create_dir_all(path.parent().expect("a directory")).expect("it can be made");
     fs::write(&path, FIRST).expect("it can be made");
     assert_eq!(next(&told), text(FIRST));
@@ -370,7 +373,7 @@ fn what_nothing_told_of_is_found() {
         fs::rename(&above, old).expect("it can be moved");
         make(SECOND);
     };
-    check(&place, Settle::default(), act, &[text(SECOND)]);
+    check(&place, DebounceOptions::default(), act, &[text(SECOND)]);
 }
 
 #[test]

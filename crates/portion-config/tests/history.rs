@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use portion_config::history::{History, HistoryError, KEPT};
+use portion_config::history::{History, HistoryError, MAX_VERSIONS};
 use tempfile::TempDir;
 
 const SOURCE: &str = "/etc/portion/portion.yaml";
@@ -99,12 +99,12 @@ fn who_comes_late_gets_the_number_that_others_have() {
 fn the_newest_are_kept() {
     let place = Place::new();
     let mut history = place.history();
-    for n in 1..=KEPT + 5 {
+    for n in 1..=MAX_VERSIONS + 5 {
         record(&mut history, &format!("a: {n}\n"));
     }
     let numbers: Vec<_> =
         history.list().expect("it can be read").iter().map(|version| version.number).collect();
-    assert_eq!(numbers, (6..=KEPT as u64 + 5).collect::<Vec<_>>());
+    assert_eq!(numbers, (6..=MAX_VERSIONS as u64 + 5).collect::<Vec<_>>());
     let gone = history.text(5).expect_err("it has gone");
     assert_eq!(gone.to_string(), "there is no version 5 of the configuration; 6 to 105 are kept");
 }
@@ -199,7 +199,7 @@ fn a_version_is_put_back() {
     assert_eq!(fs::read_to_string(&file).expect("it is there"), "a: 1\n");
     let beside = fs::read_dir(file.parent().expect("a directory")).expect("it can be read").count();
     assert_eq!(beside, 1, "nothing is left beside it");
-    assert!(matches!(history.restore(&file, 2), Err(HistoryError::Unknown { number: 2, .. })));
+    assert!(matches!(history.restore(&file, 2), Err(HistoryError::UnknownVersion { number: 2, .. })));
     assert_eq!(fs::read_to_string(&file).expect("it is there"), "a: 1\n");
 }
 
@@ -237,6 +237,6 @@ fn a_file_that_cannot_be_replaced_says_where_to_go() {
         return;
     }
     let error = history.restore(fixed, 1).expect_err("nobody can");
-    let HistoryError::Fixed { number: 1, .. } = &error else { panic!("{error}") };
+    let HistoryError::NotReplaceable { number: 1, .. } = &error else { panic!("{error}") };
     assert!(error.to_string().contains("in Kubernetes its ConfigMap"), "{error}");
 }

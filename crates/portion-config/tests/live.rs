@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portion_config::history::History;
-use portion_config::live::Live;
+use portion_config::live::LiveConfig;
 use portion_config::{Config, Sources};
 use portion_core::event::{Event, Observer};
-use portion_core::policy::Room;
-use portion_gateway::book::Book as _;
-use portion_gateway::rules::Rules;
+use portion_core::policy::ClientLimits;
+use portion_gateway::policy_source::PolicySource as _;
+use portion_gateway::rules::EndpointRules;
 
 /// Longer than any change takes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Ear(Mutex<std::sync::mpsc::Sender<Event>>);
 
 impl Observer for Ear {
-    fn hear(&self, event: Event) {
+    fn observe(&self, event: Event) {
         let _ = self.0.lock().expect("nobody panics with it").send(event);
     }
 }
@@ -30,12 +30,12 @@ struct Scene {
     folder: tempfile::TempDir,
     heard: Receiver<Event>,
     threshold: Arc<Mutex<usize>>,
-    live: Live,
+    live: LiveConfig,
 }
 
 fn threshold(config: &Arc<Config>) -> usize {
-    let rules = Rules::new(Arc::clone(config) as _, Room::UNKNOWN);
-    rules.general().terms(None).policy.token_budget_threshold
+    let rules = EndpointRules::new(Arc::clone(config) as _, ClientLimits::UNKNOWN);
+    rules.default_rule().policy_for_client(None).policy.token_budget_threshold
 }
 
 impl Scene {
@@ -49,7 +49,7 @@ impl Scene {
         fs::write(&file, text).expect("written");
         let mut history = History::open(&folder.path().join("history")).expect("a history");
         let sources = Sources { file: Some((file, text.to_owned())), ..Sources::default() };
-        let (config, _) = Live::load(&sources, Some(&mut history)).expect("valid");
+        let (config, _) = LiveConfig::load(&sources, Some(&mut history)).expect("valid");
         let config = Arc::new(config);
         let (tell, heard) = channel();
         let kept = Arc::new(Mutex::new(threshold(&config)));
@@ -58,7 +58,7 @@ impl Scene {
             *governed.lock().expect("nobody panics with it") = threshold(config);
         });
         let ear = Arc::new(Ear(Mutex::new(tell)));
-        let live = Live::keep(sources, config, Some(history), ear, govern).expect("watched");
+        let live = LiveConfig::start(sources, config, Some(history), ear, govern).expect("watched");
         Self { folder, heard, threshold: kept, live }
     }
 
@@ -82,7 +82,7 @@ fn file(folder: &Path) -> PathBuf {
 #[test]
 fn v3_1_a_change_is_in_force_and_on_record() {
     let scene = Scene::new("tokenBudgetThreshold: 4000\n");
-    let Event::Configured(told) = scene.says("tokenBudgetThreshold: 8000\nlisten: '127.0.0.1:1'\n") else {
+    let Event::ConfigApplied(told) = scene.says("tokenBudgetThreshold: 8000\nlisten: '127.0.0.1:1'\n") else {
         panic!("it is valid")
     };
     assert_eq!((scene.in_force(), told.version), (8_000, 2));
@@ -93,8 +93,8 @@ fn v3_1_a_change_is_in_force_and_on_record() {
         .collect();
     let listen = ("listen", Some("\"127.0.0.1:8765\""), Some("\"127.0.0.1:1\""));
     assert_eq!(changes, [listen, ("tokenBudgetThreshold", Some("4000"), Some("8000"))]);
-    let state = scene.live.state();
-    assert_eq!((state.version, state.reloads, state.waiting), (2, 1, vec!["listen".to_owned()]));
+    let state = scene.live.status();
+    assert_eq!((state.version, state.reload_count, state.pending_restart), (2, 1, vec!["listen".to_owned()]));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
     let (folder, told) = heard(Scene::new("hardCap: 5000\nhardByteLimit: 60000\n"));
     assert!(told.is_empty(), "there was nothing before: {told:?}");
     let (folder, told) = heard(Scene::within(folder, "hardCap: 6000\nhardByteLimit: 60000\n"));
-    let [Event::Configured(told)] = &told[..] else { panic!("{told:?}") };
+    let [Event::ConfigApplied(told)] = &told[..] else { panic!("{told:?}") };
     let changes =
         told.changes.iter().map(|change| (&*change.key, change.old.as_deref(), change.new.as_deref()));
     assert_eq!(changes.collect::<Vec<_>>(), [("hardCap", Some("5000"), Some("6000"))]);
@@ -115,13 +115,13 @@ fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
     let (folder, told) = heard(Scene::within(folder, "hardCap: 6000\nhardByteLimit: 60000\n"));
     assert!(told.is_empty(), "the second who finds it says nothing: {told:?}");
     let (folder, told) = heard(Scene::within(folder, "hardCap: 5000\nhardByteLimit: 60000\n"));
-    assert!(matches!(&told[..], [Event::Configured(told)] if told.version == 3), "{told:?}");
+    assert!(matches!(&told[..], [Event::ConfigApplied(told)] if told.version == 3), "{told:?}");
 
     // What was valid for another version of this program may be no more.
     let mut history = History::open(&folder.path().join("history")).expect("a history");
     history.record(&file(folder.path()), "nonsense: 1\n", 1).expect("there is room");
     let (_, told) = heard(Scene::within(folder, "hardCap: 6000\n"));
-    let [Event::Configured(told)] = &told[..] else { panic!("{told:?}") };
+    let [Event::ConfigApplied(told)] = &told[..] else { panic!("{told:?}") };
     assert_eq!((told.version, told.changes.len()), (5, 0));
 }
 
@@ -129,15 +129,17 @@ fn a_change_before_the_start_is_told_by_the_first_who_finds_it() {
 fn v3_4_what_is_invalid_changes_nothing_and_is_told_until_it_is_mended() {
     let scene = Scene::new("tokenBudgetThreshold: 4000\n");
     for broken in ["tokenBudgetThreshold: 8000\nhardCap: 10\nnonsense: 1\n", "[", "# nothing\n"] {
-        let Event::Misconfigured(told) = scene.says(broken) else { panic!("{broken} is invalid") };
+        let Event::ConfigRejected(told) = scene.says(broken) else { panic!("{broken} is invalid") };
         assert_eq!(scene.in_force(), 4_000);
-        let state = scene.live.state();
+        let state = scene.live.status();
         assert_eq!((&state.errors, state.version), (&told.errors, 1));
         assert!(told.errors.iter().all(|error| error.contains("portion.yaml")), "{told:?}");
     }
-    let Event::Configured(told) = scene.says("tokenBudgetThreshold: 5000\n") else { panic!("it is valid") };
-    assert_eq!((scene.in_force(), told.version, scene.live.state().errors.len()), (5_000, 2, 0));
-    assert_eq!(scene.live.state().refusals, 3);
+    let Event::ConfigApplied(told) = scene.says("tokenBudgetThreshold: 5000\n") else {
+        panic!("it is valid")
+    };
+    assert_eq!((scene.in_force(), told.version, scene.live.status().errors.len()), (5_000, 2, 0));
+    assert_eq!(scene.live.status().rejected_count, 3);
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn a_version_that_comes_back_is_a_version_of_its_own() {
     scene.says("tokenBudgetThreshold: 8000\n");
     let history = History::open(&scene.folder.path().join("history")).expect("a history");
     history.restore(&file(scene.folder.path()), 1).expect("it is there");
-    let Ok(Event::Configured(told)) = scene.heard.recv_timeout(PATIENCE) else { panic!("it is heard") };
+    let Ok(Event::ConfigApplied(told)) = scene.heard.recv_timeout(PATIENCE) else { panic!("it is heard") };
     assert_eq!((scene.in_force(), told.version), (4_000, 3));
     let sources = Sources {
         file: Some((file(scene.folder.path()), history.text(3).expect("kept"))),

@@ -8,7 +8,7 @@
 use std::error::Error;
 use std::io::Read;
 
-use portion_core::chunk::{Limits, chunker_for, cut};
+use portion_core::chunk::{ChunkLimits, chunker_for, cut};
 use portion_core::tokens::Tokenizer;
 use serde_json::json;
 
@@ -24,7 +24,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => files.push(word),
         }
     }
-    let limits = Limits { counter: tokenizer.counter(), tokens, lines, bytes: usize::MAX };
+    let limits = ChunkLimits {
+        counter: tokenizer.counter(),
+        max_tokens: tokens,
+        max_lines: lines,
+        max_bytes: usize::MAX,
+    };
     for file in &files {
         show(file, &std::fs::read(file)?, &limits);
     }
@@ -36,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn show(file: &str, bytes: &[u8], limits: &Limits) {
+fn show(file: &str, bytes: &[u8], limits: &ChunkLimits) {
     let text = String::from_utf8_lossy(bytes);
     let chunker = chunker_for(&text);
     let mut from = 0;

@@ -15,8 +15,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 const VERSION: u8 = 1;
-const BODY: usize = 23;
-const TAG: usize = 13;
+const BODY_BYTES: usize = 23;
+const TAG_BYTES: usize = 13;
 
 /// Names a snapshot; random, given by the edge.
 pub type SnapshotId = [u8; 8];
@@ -31,25 +31,25 @@ pub struct Position {
     /// How many portions came before this one on the way here; 15 bits, saturating.
     pub ordinal: u16,
     /// Where in the part.
-    pub place: Place,
+    pub offset: PartOffset,
 }
 
 /// Where in a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PartOffset {
     /// Before the item of that index, of a list.
     Item(u32),
     /// At that byte of the text viewed.
     Byte(u32),
 }
 
-impl Default for Place {
+impl Default for PartOffset {
     fn default() -> Self {
         Self::Item(0)
     }
 }
 
-impl Place {
+impl PartOffset {
     /// Whether nothing comes before it.
     pub fn is_start(self) -> bool {
         matches!(self, Self::Item(0) | Self::Byte(0))
@@ -57,13 +57,13 @@ impl Place {
 }
 
 impl Position {
-    const BYTE: u16 = 1 << 15;
+    const BYTE_FLAG: u16 = 1 << 15;
 
     fn to_bytes(self) -> [u8; 8] {
-        let ordinal = self.ordinal.min(Self::BYTE - 1);
-        let (flags, offset) = match self.place {
-            Place::Item(at) => (ordinal, at),
-            Place::Byte(at) => (ordinal | Self::BYTE, at),
+        let ordinal = self.ordinal.min(Self::BYTE_FLAG - 1);
+        let (flags, offset) = match self.offset {
+            PartOffset::Item(at) => (ordinal, at),
+            PartOffset::Byte(at) => (ordinal | Self::BYTE_FLAG, at),
         };
         let mut bytes = [0; 8];
         bytes[..2].copy_from_slice(&self.part.to_be_bytes());
@@ -75,14 +75,15 @@ impl Position {
     fn from_bytes(bytes: [u8; 8]) -> Self {
         let [p0, p1, f0, f1, offset @ ..] = bytes;
         let (flags, offset) = (u16::from_be_bytes([f0, f1]), u32::from_be_bytes(offset));
-        let place = if flags & Self::BYTE == 0 { Place::Item(offset) } else { Place::Byte(offset) };
-        Self { part: u16::from_be_bytes([p0, p1]), ordinal: flags & !Self::BYTE, place }
+        let place =
+            if flags & Self::BYTE_FLAG == 0 { PartOffset::Item(offset) } else { PartOffset::Byte(offset) };
+        Self { part: u16::from_be_bytes([p0, p1]), ordinal: flags & !Self::BYTE_FLAG, offset: place }
     }
 }
 
 /// What a token points to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pointer {
+pub struct CursorTarget {
     /// The snapshot.
     pub snapshot: SnapshotId,
     /// The view of it.
@@ -114,12 +115,12 @@ pub struct Scope([u8; 32]);
 
 impl Scope {
     /// The scope of a principal: what an upstream is shown to tell callers apart, or a fixed name.
-    pub fn of(principal: &str) -> Self {
+    pub fn from_principal(principal: &str) -> Self {
         Self(Sha256::digest(principal.as_bytes()).into())
     }
 
     /// The keyed hash of several parts, each after its length, so that no two lists of parts read the same.
-    pub fn of_parts<'a>(key: &[u8; 32], parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
+    pub fn from_parts<'a>(key: &[u8; 32], parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut mac = Keyring::new(key).mac;
         for part in parts {
             mac.update(&(part.len() as u64).to_be_bytes());
@@ -130,18 +131,18 @@ impl Scope {
 
     /// The scope of something that this scope names. Only who knows this scope can tell it.
     #[must_use]
-    pub fn within(&self, name: &str) -> Self {
-        Self::of_parts(&self.0, [name.as_bytes()])
+    pub fn derive(&self, name: &str) -> Self {
+        Self::from_parts(&self.0, [name.as_bytes()])
     }
 
     /// Compares in constant time.
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn constant_time_eq(&self, other: &Self) -> bool {
         let differ = |differ: u8, (a, b): (&u8, &u8)| black_box(differ | (a ^ b));
         self.0.iter().zip(&other.0).fold(0, differ) == 0
     }
 
     /// The hash.
-    pub fn bytes(&self) -> &[u8; 32] {
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
@@ -149,7 +150,7 @@ impl Scope {
 /// Why a cursor is refused. Forged, foreign and truncated read the same: nothing is given away.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("this cursor was not issued to you, or not completely copied")]
-pub struct CursorInvalid;
+pub struct InvalidCursor;
 
 /// Signs and verifies cursors under one key.
 #[derive(Clone)]
@@ -172,34 +173,34 @@ impl Keyring {
     }
 
     /// The token of a pointer, for one scope.
-    pub fn sign(&self, pointer: &Pointer, scope: &Scope) -> CursorToken {
-        let mut bytes = [0; BODY + TAG];
+    pub fn sign(&self, pointer: &CursorTarget, scope: &Scope) -> CursorToken {
+        let mut bytes = [0; BODY_BYTES + TAG_BYTES];
         bytes[0] = VERSION;
         bytes[1..9].copy_from_slice(&pointer.snapshot);
         bytes[9..15].copy_from_slice(&pointer.view);
-        bytes[15..BODY].copy_from_slice(&pointer.position.to_bytes());
-        let tag = self.tag(&bytes[..BODY], scope).finalize().into_bytes();
-        bytes[BODY..].copy_from_slice(&tag[..TAG]);
+        bytes[15..BODY_BYTES].copy_from_slice(&pointer.position.to_bytes());
+        let tag = self.tag(&bytes[..BODY_BYTES], scope).finalize().into_bytes();
+        bytes[BODY_BYTES..].copy_from_slice(&tag[..TAG_BYTES]);
         CursorToken(URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// What a token points to, if it was signed under this key for this scope.
     ///
     /// # Errors
-    /// [`CursorInvalid`] for everything else, whatever it is.
-    pub fn verify(&self, token: &str, scope: &Scope) -> Result<Pointer, CursorInvalid> {
-        let mut bytes = [0; BODY + TAG];
-        let written = URL_SAFE_NO_PAD.decode_slice(token.trim(), &mut bytes).map_err(|_| CursorInvalid)?;
+    /// [`InvalidCursor`] for everything else, whatever it is.
+    pub fn verify(&self, token: &str, scope: &Scope) -> Result<CursorTarget, InvalidCursor> {
+        let mut bytes = [0; BODY_BYTES + TAG_BYTES];
+        let written = URL_SAFE_NO_PAD.decode_slice(token.trim(), &mut bytes).map_err(|_| InvalidCursor)?;
         if written != bytes.len() {
-            return Err(CursorInvalid);
+            return Err(InvalidCursor);
         }
-        let (body, tag) = bytes.split_at(BODY);
-        self.tag(body, scope).verify_truncated_left(tag).map_err(|_| CursorInvalid)?;
+        let (body, tag) = bytes.split_at(BODY_BYTES);
+        self.tag(body, scope).verify_truncated_left(tag).map_err(|_| InvalidCursor)?;
         let field = |from: usize| -> [u8; 8] { std::array::from_fn(|i| body[from + i]) };
         if body[0] != VERSION {
-            return Err(CursorInvalid);
+            return Err(InvalidCursor);
         }
-        Ok(Pointer {
+        Ok(CursorTarget {
             snapshot: field(1),
             view: std::array::from_fn(|i| body[9 + i]),
             position: Position::from_bytes(field(15)),

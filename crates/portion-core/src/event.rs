@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Hears what happens. It must neither wait nor fail: it is called on the way of a request.
 pub trait Observer: Send + Sync {
     /// Takes note of an event.
-    fn hear(&self, event: Event);
+    fn observe(&self, event: Event);
 }
 
 /// Something that happened.
@@ -17,18 +17,18 @@ pub trait Observer: Send + Sync {
 #[non_exhaustive]
 pub enum Event {
     /// A content-bearing request was answered.
-    Served(Arc<Served>),
+    RequestServed(Arc<RequestServed>),
     /// The configuration was replaced.
-    Configured(Arc<Configured>),
+    ConfigApplied(Arc<ConfigApplied>),
     /// A configuration was refused; the last good one stays.
-    Misconfigured(Arc<Misconfigured>),
+    ConfigRejected(Arc<ConfigRejected>),
     /// An alert was raised, or is over.
-    Alerted(Arc<Alerted>),
+    AlertChanged(Arc<AlertChanged>),
 }
 
 /// One content-bearing request and its reply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Served {
+pub struct RequestServed {
     /// Unique for the requests of a user's processes.
     pub request: u128,
     /// Microseconds since 1970, when it came.
@@ -51,7 +51,7 @@ pub struct Served {
     /// `None` where nothing was kept.
     pub origin: Option<u64>,
     /// Where it belongs in a trace that the caller told of.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceContext>,
     /// The name of the configured counter.
     pub counter: &'static str,
     /// What the reply costs by the configured counter; `None` where nobody counted.
@@ -79,9 +79,9 @@ pub struct Served {
     /// Which steps made the reply smaller, and what the byte limit left where that decided.
     pub stages: Vec<&'static str>,
     /// The arm of an experiment, where the endpoint has one.
-    pub arm: Option<Arm>,
+    pub arm: Option<ExperimentArm>,
     /// What shaping would have served, where it was tried beside a reply that is not shaped.
-    pub shadow: Option<Shadow>,
+    pub shadow: Option<ShadowResult>,
     /// Whose request it was: a hash that says nothing else.
     pub session: u64,
     /// The version of the configuration that it was served by.
@@ -118,7 +118,7 @@ pub enum Outcome {
 
 /// An arm of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Arm {
+pub enum ExperimentArm {
     /// Replies are shaped.
     Shaped,
     /// Replies are relayed as they come.
@@ -127,7 +127,7 @@ pub enum Arm {
 
 /// A place in a trace, as <https://www.w3.org/TR/trace-context/> has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trace {
+pub struct TraceContext {
     /// The trace.
     pub id: u128,
     /// The caller's span in it.
@@ -140,7 +140,7 @@ pub struct Trace {
 
 /// What shaping would have served.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shadow {
+pub struct ShadowResult {
     /// What would have become of the request.
     pub outcome: Outcome,
     /// What the reply would have cost, in tokens.
@@ -153,7 +153,7 @@ pub struct Shadow {
 
 /// A configuration that is in force from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Configured {
+pub struct ConfigApplied {
     /// Microseconds since 1970.
     pub at: u64,
     /// Its number, rising for each file.
@@ -161,12 +161,12 @@ pub struct Configured {
     /// Where it came from: a path, or what else.
     pub source: String,
     /// What is different from the one before.
-    pub changes: Vec<Change>,
+    pub changes: Vec<ConfigChange>,
 }
 
 /// One key whose value is another one now. Of secrets it is only told that they changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct ConfigChange {
     /// The key, with the endpoint it is for: `hardCap`, `endpoints.list_*.pageSize`.
     pub key: String,
     /// The value before, JSON; `None` where there was none.
@@ -177,7 +177,7 @@ pub struct Change {
 
 /// A configuration that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misconfigured {
+pub struct ConfigRejected {
     /// Microseconds since 1970.
     pub at: u64,
     /// Where it came from.
@@ -188,13 +188,13 @@ pub struct Misconfigured {
 
 /// A share that is above what it may be, or is below it again.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Alerted {
+pub struct AlertChanged {
     /// Microseconds since 1970.
     pub at: u64,
     /// Which alert: `oversized`.
-    pub alert: Cow<'static, str>,
+    pub alert_name: Cow<'static, str>,
     /// Whether it is raised, or over.
-    pub raised: bool,
+    pub is_raised: bool,
     /// How much of the traffic it is about, from 0 to 1.
     pub share: f64,
     /// What the share may be.
@@ -202,14 +202,14 @@ pub struct Alerted {
     /// Requests that were looked at.
     pub requests: u64,
     /// Those of them that it is about.
-    pub counted: u64,
+    pub matching_requests: u64,
     /// How far back was looked.
     pub window: Duration,
     /// Tells the processes of a user apart: the upper half of their requests' numbers.
     pub process: u64,
 }
 
-impl Served {
+impl RequestServed {
     /// Whether its payload was above what a reply could cost then; `None` where it is not known, or came before.
     pub fn is_oversized(&self) -> Option<bool> {
         let (original, budget) = (self.original_tokens?, self.budget?);
@@ -218,7 +218,7 @@ impl Served {
 
     /// Tokens that it adds to what payloads would have cost, and to what was served of them: the payload of a follow-up was
     /// counted when it came.
-    pub fn tokens(&self) -> (u64, u64) {
+    pub fn original_and_served_tokens(&self) -> (u64, u64) {
         match (self.follow_up, self.original_tokens, self.estimated_tokens) {
             (true, _, served) => (0, served.unwrap_or_default()),
             (false, Some(original), Some(served)) => (original, served),
@@ -244,7 +244,7 @@ impl Outcome {
     ];
 
     /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
@@ -271,12 +271,12 @@ impl Outcome {
     }
 }
 
-impl Arm {
+impl ExperimentArm {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Shaped, Self::Unshaped];
 
     /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|arm| arm.name() == name)
     }
 
@@ -291,25 +291,26 @@ impl Arm {
 
 /// Hears nothing.
 impl Observer for () {
-    fn hear(&self, _: Event) {}
+    fn observe(&self, _: Event) {}
 }
 
 /// Each hears it, in order.
 impl Observer for Vec<Arc<dyn Observer>> {
-    fn hear(&self, event: Event) {
-        self.iter().for_each(|observer| observer.hear(event.clone()));
+    fn observe(&self, event: Event) {
+        self.iter().for_each(|observer| observer.observe(event.clone()));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Arm, Outcome, Served};
+    use super::{ExperimentArm, Outcome, RequestServed};
 
     #[test]
     fn tokens_of_a_payload_are_counted_once() {
         let check = |follow_up, original_tokens, estimated_tokens, expect| {
-            let served = Served { follow_up, estimated_tokens, original_tokens, ..Served::default() };
-            assert_eq!(served.tokens(), expect);
+            let served =
+                RequestServed { follow_up, estimated_tokens, original_tokens, ..RequestServed::default() };
+            assert_eq!(served.original_and_served_tokens(), expect);
         };
         check(false, Some(900), Some(100), (900, 100));
         check(true, Some(900), Some(100), (0, 100));
@@ -324,10 +325,13 @@ mod tests {
         for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
             // One that is added to the type is to be added to the list.
             assert_eq!(outcome as usize, at);
-            assert_eq!(Outcome::named(outcome.name()), Some(outcome));
+            assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }
         assert_eq!(Outcome::ALL.len(), Outcome::Refused as usize + 1);
-        assert_eq!(Arm::ALL.map(|arm| Arm::named(arm.name())), Arm::ALL.map(Some));
-        assert_eq!((Outcome::named("Paginated"), Arm::named("")), (None, None));
+        assert_eq!(
+            ExperimentArm::ALL.map(|arm| ExperimentArm::from_name(arm.name())),
+            ExperimentArm::ALL.map(Some)
+        );
+        assert_eq!((Outcome::from_name("Paginated"), ExperimentArm::from_name("")), (None, None));
     }
 }

@@ -2,35 +2,35 @@
 //! each time under a token budget.
 //!
 //! [`snapshot::capture`] takes a [`payload::Payload`] over; [`view::resolve`] holds a request against the
-//! snapshot; [`render::first`] and [`render::follow`] make the reply. Nothing here does IO, reads a
+//! snapshot; [`render::first_reply`] and [`render::follow_up_reply`] make the reply. Nothing here does IO, reads a
 //! clock, draws randomness, looks at the environment, recurses on the depth of its input, or can fail:
 //! odd input becomes a plainer reply.
 
 pub mod chunk;
 pub mod cursor;
-pub mod entry;
+pub mod describe;
 pub mod event;
 pub mod find;
-mod glimpse;
 pub mod glob;
+mod json_pointer;
+pub mod log_entry;
 mod media;
-pub mod nearest;
+mod name_words;
 mod noise;
+mod object_preview;
 pub mod paging;
 pub mod path;
 pub mod payload;
-mod pointer;
 pub mod policy;
 pub mod projection;
-pub mod ranked;
+pub mod ranking;
 pub mod redact;
 pub mod render;
 pub mod scan;
 pub mod snapshot;
 pub mod span;
+pub mod spelling;
 mod stage;
-pub mod tell;
 pub mod tokens;
-pub mod trace;
+pub mod trace_context;
 pub mod view;
-mod words;

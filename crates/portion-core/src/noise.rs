@@ -5,62 +5,62 @@
 
 use std::collections::BTreeSet;
 
-use crate::policy::Strip;
-use crate::projection::Fields;
-use crate::scan::{Kind, Reader, decode, minify};
-use crate::snapshot::{Layout, List, cells};
+use crate::policy::StripRule;
+use crate::projection::FieldSelection;
+use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
+use crate::snapshot::{Layout, List, cell_spans};
 
 /// Fields that are left out of records alike, as dotted paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Noise {
+pub(crate) struct NoiseFields {
     /// Those that go by their names.
-    pub named: Vec<String>,
+    pub named_paths: Vec<String>,
     /// Those that go wherever they hold `null`, which they do in all that was looked at.
-    pub nulls: Vec<String>,
-    by_name: Fields,
-    where_null: Fields,
+    pub null_paths: Vec<String>,
+    named_selection: FieldSelection,
+    null_selection: FieldSelection,
 }
 
-impl Noise {
+impl NoiseFields {
     /// The noise in the records of a list of that text.
-    pub(crate) fn of_list(strip: &Strip, text: &str, list: &List) -> Self {
+    pub(crate) fn in_list(strip: &StripRule, text: &str, list: &List) -> Self {
         if strip.is_empty() {
             return Self::default();
         }
         let fields = || list.profile.fields.iter().map(|field| field.path.as_str());
-        let named = fields().filter_map(|path| taken(strip, path)).collect();
-        let nulls = match (&list.layout, strip.takes_nulls()) {
+        let named = fields().filter_map(|path| shortest_stripped_path(strip, path)).collect();
+        let nulls = match (&list.layout, strip.strips_nulls()) {
             (_, false) => &[],
             // A column goes from every row.
             (Layout::Table { .. }, true) => list.null_columns(text),
-            (_, true) => &list.profile.nulls[..],
+            (_, true) => &list.profile.null_fields[..],
         };
         let noise = Self::new(named, nulls.iter().cloned().collect());
         // Where all is noise, it is what was asked for.
-        if fields().all(|path| noise.takes(path)) { Self::default() } else { noise }
+        if fields().all(|path| noise.contains(path)) { Self::default() } else { noise }
     }
 
     /// The noise in an object.
-    pub(crate) fn of_object(strip: &Strip, object: &str) -> Self {
+    pub(crate) fn in_object(strip: &StripRule, object: &str) -> Self {
         if strip.is_empty() {
             return Self::default();
         }
         let (mut named, mut nulls) = (BTreeSet::new(), BTreeSet::new());
-        walk(object, |path, kind| {
-            if strip.takes(path) {
+        visit_fields(object, |path, kind| {
+            if strip.strips(path) {
                 named.insert(path.to_owned());
                 return false;
             }
-            if kind == Kind::Null && strip.takes_nulls() {
+            if kind == JsonKind::Null && strip.strips_nulls() {
                 nulls.insert(path.to_owned());
             }
             true
         });
-        keep_nulls(object, &mut nulls);
+        retain_nulls(object, &mut nulls);
         let noise = Self::new(named, nulls);
         let mut all = true;
-        walk(object, |path, _| {
-            all &= noise.takes(path);
+        visit_fields(object, |path, _| {
+            all &= noise.contains(path);
             false
         });
         if all { Self::default() } else { noise }
@@ -69,34 +69,36 @@ impl Noise {
     fn new(named: BTreeSet<String>, nulls: BTreeSet<String>) -> Self {
         let (by_name, where_null) = (named.iter().cloned().collect(), nulls.iter().cloned().collect());
         let (named, nulls) = (named.into_iter().collect(), nulls.into_iter().collect());
-        Self { named, nulls, by_name, where_null }
+        Self { named_paths: named, null_paths: nulls, named_selection: by_name, null_selection: where_null }
     }
 
     /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.nulls.is_empty()
+        self.named_paths.is_empty() && self.null_paths.is_empty()
     }
 
     /// Whether the field at a dotted path is left out, be it with what is around it.
-    pub(crate) fn takes(&self, path: &str) -> bool {
-        self.takes_by_name(path) || !self.nulls.is_empty() && self.where_null.wants(path)
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        self.contains_by_name(path) || !self.null_paths.is_empty() && self.null_selection.selects(path)
     }
 
     /// The same, by its name.
-    pub(crate) fn takes_by_name(&self, path: &str) -> bool {
-        !self.named.is_empty() && ways(path).any(|way| self.by_name.wants(way))
+    pub(crate) fn contains_by_name(&self, path: &str) -> bool {
+        !self.named_paths.is_empty() && path_prefixes(path).any(|way| self.named_selection.selects(way))
     }
 
     /// Appends a value without its noise, minified.
-    pub(crate) fn without(&self, json: &str, out: &mut String) {
+    pub(crate) fn write_without(&self, json: &str, out: &mut String) {
         let (mut path, before) = (String::new(), out.len());
-        omit(json, &mut path, out, &mut |path, kind| {
-            if self.by_name.wants(path) || kind == Kind::Null && self.where_null.wants(path) {
-                Fate::Gone
-            } else if self.by_name.wants_below(path) || self.where_null.wants_below(path) {
-                Fate::Inside
+        write_filtered(json, &mut path, out, &mut |path, kind| {
+            if self.named_selection.selects(path)
+                || kind == JsonKind::Null && self.null_selection.selects(path)
+            {
+                FieldAction::Remove
+            } else if self.named_selection.selects_below(path) || self.null_selection.selects_below(path) {
+                FieldAction::Descend
             } else {
-                Fate::Whole
+                FieldAction::Keep
             }
         });
         if out.len() == before {
@@ -107,47 +109,47 @@ impl Noise {
 
 /// Appends a value at a dotted path without what goes by its name, minified, and names what went; nothing where nothing is
 /// left of it.
-pub(crate) fn without_named(
-    strip: &Strip,
+pub(crate) fn write_without_named(
+    strip: &StripRule,
     json: &str,
     path: &str,
     out: &mut String,
     gone: &mut BTreeSet<String>,
 ) {
     let mut path = path.to_owned();
-    omit(json, &mut path, out, &mut |path, _| {
-        if strip.takes(path) {
+    write_filtered(json, &mut path, out, &mut |path, _| {
+        if strip.strips(path) {
             gone.insert(path.to_owned());
-            return Fate::Gone;
+            return FieldAction::Remove;
         }
-        Fate::Inside
+        FieldAction::Descend
     });
 }
 
 /// Leaves those paths that hold `null` wherever a record has them.
-fn keep_nulls(record: &str, nulls: &mut BTreeSet<String>) {
+fn retain_nulls(record: &str, nulls: &mut BTreeSet<String>) {
     if nulls.is_empty() {
         return;
     }
-    let candidates: Fields = nulls.iter().cloned().collect();
-    walk(record, |path, kind| {
-        if kind != Kind::Null && candidates.wants(path) {
+    let candidates: FieldSelection = nulls.iter().cloned().collect();
+    visit_fields(record, |path, kind| {
+        if kind != JsonKind::Null && candidates.selects(path) {
             nulls.remove(path);
         }
-        candidates.wants_below(path)
+        candidates.selects_below(path)
     });
 }
 
 /// Of columns that are `null` in a sample of a table, those that are in every row.
 pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
     let Layout::Table { columns, .. } = &list.layout else { return Vec::new() };
-    let mut nulls: BTreeSet<String> = list.profile.nulls.iter().cloned().collect();
+    let mut nulls: BTreeSet<String> = list.profile.null_fields.iter().cloned().collect();
     for item in list.iter_from(text, 0) {
         if nulls.is_empty() {
             break;
         }
-        let row = item.value.of(text);
-        for (name, _) in columns.iter().zip(cells(row)).filter(|(_, cell)| cell.of(row) != "null") {
+        let row = item.value.slice(text);
+        for (name, _) in columns.iter().zip(cell_spans(row)).filter(|(_, cell)| cell.slice(row) != "null") {
             nulls.remove(name);
         }
     }
@@ -155,51 +157,55 @@ pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
 }
 
 /// The shortest way to a field that goes by its name.
-fn taken(strip: &Strip, path: &str) -> Option<String> {
-    ways(path).find(|way| strip.takes(way)).map(str::to_owned)
+fn shortest_stripped_path(strip: &StripRule, path: &str) -> Option<String> {
+    path_prefixes(path).find(|way| strip.strips(way)).map(str::to_owned)
 }
 
 /// A dotted path and those that lead to it, the shortest first.
-fn ways(path: &str) -> impl Iterator<Item = &str> {
+fn path_prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').filter_map(|(at, _)| path.get(..at)).chain([path])
 }
 
 /// Where a walk is inside of.
 #[derive(Default)]
-struct Frame {
-    object: bool,
+struct ContainerFrame {
+    is_object: bool,
     /// Bytes of the path to it.
-    path: usize,
+    path_len: usize,
     /// Whether nothing was written in it yet.
-    empty: bool,
+    is_output_empty: bool,
     /// Where it begins in what is read, and in what is written.
-    read: usize,
-    written: usize,
+    input_start: usize,
+    output_start: usize,
     /// Where its key, or the comma before that, begins in what is written.
-    key: usize,
+    key_start: usize,
     /// Whether it has anything in it.
-    filled: bool,
+    has_members: bool,
 }
 
 /// Visits the fields of a value, those in arrays and objects inside included, as long as `visit` says to go inside.
-fn walk(json: &str, mut visit: impl FnMut(&str, Kind) -> bool) {
-    let mut reader = Reader::new(json);
+fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
+    let mut reader = JsonReader::new(json);
     let (mut path, mut frames) = (String::new(), Vec::new());
-    let mut open = reader.peek().is_ok_and(Kind::is_container);
+    let mut open = reader.peek().is_ok_and(JsonKind::is_container);
     loop {
         if open {
-            let object = reader.peek() == Ok(Kind::Object);
+            let object = reader.peek() == Ok(JsonKind::Object);
             let entered = if object { reader.enter_object() } else { reader.enter_array() };
             if entered.is_err() {
                 return;
             }
-            frames.push(Frame { object, path: path.len(), ..Frame::default() });
+            frames.push(ContainerFrame {
+                is_object: object,
+                path_len: path.len(),
+                ..ContainerFrame::default()
+            });
             open = false;
         }
         let Some(frame) = frames.last() else { return };
-        path.truncate(frame.path);
-        let more = if frame.object {
-            named(&mut reader, &mut path).map(|key| key.is_some())
+        path.truncate(frame.path_len);
+        let more = if frame.is_object {
+            next_member(&mut reader, &mut path).map(|key| key.is_some())
         } else {
             reader.next_item().ok()
         };
@@ -212,7 +218,7 @@ fn walk(json: &str, mut visit: impl FnMut(&str, Kind) -> bool) {
             None => return,
         }
         let Ok(kind) = reader.peek() else { return };
-        let into = !frame.object || visit(&path, kind);
+        let into = !frame.is_object || visit(&path, kind);
         open = into && kind.is_container();
         if !open && reader.skip().is_err() {
             return;
@@ -221,32 +227,45 @@ fn walk(json: &str, mut visit: impl FnMut(&str, Kind) -> bool) {
 }
 
 /// What becomes of a field.
-enum Fate {
-    Gone,
+enum FieldAction {
+    Remove,
     /// Looked into for others.
-    Inside,
-    Whole,
+    Descend,
+    Keep,
 }
 
 /// Appends a value without the fields that are to go, minified; nothing where nothing is left of it. What is inside of an
 /// array keeps its place.
 ///
 /// What has something in it never looks empty: a member of which nothing is left goes too, an item of an array stays whole.
-fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&str, Kind) -> Fate) {
-    let mut reader = Reader::new(json);
-    let mut frames: Vec<Frame> = Vec::new();
-    let mut fated = Fate::Inside;
+fn write_filtered(
+    json: &str,
+    path: &mut String,
+    out: &mut String,
+    fate: &mut dyn FnMut(&str, JsonKind) -> FieldAction,
+) {
+    let mut reader = JsonReader::new(json);
+    let mut frames: Vec<ContainerFrame> = Vec::new();
+    let mut fated = FieldAction::Descend;
     let mut key_at = out.len();
     loop {
         let Ok(kind) = reader.peek() else { return };
-        if kind.is_container() && matches!(fated, Fate::Inside) {
-            let (object, read) = (kind == Kind::Object, reader.at());
+        if kind.is_container() && matches!(fated, FieldAction::Descend) {
+            let (object, read) = (kind == JsonKind::Object, reader.at());
             let entered = if object { reader.enter_object() } else { reader.enter_array() };
             if entered.is_err() {
                 return;
             }
             let (path, written) = (path.len(), out.len());
-            frames.push(Frame { object, path, empty: true, read, written, key: key_at, filled: false });
+            frames.push(ContainerFrame {
+                is_object: object,
+                path_len: path,
+                is_output_empty: true,
+                input_start: read,
+                output_start: written,
+                key_start: key_at,
+                has_members: false,
+            });
             out.push(if object { '{' } else { '[' });
         } else {
             let Ok(value) = reader.skip() else { return };
@@ -255,34 +274,36 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
         // On to the next value that stays.
         loop {
             let Some(frame) = frames.last_mut() else { return };
-            path.truncate(frame.path);
-            let key = if frame.object {
-                named(&mut reader, path)
+            path.truncate(frame.path_len);
+            let key = if frame.is_object {
+                next_member(&mut reader, path)
             } else {
                 reader.next_item().ok().map(|more| more.then_some(""))
             };
             let Some(key) = key else { return };
             let Some(key) = key else {
-                out.push(if frame.object { '}' } else { ']' });
-                if let Some(closed) = frames.pop().filter(|closed| closed.empty && closed.filled) {
-                    emptied(json, &closed, reader.at(), frames.last_mut(), out);
+                out.push(if frame.is_object { '}' } else { ']' });
+                if let Some(closed) =
+                    frames.pop().filter(|closed| closed.is_output_empty && closed.has_members)
+                {
+                    close_emptied_container(json, &closed, reader.at(), frames.last_mut(), out);
                 }
                 continue;
             };
-            frame.filled = true;
+            frame.has_members = true;
             let Ok(kind) = reader.peek() else { return };
-            fated = if frame.object { fate(path, kind) } else { Fate::Inside };
-            if matches!(fated, Fate::Gone) {
+            fated = if frame.is_object { fate(path, kind) } else { FieldAction::Descend };
+            if matches!(fated, FieldAction::Remove) {
                 if reader.skip().is_err() {
                     return;
                 }
                 continue;
             }
             key_at = out.len();
-            if !std::mem::take(&mut frame.empty) {
+            if !std::mem::take(&mut frame.is_output_empty) {
                 out.push(',');
             }
-            if frame.object {
+            if frame.is_object {
                 out.push_str(key);
                 out.push(':');
             }
@@ -292,41 +313,47 @@ fn omit(json: &str, path: &mut String, out: &mut String, fate: &mut dyn FnMut(&s
 }
 
 /// Deals with a container of which nothing is left, and which ends at byte `end` of what is read.
-fn emptied(json: &str, closed: &Frame, end: usize, around: Option<&mut Frame>, out: &mut String) {
+fn close_emptied_container(
+    json: &str,
+    closed: &ContainerFrame,
+    end: usize,
+    around: Option<&mut ContainerFrame>,
+    out: &mut String,
+) {
     match around {
-        Some(around) if around.object => {
-            out.truncate(closed.key);
-            around.empty = out.ends_with('{') && out.len() == around.written + 1;
+        Some(around) if around.is_object => {
+            out.truncate(closed.key_start);
+            around.is_output_empty = out.ends_with('{') && out.len() == around.output_start + 1;
         }
         Some(_) => {
-            out.truncate(closed.written);
-            minify(json.get(closed.read..end).unwrap_or("{}"), out);
+            out.truncate(closed.output_start);
+            minify(json.get(closed.input_start..end).unwrap_or("{}"), out);
         }
-        None => out.truncate(closed.written),
+        None => out.truncate(closed.output_start),
     }
 }
 
 /// The next key of an object, quotes included, which the path then leads to; `Some(None)` where the object ends, `None`
 /// where the text is no JSON.
 #[expect(clippy::option_option, reason = "an end and an error are told apart")]
-fn named<'a>(reader: &mut Reader<'a>, path: &mut String) -> Option<Option<&'a str>> {
+fn next_member<'a>(reader: &mut JsonReader<'a>, path: &mut String) -> Option<Option<&'a str>> {
     let Some(key) = reader.next_key().ok()? else { return Some(None) };
     if !path.is_empty() {
         path.push('.');
     }
-    decode(reader.text(key), path);
+    unescape_into(reader.text(key), path);
     Some(Some(reader.text(key)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Noise, without_named};
-    use crate::policy::Strip;
+    use super::{NoiseFields, write_without_named};
+    use crate::policy::StripRule;
 
     fn check(names: &[&str], object: &str, expect: &str) {
-        let noise = Noise::of_object(&Strip::of(names.iter().copied()), object);
+        let noise = NoiseFields::in_object(&StripRule::from_names(names.iter().copied()), object);
         let mut out = String::new();
-        noise.without(object, &mut out);
+        noise.write_without(object, &mut out);
         assert_eq!(out, expect, "{noise:?}");
     }
 
@@ -368,7 +395,13 @@ mod tests {
     #[test]
     fn what_stands_in_an_object_goes_by_its_whole_path() {
         let (mut out, mut gone) = (String::new(), std::collections::BTreeSet::new());
-        without_named(&Strip::of(["meta.debug"]), r#"{"debug":1,"n":2}"#, "meta", &mut out, &mut gone);
+        write_without_named(
+            &StripRule::from_names(["meta.debug"]),
+            r#"{"debug":1,"n":2}"#,
+            "meta",
+            &mut out,
+            &mut gone,
+        );
         assert_eq!(
             (out.as_str(), gone.into_iter().collect::<Vec<_>>()),
             (r#"{"n":2}"#, vec!["meta.debug".to_owned()])

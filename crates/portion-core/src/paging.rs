@@ -1,10 +1,10 @@
 //! Names of arguments by which tools walk the pages of their results: `page`, `offset`, `limit`, `cursor`,
 //! `starting_after`.
 
-use crate::words;
+use crate::name_words;
 
 /// Arguments that take a cursor, a page, an offset, and how many items there are to be, by their words.
-pub(crate) const CURSORS: &[&str] = &[
+pub(crate) const CURSOR_ARGUMENTS: &[&str] = &[
     "after",
     "continuation token",
     "cursor",
@@ -18,10 +18,10 @@ pub(crate) const CURSORS: &[&str] = &[
     "start cursor",
     "token",
 ];
-pub(crate) const LAST_IDS: &[&str] = &["after id", "last id", "since id", "starting after"];
-pub(crate) const PAGES: &[&str] = &["page", "page index", "page no", "page number"];
-pub(crate) const OFFSETS: &[&str] = &["from", "offset", "skip", "start", "start index"];
-pub(crate) const LIMITS: &[&str] =
+pub(crate) const LAST_ID_ARGUMENTS: &[&str] = &["after id", "last id", "since id", "starting after"];
+pub(crate) const PAGE_ARGUMENTS: &[&str] = &["page", "page index", "page no", "page number"];
+pub(crate) const OFFSET_ARGUMENTS: &[&str] = &["from", "offset", "skip", "start", "start index"];
+pub(crate) const LIMIT_ARGUMENTS: &[&str] =
     &["count", "limit", "max results", "page limit", "page size", "per page", "size", "top"];
 
 /// Whether an argument of this name walks the pages of a tool.
@@ -31,11 +31,13 @@ pub(crate) const LIMITS: &[&str] =
 /// assert!(walks_pages("pageToken") && walks_pages("starting_after"));
 /// assert!(!walks_pages("query"));
 /// ```
-pub fn walks_pages(argument: &str) -> bool {
-    [CURSORS, LAST_IDS, PAGES, OFFSETS, LIMITS].iter().any(|names| is_one_of(argument, names))
+pub fn is_paging_argument(argument: &str) -> bool {
+    [CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, PAGE_ARGUMENTS, OFFSET_ARGUMENTS, LIMIT_ARGUMENTS]
+        .iter()
+        .any(|names| is_named_like(argument, names))
 }
 
 /// Whether a name is one of those, in camel, snake or kebab case.
-pub(crate) fn is_one_of(argument: &str, names: &[&str]) -> bool {
-    names.contains(&words::of_name(argument).join(" ").as_str())
+pub(crate) fn is_named_like(argument: &str, names: &[&str]) -> bool {
+    names.contains(&name_words::split_name(argument).join(" ").as_str())
 }

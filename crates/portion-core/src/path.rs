@@ -1,31 +1,31 @@
 //! Paths into a payload: JSON Pointers (RFC 6901) and the dotted form people type.
 
-use crate::nearest::nearest;
-use crate::pointer::escape_step;
-use crate::scan::{Kind, Reader, decoded};
-use crate::snapshot::{Form, Layout, Subject};
+use crate::json_pointer::escape_step;
+use crate::scan::{JsonKind, JsonReader, unescape};
+use crate::snapshot::{IndexedText, Layout, Structure};
 use crate::span::Span;
+use crate::spelling::closest_name;
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reached {
+pub struct ResolvedPath {
     /// The value.
-    pub value: Span,
+    pub span: Span,
     /// The path as a JSON Pointer.
     pub pointer: String,
 }
 
 /// How far a path leads that leads nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Astray {
+pub struct UnresolvedPath {
     /// The pointer up to the last value there is.
-    pub reached: String,
+    pub resolved_pointer: String,
     /// The step that is not there.
-    pub missing: String,
+    pub missing_step: String,
     /// The most similar step that is.
-    pub nearest: Option<String>,
+    pub closest_step: Option<String>,
     /// The steps that are there, the first hundred.
-    pub available: Vec<String>,
+    pub available_steps: Vec<String>,
 }
 
 /// Follows a path from the root of a subject.
@@ -34,54 +34,59 @@ pub struct Astray {
 /// itself is found too. The first of duplicate keys is meant.
 ///
 /// # Errors
-/// [`Astray`] where the path leads nowhere.
-pub fn follow(subject: &Subject, path: &str) -> Result<Reached, Astray> {
+/// [`UnresolvedPath`] where the path leads nowhere.
+pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, UnresolvedPath> {
     let text: &str = &subject.text;
-    let mut at = first_value(text);
+    let mut at = trimmed_span(text);
     let mut pointer = String::new();
-    let mut rest = Steps::of(path);
-    if let Form::List(list) = &subject.form
+    let mut rest = PathSteps::parse(path);
+    if let Structure::List(list) = &subject.structure
         && let Some(index) = rest.index_after(&list.pointer)
         && !matches!(list.layout, Layout::Map)
     {
         // The list's index leads straight to an item, however long the list.
         let Some(item) = list.iter_from(text, index.value).next() else {
-            return Err(Astray {
-                reached: root_name(&list.pointer),
-                missing: index.value.to_string(),
-                nearest: list.len().checked_sub(1).map(|last| last.to_string()),
-                available: Vec::new(),
+            return Err(UnresolvedPath {
+                resolved_pointer: display_pointer(&list.pointer),
+                missing_step: index.value.to_string(),
+                closest_step: list.len().checked_sub(1).map(|last| last.to_string()),
+                available_steps: Vec::new(),
             });
         };
         at = item.value;
         pointer = list.pointer_to(text, &item);
         rest = index.rest;
     }
-    if let Form::List(list) = &subject.form
+    if let Structure::List(list) = &subject.structure
         && list.layout == Layout::Lines
         && pointer.is_empty()
         && !rest.is_empty()
     {
         // Lines have no value around them whose members could be stepped to.
-        let missing = rest.next().pop().map_or_else(String::new, |taken| taken.name);
-        let available = indices(list.len());
-        return Err(Astray { reached: root_name(""), missing, nearest: None, available });
+        let missing = rest.next_candidates().pop().map_or_else(String::new, |taken| taken.name);
+        let available = index_range_label(list.len());
+        return Err(UnresolvedPath {
+            resolved_pointer: display_pointer(""),
+            missing_step: missing,
+            closest_step: None,
+            available_steps: available,
+        });
     }
     while !rest.is_empty() {
-        let Some((value, taken)) = child(text, at, rest) else {
-            return Err(astray(text, at, &pointer, rest));
+        let Some((value, taken)) = find_child(text, at, rest) else {
+            return Err(unresolved_path(text, at, &pointer, rest));
         };
         pointer.push('/');
         pointer.push_str(&escape_step(&taken.name));
         at = value;
         rest = taken.rest;
     }
-    Ok(Reached { value: at, pointer })
+    Ok(ResolvedPath { span: at, pointer })
 }
 
 /// What is left of a path.
 #[derive(Clone, Copy)]
-pub(crate) enum Steps<'a> {
+pub(crate) enum PathSteps<'a> {
     /// `a/0/b`, each step escaped.
     Pointer(Option<&'a str>),
     /// `a.0.b`
@@ -89,19 +94,19 @@ pub(crate) enum Steps<'a> {
 }
 
 /// A step that was taken.
-pub(crate) struct Taken<'a> {
+pub(crate) struct PathStep<'a> {
     pub name: String,
-    pub rest: Steps<'a>,
+    pub rest: PathSteps<'a>,
 }
 
 /// A number in a path.
-struct Index<'a> {
+struct IndexStep<'a> {
     value: usize,
-    rest: Steps<'a>,
+    rest: PathSteps<'a>,
 }
 
-impl<'a> Steps<'a> {
-    pub(crate) fn of(path: &'a str) -> Self {
+impl<'a> PathSteps<'a> {
+    pub(crate) fn parse(path: &'a str) -> Self {
         if let Some(steps) = path.strip_prefix('/') {
             // A key may end in white space: a pointer is taken as it is.
             return Self::Pointer(Some(steps));
@@ -117,24 +122,27 @@ impl<'a> Steps<'a> {
     }
 
     /// The ways to read the next step, the longest name first.
-    pub(crate) fn next(self) -> Vec<Taken<'a>> {
+    pub(crate) fn next_candidates(self) -> Vec<PathStep<'a>> {
         match self {
             Self::Pointer(None) => Vec::new(),
             Self::Pointer(Some(steps)) => {
                 let (head, rest) = steps.split_once('/').map_or((steps, None), |(h, r)| (h, Some(r)));
                 let name = head.replace("~1", "/").replace("~0", "~");
-                vec![Taken { name, rest: Self::Pointer(rest) }]
+                vec![PathStep { name, rest: Self::Pointer(rest) }]
             }
             Self::Dotted(steps) => {
                 // `[3]` is a step of its own; a dot may be part of a key.
                 if let Some((index, rest)) = steps.strip_prefix('[').and_then(|s| s.split_once(']')) {
                     let name = index.trim_matches(['"', '\'']).to_owned();
-                    return vec![Taken { name, rest: Self::Dotted(rest.strip_prefix('.').unwrap_or(rest)) }];
+                    return vec![PathStep {
+                        name,
+                        rest: Self::Dotted(rest.strip_prefix('.').unwrap_or(rest)),
+                    }];
                 }
                 let ends = steps.char_indices().filter(|(i, c)| *i > 0 && matches!(c, '.' | '['));
                 let mut ends: Vec<usize> = ends.map(|(i, _)| i).take(64).collect();
                 ends.push(steps.len());
-                let take = |end: usize| Taken {
+                let take = |end: usize| PathStep {
                     name: steps[..end].to_owned(),
                     rest: Self::Dotted(steps[end..].strip_prefix('.').unwrap_or(&steps[end..])),
                 };
@@ -144,40 +152,42 @@ impl<'a> Steps<'a> {
     }
 
     /// The number that follows a pointer in this path, where it does.
-    fn index_after(self, pointer: &str) -> Option<Index<'a>> {
+    fn index_after(self, pointer: &str) -> Option<IndexStep<'a>> {
         let mut rest = self;
         for wanted in pointer.split('/').skip(1) {
-            let taken = rest.next().into_iter().find(|taken| escape_step(&taken.name) == wanted)?;
+            let taken =
+                rest.next_candidates().into_iter().find(|taken| escape_step(&taken.name) == wanted)?;
             rest = taken.rest;
         }
-        let number = |taken: Taken<'a>| Some(Index { value: index(&taken.name)?, rest: taken.rest });
-        rest.next().into_iter().find_map(number)
+        let number =
+            |taken: PathStep<'a>| Some(IndexStep { value: parse_index(&taken.name)?, rest: taken.rest });
+        rest.next_candidates().into_iter().find_map(number)
     }
 }
 
-fn root_name(pointer: &str) -> String {
+fn display_pointer(pointer: &str) -> String {
     if pointer.is_empty() { "the root".to_owned() } else { pointer.to_owned() }
 }
 
 /// The span of a text without the space around it.
-fn first_value(text: &str) -> Span {
+fn trimmed_span(text: &str) -> Span {
     let lead = text.len() - text.trim_start().len();
     Span::new(lead, text.trim_end().len().max(lead))
 }
 
 /// The value one step below the value at a span.
-fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)> {
-    let mut reader = Reader::resume(text, at.start as usize);
+fn find_child<'a>(text: &str, at: Span, steps: PathSteps<'a>) -> Option<(Span, PathStep<'a>)> {
+    let mut reader = JsonReader::resume(text, at.start as usize);
     match reader.peek().ok()? {
-        Kind::Object => {
-            let mut ways = steps.next();
+        JsonKind::Object => {
+            let mut ways = steps.next_candidates();
             let mut best: Option<(Span, usize)> = None;
             reader.enter_object().ok()?;
             while let Some(key) = reader.next_key().ok()? {
                 let value = reader.skip().ok()?;
                 let longer = best.map_or(ways.len(), |(_, way)| way);
                 let found =
-                    ways[..longer].iter().position(|way| crate::snapshot::is_key(text, key, &way.name));
+                    ways[..longer].iter().position(|way| crate::snapshot::key_matches(text, key, &way.name));
                 if let Some(way) = found {
                     best = Some((value, way));
                     if way == 0 {
@@ -187,9 +197,11 @@ fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)
             }
             best.map(|(value, way)| (value, ways.swap_remove(way)))
         }
-        Kind::Array => {
-            let (index, taken) =
-                steps.next().into_iter().find_map(|taken| Some((index(&taken.name)?, taken)))?;
+        JsonKind::Array => {
+            let (index, taken) = steps
+                .next_candidates()
+                .into_iter()
+                .find_map(|taken| Some((parse_index(&taken.name)?, taken)))?;
             reader.enter_array().ok()?;
             for i in 0..=index {
                 if !reader.next_item().ok()? {
@@ -206,34 +218,39 @@ fn child<'a>(text: &str, at: Span, steps: Steps<'a>) -> Option<(Span, Taken<'a>)
     }
 }
 
-fn astray(text: &str, at: Span, pointer: &str, rest: Steps<'_>) -> Astray {
-    let missing = rest.next().pop().map_or_else(String::new, |taken| taken.name);
-    let available = steps_below(text, at);
-    let nearest = nearest(&missing, available.iter().map(String::as_str));
-    Astray { reached: root_name(pointer), missing, nearest, available }
+fn unresolved_path(text: &str, at: Span, pointer: &str, rest: PathSteps<'_>) -> UnresolvedPath {
+    let missing = rest.next_candidates().pop().map_or_else(String::new, |taken| taken.name);
+    let available = list_child_steps(text, at);
+    let nearest = closest_name(&missing, available.iter().map(String::as_str));
+    UnresolvedPath {
+        resolved_pointer: display_pointer(pointer),
+        missing_step: missing,
+        closest_step: nearest,
+        available_steps: available,
+    }
 }
 
 /// What can be stepped to from a value: the first hundred keys, or the range of indices.
-fn steps_below(text: &str, at: Span) -> Vec<String> {
-    let mut reader = Reader::resume(text, at.start as usize);
+fn list_child_steps(text: &str, at: Span) -> Vec<String> {
+    let mut reader = JsonReader::resume(text, at.start as usize);
     let mut steps = Vec::new();
     match reader.peek() {
-        Ok(Kind::Object) if reader.enter_object().is_ok() => {
+        Ok(JsonKind::Object) if reader.enter_object().is_ok() => {
             while steps.len() < 100
                 && let Ok(Some(key)) = reader.next_key()
             {
-                steps.push(decoded(reader.text(key)));
+                steps.push(unescape(reader.text(key)));
                 if reader.skip().is_err() {
                     break;
                 }
             }
         }
-        Ok(Kind::Array) if reader.enter_array().is_ok() => {
+        Ok(JsonKind::Array) if reader.enter_array().is_ok() => {
             let mut len = 0usize;
             while reader.next_item() == Ok(true) && reader.skip().is_ok() {
                 len += 1;
             }
-            steps = indices(len);
+            steps = index_range_label(len);
         }
         _ => {}
     }
@@ -241,7 +258,7 @@ fn steps_below(text: &str, at: Span) -> Vec<String> {
 }
 
 /// What can be stepped to in a list of that length.
-fn indices(len: usize) -> Vec<String> {
+fn index_range_label(len: usize) -> Vec<String> {
     match len {
         0 => Vec::new(),
         1 => vec!["0".into()],
@@ -250,7 +267,7 @@ fn indices(len: usize) -> Vec<String> {
 }
 
 /// A step as the index of an item: digits, without a sign and leading zeros (RFC 6901).
-fn index(step: &str) -> Option<usize> {
+fn parse_index(step: &str) -> Option<usize> {
     let plain = step.bytes().all(|b| b.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
     step.parse().ok().filter(|_| plain)
 }
@@ -258,9 +275,9 @@ fn index(step: &str) -> Option<usize> {
 /// The value at a dotted path inside a record, in JSON that is known to be valid.
 pub(crate) fn value_at(text: &str, record: Span, dotted: &str) -> Option<Span> {
     let mut at = record;
-    let mut rest = Steps::Dotted(dotted);
+    let mut rest = PathSteps::Dotted(dotted);
     while !rest.is_empty() {
-        let (value, taken) = child(text, at, rest)?;
+        let (value, taken) = find_child(text, at, rest)?;
         (at, rest) = (value, taken.rest);
     }
     Some(at)

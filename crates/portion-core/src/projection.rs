@@ -2,25 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::glimpse::glimpse;
-use crate::scan::{Kind, Reader, decode, minify};
+use crate::object_preview::write_object_preview;
+use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 
 /// Which fields of a record are wanted, by dotted paths. A path wants all that is below it.
 ///
 /// A key that holds dots itself is found by its full name. Arrays are passed through: `lines.price` is the
 /// price of every line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fields {
+pub struct FieldSelection {
     paths: Vec<String>,
 }
 
 /// Levels a path can lead down, which bounds the work on any input.
-const DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// What a projection left out, as dotted paths.
-pub type LeftOut = BTreeSet<String>;
+pub type OmittedFields = BTreeSet<String>;
 
-impl Fields {
+impl FieldSelection {
     /// The fields named in a list separated by commas.
     pub fn parse(list: &str) -> Self {
         list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(pointer_to_dotted).collect()
@@ -32,12 +32,12 @@ impl Fields {
     }
 
     /// Whether a path is wanted as a whole.
-    pub fn wants(&self, path: &str) -> bool {
+    pub fn selects(&self, path: &str) -> bool {
         self.paths.binary_search_by(|own| own.as_str().cmp(path)).is_ok()
     }
 
     /// Whether something below a path is wanted.
-    pub fn wants_below(&self, path: &str) -> bool {
+    pub fn selects_below(&self, path: &str) -> bool {
         let below = |own: &str| own.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         let from = self.paths.partition_point(|own| own.as_str() < path);
         // `a-b` sorts between `a` and `a.b`, so the first few are looked at, not just the first.
@@ -46,33 +46,33 @@ impl Fields {
 
     /// Appends the record with the wanted fields only, minified, and returns whether it has any. What is no object is
     /// appended whole.
-    pub fn project(&self, record: &str, out: &mut String, left_out: &mut LeftOut) -> bool {
-        let mut reader = Reader::new(record);
-        if reader.peek() != Ok(Kind::Object) {
+    pub fn project(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) -> bool {
+        let mut reader = JsonReader::new(record);
+        if reader.peek() != Ok(JsonKind::Object) {
             minify(record, out);
             return true;
         }
-        self.object(&mut reader, &mut String::new(), DEPTH, out, left_out)
+        self.project_object(&mut reader, &mut String::new(), MAX_DEPTH, out, left_out)
     }
 
     /// The same, to be shown: of an object with members that has none of the fields, something is appended all the same,
     /// so that it does not look empty.
-    pub fn show(&self, record: &str, out: &mut String, left_out: &mut LeftOut) {
+    pub fn project_for_display(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) {
         let before = out.len();
         if !self.project(record, out, left_out) {
             out.truncate(before);
-            glimpse(record, out);
+            write_object_preview(record, out);
         }
     }
 
     /// Bounded by `depth`, not by the input. Returns whether anything was wanted.
-    fn object(
+    fn project_object(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut LeftOut,
+        left_out: &mut OmittedFields,
     ) -> bool {
         let mut any = false;
         if reader.enter_object().is_err() {
@@ -84,13 +84,13 @@ impl Fields {
             if path_before > 0 {
                 path.push('.');
             }
-            decode(reader.text(key), path);
+            unescape_into(reader.text(key), path);
             if any {
                 out.push(',');
             }
             out.push_str(reader.text(key));
             out.push(':');
-            let kept = self.member(reader, path, depth, out, left_out);
+            let kept = self.project_member(reader, path, depth, out, left_out);
             if !kept {
                 out.truncate(out_before);
             }
@@ -101,28 +101,28 @@ impl Fields {
         any
     }
 
-    fn member(
+    fn project_member(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut LeftOut,
+        left_out: &mut OmittedFields,
     ) -> bool {
-        if self.wants(path) {
+        if self.selects(path) {
             return reader.skip().is_ok_and(|value| {
                 minify(reader.text(value), out);
                 true
             });
         }
-        let kind = reader.peek().unwrap_or(Kind::Null);
-        if kind.is_container() && depth > 1 && self.wants_below(path) {
+        let kind = reader.peek().unwrap_or(JsonKind::Null);
+        if kind.is_container() && depth > 1 && self.selects_below(path) {
             let mut inside = reader.clone();
             let whole = reader.skip().is_ok();
             return whole
                 && match kind {
-                    Kind::Object => self.object(&mut inside, path, depth - 1, out, left_out),
-                    _ => self.array(&mut inside, path, depth - 1, out, left_out),
+                    JsonKind::Object => self.project_object(&mut inside, path, depth - 1, out, left_out),
+                    _ => self.project_array(&mut inside, path, depth - 1, out, left_out),
                 };
         }
         if reader.skip().is_ok() && !left_out.contains(path.as_str()) {
@@ -131,13 +131,13 @@ impl Fields {
         false
     }
 
-    fn array(
+    fn project_array(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut JsonReader<'_>,
         path: &mut String,
         depth: usize,
         out: &mut String,
-        left_out: &mut LeftOut,
+        left_out: &mut OmittedFields,
     ) -> bool {
         let mut any = false;
         if reader.enter_array().is_err() {
@@ -155,12 +155,12 @@ impl Fields {
             let Ok(value) = reader.skip() else { break };
             // Items that are no records keep their place, so that indices stay true.
             any |= match kind {
-                Kind::Object if depth > 1 => {
+                JsonKind::Object if depth > 1 => {
                     let before = out.len();
-                    let some = self.object(&mut inside, path, depth - 1, out, left_out);
+                    let some = self.project_object(&mut inside, path, depth - 1, out, left_out);
                     if !some {
                         out.truncate(before);
-                        glimpse(reader.text(value), out);
+                        write_object_preview(reader.text(value), out);
                     }
                     some
                 }
@@ -175,7 +175,7 @@ impl Fields {
     }
 }
 
-impl FromIterator<String> for Fields {
+impl FromIterator<String> for FieldSelection {
     fn from_iter<I: IntoIterator<Item = String>>(paths: I) -> Self {
         let mut paths: Vec<String> = paths.into_iter().collect();
         paths.sort_unstable();
@@ -185,7 +185,7 @@ impl FromIterator<String> for Fields {
 }
 
 /// Whether a dotted path is that of a field, or of something inside it.
-pub(crate) fn is_within(path: &str, field: &str) -> bool {
+pub(crate) fn is_path_within(path: &str, field: &str) -> bool {
     path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 

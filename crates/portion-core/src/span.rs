@@ -29,7 +29,7 @@ impl Span {
     }
 
     /// The text at this place; empty where the span does not fit the text.
-    pub fn of(self, text: &str) -> &str {
+    pub fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 
@@ -40,7 +40,7 @@ impl Span {
 
     /// The same place seen from a text that begins `by` bytes earlier.
     #[must_use]
-    pub fn shifted(self, by: usize) -> Self {
+    pub fn shifted_by(self, by: usize) -> Self {
         Self::new(self.start as usize + by, self.end as usize + by)
     }
 }

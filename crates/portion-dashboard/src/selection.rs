@@ -36,7 +36,7 @@ impl Selection {
     pub(crate) fn read(query: &Query, now: SystemTime) -> Result<Self, InvalidParameter> {
         let outcome = query.get("outcome").map(|name| {
             let names = || Outcome::ALL.map(Outcome::name).join(", ");
-            Outcome::named(name)
+            Outcome::from_name(name)
                 .ok_or_else(|| InvalidParameter::new("outcome", format!("expected one of {}", names())))
         });
         let notable = query.get("only").map(|name| {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portion_core::event::{Alerted, Change, Configured, Event, Observer as _, Outcome, Served};
+use portion_core::event::{
+    AlertChanged, ConfigApplied, ConfigChange, Event, Observer as _, Outcome, RequestServed,
+};
 use portion_dashboard::{Answer, Records, Site};
 use portion_telemetry::recorder::{Recorder, Settings};
 use portion_telemetry::timestamp::rfc3339;
@@ -22,14 +24,14 @@ fn holding(events: impl IntoIterator<Item = Event>) -> (tempfile::TempDir, Site)
     let folder = tempfile::tempdir().expect("directories can be made");
     let file = folder.path().join("telemetry.db");
     let recorder = Recorder::start(Settings { keep_for: Duration::MAX, ..Settings::new(&file) });
-    events.into_iter().for_each(|event| recorder.hear(event));
+    events.into_iter().for_each(|event| recorder.observe(event));
     assert!(recorder.flush(Duration::from_secs(30)), "{:?}", recorder.snapshot());
     (folder, Site::new(Records::At(file)))
 }
 
 fn recorded() -> (tempfile::TempDir, Site) {
     let at = AT;
-    let served = Served {
+    let served = RequestServed {
         request: 7,
         at,
         endpoint: Arc::from(HOSTILE),
@@ -40,15 +42,15 @@ fn recorded() -> (tempfile::TempDir, Site) {
         origin: Some(1),
         session: 9,
         config: 1,
-        ..Served::default()
+        ..RequestServed::default()
     };
-    let change = Change { key: HOSTILE.to_owned(), old: None, new: Some(HOSTILE.to_owned()) };
-    let configured = Configured { at, version: 1, source: HOSTILE.to_owned(), changes: vec![change] };
-    let next = Served { request: 8, at: at + 1, follow_up: true, ..served.clone() };
+    let change = ConfigChange { key: HOSTILE.to_owned(), old: None, new: Some(HOSTILE.to_owned()) };
+    let configured = ConfigApplied { at, version: 1, source: HOSTILE.to_owned(), changes: vec![change] };
+    let next = RequestServed { request: 8, at: at + 1, follow_up: true, ..served.clone() };
     holding([
-        Event::Served(Arc::new(served)),
-        Event::Served(Arc::new(next)),
-        Event::Configured(Arc::new(configured)),
+        Event::RequestServed(Arc::new(served)),
+        Event::RequestServed(Arc::new(next)),
+        Event::ConfigApplied(Arc::new(configured)),
     ])
 }
 
@@ -164,7 +166,7 @@ fn between<'a>(page: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
 
 #[test]
 fn an_endpoint_has_its_own_page_and_list() {
-    let like = |number: u64, upstream: Option<&str>, kind| Served {
+    let like = |number: u64, upstream: Option<&str>, kind| RequestServed {
         request: u128::from(number),
         at: AT + number,
         upstream: upstream.map(Arc::from),
@@ -172,11 +174,11 @@ fn an_endpoint_has_its_own_page_and_list() {
         endpoint: Arc::from("list"),
         outcome: Outcome::Expired,
         error: Some("cursor_expired"),
-        ..Served::default()
+        ..RequestServed::default()
     };
     let (_folder, site) = holding(
         [like(1, None, "tool"), like(2, None, "tool"), like(3, Some("z"), "tool"), like(4, None, "prompt")]
-            .map(|served| Event::Served(Arc::new(served))),
+            .map(|served| Event::RequestServed(Arc::new(served))),
     );
     let overview = body(&asked(&site, "/"));
     for (page, requests) in
@@ -201,7 +203,7 @@ fn an_endpoint_has_its_own_page_and_list() {
 
 #[test]
 fn what_is_oversized_and_not_shaped_is_what_is_counted() {
-    let first = |number: u64, outcome| Served {
+    let first = |number: u64, outcome| RequestServed {
         request: u128::from(number),
         at: AT + number,
         kind: "tool",
@@ -209,16 +211,16 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
         estimated_tokens: Some(9_000),
         original_tokens: Some(9_000),
         budget: Some(4_000),
-        ..Served::default()
+        ..RequestServed::default()
     };
     let paginated = [1, 2, 3].map(|number| first(number, Outcome::Paginated));
-    let small = Served { original_tokens: Some(10), ..first(4, Outcome::Unshaped) };
-    let events = |more: Served| {
+    let small = RequestServed { original_tokens: Some(10), ..first(4, Outcome::Unshaped) };
+    let events = |more: RequestServed| {
         paginated
             .clone()
             .into_iter()
             .chain([small.clone(), more])
-            .map(|served| Event::Served(Arc::new(served)))
+            .map(|served| Event::RequestServed(Arc::new(served)))
     };
     let (_folder, site) = holding(events(first(5, Outcome::Unshaped)));
     let page = body(&asked(&site, "/"));
@@ -226,8 +228,8 @@ fn what_is_oversized_and_not_shaped_is_what_is_counted() {
     assert!(page.contains("unknown endpoint"), "links have a text");
     let every_second = |number: u64| Some(if number.is_multiple_of(2) { 10 } else { 9_000 });
     let unshaped =
-        |number| Served { original_tokens: every_second(number), ..first(number, Outcome::Unshaped) };
-    let many = (5..205).map(|number| Event::Served(Arc::new(unshaped(number))));
+        |number| RequestServed { original_tokens: every_second(number), ..first(number, Outcome::Unshaped) };
+    let many = (5..205).map(|number| Event::RequestServed(Arc::new(unshaped(number))));
     let (_folder, site) = holding(events(first(205, Outcome::Paginated)).chain(many));
     assert!(body(&asked(&site, "/")).contains("50 of the last 100 unshaped payloads were oversized"));
     let (_folder, site) = holding(events(first(5, Outcome::Paginated)));
@@ -239,9 +241,14 @@ fn a_request_leads_to_the_change_that_it_was_served_by() {
     const DAY: u64 = 24 * 3_600_000_000;
     let configured = |at, source: &str| {
         let source = source.to_owned();
-        Event::Configured(Arc::new(Configured { at, version: 2, source, changes: Vec::new() }))
+        Event::ConfigApplied(Arc::new(ConfigApplied { at, version: 2, source, changes: Vec::new() }))
     };
-    let request = Event::Served(Arc::new(Served { request: 7, at: AT, config: 2, ..Served::default() }));
+    let request = Event::RequestServed(Arc::new(RequestServed {
+        request: 7,
+        at: AT,
+        config: 2,
+        ..RequestServed::default()
+    }));
     let (_folder, site) = holding([
         configured(AT - 5 * DAY, "a.yaml"),
         configured(AT - 2 * DAY, "a.yaml"),
@@ -265,19 +272,23 @@ fn a_request_leads_to_the_change_that_it_was_served_by() {
 
 #[test]
 fn what_was_left_out_is_told_without_any_step() {
-    let check = |served: Served, expect: &str| {
-        let served = Served { request: 7, at: AT, ..served };
-        let (_folder, site) = holding([Event::Served(Arc::new(served))]);
+    let check = |served: RequestServed, expect: &str| {
+        let served = RequestServed { request: 7, at: AT, ..served };
+        let (_folder, site) = holding([Event::RequestServed(Arc::new(served))]);
         let page = body(&asked(&site, "/requests/00000000000000000000000000000007"));
         let told = between(&page, "Processing steps</h2><p>", "</p>");
         assert_eq!(told, [expect]);
     };
-    let list =
-        Served { outcome: Outcome::Paginated, items: Some(50), total_items: Some(500), ..Served::default() };
+    let list = RequestServed {
+        outcome: Outcome::Paginated,
+        items: Some(50),
+        total_items: Some(500),
+        ..RequestServed::default()
+    };
     check(list.clone(), "50 of 500 items were served: a page.");
-    check(Served { items: Some(500), ..list.clone() }, "All items were served.");
-    check(Served { error: Some("upstream"), ..list }, "Nothing was cut: the reply is an error.");
-    let of = |outcome| Served { outcome, ..Served::default() };
+    check(RequestServed { items: Some(500), ..list.clone() }, "All items were served.");
+    check(RequestServed { error: Some("upstream"), ..list }, "Nothing was cut: the reply is an error.");
+    let of = |outcome| RequestServed { outcome, ..RequestServed::default() };
     check(of(Outcome::Chunked), "The first chunk of the text was served.");
     check(of(Outcome::Summarized), "A summary was served instead.");
     check(of(Outcome::Untouched), "Nothing was cut: the payload was small enough.");
@@ -301,18 +312,18 @@ fn a_time_that_cannot_be_can_be_mended() {
 
 #[test]
 fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
-    let alert = |at| Alerted {
+    let alert = |at| AlertChanged {
         at,
-        alert: "oversized".into(),
-        raised: true,
+        alert_name: "oversized".into(),
+        is_raised: true,
         share: 0.1,
         threshold: 0.05,
         requests: 100,
-        counted: 10,
+        matching_requests: 10,
         window: Duration::from_mins(5),
         process: 1,
     };
-    let alerts = |count: u64| (0..count).map(|number| Event::Alerted(Arc::new(alert(AT + number))));
+    let alerts = |count: u64| (0..count).map(|number| Event::AlertChanged(Arc::new(alert(AT + number))));
     let (_folder, site) = holding(alerts(200));
     let changes = "/changes?since=2d";
     assert!(!body(&asked(&site, changes)).contains("The newest 200"), "these are all of them");
@@ -329,14 +340,14 @@ fn an_alert_leads_to_what_raised_it_and_none_is_left_out_unsaid() {
 #[test]
 fn all_that_goes_back_to_a_result_is_shown() {
     let (_folder, site) = holding((0..=250).map(|number: u64| {
-        let served = Served {
+        let served = RequestServed {
             request: number.into(),
             at: AT + number,
             origin: Some(1),
             follow_up: number > 0,
-            ..Served::default()
+            ..RequestServed::default()
         };
-        Event::Served(Arc::new(served))
+        Event::RequestServed(Arc::new(served))
     }));
     let page = body(&asked(&site, "/requests/00000000000000000000000000000003"));
     assert!(page.contains("250 follow-ups were made"), "{page}");
@@ -346,7 +357,7 @@ fn all_that_goes_back_to_a_result_is_shown() {
 
 #[test]
 fn a_follow_up_is_about_what_was_counted_when_it_came() {
-    let first = Served {
+    let first = RequestServed {
         request: 1,
         at: AT,
         endpoint: Arc::from("list"),
@@ -357,10 +368,10 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
         original_tokens: Some(9_000),
         original_bytes: 36_000,
         total_items: Some(500),
-        ..Served::default()
+        ..RequestServed::default()
     };
     // What the next one gives is an answer to a question, and so are its bytes.
-    let next = Served {
+    let next = RequestServed {
         request: 2,
         at: AT + 1,
         follow_up: true,
@@ -369,7 +380,7 @@ fn a_follow_up_is_about_what_was_counted_when_it_came() {
         total_items: Some(2),
         ..first.clone()
     };
-    let (_folder, site) = holding([first, next].map(|it| Event::Served(Arc::new(it))));
+    let (_folder, site) = holding([first, next].map(|it| Event::RequestServed(Arc::new(it))));
     let page = body(&asked(&site, &format!("/requests/{:032x}", 2)));
     let about = between(&page, "Result it reads from", "Served to the model");
     assert!(about[0].contains("<strong>9,000</strong> tokens, 36.0 kB, 500 items"), "{about:?}");
@@ -383,15 +394,15 @@ fn sessions_are_listed_and_paged() {
             28 => (Outcome::Untouched, Some("upstream")),
             _ => (Outcome::Paginated, None),
         };
-        let served = Served {
+        let served = RequestServed {
             request: number.into(),
             at: AT + number,
             session: number,
             outcome,
             error,
-            ..Served::default()
+            ..RequestServed::default()
         };
-        Event::Served(Arc::new(served))
+        Event::RequestServed(Arc::new(served))
     });
     let (_folder, site) = holding(events);
     let (first, second) = (body(&asked(&site, "/sessions")), body(&asked(&site, "/sessions?page=2")));

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
-use portion_core::policy::{Given, Room};
-use portion_gateway::book::{Book, Experiment, Rollout, Target, Written};
+use portion_core::policy::{ClientLimits, LimitOverrides};
 use portion_gateway::call::EndpointKind;
-use portion_gateway::client::{CLIENTS, Client};
+use portion_gateway::client::{CLIENTS, ClientProfile};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
-use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
+use portion_gateway::store::{MemoryStore, StoreLimits};
 use table::Table;
 
 /// Endpoints with rules of their own.
@@ -29,27 +29,28 @@ const ROUNDS: usize = 1_000;
 const RUNS: usize = 21;
 
 /// Another page size for each endpoint, by the number that its name ends with.
-struct Hundred(Written);
+struct Hundred(EndpointConfig);
 
-impl Book for Hundred {
+impl PolicySource for Hundred {
     fn version(&self) -> u64 {
         1
     }
 
-    fn written(&self, target: Option<Target<'_>>) -> Written {
+    fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig {
         let number = target.and_then(|target| target.name.rsplit('_').next()?.parse::<usize>().ok());
-        let limits = Given { default_page_size: number.map(|number| 1 + number), ..self.0.limits.clone() };
-        Written { limits, ..self.0.clone() }
+        let limits =
+            LimitOverrides { default_page_size: number.map(|number| 1 + number), ..self.0.limits.clone() };
+        EndpointConfig { limits, ..self.0.clone() }
     }
 }
 
 fn main() {
     let mut table = Table::default();
     let rollout = |percent| Rollout { percent, salt: "list_*".into() };
-    let plain = Written::default();
-    let rolled_out = Written { rollout: rollout(25.0), ..Written::default() };
-    let split = Written { experiment: Experiment::Split(rollout(50.0)), ..Written::default() };
-    let both = Written { rollout: rollout(25.0), ..split.clone() };
+    let plain = EndpointConfig::default();
+    let rolled_out = EndpointConfig { rollout: rollout(25.0), ..EndpointConfig::default() };
+    let split = EndpointConfig { experiment: Experiment::Split(rollout(50.0)), ..EndpointConfig::default() };
+    let both = EndpointConfig { rollout: rollout(25.0), ..split.clone() };
     parts(&mut table, &plain);
     for (what, written) in [
         ("a request's share, for everybody", plain),
@@ -65,37 +66,37 @@ fn main() {
 }
 
 /// What is in the share.
-fn parts(table: &mut Table, written: &Written) {
+fn parts(table: &mut Table, written: &EndpointConfig) {
     let gateway = gateway(written.clone());
     let rules = gateway.rules();
-    let rule = rules.rule(target("list_7"));
-    let general = rules.general();
+    let rule = rules.rule_for(target("list_7"));
+    let general = rules.default_rule();
     table.add("the rules in force", "", timed(|_, _| drop(black_box(gateway.rules()))));
     table.add(
         "the rule of an endpoint, of 100",
         "",
-        timed(|_, name| drop(black_box(rules.rule(target(name))))),
+        timed(|_, name| drop(black_box(rules.rule_for(target(name))))),
     );
     table.add(
         "the terms of a client",
         "",
-        timed(|_, _| drop(black_box(Arc::clone(rule.terms(CLIENTS.last()))))),
+        timed(|_, _| drop(black_box(Arc::clone(rule.policy_for_client(CLIENTS.last()))))),
     );
     table.add(
         "the treatment of a session, for everybody",
         "",
         timed(|session, _| {
-            black_box(general.treatment(session));
+            black_box(general.shaping_mode(session));
         }),
     );
-    let policy = &rule.terms(None).policy;
+    let policy = &rule.policy_for_client(None).policy;
     table.add(
         "within a session's budget, where there is one",
         "",
         timed(|_, _| {
-            let narrowed = black_box(policy).narrowed(black_box(20_000));
+            let narrowed = black_box(policy).narrowed_to(black_box(20_000));
             if narrowed != *policy {
-                black_box(Arc::new(rule.terms(None).with_policy(narrowed)));
+                black_box(Arc::new(rule.policy_for_client(None).with_policy(narrowed)));
             }
         }),
     );
@@ -105,7 +106,7 @@ fn parts(table: &mut Table, written: &Written) {
         .map(|_| {
             let rules = rules_of(written.clone());
             let start = Instant::now();
-            names.iter().for_each(|name| drop(black_box(rules.rule(target(name)))));
+            names.iter().for_each(|name| drop(black_box(rules.rule_for(target(name)))));
             start.elapsed()
         })
         .collect();
@@ -113,16 +114,16 @@ fn parts(table: &mut Table, written: &Written) {
 }
 
 /// All that is asked of the configuration before a reply is made.
-fn share(gateway: &Gateway, client: Option<&'static Client>, session: &Session, name: &str) {
+fn share(gateway: &Gateway, client: Option<&'static ClientProfile>, session: &ClientSession, name: &str) {
     let rules = gateway.rules();
-    let rule = rules.rule(target(name));
-    let terms = Arc::clone(rule.terms(client));
-    black_box((rule.treatment(session), terms));
+    let rule = rules.rule_for(target(name));
+    let terms = Arc::clone(rule.policy_for_client(client));
+    black_box((rule.shaping_mode(session), terms));
 }
 
 /// How long it takes, for the endpoints in turn.
-fn timed(what: impl Fn(&Session, &str)) -> String {
-    let session = Session::of(Scope::of("somebody"), "1");
+fn timed(what: impl Fn(&ClientSession, &str)) -> String {
+    let session = ClientSession::with_id(Scope::from_principal("somebody"), "1");
     let names = names();
     let mut times: Vec<Duration> = (0..RUNS)
         .map(|_| {
@@ -142,19 +143,19 @@ fn each(times: &mut [Duration], count: usize) -> String {
     format!("{:.0} ns", median.as_secs_f64() * 1e9 / count as f64)
 }
 
-fn gateway(written: Written) -> Gateway {
-    let limits = Limits { memory: 1 << 20, ttl: Duration::from_mins(1) };
-    Gateway::new(Settings::new(rules_of(written), Arc::new(MemoryStore::new(limits)), [0; 32]))
+fn gateway(written: EndpointConfig) -> Gateway {
+    let limits = StoreLimits { memory_bytes: 1 << 20, ttl: Duration::from_mins(1) };
+    Gateway::new(GatewayParts::new(rules_of(written), Arc::new(MemoryStore::new(limits)), [0; 32]))
 }
 
-fn rules_of(written: Written) -> Rules {
-    Rules::new(Arc::new(Hundred(written)), Room::UNKNOWN)
+fn rules_of(written: EndpointConfig) -> EndpointRules {
+    EndpointRules::new(Arc::new(Hundred(written)), ClientLimits::UNKNOWN)
 }
 
 fn names() -> Vec<String> {
     (0..ENDPOINTS).map(|number| format!("list_of_bookings_{number}")).collect()
 }
 
-fn target(name: &str) -> Target<'_> {
-    Target { upstream: None, kind: EndpointKind::Tool, name }
+fn target(name: &str) -> EndpointTarget<'_> {
+    EndpointTarget { upstream: None, kind: EndpointKind::Tool, name }
 }

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portion_gateway::frame::Frame;
-use portion_gateway::front::stdio::Front;
-use portion_gateway::relay::{Lane, Outgoing, relay};
+use portion_gateway::front::stdio::StdioFront;
+use portion_gateway::relay::{MessageProcessor, OutgoingMessage, relay};
 use portion_gateway::upstream::stdio::{Child, Program};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -30,7 +30,7 @@ pub(crate) fn run(mut args: Vec<OsString>) -> ExitCode {
         return ExitCode::from(2);
     };
     let session = async {
-        let front = Front::open(limit).map_err(|error| error.to_string())?;
+        let front = StdioFront::open(limit).map_err(|error| error.to_string())?;
         let child = Child::spawn(&Program::new(program, args), limit).map_err(|error| error.to_string())?;
         Ok::<_, String>(relay(Arc::new(PassThrough::default()), child, front).await)
     };
@@ -68,30 +68,30 @@ impl PassThrough {
     }
 }
 
-impl Lane for PassThrough {
-    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+impl MessageProcessor for PassThrough {
+    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(message) => {
                 if let Ok(Some(Envelope { id: Some(id), method: Some(_) })) = envelope(&message) {
                     self.waiting().insert(id.get().into());
                 }
-                vec![Outgoing::ToServer(message)]
+                vec![OutgoingMessage::ToServer(message)]
             }
             Frame::TooLarge { id: Some(id), has_method: true, bytes } => {
-                vec![Outgoing::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
+                vec![OutgoingMessage::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
             }
             Frame::TooLarge { .. } => Vec::new(),
         }
     }
 
-    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+    async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(message) => match envelope(&message) {
                 Ok(envelope) => {
                     if let Some(Envelope { id: Some(id), method: None }) = envelope {
                         self.waiting().remove(id.get());
                     }
-                    vec![Outgoing::ToClient(message)]
+                    vec![OutgoingMessage::ToClient(message)]
                 }
                 Err(error) => {
                     eprintln!("pass_through: the server said something that is not JSON: {error}");
@@ -99,20 +99,20 @@ impl Lane for PassThrough {
                 }
             },
             Frame::TooLarge { id: Some(id), has_method: false, bytes } if self.waiting().remove(&id) => {
-                vec![Outgoing::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
+                vec![OutgoingMessage::ToClient(fault(&id, &format!("message_too_large: {bytes}")))]
             }
             Frame::TooLarge { .. } => Vec::new(),
         }
     }
 
-    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
+    fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage> {
         let waiting = std::mem::take(&mut *self.waiting());
         // What the server wrote on its stderr stands below the sentence.
         let how = how.to_string().lines().next().unwrap_or_default().to_owned();
-        waiting.iter().map(|id| Outgoing::ToClient(fault(id, &how))).collect()
+        waiting.iter().map(|id| OutgoingMessage::ToClient(fault(id, &how))).collect()
     }
 
-    fn pending(&self) -> usize {
+    fn pending_count(&self) -> usize {
         self.waiting().len()
     }
 }

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use portion_core::cursor::Scope;
-use portion_core::event::Trace;
+use portion_core::event::TraceContext;
 use portion_core::payload::Payload;
-use portion_core::policy::{Manner, Policy, Techniques};
+use portion_core::policy::{Policy, RenderOptions, Techniques};
 use portion_core::render::Portion;
 use portion_core::view::Request;
 use sha2::{Digest as _, Sha256};
 
-use crate::client::Client;
-use crate::questions::Stop;
-use crate::rules::{Rule, Treatment};
-use crate::session::Session;
-use crate::terms::Terms;
+use crate::client::ClientProfile;
+use crate::effective_policy::EffectivePolicy;
+use crate::query_limiter::CancelFlag;
+use crate::rules::{EndpointRule, ShapingMode};
+use crate::session::ClientSession;
 
-pub use crate::ask::Ask;
 pub use crate::fault::Fault;
 use crate::mcp::{QUERY_TOOL, READ_TOOL};
+pub use crate::snapshot_query::SnapshotQuery;
 
 /// Bytes of an endpoint's name that are told to logs and records.
-const NAME_TOLD: usize = 256;
+const MAX_LOG_NAME_BYTES: usize = 256;
 
 /// One content-bearing reply to be made.
 #[derive(Clone, Debug)]
@@ -44,15 +44,15 @@ pub struct Caller {
     /// Who may read on.
     pub scope: Scope,
     /// The conversation that it asks in.
-    pub session: Arc<Session>,
+    pub session: Arc<ClientSession>,
     /// What it calls itself, where that is known.
-    pub client: Option<&'static Client>,
+    pub client: Option<&'static ClientProfile>,
     /// What was decided for the endpoint that it calls.
-    pub rule: Arc<Rule>,
+    pub rule: Arc<EndpointRule>,
     /// What a reply obeys: those of the rule for the client, unless something narrower is known.
-    pub terms: Arc<Terms>,
+    pub effective_policy: Arc<EffectivePolicy>,
     /// Whether replies to it are shaped.
-    pub treatment: Treatment,
+    pub shaping_mode: ShapingMode,
     /// The name of the server, where there are several.
     pub upstream: Option<Arc<str>>,
     /// The name under which this caller knows the tool that reads on.
@@ -62,13 +62,13 @@ pub struct Caller {
     /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
     pub read_uri: Option<&'static str>,
     /// When it asked.
-    pub since: Instant,
+    pub received_at: Instant,
     /// The names of what it gave with its request.
-    pub arguments: Vec<String>,
+    pub argument_names: Vec<String>,
     /// Where its request belongs in a trace, where it said so.
-    pub trace: Option<Trace>,
+    pub trace: Option<TraceContext>,
     /// Ends its question, where it asks one, before it is answered.
-    pub stop: Stop,
+    pub cancel_flag: CancelFlag,
 }
 
 /// What a call is about.
@@ -84,7 +84,7 @@ pub enum Intent {
         reuse: Option<ReuseKey>,
     },
     /// A request with a cursor. It never goes upstream.
-    Follow {
+    FollowUp {
         /// What the caller asked of us, cursor included.
         request: Request,
     },
@@ -93,7 +93,7 @@ pub enum Intent {
         /// How the answer is wanted; its cursor, path and section say what is asked about.
         request: Request,
         /// The question.
-        ask: Ask,
+        query: SnapshotQuery,
     },
 }
 
@@ -140,82 +140,87 @@ pub struct ReuseKey([u8; 16]);
 
 impl Caller {
     /// Whoever asks in a session of a principal, under a rule, and knows our tools by the names that they have.
-    pub fn new(scope: Scope, session: Arc<Session>, rule: Arc<Rule>) -> Self {
-        let (terms, treatment) = (Arc::clone(rule.terms(None)), rule.treatment(&session));
+    pub fn new(scope: Scope, session: Arc<ClientSession>, rule: Arc<EndpointRule>) -> Self {
+        let (terms, treatment) = (Arc::clone(rule.policy_for_client(None)), rule.shaping_mode(&session));
         Self {
             scope,
             session,
             client: None,
             rule,
-            terms,
-            treatment,
+            effective_policy: terms,
+            shaping_mode: treatment,
             upstream: None,
             read_tool: READ_TOOL.into(),
             query_tool: Some(QUERY_TOOL.into()),
             read_uri: None,
-            since: Instant::now(),
-            arguments: Vec::new(),
+            received_at: Instant::now(),
+            argument_names: Vec::new(),
             trace: None,
-            stop: Stop::default(),
+            cancel_flag: CancelFlag::default(),
         }
     }
 
     /// The same under another rule.
     #[must_use]
-    pub(crate) fn under(self, rule: &Arc<Rule>) -> Self {
-        let (terms, treatment) = (Arc::clone(rule.terms(self.client)), rule.treatment(&self.session));
-        Self { rule: Arc::clone(rule), terms, treatment, ..self }
+    pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
+        let (terms, treatment) =
+            (Arc::clone(rule.policy_for_client(self.client)), rule.shaping_mode(&self.session));
+        Self { rule: Arc::clone(rule), effective_policy: terms, shaping_mode: treatment, ..self }
     }
 
     /// The same with no more room than its session has left.
     #[must_use]
-    pub(crate) fn within_session(self) -> Self {
-        let Some((left, _)) = self.left() else { return self };
-        let policy = self.terms.policy.narrowed(left);
-        if policy == self.terms.policy {
+    pub(crate) fn within_session_budget(self) -> Self {
+        let Some((left, _)) = self.session_tokens_left() else { return self };
+        let policy = self.effective_policy.policy.narrowed_to(left);
+        if policy == self.effective_policy.policy {
             return self;
         }
-        let terms = Arc::new(self.terms.with_policy(policy));
-        Self { terms, ..self }
+        let terms = Arc::new(self.effective_policy.with_policy(policy));
+        Self { effective_policy: terms, ..self }
     }
 
     /// The same for a payload of so many bytes: what is too large to be relayed as it comes is shaped, whatever technique is
     /// off.
     #[must_use]
-    pub(crate) fn bounding(self, bytes: usize) -> Self {
-        let (policy, written) = (&self.terms.policy, self.rule.written());
-        let Techniques { query, .. } = policy.manner.techniques;
+    pub(crate) fn with_unshaped_byte_limit(self, bytes: usize) -> Self {
+        let (policy, written) = (&self.effective_policy.policy, self.rule.config());
+        let Techniques { query, .. } = policy.render_options.techniques;
         let all = Techniques { query, ..Techniques::ALL };
-        if policy.manner.techniques == all || written.unshaped_byte_limit.is_none_or(|limit| bytes <= limit) {
+        if policy.render_options.techniques == all
+            || written.unshaped_byte_limit.is_none_or(|limit| bytes <= limit)
+        {
             return self;
         }
-        let manner = Manner { techniques: all, ..policy.manner.clone() };
-        let terms = Arc::new(self.terms.with_policy(Policy { manner, ..policy.clone() }));
-        Self { terms, ..self }
+        let manner = RenderOptions { techniques: all, ..policy.render_options.clone() };
+        let terms =
+            Arc::new(self.effective_policy.with_policy(Policy { render_options: manner, ..policy.clone() }));
+        Self { effective_policy: terms, ..self }
     }
 
     /// The same where the byte limit decides, for the counter is badly wrong.
     #[must_use]
-    pub(crate) fn capped(self) -> Self {
-        let terms = Arc::new(Terms { capped: true, ..Terms::clone(&self.terms) });
-        Self { terms, ..self }
+    pub(crate) fn with_byte_cap(self) -> Self {
+        let terms =
+            Arc::new(EffectivePolicy { is_capped: true, ..EffectivePolicy::clone(&self.effective_policy) });
+        Self { effective_policy: terms, ..self }
     }
 
     /// Tokens that the session may still be served, and that it may be in all, where that is bounded.
-    pub(crate) fn left(&self) -> Option<(usize, usize)> {
-        let budget = self.rule.written().session_budget?;
-        Some((budget.saturating_sub(self.session.served()), budget))
+    pub(crate) fn session_tokens_left(&self) -> Option<(usize, usize)> {
+        let budget = self.rule.config().session_budget?;
+        Some((budget.saturating_sub(self.session.served_tokens()), budget))
     }
 }
 
 impl Endpoint {
     /// The name of one as it is told to logs and records, of none nothing: whoever calls decides how long it is.
-    pub(crate) fn told(endpoint: Option<&Self>) -> Cow<'_, str> {
+    pub(crate) fn log_name(endpoint: Option<&Self>) -> Cow<'_, str> {
         let name = endpoint.map_or("", |endpoint| &endpoint.name);
-        if name.len() <= NAME_TOLD {
+        if name.len() <= MAX_LOG_NAME_BYTES {
             return Cow::Borrowed(name);
         }
-        let kept = name.floor_char_boundary(NAME_TOLD - '…'.len_utf8());
+        let kept = name.floor_char_boundary(MAX_LOG_NAME_BYTES - '…'.len_utf8());
         Cow::Owned(format!("{}…", &name[..kept]))
     }
 
@@ -227,7 +232,7 @@ impl Endpoint {
 
 impl ReuseKey {
     /// The key of a call. `arguments` are canonical: keys sorted, minified, without our controls.
-    pub fn of(endpoint: &Endpoint, arguments: &str) -> Self {
+    pub fn new(endpoint: &Endpoint, arguments: &str) -> Self {
         let Endpoint { name, kind, .. } = endpoint;
         let kind = match kind {
             EndpointKind::Tool => 0,
@@ -254,7 +259,7 @@ mod tests {
         let told = |name: &str| {
             let endpoint =
                 Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
-            Endpoint::told(Some(&endpoint)).into_owned()
+            Endpoint::log_name(Some(&endpoint)).into_owned()
         };
         let fits = "x".repeat(256);
         assert_eq!((told("list"), told(&fits)), ("list".to_owned(), fits));
@@ -269,7 +274,7 @@ mod tests {
     fn keys_tell_calls_apart() {
         let key = |kind, name: &str, arguments: &str| {
             let endpoint = Endpoint { name: name.into(), kind, read_only: true, idempotent: true };
-            ReuseKey::of(&endpoint, arguments)
+            ReuseKey::new(&endpoint, arguments)
         };
         let one = key(EndpointKind::Tool, "list", "{\"a\":1}");
         assert_eq!(one, key(EndpointKind::Tool, "list", "{\"a\":1}"));

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::call::{Endpoint, EndpointKind};
 
 /// Characters of an endpoint's name that a fault shows.
-const NAME_SHOWN: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 
 /// An error, with the way on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Fault {
     /// The handle of the snapshot, where there is one: nobody has to repeat a call that may have acted.
     pub cursor: Option<CursorToken>,
     /// What an expired cursor came from, where that is known.
-    pub(crate) lost: Option<Box<Endpoint>>,
+    pub(crate) expired_endpoint: Option<Box<Endpoint>>,
 }
 
 impl From<ViewError> for Fault {
@@ -39,7 +39,7 @@ impl Fault {
     pub fn cursor_invalid(message: impl Into<String>, endpoint: Option<&Endpoint>) -> Self {
         let copy = "copy nextCursor or meta.cursor of an earlier reply to you whole and unaltered";
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
-            Some(endpoint) => format!("{copy}, or {} without a cursor", anew(endpoint)),
+            Some(endpoint) => format!("{copy}, or {} without a cursor", retry_phrase(endpoint)),
             None => copy.to_owned(),
         };
         Self::new("cursor_invalid", message.into(), advice)
@@ -49,14 +49,14 @@ impl Fault {
     pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
         let (message, advice) = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => (
-                format!("what {} returned is no longer kept", shown(endpoint)),
-                format!("{} without a cursor", anew(endpoint)),
+                format!("what {} returned is no longer kept", display_name(endpoint)),
+                format!("{} without a cursor", retry_phrase(endpoint)),
             ),
             Some(endpoint) => (
-                format!("what {} returned is no longer kept", shown(endpoint)),
+                format!("what {} returned is no longer kept", display_name(endpoint)),
                 format!(
                     "{} may act a second time if it is called anew; look for its outcome with a tool that only reads",
-                    shown(endpoint)
+                    display_name(endpoint)
                 ),
             ),
             None => (
@@ -65,7 +65,7 @@ impl Fault {
             ),
         };
         let lost = endpoint.cloned().map(Box::new);
-        Self { lost, ..Self::new("cursor_expired", message, advice) }
+        Self { expired_endpoint: lost, ..Self::new("cursor_expired", message, advice) }
     }
 
     /// A cursor whose snapshot is kept, but not the selection that it went through.
@@ -79,15 +79,15 @@ impl Fault {
     }
 
     /// What a cursor points to is not to be asked about.
-    pub fn query_off(endpoint: Option<&Endpoint>, read_tool: &str) -> Self {
-        let of =
-            endpoint.map_or("this reply".into(), |endpoint| format!("what {} returned", shown(endpoint)));
+    pub fn query_disabled(endpoint: Option<&Endpoint>, read_tool: &str) -> Self {
+        let of = endpoint
+            .map_or("this reply".into(), |endpoint| format!("what {} returned", display_name(endpoint)));
         let advice = format!("read on with {read_tool}: it takes limit, fields, path, section and sort");
         Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
     }
 
     /// More questions of one session than there may be.
-    pub fn too_many_questions(most: usize) -> Self {
+    pub fn too_many_queries(most: usize) -> Self {
         let message = format!("{most} questions of this session wait for their answers already");
         Self::new("query_too_costly", message, "ask again when some of them are answered".into())
     }
@@ -99,14 +99,14 @@ impl Fault {
     }
 
     /// A request of the server to its client beyond `limit` bytes.
-    pub fn question_too_large(limit: usize) -> Self {
+    pub fn server_request_too_large(limit: usize) -> Self {
         let message = format!("the request has more than {limit} bytes; it was not sent to the client");
         Self::new("message_too_large", message, "ask with less content".into())
     }
 
     /// An answer of the upstream beyond `limit` bytes of which no part can be left out.
     pub fn upstream_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
-        let name = endpoint.map_or("the upstream".into(), shown);
+        let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} answered with more than {limit} bytes of what cannot be shortened");
         let advice = "it may have acted; look for its outcome, or have hardByteLimit raised".into();
         Self::new("message_too_large", message, advice)
@@ -121,7 +121,9 @@ impl Fault {
     /// The store does not answer.
     pub fn store_unavailable(endpoint: Option<&Endpoint>) -> Self {
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
-            Some(endpoint) => format!("try once more in a moment, or {} without a cursor", anew(endpoint)),
+            Some(endpoint) => {
+                format!("try once more in a moment, or {} without a cursor", retry_phrase(endpoint))
+            }
             None => "try once more in a moment".into(),
         };
         Self::new("store_unavailable", "the store of earlier replies cannot be reached".into(), advice)
@@ -129,13 +131,13 @@ impl Fault {
 
     /// A message of the upstream beyond `limit` bytes. It was not read, the call may have acted.
     pub fn message_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
-        let name = endpoint.map_or("the upstream".into(), shown);
+        let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} answered with more than {limit} bytes, which was not read");
         let advice = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => {
                 format!(
                     "{} with arguments that ask for less, or have upstreamMessageLimit raised",
-                    anew(endpoint)
+                    retry_phrase(endpoint)
                 )
             }
             Some(_) => "it may have acted; look for its outcome with a tool that only reads".into(),
@@ -152,10 +154,10 @@ impl Fault {
     }
 
     /// A fault of ours after the upstream has answered. `beginning` is all that can be shown of `bytes`.
-    pub(crate) fn not_captured(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
-        let name = endpoint.map_or("the call".into(), shown);
+    pub(crate) fn capture_failed(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
+        let name = endpoint.map_or("the call".into(), display_name);
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
-            Some(endpoint) => format!("{} with arguments that ask for less", anew(endpoint)),
+            Some(endpoint) => format!("{} with arguments that ask for less", retry_phrase(endpoint)),
             None => {
                 format!("{name} has been answered and may have acted; ask for its outcome in another way")
             }
@@ -166,7 +168,7 @@ impl Fault {
     }
 
     /// A fault of ours with a snapshot that is kept.
-    pub(crate) fn not_rendered(cursor: Option<CursorToken>, read_tool: &str) -> Self {
+    pub(crate) fn render_failed(cursor: Option<CursorToken>, read_tool: &str) -> Self {
         let advice = if cursor.is_some() {
             format!("{read_tool} with the cursor given here and raw=true, or with a path or a line range")
         } else {
@@ -179,7 +181,7 @@ impl Fault {
     }
 
     pub(crate) fn new(code: &'static str, message: String, advice: String) -> Self {
-        Self { code, message, advice, cursor: None, lost: None }
+        Self { code, message, advice, cursor: None, expired_endpoint: None }
     }
 
     /// The same with the handle of a snapshot.
@@ -191,7 +193,7 @@ impl Fault {
     /// The same within `budget` tokens and `bytes`: message and advice are shortened, the longer one first.
     /// Code and cursor stay, whatever the budget.
     #[must_use]
-    pub fn fit(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
+    pub fn fit_to_budget(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
         loop {
             let json = self.to_json();
             if json.len() <= bytes && counter.fits(&json, budget) {
@@ -231,16 +233,16 @@ impl Fault {
 }
 
 /// A name for a sentence, of bounded length.
-fn shown(endpoint: &Endpoint) -> String {
-    match endpoint.name.char_indices().nth(NAME_SHOWN) {
+fn display_name(endpoint: &Endpoint) -> String {
+    match endpoint.name.char_indices().nth(MAX_NAME_CHARS) {
         Some((cut, _)) => format!("{}…", &endpoint.name[..cut]),
         None => endpoint.name.clone(),
     }
 }
 
 /// How to ask an endpoint once more.
-fn anew(endpoint: &Endpoint) -> String {
-    let name = shown(endpoint);
+fn retry_phrase(endpoint: &Endpoint) -> String {
+    let name = display_name(endpoint);
     match endpoint.kind {
         EndpointKind::Tool => format!("call {name} again"),
         EndpointKind::Resource => format!("read resource {name} again"),

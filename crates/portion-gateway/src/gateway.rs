@@ -13,134 +13,150 @@ use portion_core::cursor::{Keyring, Position, SnapshotId};
 use portion_core::event::Outcome;
 use portion_core::payload::Payload;
 use portion_core::snapshot::Snapshot;
-use portion_core::tokens::BYTES;
+use portion_core::tokens::BYTE_COUNTER;
 use portion_core::view::{Request, View};
 
-use crate::account::{Account, Accounts, Kind, Result as Told};
+use crate::accounting::{Accounting, PayloadShape, ReplyOutcome as Told, RequestInfo};
 use crate::accuracy;
-use crate::accuracy::recount::{By, Shown};
-use crate::accuracy::texts::Texts;
-use crate::aside::aside;
-use crate::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
-use crate::decision;
-use crate::dropped::{self, Dropped, Drops};
-use crate::questions::{AT_ONCE, WAITING};
-use crate::relayed::Relaying;
-use crate::renderer::{Form, Job, Rendered, Renderer, capture, payload_bytes};
-use crate::rules::Rules;
-use crate::settings::{Clock, Settings};
-use crate::spans::Spans;
-use crate::store::{Deposit, Figures, Held, Missing, Refused, SnapshotStore};
-use crate::terms::Terms;
+use crate::accuracy::recount::{CountableReply, EstimateSource};
+use crate::accuracy::texts::ReplyTexts;
+use crate::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
+use crate::decision_log;
+use crate::dropped_messages::{self, DropCounter, DropReason};
+use crate::effective_policy::EffectivePolicy;
+use crate::gateway_parts::{Clock, GatewayParts};
+use crate::offload::offload;
+use crate::pass_through::PassThroughRelay;
+use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
+use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
+use crate::rules::EndpointRules;
+use crate::span_ids::SpanIds;
+use crate::store::{
+    NewSnapshot, SnapshotStore, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
+};
 
 /// Bytes that stand for a token where nobody counts.
-const BYTES_A_TOKEN: usize = 4;
+const BYTES_PER_TOKEN: usize = 4;
 /// Where `_meta` tells what is left to a session.
-const SESSION: &str = "io.portion/session";
+const SESSION_META_KEY: &str = "io.portion/session";
 
 /// Makes replies.
 pub struct Gateway {
-    rules: ArcSwap<Rules>,
+    rules: ArcSwap<EndpointRules>,
     renderer: Arc<Renderer>,
     store: Arc<dyn SnapshotStore>,
-    relaying: Relaying,
-    accounts: Arc<Accounts>,
-    spans: Spans,
-    drops: Drops,
+    pass_through: PassThroughRelay,
+    accounting: Arc<Accounting>,
+    span_ids: SpanIds,
+    drop_counter: DropCounter,
     clock: Clock,
 }
 
 /// A request whose reply is being made.
-struct Turn {
+struct RequestContext {
     caller: Caller,
     endpoint: Option<Arc<Endpoint>>,
     /// Whether the upstream is not asked.
-    follow_up: bool,
+    is_follow_up: bool,
     /// Whether what came of the upstream is an error.
-    failed: bool,
+    is_upstream_error: bool,
     /// The snapshot of the payload that the reply goes back to, where that came before.
-    origin: Option<SnapshotId>,
-    begun: Instant,
+    origin_snapshot: Option<SnapshotId>,
+    started_at: Instant,
 }
 
 /// A cursor that leads nowhere, and what is known all the same of where it led: whoever records it asks for just that.
-struct Astray {
+struct UnresolvedCursor {
     fault: Fault,
     endpoint: Option<Arc<Endpoint>>,
-    origin: Option<SnapshotId>,
+    origin_snapshot: Option<SnapshotId>,
 }
 
-impl Turn {
+impl RequestContext {
     /// The same, told what is known of where its cursor led.
-    fn astray(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
-        Self { endpoint: endpoint.or(self.endpoint), origin, ..self }
+    fn with_unresolved_cursor(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
+        Self { endpoint: endpoint.or(self.endpoint), origin_snapshot: origin, ..self }
     }
 
-    fn account(&self) -> Account<'_> {
-        let Self { caller, endpoint, follow_up, failed, origin, begun } = self;
+    fn request_info(&self) -> RequestInfo<'_> {
+        let Self {
+            caller,
+            endpoint,
+            is_follow_up: follow_up,
+            is_upstream_error: failed,
+            origin_snapshot: origin,
+            started_at: begun,
+        } = self;
         let endpoint = endpoint.as_deref();
-        Account { caller, endpoint, follow_up: *follow_up, failed: *failed, origin: *origin, begun: *begun }
+        RequestInfo {
+            caller,
+            endpoint,
+            is_follow_up: *follow_up,
+            is_upstream_error: *failed,
+            origin_snapshot: *origin,
+            started_at: *begun,
+        }
     }
 }
 
 impl Gateway {
     /// A gateway of these parts.
-    pub fn new(settings: Settings) -> Self {
-        let Settings { rules, secret, store, clock, observer } = settings;
+    pub fn new(settings: GatewayParts) -> Self {
+        let GatewayParts { rules, cursor_secret: secret, store, clock, observer } = settings;
         let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
-        let accounts = Arc::new(Accounts::new(observer, Arc::clone(&clock)));
-        let relaying = Relaying::new(Arc::clone(&renderer), Arc::clone(&accounts));
+        let accounts = Arc::new(Accounting::new(observer, Arc::clone(&clock)));
+        let relaying = PassThroughRelay::new(Arc::clone(&renderer), Arc::clone(&accounts));
         let rules = ArcSwap::from_pointee(rules);
         Self {
             rules,
             renderer,
             store,
-            relaying,
-            accounts,
-            spans: Spans::new(),
-            drops: Drops::default(),
+            pass_through: relaying,
+            accounting: accounts,
+            span_ids: SpanIds::new(),
+            drop_counter: DropCounter::default(),
             clock,
         }
     }
 
     /// What decides on which terms clients are served, as it is now.
-    pub fn rules(&self) -> Arc<Rules> {
+    pub fn rules(&self) -> Arc<EndpointRules> {
         self.rules.load_full()
     }
 
     /// Serves what is asked from now on by these rules. What was asked before, and what follows from it, keeps those that it
     /// began with.
-    pub fn govern(&self, rules: Rules) {
+    pub fn replace_rules(&self, rules: EndpointRules) {
         let earlier = self.rules.swap(Arc::new(rules));
-        if !self.rules.load().count_like(&earlier) {
-            self.accounts.ledger.forget();
+        if !self.rules.load().has_same_counting(&earlier) {
+            self.accounting.accuracy_tracker.clear_endpoints();
         }
     }
 
     /// How near token counts have come of late to what they are held against.
-    pub fn accuracy(&self) -> accuracy::Figures {
-        self.accounts.accuracy()
+    pub fn accuracy_stats(&self) -> accuracy::AccuracyStats {
+        self.accounting.accuracy_stats()
     }
 
     /// Waits for what is still to be told of replies that are on their way, at most so long; whether all of it was. It is for
     /// the end of the program.
-    pub fn settle(&self, limit: Duration) -> bool {
-        self.accounts.settle(limit)
+    pub fn flush(&self, limit: Duration) -> bool {
+        self.accounting.flush(limit)
     }
 
     /// What the store holds.
-    pub fn stored(&self) -> Figures {
-        self.store.figures(self.now())
+    pub fn store_stats(&self) -> StoreStats {
+        self.store.stats(self.now())
     }
 
     /// How many messages of servers were not relayed.
-    pub fn dropped(&self) -> dropped::Figures {
-        self.drops.figures()
+    pub fn drop_counts(&self) -> dropped_messages::DropCounts {
+        self.drop_counter.counts()
     }
 
     /// Counts a message of a server that is not relayed.
-    pub(crate) fn drops(&self, dropped: Dropped, bytes: usize, why: &str) {
-        self.drops.count(dropped, bytes, why, self.now());
+    pub(crate) fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
+        self.drop_counter.record(dropped, bytes, why, self.now());
     }
 
     /// What time it is.
@@ -149,8 +165,8 @@ impl Gateway {
     }
 
     /// An id for a span of ours.
-    pub(crate) fn span(&self) -> u64 {
-        self.spans.next()
+    pub(crate) fn next_span_id(&self) -> u64 {
+        self.span_ids.next_id()
     }
 
     /// The reply to a call.
@@ -159,19 +175,29 @@ impl Gateway {
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
         let follow_up = !matches!(intent, Intent::Fresh { .. });
         let failed = matches!(&intent, Intent::Fresh { payload, .. } if payload.is_error);
-        let turn = Turn { caller, endpoint, follow_up, failed, origin: None, begun };
+        let turn = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: follow_up,
+            is_upstream_error: failed,
+            origin_snapshot: None,
+            started_at: begun,
+        };
         match intent {
             Intent::Fresh { payload, request, reuse } => {
-                let relayed = turn.caller.treatment.relayed.filter(|relayed| {
-                    request.is_plain() && relayed.limit.is_none_or(|limit| payload_bytes(&payload) <= limit)
+                let relayed = turn.caller.shaping_mode.pass_through.filter(|relayed| {
+                    request.is_plain()
+                        && relayed.max_bytes.is_none_or(|limit| payload_bytes(&payload) <= limit)
                 });
                 match relayed {
-                    Some(relayed) => Box::pin(self.relaying.relay(turn.account(), relayed, payload)).await,
-                    None => Box::pin(self.fresh(turn, payload, request, reuse)).await,
+                    Some(relayed) => {
+                        Box::pin(self.pass_through.relay(turn.request_info(), relayed, payload)).await
+                    }
+                    None => Box::pin(self.answer_fresh(turn, payload, request, reuse)).await,
                 }
             }
-            Intent::Follow { request } => Box::pin(self.follow(turn, request)).await,
-            Intent::Query { request, ask } => Box::pin(self.query(turn, request, ask)).await,
+            Intent::FollowUp { request } => Box::pin(self.answer_follow_up(turn, request)).await,
+            Intent::Query { request, query: ask } => Box::pin(self.answer_query(turn, request, ask)).await,
         }
     }
 
@@ -180,15 +206,15 @@ impl Gateway {
     ///
     /// A place further on can be answered so always, another selection only where the endpoint changes nothing, or its
     /// operator says so.
-    pub async fn recall(
+    pub async fn answer_from_reuse(
         &self,
         caller: &Caller,
         endpoint: &Endpoint,
         reuse: &ReuseKey,
         request: &Request,
     ) -> Option<Reply> {
-        let (goes_on, selects) = (request.goes_on(), request.selects());
-        let answerable = match caller.rule.written().reuse {
+        let (goes_on, selects) = (request.is_continuation(), request.has_selection());
+        let answerable = match caller.rule.config().reuse {
             None => goes_on || (endpoint.read_only && selects),
             Some(said) => said && (goes_on || selects),
         };
@@ -196,46 +222,66 @@ impl Gateway {
             return None;
         }
         let begun = self.now();
-        let held = self.store.recall(&caller.scope, *reuse, begun).await?;
-        let caller = Caller { read_uri: None, ..under(caller.clone(), &held) };
-        let Held { id, snapshot, origin, view, .. } = held;
+        let held = self.store.find_reusable(&caller.scope, *reuse, begun).await?;
+        let caller = Caller { read_uri: None, ..with_snapshot_rule(caller.clone(), &held) };
+        let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
-        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin, begun };
+        let turn = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: origin,
+            started_at: begun,
+        };
         // Pages are as large as the first reply to that call was.
         let base = Some((view, Position::default()));
-        Some(self.serve(turn, (id, snapshot, base), request.clone(), Form::Again).await)
+        Some(self.answer_from_stored(turn, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await)
     }
 
     /// Whoever reads on by a cursor, under the rule that what it points to was captured under: controls are held against that.
-    pub async fn reader(&self, caller: Caller, cursor: &str) -> Caller {
+    pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
         let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
-        match self.held(&caller, None, &request).await {
-            Ok((held, _)) => under(caller, &held),
+        match self.resolve_cursor(&caller, None, &request).await {
+            Ok((held, _)) => with_snapshot_rule(caller, &held),
             // What is wrong with it is told to whoever reads.
             Err(_) => caller,
         }
     }
 
     /// A fault as the reply to a call of an endpoint: within the budget of the request that it answers.
-    pub fn refuse(&self, fault: Fault, caller: &Caller, request: &Request, endpoint: &Endpoint) -> Fault {
-        self.told(fault, request, self.call_of(endpoint, caller))
+    pub fn report_fault(
+        &self,
+        fault: Fault,
+        caller: &Caller,
+        request: &Request,
+        endpoint: &Endpoint,
+    ) -> Fault {
+        self.fit_and_report_fault(fault, request, self.request_info(endpoint, caller))
     }
 
     /// Takes note of a call that its upstream has failed in a way that is passed on as it came: in so many bytes, as far as
     /// that is known.
-    pub fn failed(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
-        let account = Account { failed: true, ..self.call_of(endpoint, caller) };
-        self.accounts.tell(account, Told::passed(Outcome::Untouched, bytes, None));
+    pub fn report_upstream_failure(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
+        let account = RequestInfo { is_upstream_error: true, ..self.request_info(endpoint, caller) };
+        self.accounting.report(account, Told::passed_through(Outcome::Untouched, bytes, None));
     }
 
-    fn call_of<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> Account<'a> {
+    fn request_info<'a>(&self, endpoint: &'a Endpoint, caller: &'a Caller) -> RequestInfo<'a> {
         let (endpoint, begun) = (Some(endpoint), self.now());
-        Account { caller, endpoint, follow_up: false, failed: false, origin: None, begun }
+        RequestInfo {
+            caller,
+            endpoint,
+            is_follow_up: false,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at: begun,
+        }
     }
 
     /// A fault as the reply to whoever reads on by a cursor, if that was given, and cannot be understood: it is told of what
     /// the cursor points to, where that is known, else of what was called.
-    pub async fn refuse_reader(
+    pub async fn fault_reply_for_cursor(
         &self,
         fault: Fault,
         caller: Caller,
@@ -243,127 +289,171 @@ impl Gateway {
         cursor: Option<String>,
     ) -> Reply {
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
-        let turn = Turn { caller, endpoint, follow_up: true, failed: false, origin: None, begun };
-        let request = Request { cursor, ..Request::default() };
-        let turn = match self.held(&turn.caller, None, &request).await {
-            Ok((held, _)) => turn.astray(held.endpoint, Some(held.origin)),
-            Err(Astray { endpoint, origin, .. }) => turn.astray(endpoint, origin),
+        let turn = RequestContext {
+            caller,
+            endpoint,
+            is_follow_up: true,
+            is_upstream_error: false,
+            origin_snapshot: None,
+            started_at: begun,
         };
-        self.refused(fault, &request, turn.account())
+        let request = Request { cursor, ..Request::default() };
+        let turn = match self.resolve_cursor(&turn.caller, None, &request).await {
+            Ok((held, _)) => turn.with_unresolved_cursor(held.endpoint, Some(held.origin_snapshot)),
+            Err(UnresolvedCursor { endpoint, origin_snapshot: origin, .. }) => {
+                turn.with_unresolved_cursor(endpoint, origin)
+            }
+        };
+        self.fault_reply(fault, &request, turn.request_info())
     }
 
     /// A fault that is served already, said otherwise.
-    pub(crate) fn reworded(fault: Fault, terms: &Terms, request: &Request) -> Reply {
-        Reply::Fault(fitted(fault, terms, request))
+    pub(crate) fn refit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Reply {
+        Reply::Fault(fit_fault(fault, terms, request))
     }
 
-    fn refused(&self, fault: Fault, request: &Request, account: Account<'_>) -> Reply {
-        Reply::Fault(self.told(fault, request, account))
+    fn fault_reply(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Reply {
+        Reply::Fault(self.fit_and_report_fault(fault, request, account))
     }
 
     /// A fault within the budget of the request that it answers, taken note of.
-    fn told(&self, fault: Fault, request: &Request, account: Account<'_>) -> Fault {
-        let terms = &account.caller.terms;
-        let fault = fitted(fault, terms, request);
+    fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
+        let terms = &account.caller.effective_policy;
+        let fault = fit_fault(fault, terms, request);
         let tokens = catch_unwind(AssertUnwindSafe(|| terms.counter.count(&fault.to_json())));
         let tokens = tokens.unwrap_or(terms.policy.token_budget_threshold);
-        self.accounts.tell(account, Told::refused(&fault, tokens));
+        self.accounting.report(account, Told::from_fault(&fault, tokens));
         fault
     }
 
-    async fn fresh(&self, turn: Turn, payload: Payload, request: Request, reuse: Option<ReuseKey>) -> Reply {
-        let caller = turn.caller.within_session().bounding(payload_bytes(&payload));
-        let caller = self.accounts.bounded(caller, turn.endpoint.as_deref());
-        let turn = Turn { caller, ..turn };
-        let terms = Arc::clone(&turn.caller.terms);
-        let captured = aside(payload_bytes(&payload), move || capture(payload, &terms)).await;
+    async fn answer_fresh(
+        &self,
+        turn: RequestContext,
+        payload: Payload,
+        request: Request,
+        reuse: Option<ReuseKey>,
+    ) -> Reply {
+        let caller = turn.caller.within_session_budget().with_unshaped_byte_limit(payload_bytes(&payload));
+        let caller = self.accounting.cap_if_inaccurate(caller, turn.endpoint.as_deref());
+        let turn = RequestContext { caller, ..turn };
+        let terms = Arc::clone(&turn.caller.effective_policy);
+        let captured = offload(payload_bytes(&payload), move || capture(payload, &terms)).await;
         let snapshot = match captured {
             Ok(snapshot) => Arc::new(snapshot),
             Err(lost) => {
-                let fault = Fault::not_captured(lost.bytes, &lost.beginning, turn.endpoint.as_deref());
-                return self.refused(fault, &request, turn.account());
+                let fault =
+                    Fault::capture_failed(lost.payload_bytes, &lost.first_text, turn.endpoint.as_deref());
+                return self.fault_reply(fault, &request, turn.request_info());
             }
         };
-        let id = random_id();
-        let form = if snapshot.answer().is_some() { Form::Text } else { Form::Fresh };
+        let id = random_snapshot_id();
+        let form = if snapshot.answer().is_some() { ReplyForm::TextOnly } else { ReplyForm::AsReceived };
         let caller = turn.caller.clone();
-        let job = Job { caller, id: id.unwrap_or_default(), snapshot, base: None, request, form };
+        let job =
+            RenderJob { caller, snapshot_id: id.unwrap_or_default(), snapshot, base: None, request, form };
         let job = Arc::new(job);
         let rendered = self.render(&job, id.is_some()).await;
         let view = match &rendered {
-            Rendered::Untouched { .. } => None,
-            Rendered::Portion { view, .. } => Some(view.clone()),
+            RenderOutcome::Untouched { .. } => None,
+            RenderOutcome::Portion { view, .. } => Some(view.clone()),
             // The fault that is sent instead carries the handle of the whole.
-            Rendered::Wrong(_) | Rendered::Failed => Some(View::root()),
+            RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
         let kept = match view {
             Some(view) if id.is_some() => {
                 let (snapshot, rule) = (Arc::clone(&job.snapshot), Some(Arc::clone(&turn.caller.rule)));
-                let (endpoint, origin) = (turn.endpoint.clone(), turn.origin.unwrap_or(job.id));
-                let deposit = Deposit { id: job.id, snapshot, view, endpoint, reuse, rule, origin };
-                is_kept(&self.store.put(&job.caller.scope, deposit, self.now()).await)
+                let (endpoint, origin) =
+                    (turn.endpoint.clone(), turn.origin_snapshot.unwrap_or(job.snapshot_id));
+                let deposit = NewSnapshot {
+                    id: job.snapshot_id,
+                    snapshot,
+                    view,
+                    endpoint,
+                    reuse_key: reuse,
+                    rule,
+                    origin_snapshot: origin,
+                };
+                is_stored(&self.store.put(&job.caller.scope, deposit, self.now()).await)
             }
             _ => false,
         };
         if let Some(reuse) = reuse.filter(|_| !kept) {
-            self.store.forget(&job.caller.scope, reuse).await;
+            self.store.forget_reuse(&job.caller.scope, reuse).await;
         }
-        let turn = Turn { origin: turn.origin.or(kept.then_some(job.id)), ..turn };
-        self.conclude(&turn, job, rendered, kept).await
+        let turn = RequestContext {
+            origin_snapshot: turn.origin_snapshot.or(kept.then_some(job.snapshot_id)),
+            ..turn
+        };
+        self.finish_reply(&turn, job, rendered, kept).await
     }
 
-    async fn follow(&self, turn: Turn, request: Request) -> Reply {
-        let (held, position) = match self.held(&turn.caller, turn.endpoint.as_deref(), &request).await {
-            Ok(found) => found,
-            Err(astray) => return self.led_astray(astray, turn, &request),
-        };
-        let form = if turn.endpoint.is_some() { Form::Again } else { Form::Text };
+    async fn answer_follow_up(&self, turn: RequestContext, request: Request) -> Reply {
+        let (held, position) =
+            match self.resolve_cursor(&turn.caller, turn.endpoint.as_deref(), &request).await {
+                Ok(found) => found,
+                Err(astray) => return self.unresolved_cursor_reply(astray, turn, &request),
+            };
+        let form = if turn.endpoint.is_some() { ReplyForm::Rebuilt } else { ReplyForm::TextOnly };
         let endpoint = held.endpoint.clone().or(turn.endpoint);
-        let turn = Turn { caller: under(turn.caller, &held), endpoint, origin: Some(held.origin), ..turn };
-        let Held { id, snapshot, view, .. } = held;
-        self.serve(turn, (id, snapshot, Some((view, position))), request, form).await
+        let turn = RequestContext {
+            caller: with_snapshot_rule(turn.caller, &held),
+            endpoint,
+            origin_snapshot: Some(held.origin_snapshot),
+            ..turn
+        };
+        let StoredSnapshot { id, snapshot, view, .. } = held;
+        self.answer_from_stored(turn, (id, snapshot, Some((view, position))), request, form).await
     }
 
     /// The answer to a question about what a cursor points to: a snapshot of its own.
-    async fn query(&self, turn: Turn, request: Request, ask: Ask) -> Reply {
-        let (held, position) = match self.held(&turn.caller, None, &request).await {
+    async fn answer_query(&self, turn: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
+        let (held, position) = match self.resolve_cursor(&turn.caller, None, &request).await {
             Ok(found) => found,
-            Err(astray) => return self.led_astray(astray, turn, &request),
+            Err(astray) => return self.unresolved_cursor_reply(astray, turn, &request),
         };
-        let (caller, endpoint) = (under(turn.caller, &held), held.endpoint.clone());
-        let turn = Turn { caller, endpoint, origin: Some(held.origin), ..turn };
-        if !turn.caller.terms.policy.manner.techniques.query {
-            let fault = Fault::query_off(turn.endpoint.as_deref(), &turn.caller.read_tool);
-            return self.refused(fault, &request, turn.account());
+        let (caller, endpoint) = (with_snapshot_rule(turn.caller, &held), held.endpoint.clone());
+        let turn = RequestContext { caller, endpoint, origin_snapshot: Some(held.origin_snapshot), ..turn };
+        if !turn.caller.effective_policy.policy.render_options.techniques.query {
+            let fault = Fault::query_disabled(turn.endpoint.as_deref(), &turn.caller.read_tool);
+            return self.fault_reply(fault, &request, turn.request_info());
         }
-        let Held { id, snapshot, view, .. } = held;
+        let StoredSnapshot { id, snapshot, view, .. } = held;
         let (caller, base) = (turn.caller.clone(), Some((view, position)));
-        let about = Arc::new(Job { caller, id, snapshot, base, request, form: Form::Text });
-        let (asked, arguments) = (Arc::clone(&about), ask.arguments());
+        let about = Arc::new(RenderJob {
+            caller,
+            snapshot_id: id,
+            snapshot,
+            base,
+            request,
+            form: ReplyForm::TextOnly,
+        });
+        let (asked, arguments) = (Arc::clone(&about), ask.argument_names());
         let session = Arc::clone(&turn.caller.session);
-        let Some(place) = session.questions().enter().await else {
-            let fault = Fault::too_many_questions(AT_ONCE + WAITING);
-            return self.refused(fault, &about.request, turn.account());
+        let Some(place) = session.query_limiter().acquire().await else {
+            let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
+            return self.fault_reply(fault, &about.request, turn.request_info());
         };
         // Whoever gives up waiting ends the question.
-        let given_up = turn.caller.stop.when_dropped();
+        let given_up = turn.caller.cancel_flag.cancel_on_drop();
         // However small the payload is, a question may take long.
-        let answer = if turn.caller.stop.is_set() {
-            Err(Fault::too_many_questions(0))
+        let answer = if turn.caller.cancel_flag.is_cancelled() {
+            Err(Fault::too_many_queries(0))
         } else {
-            aside(usize::MAX, move || asked.answer(&ask)).await
+            offload(usize::MAX, move || asked.run_query(&ask)).await
         };
-        given_up.defuse();
+        given_up.disarm();
         drop(place);
         let request = &about.request;
         match answer {
             Ok(payload) => {
-                let matches =
-                    payload.answer.as_ref().map_or(0, |answer| answer.matches + answer.word_matches);
+                let matches = payload
+                    .query_answer
+                    .as_ref()
+                    .map_or(0, |answer| answer.match_count + answer.word_match_count);
                 let (bytes, answer_bytes) = (about.snapshot.payload_bytes(), payload_bytes(&payload));
                 let (upstream, name) =
-                    (turn.caller.upstream.as_deref(), Endpoint::told(turn.endpoint.as_deref()));
-                decision::queried(upstream, &name, &arguments, matches, bytes, answer_bytes);
+                    (turn.caller.upstream.as_deref(), Endpoint::log_name(turn.endpoint.as_deref()));
+                decision_log::log_query(upstream, &name, &arguments, matches, bytes, answer_bytes);
                 let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
                 } else {
@@ -371,49 +461,51 @@ impl Gateway {
                     let Request { limit, max_tokens, .. } = *request;
                     Request { limit, max_tokens, ..Request::default() }
                 };
-                self.fresh(turn, payload, shown, None).await
+                self.answer_fresh(turn, payload, shown, None).await
             }
             Err(fault) => {
-                let fault = fault.with_cursor(Some(self.renderer.handle(&about)));
-                self.refused(fault, request, turn.account())
+                let fault = fault.with_cursor(Some(self.renderer.start_cursor(&about)));
+                self.fault_reply(fault, request, turn.request_info())
             }
         }
     }
 
     /// What the cursor of a request points to.
-    async fn held(
+    async fn resolve_cursor(
         &self,
         caller: &Caller,
         endpoint: Option<&Endpoint>,
         request: &Request,
-    ) -> Result<(Held, Position), Astray> {
+    ) -> Result<(StoredSnapshot, Position), UnresolvedCursor> {
         let verified = match &request.cursor {
             Some(token) => self.renderer.keyring.verify(token, &caller.scope).map_err(|why| why.to_string()),
             None => Err("no cursor was given".to_owned()),
         };
         let pointer = verified.map_err(|why| {
             let fault = Fault::cursor_invalid(why, endpoint);
-            Astray { fault, endpoint: None, origin: None }
+            UnresolvedCursor { fault, endpoint: None, origin_snapshot: None }
         })?;
         let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
         // Of a snapshot that nobody remembers only the name is known, which the cursor says. Most go back to themselves; the
         // answer to a question does not, and then nothing else has this origin.
-        let by_name = |fault| Astray { fault, endpoint: None, origin: Some(pointer.snapshot) };
+        let by_name =
+            |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
         Err(match found {
             Ok(held) => return Ok((held, pointer.position)),
-            Err(Missing::View { root }) => {
-                let Held { id, snapshot, endpoint, origin, .. } = *root;
-                let (base, request, form) = (None, Request::default(), Form::Text);
-                let whole = Job { caller: caller.clone(), id, snapshot, base, request, form };
-                let fault = Fault::view_expired(self.renderer.handle(&whole), &whole.caller.read_tool);
-                Astray { fault, endpoint, origin: Some(origin) }
+            Err(StoreLookupError::ViewGone { root }) => {
+                let StoredSnapshot { id, snapshot, endpoint, origin_snapshot: origin, .. } = *root;
+                let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
+                let whole =
+                    RenderJob { caller: caller.clone(), snapshot_id: id, snapshot, base, request, form };
+                let fault = Fault::view_expired(self.renderer.start_cursor(&whole), &whole.caller.read_tool);
+                UnresolvedCursor { fault, endpoint, origin_snapshot: Some(origin) }
             }
-            Err(Missing::Gone { endpoint: source, origin }) => {
+            Err(StoreLookupError::SnapshotGone { endpoint: source, origin_snapshot: origin }) => {
                 let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
-                Astray { fault, endpoint: source, origin: Some(origin) }
+                UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
             }
-            Err(Missing::Unknown) => by_name(Fault::cursor_expired(endpoint)),
-            Err(Missing::Unreachable(why)) => {
+            Err(StoreLookupError::Unknown) => by_name(Fault::cursor_expired(endpoint)),
+            Err(StoreLookupError::Unreachable(why)) => {
                 tracing::error!(why, "a snapshot was not found");
                 by_name(Fault::store_unavailable(endpoint))
             }
@@ -421,107 +513,136 @@ impl Gateway {
     }
 
     /// The reply to a request whose cursor leads nowhere.
-    fn led_astray(&self, astray: Astray, turn: Turn, request: &Request) -> Reply {
-        let Astray { fault, endpoint, origin } = astray;
-        self.refused(fault, request, turn.astray(endpoint, origin).account())
+    fn unresolved_cursor_reply(
+        &self,
+        astray: UnresolvedCursor,
+        turn: RequestContext,
+        request: &Request,
+    ) -> Reply {
+        let UnresolvedCursor { fault, endpoint, origin_snapshot: origin } = astray;
+        self.fault_reply(fault, request, turn.with_unresolved_cursor(endpoint, origin).request_info())
     }
 
     /// The reply of a snapshot that is kept, from a place in a view of it.
-    async fn serve(
+    async fn answer_from_stored(
         &self,
-        turn: Turn,
+        turn: RequestContext,
         (id, snapshot, base): (SnapshotId, Arc<Snapshot>, Option<(View, Position)>),
         request: Request,
-        form: Form,
+        form: ReplyForm,
     ) -> Reply {
-        let caller = self.accounts.bounded(turn.caller.within_session(), turn.endpoint.as_deref());
-        let turn = Turn { caller, ..turn };
-        let job = Arc::new(Job { caller: turn.caller.clone(), id, snapshot, base, request, form });
+        let caller =
+            self.accounting.cap_if_inaccurate(turn.caller.within_session_budget(), turn.endpoint.as_deref());
+        let turn = RequestContext { caller, ..turn };
+        let job = Arc::new(RenderJob {
+            caller: turn.caller.clone(),
+            snapshot_id: id,
+            snapshot,
+            base,
+            request,
+            form,
+        });
         let rendered = self.render(&job, true).await;
         let kept = match &rendered {
-            Rendered::Portion { view, .. } => {
-                is_kept(&self.store.keep_view(&job.caller.scope, job.id, view.clone(), self.now()).await)
-            }
+            RenderOutcome::Portion { view, .. } => is_stored(
+                &self.store.put_view(&job.caller.scope, job.snapshot_id, view.clone(), self.now()).await,
+            ),
             _ => true,
         };
-        self.conclude(&turn, job, rendered, kept).await
+        self.finish_reply(&turn, job, rendered, kept).await
     }
 
     /// The reply to what was rendered in the hope that it would be kept.
-    async fn conclude(&self, turn: &Turn, job: Arc<Job>, rendered: Rendered, kept: bool) -> Reply {
+    async fn finish_reply(
+        &self,
+        turn: &RequestContext,
+        job: Arc<RenderJob>,
+        rendered: RenderOutcome,
+        kept: bool,
+    ) -> Reply {
         let rendered = match rendered {
-            Rendered::Portion { .. } if !kept => self.render(&job, false).await,
+            RenderOutcome::Portion { .. } if !kept => self.render(&job, false).await,
             rendered => rendered,
         };
-        let handle = || kept.then(|| self.renderer.handle(&job));
-        let (account, snapshot) = (turn.account(), &*job.snapshot);
+        let handle = || kept.then(|| self.renderer.start_cursor(&job));
+        let (account, snapshot) = (turn.request_info(), &*job.snapshot);
         let fault = match rendered {
-            Rendered::Untouched { tokens, capped, audit } => {
+            RenderOutcome::Untouched { tokens, capped, audit } => {
                 // What nobody counted passes because a technique is off.
                 let (outcome, by) = match tokens {
-                    Some(_) => (Outcome::Untouched, by(capped)),
-                    None => (Outcome::Unshaped, By::Nobody),
+                    Some(_) => (Outcome::Untouched, estimate_source(capped)),
+                    None => (Outcome::Unshaped, EstimateSource::Uncounted),
                 };
-                let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_A_TOKEN));
-                let passed = Told::passed(outcome, snapshot.payload_bytes(), Some(tokens));
-                let texts = Texts::of_payload(snapshot, &account.caller.terms.policy);
-                let shown = Shown { texts, snapshot: &job.snapshot, audit, by };
-                self.accounts.tell_of(account, Told { payload: Kind::of(snapshot), ..passed }, shown);
+                let tokens = tokens.unwrap_or_else(|| snapshot.payload_bytes().div_ceil(BYTES_PER_TOKEN));
+                let passed = Told::passed_through(outcome, snapshot.payload_bytes(), Some(tokens));
+                let texts = ReplyTexts::from_snapshot(snapshot, &account.caller.effective_policy.policy);
+                let shown = CountableReply { texts, snapshot: &job.snapshot, audit, estimate_source: by };
+                self.accounting.report_rendered(
+                    account,
+                    Told { payload_shape: PayloadShape::from_snapshot(snapshot), ..passed },
+                    shown,
+                );
                 return Reply::Untouched;
             }
-            Rendered::Portion { portion, capped, audit, .. } => {
-                let told = Told::of(&portion, &job.request, snapshot, capped);
-                let texts = Texts::of_portion(&portion);
-                let shown = Shown { texts, snapshot: &job.snapshot, audit, by: by(capped) };
-                self.accounts.tell_of(account, told, shown);
-                if portion.dropped() > 0 {
+            RenderOutcome::Portion { portion, capped, audit, .. } => {
+                let told = Told::from_portion(&portion, &job.request, snapshot, capped);
+                let texts = ReplyTexts::from_portion(&portion);
+                let shown = CountableReply {
+                    texts,
+                    snapshot: &job.snapshot,
+                    audit,
+                    estimate_source: estimate_source(capped),
+                };
+                self.accounting.report_rendered(account, told, shown);
+                if portion.dropped_count() > 0 {
                     let (upstream, name) =
-                        (turn.caller.upstream.as_deref(), Endpoint::told(turn.endpoint.as_deref()));
-                    decision::dropped(upstream, &name, portion.dropped());
+                        (turn.caller.upstream.as_deref(), Endpoint::log_name(turn.endpoint.as_deref()));
+                    decision_log::log_dropped_results(upstream, &name, portion.dropped_count());
                 }
-                return Reply::Portion(match turn.caller.left() {
-                    Some((left, budget)) => {
-                        portion.with_beside(format!("\"{SESSION}\":{{\"budget\":{budget},\"left\":{left}}}"))
-                    }
+                return Reply::Portion(match turn.caller.session_tokens_left() {
+                    Some((left, budget)) => portion.with_notice_extras(format!(
+                        "\"{SESSION_META_KEY}\":{{\"budget\":{budget},\"left\":{left}}}"
+                    )),
                     None => portion,
                 });
             }
-            Rendered::Wrong(error) => Fault::from(error).with_cursor(handle()),
-            Rendered::Failed => Fault::not_rendered(handle(), &job.caller.read_tool),
+            RenderOutcome::InvalidRequest(error) => Fault::from(error).with_cursor(handle()),
+            RenderOutcome::Panicked => Fault::render_failed(handle(), &job.caller.read_tool),
         };
-        self.refused(fault, &job.request, account)
+        self.fault_reply(fault, &job.request, account)
     }
 
-    async fn render(&self, job: &Arc<Job>, kept: bool) -> Rendered {
+    async fn render(&self, job: &Arc<RenderJob>, kept: bool) -> RenderOutcome {
         let (renderer, job) = (Arc::clone(&self.renderer), Arc::clone(job));
-        aside(job.snapshot.payload_bytes(), move || renderer.render(&job, kept)).await
+        offload(job.snapshot.payload_bytes(), move || renderer.render(&job, kept)).await
     }
 }
 
 /// A fault within the budget of the request that it answers.
-fn fitted(fault: Fault, terms: &Terms, request: &Request) -> Fault {
-    let Terms { policy, counter, .. } = terms;
+fn fit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Fault {
+    let EffectivePolicy { policy, counter, .. } = terms;
     let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
-    let fitted =
-        catch_unwind(AssertUnwindSafe(|| fault.clone().fit(*counter, budget, policy.hard_byte_limit)));
-    fitted.unwrap_or_else(|_| fault.fit(BYTES, budget, policy.fallback_byte_limit))
+    let fitted = catch_unwind(AssertUnwindSafe(|| {
+        fault.clone().fit_to_budget(*counter, budget, policy.hard_byte_limit)
+    }));
+    fitted.unwrap_or_else(|_| fault.fit_to_budget(BYTE_COUNTER, budget, policy.fallback_byte_limit))
 }
 
 /// Whoever reads on does so under the rule that the snapshot was captured under.
-fn under(caller: Caller, held: &Held) -> Caller {
+fn with_snapshot_rule(caller: Caller, held: &StoredSnapshot) -> Caller {
     match &held.rule {
-        Some(rule) => caller.under(rule),
+        Some(rule) => caller.with_rule(rule),
         None => caller,
     }
 }
 
 /// What counted.
-fn by(capped: bool) -> By {
-    if capped { By::Bytes } else { By::Counter }
+fn estimate_source(capped: bool) -> EstimateSource {
+    if capped { EstimateSource::Bytes } else { EstimateSource::Counter }
 }
 
 /// Whether the store took it; if not, why is logged.
-fn is_kept(outcome: &Result<(), Refused>) -> bool {
+fn is_stored(outcome: &Result<(), StoreWriteError>) -> bool {
     if let Err(refused) = outcome {
         tracing::warn!(%refused, "the reply is served without cursors");
     }
@@ -529,7 +650,7 @@ fn is_kept(outcome: &Result<(), Refused>) -> bool {
 }
 
 /// A name for a snapshot; `None` where the system has no randomness to give, and it cannot be kept.
-fn random_id() -> Option<SnapshotId> {
+fn random_snapshot_id() -> Option<SnapshotId> {
     let mut id = SnapshotId::default();
     getrandom::fill(&mut id).ok().map(|()| id)
 }

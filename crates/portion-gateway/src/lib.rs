@@ -4,33 +4,33 @@
 //! the payload out of what has one and gives it to [`gateway`], the one neck that every reply with content in it passes.
 //! What a reply looks like is decided in `portion-core`; here nobody knows.
 
-mod account;
+mod accounting;
 pub mod accuracy;
-mod aside;
-mod ask;
-mod beside;
-pub mod book;
 pub mod bridge;
 pub mod call;
 pub mod client;
-mod decision;
-pub mod dropped;
+mod decision_log;
+mod deferred_worker;
+pub mod dropped_messages;
+pub mod effective_policy;
 pub mod fault;
 pub mod frame;
 pub mod front;
 pub mod gateway;
+pub mod gateway_parts;
 pub mod http;
-pub mod latch;
 pub mod mcp;
+mod offload;
+pub mod one_shot_flag;
+mod pass_through;
+pub mod policy_source;
 pub mod proxy;
-pub mod questions;
+pub mod query_limiter;
 pub mod relay;
-mod relayed;
 mod renderer;
 pub mod rules;
 pub mod session;
-pub mod settings;
-mod spans;
+mod snapshot_query;
+mod span_ids;
 pub mod store;
-pub mod terms;
 pub mod upstream;

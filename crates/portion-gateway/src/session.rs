@@ -6,36 +6,36 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use portion_core::cursor::Scope;
 use sha2::{Digest as _, Sha256};
 
-use crate::questions::Questions;
+use crate::query_limiter::QueryLimiter;
 
 /// A conversation with one client, or all that a principal asks where it has none.
 #[derive(Debug)]
-pub struct Session {
+pub struct ClientSession {
     key: u64,
     /// Tokens of the replies so far.
-    served: AtomicU64,
-    questions: Questions,
+    served_tokens: AtomicU64,
+    query_limiter: QueryLimiter,
 }
 
-impl Session {
+impl ClientSession {
     /// The session of that id, of a principal; one that has no id is all of the principal's.
-    pub fn of(scope: Scope, id: &str) -> Arc<Self> {
+    pub fn with_id(scope: Scope, id: &str) -> Arc<Self> {
         let mut hash = Sha256::new();
-        hash.update(scope.bytes());
+        hash.update(scope.as_bytes());
         hash.update(id);
-        Self::keyed(first(hash))
+        Self::with_key(leading_u64(hash))
     }
 
     /// A session that will never be met again.
-    pub fn unique() -> Arc<Self> {
+    pub fn new_unique() -> Arc<Self> {
         let mut bytes = [0; 8];
         // Without randomness all are one, which is a session, too.
         let _ = getrandom::fill(&mut bytes);
-        Self::keyed(u64::from_be_bytes(bytes))
+        Self::with_key(u64::from_be_bytes(bytes))
     }
 
-    fn keyed(key: u64) -> Arc<Self> {
-        Arc::new(Self { key, served: AtomicU64::new(0), questions: Questions::default() })
+    fn with_key(key: u64) -> Arc<Self> {
+        Arc::new(Self { key, served_tokens: AtomicU64::new(0), query_limiter: QueryLimiter::default() })
     }
 
     /// What tells it from others, and nothing else.
@@ -45,33 +45,33 @@ impl Session {
 
     /// A number from 0 to below 1 that is always the same for a session, a purpose and a salt, and evenly spread over
     /// sessions.
-    pub(crate) fn lot(&self, purpose: &str, salt: &str) -> f64 {
+    pub(crate) fn uniform_hash(&self, purpose: &str, salt: &str) -> f64 {
         let mut hash = Sha256::new();
         hash.update(self.key.to_be_bytes());
         hash.update(purpose);
         hash.update([0]);
         hash.update(salt);
         // The upper 53 bits are those that a float holds.
-        (first(hash) >> 11) as f64 / (1_u64 << 53) as f64
+        (leading_u64(hash) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Its questions under way.
-    pub(crate) fn questions(&self) -> &Questions {
-        &self.questions
+    pub(crate) fn query_limiter(&self) -> &QueryLimiter {
+        &self.query_limiter
     }
 
     /// Takes note of a reply that was served.
-    pub(crate) fn serve(&self, tokens: usize) {
-        self.served.fetch_add(tokens as u64, Ordering::Relaxed);
+    pub(crate) fn charge(&self, tokens: usize) {
+        self.served_tokens.fetch_add(tokens as u64, Ordering::Relaxed);
     }
 
     /// Tokens of the replies so far.
-    pub fn served(&self) -> usize {
-        self.served.load(Ordering::Relaxed) as usize
+    pub fn served_tokens(&self) -> usize {
+        self.served_tokens.load(Ordering::Relaxed) as usize
     }
 }
 
-fn first(hash: Sha256) -> u64 {
+fn leading_u64(hash: Sha256) -> u64 {
     let digest = hash.finalize();
     u64::from_be_bytes(std::array::from_fn(|i| digest[i]))
 }
@@ -80,20 +80,23 @@ fn first(hash: Sha256) -> u64 {
 mod tests {
     use portion_core::cursor::Scope;
 
-    use super::Session;
+    use super::ClientSession;
 
     #[test]
     fn a_session_is_told_by_its_principal_and_its_id() {
-        let key = |principal: &str, id: &str| Session::of(Scope::of(principal), id).key();
+        let key =
+            |principal: &str, id: &str| ClientSession::with_id(Scope::from_principal(principal), id).key();
         assert_eq!(key("a", "1"), key("a", "1"));
         assert_ne!(key("a", "1"), key("a", "2"));
         assert_ne!(key("a", "1"), key("b", "1"));
-        assert_ne!(Session::unique().key(), Session::unique().key());
+        assert_ne!(ClientSession::new_unique().key(), ClientSession::new_unique().key());
     }
 
     #[test]
     fn lots_are_stable_and_evenly_spread() {
-        let lot = |n: usize, salt: &str| Session::of(Scope::of("a"), &n.to_string()).lot("rollout", salt);
+        let lot = |n: usize, salt: &str| {
+            ClientSession::with_id(Scope::from_principal("a"), &n.to_string()).uniform_hash("rollout", salt)
+        };
         // The same in every process and every version: a session must not change its arm when we are restarted.
         assert_eq!(format!("{:.6}", lot(1, "list_*")), LOT);
         for percent in [5, 25, 50] {

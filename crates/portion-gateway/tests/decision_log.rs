@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use portion_core::cursor::Scope;
 use portion_core::payload::Payload;
-use portion_core::policy::{Given, Room, Strategy};
+use portion_core::policy::{ClientLimits, LimitOverrides, OrderStrategy};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::book::Written;
-use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
-use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::policy_source::EndpointConfig;
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
+use portion_gateway::store::{MemoryStore, StoreLimits};
 use samples::lines::Lines;
 use samples::{bookings, list_bookings, text};
 
 /// Answers one call after another, and holds what is logged against parts that each line must have.
 async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) {
-    let log = logged(memory, Given::default(), async |clerk| {
+    let log = logged(memory, LimitOverrides::default(), async |clerk| {
         for (count, request) in calls {
             clerk.answer(fresh(bookings(count), request)).await;
         }
@@ -42,15 +42,18 @@ impl Clerk {
 
     /// The reply to a call of one of several servers.
     async fn answer_of(&self, upstream: Option<&str>, intent: Intent) -> Reply {
-        let scope = Scope::of("secret-token");
-        let rule = Arc::clone(self.gateway.rules().general());
+        let scope = Scope::from_principal("secret-token");
+        let rule = Arc::clone(self.gateway.rules().default_rule());
         let upstream = upstream.map(Arc::from);
-        let caller =
-            Caller { upstream, query_tool: None, ..Caller::new(scope, Session::of(scope, ""), rule) };
+        let caller = Caller {
+            upstream,
+            query_tool: None,
+            ..Caller::new(scope, ClientSession::with_id(scope, ""), rule)
+        };
         let call = Call { caller, endpoint: Some(list_bookings()), intent };
         let reply = self.gateway.answer(call).await;
         // What is recorded is logged when it is known.
-        assert!(self.gateway.settle(Duration::from_mins(1)));
+        assert!(self.gateway.flush(Duration::from_mins(1)));
         reply
     }
 }
@@ -60,13 +63,13 @@ fn fresh(payload: Payload, request: Request) -> Intent {
 }
 
 /// What is logged of the calls that are made.
-async fn logged(memory: usize, given: Given, calls: impl AsyncFnOnce(&Clerk)) -> String {
+async fn logged(memory: usize, given: LimitOverrides, calls: impl AsyncFnOnce(&Clerk)) -> String {
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
-    let store = MemoryStore::new(Limits { memory, ..Limits::default() });
-    let written = Written { limits: given, tokenizer: Tokenizer::Chars4, ..Written::default() };
-    let rules = Rules::new(Arc::new(written), Room::UNKNOWN);
-    let gateway = Gateway::new(Settings::new(rules, Arc::new(store), [7; 32]));
+    let store = MemoryStore::new(StoreLimits { memory_bytes: memory, ..StoreLimits::default() });
+    let written = EndpointConfig { limits: given, tokenizer: Tokenizer::Chars4, ..EndpointConfig::default() };
+    let rules = EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN);
+    let gateway = Gateway::new(GatewayParts::new(rules, Arc::new(store), [7; 32]));
     calls(&Clerk { gateway }).await;
     drop(guard);
     lines.text()
@@ -121,7 +124,7 @@ async fn evictions_and_refusals_are_told() {
 
 #[tokio::test]
 async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
-    let log = logged(1 << 20, Given::default(), async |clerk| {
+    let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         let reply = clerk.answer(fresh(bookings(2_000), Request::default())).await;
         let Reply::Portion(first) = reply else { panic!("{reply:?}") };
         let notice: serde_json::Value = serde_json::from_str(first.notice()).expect("JSON");
@@ -129,10 +132,11 @@ async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
         let request = Request { cursor, ..Request::default() };
         let params = vec![("who".into(), "\"Guest 7\"".into())];
         let sql = "SELECT * FROM items WHERE \"guest.name\" = :who AND status = 'confirmed'".into();
-        let find = Ask::Find { pattern: "Guest 1".into(), context: None, fields: Some("id".into()) };
-        let wrong = Ask::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
-        for ask in [Ask::Sql { sql, params }, find, wrong] {
-            clerk.answer(Intent::Query { request: request.clone(), ask }).await;
+        let find =
+            SnapshotQuery::Find { pattern: "Guest 1".into(), context: None, fields: Some("id".into()) };
+        let wrong = SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
+        for ask in [SnapshotQuery::Sql { sql, params }, find, wrong] {
+            clerk.answer(Intent::Query { request: request.clone(), query: ask }).await;
         }
     });
     let queried = "INFO message=queried endpoint=\"list_bookings\"";
@@ -163,7 +167,7 @@ async fn ranked_results_that_are_left_out_are_warned_of() {
         let found = |n: usize| format!("{{\"score\":{}.5,\"text\":\"{n} {words}\"}}", count - n);
         text(format!("[{}]", (0..count).map(found).collect::<Vec<_>>().join(",")))
     };
-    let ranked = Given { strategy: Some(Strategy::Ranked), ..Given::default() };
+    let ranked = LimitOverrides { strategy: Some(OrderStrategy::Ranked), ..LimitOverrides::default() };
     let log = logged(1 << 20, ranked, async |clerk| {
         for count in [200, 2] {
             clerk.answer(fresh(scored(count), Request::default())).await;
@@ -181,7 +185,7 @@ async fn ranked_results_that_are_left_out_are_warned_of() {
 
 #[tokio::test]
 async fn lines_of_several_servers_are_told_apart() {
-    let log = logged(1 << 20, Given::default(), async |clerk| {
+    let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         for (upstream, count) in [("docs", 2_000), ("git", 2)] {
             clerk.answer_of(Some(upstream), fresh(bookings(count), Request::default())).await;
         }
@@ -199,7 +203,7 @@ async fn lines_of_several_servers_are_told_apart() {
 async fn a_reply_that_is_larger_than_its_payload_has_no_reduction() {
     let path = |path: &str| Request { path: Some(path.into()), ..Request::default() };
     let calls = vec![(1, path("/0/status")), (2_000, Request::default())];
-    let log = logged(1 << 20, Given::default(), async |clerk| {
+    let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         for (count, request) in calls {
             clerk.answer(fresh(bookings(count), request)).await;
         }

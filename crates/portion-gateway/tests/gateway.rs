@@ -11,8 +11,11 @@ use portion_core::policy::Policy;
 use portion_core::tokens::{Factor, TokenCounter, Tokenizer};
 use portion_core::view::{Request, View, ViewError};
 use portion_gateway::call::{Endpoint, Fault, Reply, ReuseKey};
-use portion_gateway::store::{Deposit, Figures, Held, MemoryStore, Missing, Pending, Refused, SnapshotStore};
-use portion_gateway::terms::Terms;
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::store::{
+    MemoryStore, NewSnapshot, SnapshotStore, StoreFuture, StoreLookupError, StoreStats, StoreWriteError,
+    StoredSnapshot,
+};
 use proptest::prelude::*;
 use samples::trial::{Broken, Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
@@ -40,18 +43,23 @@ struct Unreachable;
 const WHY: &str = "connection refused";
 
 impl SnapshotStore for Unreachable {
-    fn put<'a>(&'a self, _: &'a Scope, _: Deposit, _: Instant) -> Pending<'a, Result<(), Refused>> {
-        Box::pin(async { Err(Refused::Unreachable(WHY.into())) })
+    fn put<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: NewSnapshot,
+        _: Instant,
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+        Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
     }
 
-    fn keep_view<'a>(
+    fn put_view<'a>(
         &'a self,
         _: &'a Scope,
         _: SnapshotId,
         _: View,
         _: Instant,
-    ) -> Pending<'a, Result<(), Refused>> {
-        Box::pin(async { Err(Refused::Unreachable(WHY.into())) })
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+        Box::pin(async { Err(StoreWriteError::Unreachable(WHY.into())) })
     }
 
     fn find<'a>(
@@ -60,20 +68,25 @@ impl SnapshotStore for Unreachable {
         _: SnapshotId,
         _: ViewId,
         _: Instant,
-    ) -> Pending<'a, Result<Held, Missing>> {
-        Box::pin(async { Err(Missing::Unreachable(WHY.into())) })
+    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>> {
+        Box::pin(async { Err(StoreLookupError::Unreachable(WHY.into())) })
     }
 
-    fn recall<'a>(&'a self, _: &'a Scope, _: ReuseKey, _: Instant) -> Pending<'a, Option<Held>> {
+    fn find_reusable<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: ReuseKey,
+        _: Instant,
+    ) -> StoreFuture<'a, Option<StoredSnapshot>> {
         Box::pin(async { None })
     }
 
-    fn forget<'a>(&'a self, _: &'a Scope, _: ReuseKey) -> Pending<'a, ()> {
+    fn forget_reuse<'a>(&'a self, _: &'a Scope, _: ReuseKey) -> StoreFuture<'a, ()> {
         Box::pin(async {})
     }
 
-    fn figures(&self, _: Instant) -> Figures {
-        Figures::default()
+    fn stats(&self, _: Instant) -> StoreStats {
+        StoreStats::default()
     }
 }
 
@@ -126,7 +139,7 @@ async fn forged_foreign_and_mangled_cursors_read_the_same() {
         faults.push(fault(trial.follow(forged).await));
     }
     let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
-    faults.push(fault(trial.follow_as(Scope::of("bob"), request).await));
+    faults.push(fault(trial.follow_as(Scope::from_principal("bob"), request).await));
     for fault in &faults {
         assert_eq!(fault, &faults[0]);
         assert_eq!(fault.code, "cursor_invalid");
@@ -203,9 +216,9 @@ async fn a_store_that_does_not_answer_is_said_to() {
 #[tokio::test]
 async fn an_estimate_that_is_badly_wrong_is_caught_and_the_byte_limit_decides() {
     for items in [100, 2_000] {
-        let reference = Tokenizer::O200k.reference(Factor::ONE);
-        let mut terms = Terms::new(Policy::default(), &Blind, Some(reference));
-        terms.audited = true;
+        let reference = Tokenizer::O200k.reference_counter(Factor::ONE);
+        let mut terms = EffectivePolicy::new(Policy::default(), &Blind, Some(reference));
+        terms.audits_counts = true;
         let trial = Trial::on(terms, Arc::new(MemoryStore::default()));
         let reply = portion(trial.fresh(list_bookings(), bookings(items), Request::default()).await);
         assert!(shown(&reply).len() + reply.notice().len() <= Policy::default().fallback_byte_limit);
@@ -220,7 +233,7 @@ async fn a_broken_counter_makes_replies_smaller() {
     assert!(shown(&first).len() <= Policy::default().fallback_byte_limit);
     let second = portion(trial.follow(next_cursor(&first).expect("there is more")).await);
     assert!(shown(&second).len() <= Policy::default().fallback_byte_limit);
-    let foreign = trial.follow_as(Scope::of("bob"), Request::default()).await;
+    let foreign = trial.follow_as(Scope::from_principal("bob"), Request::default()).await;
     assert_eq!(fault(foreign).code, "cursor_invalid");
 }
 
@@ -255,7 +268,7 @@ async fn pages_by_number_go_on_where_the_first_reply_ended() {
     let second = Request { page: Some(2), ..fields };
     let recalled = portion(trial.recall(ada(), &list_bookings(), second).await.expect("it is kept"));
     assert_eq!(notice(&recalled)["meta"]["offset"], served);
-    let cursor = Some(first.handle().expect("it is kept").to_string());
+    let cursor = Some(first.start_cursor().expect("it is kept").to_string());
     let read = Request { cursor, page: Some(2), ..Request::default() };
     let read = portion(trial.follow_as(ada(), read).await);
     assert_eq!(notice(&read)["meta"]["offset"], served);
@@ -277,7 +290,7 @@ async fn an_earlier_payload_answers_what_it_can() {
         portion(trial.recall(ada(), &endpoint, page(2)).await.expect("a place further on"));
         let selected = trial.recall(ada(), &endpoint, fields()).await;
         assert_eq!(selected.is_some(), endpoint.read_only);
-        assert!(trial.recall(Scope::of("bob"), &endpoint, page(2)).await.is_none());
+        assert!(trial.recall(Scope::from_principal("bob"), &endpoint, page(2)).await.is_none());
     }
     trial.pass(Duration::from_mins(10));
     assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_none(), "it has expired");
@@ -354,11 +367,11 @@ proptest! {
             available: names,
         };
         let trial = Trial::new();
-        let (gateway, caller) = (&trial.gateway, trial.caller(Scope::of("ada")));
+        let (gateway, caller) = (&trial.gateway, trial.caller(Scope::from_principal("ada")));
         let request = Request { max_tokens: Some(300), ..Request::default() };
         let endpoint = Endpoint { name: given, ..list_bookings() };
         for fault in [error.into(), Fault::cursor_expired(Some(&endpoint))] {
-            let json = gateway.refuse(fault, &caller, &request, &endpoint).to_json();
+            let json = gateway.report_fault(fault, &caller, &request, &endpoint).to_json();
             prop_assert!(Quarters.count(&json) <= 300, "{json}");
             serde_json::from_str::<serde_json::Value>(&json).expect("a fault is JSON");
         }

@@ -4,17 +4,17 @@ mod samples;
 
 use std::sync::Arc;
 
-use portion_core::event::{Arm, Observer, Outcome, Served};
-use portion_core::policy::{Given, Manner, Room, Techniques};
-use portion_core::redact::Redact;
+use portion_core::event::{ExperimentArm, Observer, Outcome, RequestServed};
+use portion_core::policy::{ClientLimits, LimitOverrides, RenderOptions, Techniques};
+use portion_core::redact::RedactionRules;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::book::{Book, Experiment, Target, Written};
-use portion_gateway::call::{Ask, Call, Caller, Endpoint, Intent, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Endpoint, Intent, Reply, ReuseKey, SnapshotQuery};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource};
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
 use samples::trial::{Ear, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
@@ -23,25 +23,27 @@ use samples::{bookings, create_order, list_bookings, text};
 struct Realm {
     gateway: Gateway,
     ear: Arc<Ear>,
-    session: Arc<Session>,
+    session: Arc<ClientSession>,
 }
 
 impl Realm {
-    fn under(book: impl Book + 'static) -> Self {
+    fn under(book: impl PolicySource + 'static) -> Self {
         let ear = Arc::new(Ear::default());
-        let settings = Settings {
+        let settings = GatewayParts {
             observer: Arc::clone(&ear) as Arc<dyn Observer>,
-            ..Settings::new(rules(book), Arc::new(MemoryStore::default()), [7; 32])
+            ..GatewayParts::new(rules(book), Arc::new(MemoryStore::default()), [7; 32])
         };
-        Self { gateway: Gateway::new(settings), ear, session: Session::of(ada(), "one") }
+        Self { gateway: Gateway::new(settings), ear, session: ClientSession::with_id(ada(), "one") }
     }
 
     /// Whoever calls an endpoint now.
     fn caller(&self, endpoint: Option<&Endpoint>) -> Caller {
         let rules = self.gateway.rules();
         let rule = match endpoint {
-            Some(Endpoint { name, kind, .. }) => rules.rule(Target { upstream: None, kind: *kind, name }),
-            None => Arc::clone(rules.general()),
+            Some(Endpoint { name, kind, .. }) => {
+                rules.rule_for(EndpointTarget { upstream: None, kind: *kind, name })
+            }
+            None => Arc::clone(rules.default_rule()),
         };
         Caller::new(ada(), Arc::clone(&self.session), rule)
     }
@@ -56,18 +58,18 @@ impl Realm {
         endpoint: Endpoint,
         payload: portion_core::payload::Payload,
     ) -> Reply {
-        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
+        let reuse = Some(ReuseKey::new(&endpoint, "{}"));
         let intent = Intent::Fresh { payload, request: Request::default(), reuse };
         self.gateway.answer(Call { caller, endpoint: Some(endpoint), intent }).await
     }
 
     async fn follow(&self, cursor: Option<String>) -> Reply {
-        let intent = Intent::Follow { request: Request { cursor, ..Request::default() } };
+        let intent = Intent::FollowUp { request: Request { cursor, ..Request::default() } };
         self.gateway.answer(Call { caller: self.caller(None), endpoint: None, intent }).await
     }
 
     /// What was heard of the last request, once it has been.
-    async fn heard(&self, requests: usize) -> Served {
+    async fn heard(&self, requests: usize) -> RequestServed {
         loop {
             {
                 let heard = self.ear.0.lock().expect("nobody panics with it");
@@ -81,20 +83,23 @@ impl Realm {
     }
 }
 
-fn rules(book: impl Book + 'static) -> Rules {
-    Rules::new(Arc::new(book), Room::UNKNOWN)
+fn rules(book: impl PolicySource + 'static) -> EndpointRules {
+    EndpointRules::new(Arc::new(book), ClientLimits::UNKNOWN)
 }
 
-fn written(limits: Given) -> Written {
-    Written { limits, tokenizer: Tokenizer::Chars4, ..Written::default() }
+fn written(limits: LimitOverrides) -> EndpointConfig {
+    EndpointConfig { limits, tokenizer: Tokenizer::Chars4, ..EndpointConfig::default() }
 }
 
-fn pages_of(size: usize) -> Written {
-    written(Given { default_page_size: Some(size), ..Given::default() })
+fn pages_of(size: usize) -> EndpointConfig {
+    written(LimitOverrides { default_page_size: Some(size), ..LimitOverrides::default() })
 }
 
-fn without(techniques: Techniques) -> Written {
-    written(Given { manner: Manner { techniques, ..Manner::default() }, ..Given::default() })
+fn without(techniques: Techniques) -> EndpointConfig {
+    written(LimitOverrides {
+        render_options: RenderOptions { techniques, ..RenderOptions::default() },
+        ..LimitOverrides::default()
+    })
 }
 
 fn served(reply: Reply) -> u64 {
@@ -109,7 +114,7 @@ async fn v3_1_the_next_replies_obey() {
     let before = portion(realm.fresh(list_bookings(), bookings(500)).await);
     assert_eq!(notice(&before)["meta"]["served"], 20);
 
-    realm.gateway.govern(rules(pages_of(30)));
+    realm.gateway.replace_rules(rules(pages_of(30)));
     assert_eq!(served(realm.fresh(list_bookings(), bookings(500)).await), 30);
     let in_flight = realm.fresh_of(early, list_bookings(), bookings(500)).await;
     assert_eq!(served(in_flight), 20, "it was under way");
@@ -121,12 +126,12 @@ async fn v3_1_the_next_replies_obey() {
 /// Bookings are paged, nothing else is.
 struct BookingsAlone;
 
-impl Book for BookingsAlone {
+impl PolicySource for BookingsAlone {
     fn version(&self) -> u64 {
         3
     }
 
-    fn written(&self, target: Option<Target<'_>>) -> Written {
+    fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig {
         let pagination = target.is_some_and(|target| target.name == "list_bookings");
         without(Techniques { pagination, ..Techniques::ALL })
     }
@@ -143,8 +148,8 @@ async fn v3_2_what_is_written_for_one_endpoint_is_for_no_other() {
 
 #[tokio::test]
 async fn endpoints_that_are_not_rolled_out_are_relayed() {
-    let off = portion_gateway::book::Rollout { percent: 0.0, ..Default::default() };
-    let realm = Realm::under(Written { rollout: off.clone(), ..pages_of(20) });
+    let off = portion_gateway::policy_source::Rollout { percent: 0.0, ..Default::default() };
+    let realm = Realm::under(EndpointConfig { rollout: off.clone(), ..pages_of(20) });
     let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
     let told = realm.heard(1).await;
@@ -153,15 +158,15 @@ async fn endpoints_that_are_not_rolled_out_are_relayed() {
     let tokens = told.estimated_tokens.expect("an estimate") as f64;
     assert!((tokens / (told.original_bytes as f64 * 0.3) - 1.0).abs() < 0.05, "{tokens}");
 
-    let bounded = Written { rollout: off, unshaped_byte_limit: Some(10_000), ..pages_of(20) };
-    realm.gateway.govern(rules(bounded));
+    let bounded = EndpointConfig { rollout: off, unshaped_byte_limit: Some(10_000), ..pages_of(20) };
+    realm.gateway.replace_rules(rules(bounded));
     assert_eq!(served(realm.fresh(list_bookings(), bookings(5_000)).await), 20, "a hard limit stays on");
 }
 
 #[tokio::test]
 async fn secrets_are_hidden_of_what_is_relayed() {
-    let redact = Some(Arc::new(Redact::default_secrets()));
-    let realm = Realm::under(Written { experiment: Experiment::Shadow, redact, ..pages_of(20) });
+    let redact = Some(Arc::new(RedactionRules::default_secrets()));
+    let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, redact, ..pages_of(20) });
     let secret = |n: usize| format!("{{\"id\":{n},\"password\":\"hunter{n}\"}}");
     let all = format!("[{}]", (0..3_000).map(secret).collect::<Vec<_>>().join(","));
     let reply = portion(realm.fresh(list_bookings(), text(all)).await);
@@ -174,23 +179,23 @@ async fn secrets_are_hidden_of_what_is_relayed() {
 
 #[tokio::test]
 async fn a_shadow_tells_what_would_have_been() {
-    let realm = Realm::under(Written { experiment: Experiment::Shadow, ..pages_of(20) });
+    let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, ..pages_of(20) });
     let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
     let told = realm.heard(1).await;
     let shadow = told.shadow.expect("it was tried");
-    assert_eq!((told.outcome, told.arm), (Outcome::Unshaped, Some(Arm::Unshaped)));
+    assert_eq!((told.outcome, told.arm), (Outcome::Unshaped, Some(ExperimentArm::Unshaped)));
     assert_eq!(shadow.outcome, Outcome::Paginated);
     assert!(shadow.tokens <= 4_000 && shadow.bytes < told.response_bytes / 50, "{shadow:?}");
     // The same is served where it is no experiment.
-    realm.gateway.govern(rules(pages_of(20)));
+    realm.gateway.replace_rules(rules(pages_of(20)));
     let shaped = portion(realm.fresh(list_bookings(), bookings(5_000)).await);
     assert_eq!(shadow.tokens, shaped.tokens() as u64);
 }
 
 #[tokio::test]
 async fn a_dry_run_shapes_nothing() {
-    let realm = Realm::under(Written { dry_run: true, ..pages_of(20) });
+    let realm = Realm::under(EndpointConfig { dry_run: true, ..pages_of(20) });
     for payload in [bookings(5_000), bookings(3), text("word ".repeat(100_000))] {
         assert!(matches!(realm.fresh(create_order(), payload).await, Reply::Untouched));
     }
@@ -202,8 +207,8 @@ async fn questions_can_be_switched_off() {
     let realm = Realm::under(without(Techniques { query: false, ..Techniques::ALL }));
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
     let request = Request { cursor: next_cursor(&page), ..Request::default() };
-    let ask = Ask::Sql { sql: "SELECT 1".into(), params: Vec::new() };
-    let intent = Intent::Query { request, ask };
+    let ask = SnapshotQuery::Sql { sql: "SELECT 1".into(), params: Vec::new() };
+    let intent = Intent::Query { request, query: ask };
     let reply = realm.gateway.answer(Call { caller: realm.caller(None), endpoint: None, intent }).await;
     let fault = fault(reply);
     assert_eq!(fault.code, "query_invalid");
@@ -213,10 +218,10 @@ async fn questions_can_be_switched_off() {
 #[tokio::test]
 async fn what_may_be_answered_from_before_is_for_the_operator_to_say() {
     let check = async |reuse: Option<bool>, endpoint: Endpoint, request: Request, expect: bool| {
-        let realm = Realm::under(Written { reuse, ..pages_of(20) });
+        let realm = Realm::under(EndpointConfig { reuse, ..pages_of(20) });
         realm.fresh(endpoint.clone(), bookings(500)).await;
-        let (caller, key) = (realm.caller(Some(&endpoint)), ReuseKey::of(&endpoint, "{}"));
-        let reply = realm.gateway.recall(&caller, &endpoint, &key, &request).await;
+        let (caller, key) = (realm.caller(Some(&endpoint)), ReuseKey::new(&endpoint, "{}"));
+        let reply = realm.gateway.answer_from_reuse(&caller, &endpoint, &key, &request).await;
         assert_eq!(reply.is_some(), expect, "{reuse:?} {endpoint:?} {request:?}");
     };
     let fields = || Request { fields: Some("id".into()), ..Request::default() };
@@ -231,7 +236,8 @@ async fn what_may_be_answered_from_before_is_for_the_operator_to_say() {
 
 #[tokio::test]
 async fn replies_get_smaller_as_the_session_fills() {
-    let realm = Realm::under(Written { session_budget: Some(20_000), ..written(Given::default()) });
+    let realm =
+        Realm::under(EndpointConfig { session_budget: Some(20_000), ..written(LimitOverrides::default()) });
     let mut costs = Vec::new();
     for _ in 0..60 {
         costs.push(portion(realm.fresh(list_bookings(), bookings(5_000)).await).tokens());
@@ -240,9 +246,10 @@ async fn replies_get_smaller_as_the_session_fills() {
     assert!(most <= 20_000 + 20 * 300, "{most} {costs:?}");
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
     assert!(costs[0] > 1_000 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
-    assert_eq!(realm.session.served(), costs.iter().sum::<usize>());
+    assert_eq!(realm.session.served_tokens(), costs.iter().sum::<usize>());
     // Another session has all of its own left.
-    let caller = Caller { session: Session::of(ada(), "two"), ..realm.caller(Some(&list_bookings())) };
+    let caller =
+        Caller { session: ClientSession::with_id(ada(), "two"), ..realm.caller(Some(&list_bookings())) };
     let other = realm.fresh_of(caller, list_bookings(), bookings(5_000)).await;
     assert_eq!(portion(other).tokens(), costs[0]);
 }

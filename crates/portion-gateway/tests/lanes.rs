@@ -6,17 +6,21 @@ use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use portion_gateway::frame::{Frame, Frames};
-use portion_gateway::front::signals::Signals;
-use portion_gateway::front::stdio::Front;
-use portion_gateway::relay::{Closing, Lane, Outgoing, relay};
+use portion_gateway::frame::{Frame, FrameReader};
+use portion_gateway::front::signals::ShutdownSignals;
+use portion_gateway::front::stdio::StdioFront;
+use portion_gateway::relay::{MessageProcessor, OutgoingMessage, ShutdownDeadline, relay};
 use portion_gateway::upstream::stdio::{Child, Program};
 use tokio::sync::Semaphore;
 
 const LIMIT: usize = 1 << 20;
 
 /// Runs `python3 -c SCRIPT` behind the lane; the client says what `client` does, then ends.
-fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWriter)) -> (String, u8) {
+fn run<L: MessageProcessor + 'static>(
+    lane: Arc<L>,
+    script: &str,
+    client: impl FnOnce(PipeWriter),
+) -> (String, u8) {
     let (said, input) = pipe_pair();
     let (heard, output) = pipe_pair();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -28,11 +32,11 @@ fn run<L: Lane + 'static>(lane: Arc<L>, script: &str, client: impl FnOnce(PipeWr
     });
     let exit = runtime.block_on(async {
         let said: Box<dyn Read + Send> = Box::new(said);
-        let front = Front {
-            input: Frames::new(said, LIMIT),
+        let front = StdioFront {
+            input: FrameReader::new(said, LIMIT),
             output: Box::new(output),
-            signals: Signals::listen().expect("handlers"),
-            closing: Closing::default(),
+            signals: ShutdownSignals::listen().expect("handlers"),
+            shutdown_deadline: ShutdownDeadline::default(),
         };
         let child = Child::spawn(&Program::new("python3", ["-c", script]), LIMIT).expect("starts");
         relay(lane, child, front).await
@@ -47,24 +51,26 @@ fn pipe_pair() -> (PipeReader, PipeWriter) {
 /// Answers each message of the server, to the server.
 struct Retort;
 
-impl Lane for Retort {
-    async fn from_client(&self, _: Frame) -> Vec<Outgoing> {
+impl MessageProcessor for Retort {
+    async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
-    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+    async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
-            Frame::Message(message) if message.starts_with(b"done") => vec![Outgoing::ToClient(message)],
-            Frame::Message(message) => vec![Outgoing::ToServer(message)],
+            Frame::Message(message) if message.starts_with(b"done") => {
+                vec![OutgoingMessage::ToClient(message)]
+            }
+            Frame::Message(message) => vec![OutgoingMessage::ToServer(message)],
             Frame::TooLarge { .. } => Vec::new(),
         }
     }
 
-    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
+    fn on_server_gone(&self, _: &dyn Display) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
-    fn pending(&self) -> usize {
+    fn pending_count(&self) -> usize {
         0
     }
 }
@@ -91,38 +97,38 @@ struct Patience {
     pending: AtomicUsize,
 }
 
-impl Lane for Patience {
-    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+impl MessageProcessor for Patience {
+    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         self.pending.fetch_add(1, Ordering::SeqCst);
         let mut held = self.held.lock().expect("no panic");
         if self.met.load(Ordering::SeqCst) {
-            return vec![Outgoing::ToServer(message)];
+            return vec![OutgoingMessage::ToServer(message)];
         }
         held.push(message);
         Vec::new()
     }
 
-    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+    async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         let mut held = self.held.lock().expect("no panic");
         if !self.met.swap(true, Ordering::SeqCst) {
-            return held.drain(..).map(Outgoing::ToServer).collect();
+            return held.drain(..).map(OutgoingMessage::ToServer).collect();
         }
         self.pending.fetch_sub(1, Ordering::SeqCst);
-        vec![Outgoing::ToClient(message)]
+        vec![OutgoingMessage::ToClient(message)]
     }
 
-    fn server_gone(&self, how: &dyn Display) -> Vec<Outgoing> {
+    fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage> {
         let left = self.pending.swap(0, Ordering::SeqCst);
-        (0..left).map(|_| Outgoing::ToClient(how.to_string().into_bytes())).collect()
+        (0..left).map(|_| OutgoingMessage::ToClient(how.to_string().into_bytes())).collect()
     }
 
-    fn pending(&self) -> usize {
+    fn pending_count(&self) -> usize {
         self.pending.load(Ordering::SeqCst)
     }
 
-    fn holds_back(&self) -> bool {
+    fn has_held_messages(&self) -> bool {
         !self.held.lock().expect("no panic").is_empty()
     }
 }
@@ -155,35 +161,35 @@ struct Aside {
     heard: Semaphore,
 }
 
-impl Lane for Aside {
-    async fn from_client(&self, frame: Frame) -> Vec<Outgoing> {
+impl MessageProcessor for Aside {
+    async fn process_client_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
         if message == b"slow" {
             self.heard.acquire().await.expect("it is never closed").forget();
-            return vec![Outgoing::ToClient(message)];
+            return vec![OutgoingMessage::ToClient(message)];
         }
         self.heard.add_permits(1);
-        vec![Outgoing::ToServer(message)]
+        vec![OutgoingMessage::ToServer(message)]
     }
 
-    fn takes_long(&self, frame: &Frame) -> bool {
+    fn is_deferred(&self, frame: &Frame) -> bool {
         matches!(frame, Frame::Message(message) if message == b"slow")
     }
 
-    fn refuse(&self, _: &Frame) -> Vec<Outgoing> {
-        vec![Outgoing::ToClient(b"refused".to_vec())]
+    fn reject_overload(&self, _: &Frame) -> Vec<OutgoingMessage> {
+        vec![OutgoingMessage::ToClient(b"refused".to_vec())]
     }
 
-    async fn from_server(&self, frame: Frame) -> Vec<Outgoing> {
+    async fn process_server_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         let Frame::Message(message) = frame else { return Vec::new() };
-        vec![Outgoing::ToClient(message)]
+        vec![OutgoingMessage::ToClient(message)]
     }
 
-    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
+    fn on_server_gone(&self, _: &dyn Display) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
-    fn pending(&self) -> usize {
+    fn pending_count(&self) -> usize {
         0
     }
 }
@@ -230,20 +236,20 @@ fn what_takes_long_is_refused_where_too_many_wait() {
 /// Loses its head at the first message of the server.
 struct Panics;
 
-impl Lane for Panics {
-    async fn from_client(&self, _: Frame) -> Vec<Outgoing> {
+impl MessageProcessor for Panics {
+    async fn process_client_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
-    async fn from_server(&self, _: Frame) -> Vec<Outgoing> {
+    async fn process_server_frame(&self, _: Frame) -> Vec<OutgoingMessage> {
         panic!("a test of what follows");
     }
 
-    fn server_gone(&self, _: &dyn Display) -> Vec<Outgoing> {
-        vec![Outgoing::ToClient(b"gone".to_vec())]
+    fn on_server_gone(&self, _: &dyn Display) -> Vec<OutgoingMessage> {
+        vec![OutgoingMessage::ToClient(b"gone".to_vec())]
     }
 
-    fn pending(&self) -> usize {
+    fn pending_count(&self) -> usize {
         0
     }
 }

@@ -5,22 +5,22 @@ mod samples;
 use std::sync::Arc;
 
 use portion_core::cursor::Scope;
-use portion_core::policy::{Manner, Policy};
+use portion_core::policy::{Policy, RenderOptions};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use portion_gateway::call::{Call, Caller, Intent, Reply};
+use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
-use portion_gateway::terms::Terms;
 use samples::{list_bookings, text};
 
 /// What is shown, and where it goes on.
 async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option<String>) {
-    let (scope, rule) = (Scope::of("ada"), Arc::clone(gateway.rules().general()));
-    let caller = Caller { query_tool: None, ..Caller::new(scope, Session::unique(), rule) };
+    let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
+    let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };
     let reply = gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await;
     let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
     let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
@@ -30,10 +30,21 @@ async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option
 
 #[tokio::test]
 async fn lists_are_where_they_are_said_to_be_and_in_the_order_that_is_wanted() {
-    let manner =
-        Manner { items: Some("data.found".into()), sort: Some("id desc".into()), ..Manner::default() };
-    let terms = Terms::new(Policy { manner, ..Policy::default() }, Tokenizer::O200k.counter(), None);
-    let gateway = Gateway::new(Settings::new(Rules::fixed(terms), Arc::new(MemoryStore::default()), [7; 32]));
+    let manner = RenderOptions {
+        list_path: Some("data.found".into()),
+        default_sort: Some("id desc".into()),
+        ..RenderOptions::default()
+    };
+    let terms = EffectivePolicy::new(
+        Policy { render_options: manner, ..Policy::default() },
+        Tokenizer::O200k.counter(),
+        None,
+    );
+    let gateway = Gateway::new(GatewayParts::new(
+        EndpointRules::fixed(terms),
+        Arc::new(MemoryStore::default()),
+        [7; 32],
+    ));
     let found: Vec<String> =
         (0..80).map(|i| format!(r#"{{"id":{i},"name":"Name {i}","debug":"d{i}"}}"#)).collect();
     let words = "a word ".repeat(3_000);
@@ -43,6 +54,6 @@ async fn lists_are_where_they_are_said_to_be_and_in_the_order_that_is_wanted() {
     let first = serde_json::json!({"id": 79, "name": "Name 79"});
     assert_eq!(page["data"]["found"][0], first);
     let request = Request { cursor: next, ..Request::default() };
-    let (page, next) = answer(&gateway, Intent::Follow { request }).await;
+    let (page, next) = answer(&gateway, Intent::FollowUp { request }).await;
     assert_eq!((&page["data"]["found"][29]["id"], next), (&0.into(), None));
 }

@@ -11,17 +11,17 @@ use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::tokens::TokenCounter as _;
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Fault};
+use portion_gateway::call::{Fault, SnapshotQuery};
 use samples::trial::{Quarters, Trial, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 use serde_json::{Value, json};
 
-fn sql(statement: &str) -> Ask {
-    Ask::Sql { sql: statement.into(), params: Vec::new() }
+fn sql(statement: &str) -> SnapshotQuery {
+    SnapshotQuery::Sql { sql: statement.into(), params: Vec::new() }
 }
 
-fn find(pattern: &str) -> Ask {
-    Ask::Find { pattern: pattern.into(), context: None, fields: None }
+fn find(pattern: &str) -> SnapshotQuery {
+    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None }
 }
 
 fn at(cursor: &str) -> Request {
@@ -100,7 +100,7 @@ async fn a_cursor_that_leads_nowhere_is_said_to() {
     for forged in [format!("{}{flipped}", &list[..list.len() - 1]), String::new(), "A".repeat(48)] {
         assert_eq!(fault(trial.ask(forged, sql("SELECT 1")).await).code, "cursor_invalid");
     }
-    let foreign = trial.ask_as(Scope::of("bob"), at(&list), sql("SELECT 1")).await;
+    let foreign = trial.ask_as(Scope::from_principal("bob"), at(&list), sql("SELECT 1")).await;
     assert_eq!(fault(foreign).code, "cursor_invalid");
     assert_eq!(fault(trial.ask_for(Request::default(), find("x")).await).code, "cursor_invalid");
     let read = answer(trial.ask(&list, sql("SELECT id FROM items")).await, 2_000);
@@ -117,7 +117,7 @@ async fn what_is_wrong_is_said_and_everything_is_still_there() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
-    let cases: [(Ask, &str, &str); 7] = [
+    let cases: [(SnapshotQuery, &str, &str); 7] = [
         (sql("SELECT statsu FROM items"), "query_invalid", "status"),
         (sql("SELECT * FROM bookngs"), "query_invalid", "items"),
         (sql("DROP TABLE items"), "query_invalid", "SELECT"),
@@ -174,7 +174,7 @@ async fn a_path_says_what_is_asked_about() {
 async fn values_are_bound_and_fields_of_nothing_are_no_error() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
-    let bound = |id: &str| Ask::Sql {
+    let bound = |id: &str| SnapshotQuery::Sql {
         sql: "SELECT item FROM items WHERE \"guest.name\" = :name".into(),
         params: vec![("name".into(), id.into())],
     };

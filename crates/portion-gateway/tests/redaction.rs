@@ -7,29 +7,29 @@ use std::sync::Arc;
 use portion_core::cursor::Scope;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::redact::Redact;
-use portion_core::snapshot::STRUCTURED;
+use portion_core::redact::RedactionRules;
+use portion_core::snapshot::STRUCTURED_CONTENT;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Call, Caller, Intent, Reply};
+use portion_gateway::call::{Call, Caller, Intent, Reply, SnapshotQuery};
+use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
-use portion_gateway::terms::Terms;
 use samples::{list_bookings, text};
 
 fn gateway() -> Gateway {
-    let mut terms = Terms::new(Policy::default(), Tokenizer::O200k.counter(), None);
-    terms.redact = Some(Arc::new(Redact::default_secrets()));
-    let rules = Rules::fixed(terms);
-    Gateway::new(Settings::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
+    let mut terms = EffectivePolicy::new(Policy::default(), Tokenizer::O200k.counter(), None);
+    terms.redact = Some(Arc::new(RedactionRules::default_secrets()));
+    let rules = EndpointRules::fixed(terms);
+    Gateway::new(GatewayParts::new(rules, Arc::new(MemoryStore::default()), [7; 32]))
 }
 
 async fn answer(gateway: &Gateway, intent: Intent) -> Reply {
-    let (scope, rule) = (Scope::of("ada"), Arc::clone(gateway.rules().general()));
-    let caller = Caller { query_tool: None, ..Caller::new(scope, Session::unique(), rule) };
+    let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
+    let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };
     gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await
 }
 
@@ -50,7 +50,7 @@ fn shown(reply: Reply) -> (String, serde_json::Value) {
 #[tokio::test]
 async fn small_payloads_are_shown_without() {
     let json = r#"{"id":1,"doorCode":"hunter","pin":1234}"#;
-    let structured = Block::new(STRUCTURED, Content::Structured(json.into()));
+    let structured = Block::new(STRUCTURED_CONTENT, Content::Structured(json.into()));
     let mut payload = text(json);
     payload.blocks.push(structured);
     let (said, notice) = shown(fresh(&gateway(), payload).await);
@@ -72,9 +72,9 @@ async fn follow_ups_and_bytes_as_they_are_do_without() {
     for controls in asks {
         let mut request = Request { cursor: Some(cursor.clone()), ..Request::default() };
         for (name, value) in controls {
-            request.take(name, value, &Policy::default()).expect("a control");
+            request.set_control(name, value, &Policy::default()).expect("a control");
         }
-        let (said, notice) = shown(answer(&gateway, Intent::Follow { request }).await);
+        let (said, notice) = shown(answer(&gateway, Intent::FollowUp { request }).await);
         assert_eq!(notice["meta"]["redacted"], serde_json::json!(["access.wifiPassword"]), "{said}");
     }
 }
@@ -86,11 +86,11 @@ async fn questions_are_asked_of_what_is_left() {
     let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
     let (_, notice) = shown(fresh(&gateway, text(list)).await);
     let cursor = notice["nextCursor"].as_str().expect("there is more").to_owned();
-    let find = Ask::Find { pattern: "hunter7".into(), context: None, fields: None };
+    let find = SnapshotQuery::Find { pattern: "hunter7".into(), context: None, fields: None };
     let sql = "SELECT id AS token, \"wifiPassword\" AS w FROM items WHERE id < 3";
-    for (ask, expect) in [(find, 0), (Ask::Sql { sql: sql.into(), params: vec![] }, 3)] {
+    for (ask, expect) in [(find, 0), (SnapshotQuery::Sql { sql: sql.into(), params: vec![] }, 3)] {
         let request = Request { cursor: Some(cursor.clone()), ..Request::default() };
-        let reply = answer(&gateway, Intent::Query { request, ask }).await;
+        let reply = answer(&gateway, Intent::Query { request, query: ask }).await;
         let Reply::Portion(portion) = &reply else { panic!("expected a portion: {reply:?}") };
         let notice: serde_json::Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
         assert_eq!(notice["meta"]["redacted"], serde_json::json!(["pin", "wifiPassword"]), "{notice}");
@@ -105,7 +105,9 @@ async fn questions_are_asked_of_what_is_left() {
 
 #[tokio::test]
 async fn a_payload_may_hide_nothing_by_its_own_word() {
-    let redact = Some(Arc::new(Redact::nothing()));
-    let reply = fresh(&gateway(), Payload { redact, ..text(r#"{"password":{"type":"string"}}"#) }).await;
+    let redact = Some(Arc::new(RedactionRules::none()));
+    let reply =
+        fresh(&gateway(), Payload { redaction_rules: redact, ..text(r#"{"password":{"type":"string"}}"#) })
+            .await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
 }

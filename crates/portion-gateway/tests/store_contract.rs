@@ -9,7 +9,9 @@ use portion_core::cursor::{Scope, SnapshotId};
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 use portion_gateway::call::ReuseKey;
-use portion_gateway::store::{Deposit, Held, Limits, MemoryStore, Missing, Refused, SnapshotStore};
+use portion_gateway::store::{
+    MemoryStore, NewSnapshot, SnapshotStore, StoreLimits, StoreLookupError, StoreWriteError, StoredSnapshot,
+};
 use samples::{create_order, drawer, drawers, list_bookings};
 
 /// A store to be tried, empty, and the time that it lives in.
@@ -26,27 +28,27 @@ impl Trial<'_> {
     }
 
     async fn put(&mut self, scope: &Scope, id: u8, snapshot: &Arc<Snapshot>, view: View) {
-        let deposit = Deposit {
+        let deposit = NewSnapshot {
             id: named(id),
             snapshot: Arc::clone(snapshot),
             view,
             endpoint: Some(Arc::new(list_bookings())),
-            reuse: Some(key("{}")),
+            reuse_key: Some(key("{}")),
             rule: None,
-            origin: named(id),
+            origin_snapshot: named(id),
         };
         let now = self.now();
         self.store.put(scope, deposit, now).await.expect("there is room");
     }
 
-    async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<Held, Missing> {
+    async fn find(&mut self, scope: &Scope, id: u8, view: &View) -> Result<StoredSnapshot, StoreLookupError> {
         let now = self.now();
         self.store.find(scope, named(id), view.id(), now).await
     }
 
     async fn recall(&mut self, scope: &Scope) -> Option<SnapshotId> {
         let now = self.now();
-        self.store.recall(scope, key("{}"), now).await.map(|held| held.id)
+        self.store.find_reusable(scope, key("{}"), now).await.map(|held| held.id)
     }
 }
 
@@ -55,7 +57,7 @@ fn named(id: u8) -> SnapshotId {
 }
 
 fn key(arguments: &str) -> ReuseKey {
-    ReuseKey::of(&list_bookings(), arguments)
+    ReuseKey::new(&list_bookings(), arguments)
 }
 
 /// Runs the whole contract on one store.
@@ -70,7 +72,7 @@ async fn contract(mut trial: Trial<'_>) {
 }
 
 async fn what_was_put_is_found(trial: &mut Trial<'_>) {
-    let (scope, snapshot) = (Scope::of("found"), Arc::new(drawers(3)));
+    let (scope, snapshot) = (Scope::from_principal("found"), Arc::new(drawers(3)));
     let (root, first) = (View::root(), drawer(&snapshot, 0));
     trial.put(&scope, 1, &snapshot, first.clone()).await;
     for view in [&root, &first] {
@@ -83,31 +85,32 @@ async fn what_was_put_is_found(trial: &mut Trial<'_>) {
 }
 
 async fn nobody_else_finds_it(trial: &mut Trial<'_>) {
-    let (ada, bob, snapshot) = (Scope::of("ada"), Scope::of("bob"), Arc::new(drawers(3)));
+    let (ada, bob, snapshot) =
+        (Scope::from_principal("ada"), Scope::from_principal("bob"), Arc::new(drawers(3)));
     trial.put(&ada, 2, &snapshot, View::root()).await;
     let found = trial.find(&bob, 2, &View::root()).await;
-    assert!(matches!(found, Err(Missing::Unknown)), "{found:?}");
+    assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
     assert_eq!(trial.recall(&bob).await, None);
     let now = trial.now();
-    let kept = trial.store.keep_view(&bob, named(2), drawer(&snapshot, 0), now).await;
-    assert_eq!(kept, Err(Refused::Gone));
-    trial.store.forget(&bob, key("{}")).await;
+    let kept = trial.store.put_view(&bob, named(2), drawer(&snapshot, 0), now).await;
+    assert_eq!(kept, Err(StoreWriteError::SnapshotGone));
+    trial.store.forget_reuse(&bob, key("{}")).await;
     assert_eq!(trial.recall(&ada).await, Some(named(2)));
 }
 
 async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
-    let (scope, snapshot) = (Scope::of("views"), Arc::new(drawers(500)));
+    let (scope, snapshot) = (Scope::from_principal("views"), Arc::new(drawers(500)));
     let views: Vec<View> = (0..500).map(|n| drawer(&snapshot, n)).collect();
     trial.put(&scope, 3, &snapshot, View::root()).await;
     for view in &views {
         let now = trial.now();
-        trial.store.keep_view(&scope, named(3), view.clone(), now).await.expect("it is small");
+        trial.store.put_view(&scope, named(3), view.clone(), now).await.expect("it is small");
         // One that is used again and again stays, and so does the root.
         trial.find(&scope, 3, &views[0]).await.expect("it is in use");
     }
     trial.find(&scope, 3, &views[499]).await.expect("it is the latest");
     trial.find(&scope, 3, &View::root()).await.expect("the root is always there");
-    let Err(Missing::View { root }) = trial.find(&scope, 3, &views[1]).await else {
+    let Err(StoreLookupError::ViewGone { root }) = trial.find(&scope, 3, &views[1]).await else {
         panic!("the number of views is bounded, the least recently used goes");
     };
     assert_eq!(root.view.id(), View::root().id());
@@ -117,33 +120,34 @@ async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
 async fn a_view_without_its_snapshot_is_refused(trial: &mut Trial<'_>) {
     let snapshot = drawers(3);
     let now = trial.now();
-    let kept = trial.store.keep_view(&Scope::of("views"), named(99), drawer(&snapshot, 0), now).await;
-    assert_eq!(kept, Err(Refused::Gone));
+    let kept =
+        trial.store.put_view(&Scope::from_principal("views"), named(99), drawer(&snapshot, 0), now).await;
+    assert_eq!(kept, Err(StoreWriteError::SnapshotGone));
 }
 
 async fn the_latest_of_equal_calls_is_recalled(trial: &mut Trial<'_>) {
-    let (scope, snapshot) = (Scope::of("recalled"), Arc::new(drawers(3)));
+    let (scope, snapshot) = (Scope::from_principal("recalled"), Arc::new(drawers(3)));
     assert_eq!(trial.recall(&scope).await, None);
     for id in [4, 5] {
         trial.put(&scope, id, &snapshot, View::root()).await;
         assert_eq!(trial.recall(&scope).await, Some(named(id)));
     }
     let now = trial.now();
-    assert!(trial.store.recall(&scope, key("{\"a\":1}"), now).await.is_none());
-    trial.store.forget(&scope, key("{}")).await;
+    assert!(trial.store.find_reusable(&scope, key("{\"a\":1}"), now).await.is_none());
+    trial.store.forget_reuse(&scope, key("{}")).await;
     assert_eq!(trial.recall(&scope).await, None);
     trial.find(&scope, 5, &View::root()).await.expect("a cursor still leads there");
 }
 
 async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
-    let (scope, snapshot) = (Scope::of("time"), Arc::new(drawers(3)));
+    let (scope, snapshot) = (Scope::from_principal("time"), Arc::new(drawers(3)));
     let (root, most) = (View::root(), trial.ttl * 3 / 4);
     trial.put(&scope, 6, &snapshot, root.clone()).await;
     (trial.pass)(most);
     trial.find(&scope, 6, &root).await.expect("its time is not over");
     (trial.pass)(most);
     let now = trial.now();
-    trial.store.keep_view(&scope, named(6), drawer(&snapshot, 0), now).await.expect("it was found since");
+    trial.store.put_view(&scope, named(6), drawer(&snapshot, 0), now).await.expect("it was found since");
     (trial.pass)(most);
     assert_eq!(trial.recall(&scope).await, Some(named(6)));
     (trial.pass)(most);
@@ -151,38 +155,38 @@ async fn every_use_starts_its_time_anew(trial: &mut Trial<'_>) {
     (trial.pass)(trial.ttl);
     assert_eq!(trial.recall(&scope).await, None);
     let found = trial.find(&scope, 6, &root).await;
-    assert!(matches!(found, Err(Missing::Gone { .. })), "{found:?}");
+    assert!(matches!(found, Err(StoreLookupError::SnapshotGone { .. })), "{found:?}");
 }
 
 async fn what_has_gone_is_told_from_what_never_was(trial: &mut Trial<'_>) {
-    let (scope, snapshot) = (Scope::of("gone"), Arc::new(drawers(3)));
+    let (scope, snapshot) = (Scope::from_principal("gone"), Arc::new(drawers(3)));
     let now = trial.now();
-    let deposit = Deposit {
+    let deposit = NewSnapshot {
         id: named(7),
         snapshot: Arc::clone(&snapshot),
         view: View::root(),
         endpoint: Some(Arc::new(create_order())),
-        reuse: None,
+        reuse_key: None,
         rule: None,
-        origin: named(6),
+        origin_snapshot: named(6),
     };
     trial.store.put(&scope, deposit, now).await.expect("there is room");
     (trial.pass)(trial.ttl);
     match trial.find(&scope, 7, &View::root()).await {
-        Err(Missing::Gone { endpoint, origin }) => {
+        Err(StoreLookupError::SnapshotGone { endpoint, origin_snapshot: origin }) => {
             assert_eq!((endpoint.as_deref(), origin), (Some(&create_order()), named(6)));
         }
         found => panic!("{found:?}"),
     }
-    for (scope, id) in [(scope, 98), (Scope::of("another"), 7)] {
+    for (scope, id) in [(scope, 98), (Scope::from_principal("another"), 7)] {
         let found = trial.find(&scope, id, &View::root()).await;
-        assert!(matches!(found, Err(Missing::Unknown)), "{found:?}");
+        assert!(matches!(found, Err(StoreLookupError::Unknown)), "{found:?}");
     }
 }
 
 #[tokio::test]
 async fn memory() {
-    let limits = Limits::default();
+    let limits = StoreLimits::default();
     let store = MemoryStore::new(limits);
     let mut now = Instant::now();
     let pass = Box::new(move |by| {

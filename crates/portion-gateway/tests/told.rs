@@ -6,10 +6,10 @@ mod samples;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Outcome, Served};
+use portion_core::event::{Outcome, RequestServed};
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Call, Endpoint, Fault, Intent};
-use portion_gateway::store::{Limits, MemoryStore};
+use portion_gateway::call::{Call, Endpoint, Fault, Intent, SnapshotQuery};
+use portion_gateway::store::{MemoryStore, StoreLimits};
 use samples::trial::{Broken, Quarters, Trial, ada, next_cursor, notice, portion};
 use samples::{bookings, create_order, list_bookings, text};
 
@@ -19,8 +19,8 @@ fn at(cursor: &str) -> Request {
     Request { cursor: Some(cursor.into()), ..Request::default() }
 }
 
-fn find(pattern: &str) -> Ask {
-    Ask::Find { pattern: pattern.into(), context: None, fields: None }
+fn find(pattern: &str) -> SnapshotQuery {
+    SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None }
 }
 
 /// The cursor of a list that is kept, and its origin.
@@ -31,7 +31,7 @@ async fn kept(trial: &Trial) -> (String, u64) {
 }
 
 /// What was told of a follow-up that failed: of which endpoint, whence, and with which error.
-fn check(served: &Served, endpoint: &str, origin: Option<u64>, error: &str) {
+fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &str) {
     let told = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
     assert_eq!(told, (endpoint, "tool", origin, Some(error), true));
 }
@@ -55,7 +55,7 @@ async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
         assert_eq!(told.outcome, Outcome::Expired);
     }
     // By the tool itself, which need not be the one that it came from.
-    let intent = Intent::Follow { request: at(&cursor) };
+    let intent = Intent::FollowUp { request: at(&cursor) };
     let call = Call { caller: trial.caller(ada()), endpoint: Some(list_bookings()), intent };
     trial.gateway.answer(call).await;
     check(&trial.told()[0], "create_order", Some(origin), "cursor_expired");
@@ -66,7 +66,7 @@ async fn of_what_nobody_remembers_the_cursor_says_the_origin() {
     let trial = Trial::new();
     let (cursor, origin) = kept(&trial).await;
     // Another process under the same key, or the same one long after.
-    let another = Trial::of(&Quarters, Arc::new(MemoryStore::new(Limits::default())));
+    let another = Trial::of(&Quarters, Arc::new(MemoryStore::new(StoreLimits::default())));
     another.follow(&cursor).await;
     check(&another.told()[0], "", Some(origin), "cursor_expired");
     another.follow("A".repeat(48)).await;
@@ -80,13 +80,13 @@ async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
     let field = Request { fields: Some("nowhere".into()), ..at(&cursor) };
     trial.follow_as(ada(), field).await;
     check(&trial.told()[0], "create_order", Some(origin), "field_unknown");
-    let sql = Ask::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
+    let sql = SnapshotQuery::Sql { sql: "SELECT nowhere FROM items".into(), params: Vec::new() };
     trial.ask(&cursor, sql).await;
     check(&trial.told()[0], "create_order", Some(origin), "query_invalid");
-    let wrong = || Fault::from(portion_core::view::ViewError::Stranger("filter".into()));
+    let wrong = || Fault::from(portion_core::view::ViewError::UnknownArgument("filter".into()));
     let refuse = async |endpoint: Option<Endpoint>, cursor: Option<&str>| {
         let (caller, cursor) = (trial.caller(ada()), cursor.map(str::to_owned));
-        trial.gateway.refuse_reader(wrong(), caller, endpoint, cursor).await;
+        trial.gateway.fault_reply_for_cursor(wrong(), caller, endpoint, cursor).await;
         trial.told().remove(0)
     };
     check(&refuse(None, Some(&cursor)).await, "create_order", Some(origin), "controls_conflict");
@@ -119,7 +119,7 @@ async fn a_name_without_end_is_told_in_part() {
     let endpoint = Endpoint { name: "x".repeat(1 << 16), ..list_bookings() };
     let first = portion(trial.fresh(endpoint.clone(), bookings(2_000), Request::default()).await);
     trial.follow(next_cursor(&first).expect("more")).await;
-    trial.gateway.failed(&trial.caller(ada()), &endpoint, 0);
+    trial.gateway.report_upstream_failure(&trial.caller(ada()), &endpoint, 0);
     trial.pass(TTL);
     trial.follow(next_cursor(&first).expect("more")).await;
     let told = trial.told();

@@ -56,8 +56,8 @@ impl Exporter {
 }
 
 impl Observer for Exporter {
-    fn hear(&self, event: Event) {
-        if let Event::Served(served) = event
+    fn observe(&self, event: Event) {
+        if let Event::RequestServed(served) = event
             && let Some(providers) = &*self.providers()
         {
             providers.record(&served);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Histogram, Meter};
-use portion_core::event::Served;
+use portion_core::event::RequestServed;
 use portion_core::tokens::accuracy;
 use portion_telemetry::meter;
 use portion_telemetry::names::{self, Kind, Metric};
@@ -38,11 +38,11 @@ impl Meters {
     }
 
     /// Records the measurements of a request.
-    pub(crate) fn measure(&self, served: &Served) {
+    pub(crate) fn measure(&self, served: &RequestServed) {
         self.duration.record(served.latency.as_secs_f64(), &pairs(self.meter.operation(served)));
         self.overhead.record(served.overhead.as_secs_f64(), &[]);
         if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
-            let error = accuracy::error(estimated, actual).abs();
+            let error = accuracy::relative_error(estimated, actual).abs();
             self.estimate_error.record(error, &[KeyValue::new(names::COUNTER, served.counter)]);
         }
     }

@@ -13,7 +13,7 @@ use opentelemetry_sdk::metrics::{PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SdkTracer, SdkTracerProvider, TracerProviderBuilder,
 };
-use portion_core::event::Served;
+use portion_core::event::RequestServed;
 use portion_telemetry::meter::Meter;
 
 use crate::client::Client;
@@ -54,7 +54,7 @@ impl Providers {
     }
 
     /// Records a request.
-    pub(crate) fn record(&self, served: &Served) {
+    pub(crate) fn record(&self, served: &RequestServed) {
         if let Some(TracesPipeline { tracer, ids, .. }) = &self.traces {
             span::record(tracer, ids, served);
         }

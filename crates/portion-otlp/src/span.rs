@@ -9,14 +9,14 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Array, Context, KeyValue, SpanId, StringValue, TraceId, Value};
 use opentelemetry_sdk::trace::SdkTracer;
-use portion_core::event::{Served, Trace};
+use portion_core::event::{RequestServed, TraceContext};
 use portion_telemetry::names::{self as conventions, ERROR, METHOD, PROMPT, TOOL};
 
 use crate::ids::SpanIds;
 use crate::names;
 
 /// Starts and ends the span of a request, as a child of the caller's span if the request has a trace context.
-pub(crate) fn record(tracer: &SdkTracer, ids: &SpanIds, served: &Served) {
+pub(crate) fn record(tracer: &SdkTracer, ids: &SpanIds, served: &RequestServed) {
     let parent = served.trace.map_or_else(Context::new, parent_context);
     ids.set_next(served.trace.map_or(0, |trace| trace.span));
     let start = UNIX_EPOCH + Duration::from_micros(served.at);
@@ -37,12 +37,12 @@ fn method(kind: &str) -> &'static str {
 }
 
 /// Returns the error type, with the same values as in the metrics.
-fn error(served: &Served) -> Option<&'static str> {
+fn error(served: &RequestServed) -> Option<&'static str> {
     served.error.map(conventions::error_type)
 }
 
 /// Returns the span name: the method and its target. URIs are left out, because there are too many.
-fn name(served: &Served) -> String {
+fn name(served: &RequestServed) -> String {
     let method = method(served.kind);
     if served.kind == "resource" || served.endpoint.is_empty() {
         return method.to_owned();
@@ -50,13 +50,13 @@ fn name(served: &Served) -> String {
     format!("{method} {}", served.endpoint)
 }
 
-fn parent_context(trace: Trace) -> Context {
+fn parent_context(trace: TraceContext) -> Context {
     let flags = if trace.sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
     let (id, span) = (TraceId::from(trace.id), SpanId::from(trace.parent));
     Context::new().with_remote_span_context(SpanContext::new(id, span, flags, true, TraceState::default()))
 }
 
-fn attributes(served: &Served) -> Vec<KeyValue> {
+fn attributes(served: &RequestServed) -> Vec<KeyValue> {
     let mut all = vec![
         KeyValue::new(METHOD, method(served.kind)),
         KeyValue::new(names::REQUEST, format!("{:032x}", served.request)),

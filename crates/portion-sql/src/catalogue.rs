@@ -2,134 +2,142 @@
 
 use std::sync::Arc;
 
-use portion_core::scan::{Kind, Reader, decoded};
-use portion_core::snapshot::{Form, Layout, List, Slice, Snapshot, Subject};
+use portion_core::scan::{JsonKind, JsonReader, unescape};
+use portion_core::snapshot::{IndexedText, Layout, List, Slice, Snapshot, Structure};
 use portion_core::span::Span;
 use portion_core::view::View;
 
-use crate::column::Names;
-use crate::fields::FieldsOf;
-use crate::records::{ArrayAt, ListOf, ObjectAt};
-use crate::table::{Source, Table};
-use crate::text::{CsvOf, EntriesOf, LinesOf, SectionsOf, looks_like_csv};
+use crate::column::UniqueNames;
+use crate::fields::FieldsSource;
+use crate::records::{ArraySource, ListSource, ObjectSource};
+use crate::table::{RowSource, VirtualTable};
+use crate::text::{CsvSource, EntriesSource, LinesSource, SectionsSource, looks_like_csv};
 
 /// Levels of objects that are looked through for arrays of objects.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// Tables at most.
-const MOST: usize = 100;
+const MAX_TABLES: usize = 100;
 
 /// The tables of a view, the main one first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
-    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) tables: Vec<Arc<VirtualTable>>,
     /// Other names of tables: a list is `items`, and what the payload calls it.
-    pub(crate) aliases: Vec<(String, Arc<Table>)>,
+    pub(crate) aliases: Vec<(String, Arc<VirtualTable>)>,
     /// Dotted paths of fields that were redacted.
-    pub(crate) redacted: Arc<[String]>,
+    pub(crate) redacted_fields: Arc<[String]>,
 }
 
 /// The tables of what a view looks at.
-pub(crate) fn of(snapshot: &Snapshot, view: &View) -> Catalogue {
+pub(crate) fn for_view(snapshot: &Snapshot, view: &View) -> Catalogue {
     let mut subjects = view.subjects(snapshot);
     let size = |at: &usize| subjects.get(*at).map(|(path, subject)| (path.is_empty(), subject.text.len()));
     if let Some(main) = (0..subjects.len()).rev().max_by_key(size) {
         let main = subjects.remove(main);
         subjects.insert(0, main);
     }
-    let mut making = Making::default();
-    making.found.redacted = snapshot.redacted().into();
+    let mut making = CatalogueBuilder::default();
+    making.catalogue.redacted_fields = snapshot.redacted().into();
     // Table-valued functions keep their names.
     for taken in ["json_each", "json_tree"] {
         making.names.unique(taken);
     }
     for (path, subject) in &subjects {
-        making.subject(path, subject);
+        making.add_subject(path, subject);
     }
     making.finish()
 }
 
 #[derive(Default)]
-struct Making {
-    names: Names,
-    found: Catalogue,
+struct CatalogueBuilder {
+    names: UniqueNames,
+    catalogue: Catalogue,
 }
 
-impl Making {
-    fn subject(&mut self, path: &str, subject: &Subject) {
+impl CatalogueBuilder {
+    fn add_subject(&mut self, path: &str, subject: &IndexedText) {
         let text = &subject.text;
-        match &subject.form {
-            Form::List(list) => {
+        match &subject.structure {
+            Structure::List(list) => {
                 let name = last_step(&list.pointer).or_else(|| last_step(path));
-                let items = self.add("items", ListOf { text: text.clone(), list: Arc::clone(list) });
-                self.alias(name, items);
-                beside(text, list).iter().for_each(|array| self.array(text, array));
+                let items =
+                    self.add_table("items", ListSource { text: text.clone(), list: Arc::clone(list) });
+                self.add_alias(name, items);
+                sibling_arrays(text, list).iter().for_each(|array| self.add_array(text, array));
             }
-            Form::Object(members) => self.object(path, text, members.span),
-            Form::Text(index) => {
-                let is_log = portion_core::entry::entries(text, index).is_some();
+            Structure::Object(members) => self.add_object(path, text, members.span),
+            Structure::Text(index) => {
+                let is_log = portion_core::log_entry::entries(text, index).is_some();
                 if let Some(delimiter) = looks_like_csv(text).filter(|_| !is_log) {
-                    self.add("items", CsvOf { text: text.clone(), delimiter });
+                    self.add_table("items", CsvSource { text: text.clone(), delimiter });
                 }
-                self.add("lines", LinesOf(text.clone()));
+                self.add_table("lines", LinesSource(text.clone()));
                 if index.has_headings() {
-                    self.add("sections", SectionsOf(text.clone()));
+                    self.add_table("sections", SectionsSource(text.clone()));
                 }
                 if is_log {
-                    self.add("entries", EntriesOf { text: text.clone(), index: Arc::clone(index) });
+                    self.add_table("entries", EntriesSource { text: text.clone(), index: Arc::clone(index) });
                 }
             }
         }
     }
 
     /// The arrays of an object; without any, the object as a row.
-    fn object(&mut self, path: &str, text: &Slice, span: Span) {
+    fn add_object(&mut self, path: &str, text: &Slice, span: Span) {
         let mut arrays = Vec::new();
-        arrays_in(text, &mut Reader::resume(text, span.start as usize), "", DEPTH, &mut arrays);
-        let records = |array: &&Array| array.first == Some(Kind::Object);
+        collect_arrays(text, &mut JsonReader::resume(text, span.start as usize), "", MAX_DEPTH, &mut arrays);
+        let records = |array: &&ArrayLocation| array.first_kind == Some(JsonKind::Object);
         let named = arrays.iter().filter(records).position(|array| array.name == "items");
-        let mut of_records: Vec<Array> = arrays.iter().filter(records).cloned().collect();
+        let mut of_records: Vec<ArrayLocation> = arrays.iter().filter(records).cloned().collect();
         let largest = (0..of_records.len()).rev().max_by_key(|at| of_records[*at].span.len());
         if let Some(main) = named.or(largest) {
             let main = of_records.remove(main);
-            let items = self.add_list("items", text, &main);
-            self.alias(Some(main.name), items);
-            of_records.iter().for_each(|array| self.array(text, array));
+            let items = self.add_array_table("items", text, &main);
+            self.add_alias(Some(main.name), items);
+            of_records.iter().for_each(|array| self.add_array(text, array));
         } else {
-            let items = self.add("items", ObjectAt { text: text.clone(), span });
-            self.alias(last_step(path), items);
-            let some = arrays.iter().filter(|array| array.first.is_some());
-            some.for_each(|array| self.array(text, array));
+            let items = self.add_table("items", ObjectSource { text: text.clone(), span });
+            self.add_alias(last_step(path), items);
+            let some = arrays.iter().filter(|array| array.first_kind.is_some());
+            some.for_each(|array| self.add_array(text, array));
         }
     }
 
-    fn array(&mut self, text: &Slice, array: &Array) {
+    fn add_array(&mut self, text: &Slice, array: &ArrayLocation) {
         // Of several with one name, the later ones are called by where they are.
         let name = if self.names.is_free(&array.name) { &array.name } else { &array.path };
-        self.add_list(name, text, array);
+        self.add_array_table(name, text, array);
     }
 
-    fn add_list(&mut self, name: &str, text: &Slice, array: &Array) -> Option<Arc<Table>> {
-        match &array.map {
-            Some((text, list)) => self.add(name, ListOf { text: text.clone(), list: Arc::clone(list) }),
-            None => self.add(name, ArrayAt { text: text.clone(), span: array.span }),
+    fn add_array_table(
+        &mut self,
+        name: &str,
+        text: &Slice,
+        array: &ArrayLocation,
+    ) -> Option<Arc<VirtualTable>> {
+        match &array.map_list {
+            Some((text, list)) => {
+                self.add_table(name, ListSource { text: text.clone(), list: Arc::clone(list) })
+            }
+            None => self.add_table(name, ArraySource { text: text.clone(), span: array.span }),
         }
     }
 
-    fn add(&mut self, name: &str, source: impl Source + 'static) -> Option<Arc<Table>> {
-        if self.found.tables.len() >= MOST {
+    fn add_table(&mut self, name: &str, source: impl RowSource + 'static) -> Option<Arc<VirtualTable>> {
+        if self.catalogue.tables.len() >= MAX_TABLES {
             return None;
         }
-        let redacted = Arc::clone(&self.found.redacted);
-        let table = Arc::new(Table::new(self.names.unique(&table_name(name)), source, redacted));
-        self.found.tables.push(Arc::clone(&table));
+        let redacted = Arc::clone(&self.catalogue.redacted_fields);
+        let table = Arc::new(VirtualTable::new(self.names.unique(&table_name(name)), source, redacted));
+        self.catalogue.tables.push(Arc::clone(&table));
         Some(table)
     }
 
-    fn alias(&mut self, name: Option<String>, table: Option<Arc<Table>>) {
+    fn add_alias(&mut self, name: Option<String>, table: Option<Arc<VirtualTable>>) {
         if let (Some(name), Some(table)) = (name.map(|name| table_name(&name)), table)
             && !name.eq_ignore_ascii_case(&table.name)
         {
-            self.found.aliases.push((self.names.unique(&name), table));
+            self.catalogue.aliases.push((self.names.unique(&name), table));
         }
     }
 
@@ -137,9 +145,9 @@ impl Making {
     fn finish(mut self) -> Catalogue {
         let fields = if self.names.is_free("fields") { "fields" } else { "portion_fields" };
         let name = self.names.unique(fields);
-        let tables = self.found.tables.clone();
-        self.found.tables.push(Arc::new(Table::new(name, FieldsOf(tables), Arc::default())));
-        self.found
+        let tables = self.catalogue.tables.clone();
+        self.catalogue.tables.push(Arc::new(VirtualTable::new(name, FieldsSource(tables), Arc::default())));
+        self.catalogue
     }
 }
 
@@ -158,88 +166,96 @@ fn last_step(pointer: &str) -> Option<String> {
 
 /// An array in an object, or what is as good as one.
 #[derive(Clone, Debug)]
-struct Array {
+struct ArrayLocation {
     name: String,
     /// Where it is, from the object that was looked through: `owner.pets`.
     path: String,
     span: Span,
     /// What its first item is.
-    first: Option<Kind>,
+    first_kind: Option<JsonKind>,
     /// Set where it is none, but a map of like objects: a list in all but its brackets.
-    map: Option<(Slice, Arc<List>)>,
+    map_list: Option<(Slice, Arc<List>)>,
 }
 
 /// The other arrays of objects around a list.
-fn beside(text: &Slice, list: &List) -> Vec<Array> {
+fn sibling_arrays(text: &Slice, list: &List) -> Vec<ArrayLocation> {
     let mut found = Vec::new();
-    for (at, level) in list.levels.iter().enumerate() {
-        let innermost = at + 1 == list.levels.len();
+    for (at, level) in list.enclosing_objects.iter().enumerate() {
+        let innermost = at + 1 == list.enclosing_objects.len();
         for (place, member) in level.members.iter().enumerate() {
             let header = matches!(list.layout, Layout::Table { header, .. } if innermost && header == place);
-            if place != level.inner && !header {
-                let mut reader = Reader::resume(text, member.value.start as usize);
-                let name = decoded(member.key.of(text));
+            if place != level.list_member && !header {
+                let mut reader = JsonReader::resume(text, member.value.start as usize);
+                let name = unescape(member.key.slice(text));
                 match member.kind {
-                    Kind::Array => found.extend(array(&mut reader, name.clone(), name)),
-                    Kind::Object => match map(text, &reader, name.clone(), name.clone()) {
+                    JsonKind::Array => found.extend(read_array(&mut reader, name.clone(), name)),
+                    JsonKind::Object => match read_map(text, &reader, name.clone(), name.clone()) {
                         Some(map) => found.push(map),
-                        None => arrays_in(text, &mut reader, &name, DEPTH - 1, &mut found),
+                        None => collect_arrays(text, &mut reader, &name, MAX_DEPTH - 1, &mut found),
                     },
                     _ => {}
                 }
             }
         }
     }
-    found.retain(|array| array.first == Some(Kind::Object));
+    found.retain(|array| array.first_kind == Some(JsonKind::Object));
     found
 }
 
 /// The array that the reader is before, which is then behind it.
-fn array(reader: &mut Reader<'_>, name: String, path: String) -> Option<Array> {
+fn read_array(reader: &mut JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
     let mut inside = reader.clone();
     let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
     let first = if some { inside.peek().ok() } else { None };
     let span = reader.skip().ok()?;
-    Some(Array { name, path, span, first, map: None })
+    Some(ArrayLocation { name, path, span, first_kind: first, map_list: None })
 }
 
 /// The object that the reader is before, where it is a map of like objects.
-fn map(text: &Slice, reader: &Reader<'_>, name: String, path: String) -> Option<Array> {
+fn read_map(text: &Slice, reader: &JsonReader<'_>, name: String, path: String) -> Option<ArrayLocation> {
     let mut inside = reader.clone();
     inside.enter_object().ok()?;
     inside.next_key().ok()??;
-    let first = inside.peek().ok().filter(|kind| *kind == Kind::Object)?;
+    let first = inside.peek().ok().filter(|kind| *kind == JsonKind::Object)?;
     let span = reader.clone().skip().ok()?;
-    let subject = Subject::of_value(&text.part(span));
-    let Form::List(list) = subject.form else { return None };
-    let map = (list.layout == Layout::Map && list.levels.is_empty()).then_some((subject.text, list))?;
-    Some(Array { name, path, span, first: Some(first), map: Some(map) })
+    let subject = IndexedText::from_value(&text.subslice(span));
+    let Structure::List(list) = subject.structure else { return None };
+    let map =
+        (list.layout == Layout::Map && list.enclosing_objects.is_empty()).then_some((subject.text, list))?;
+    Some(ArrayLocation { name, path, span, first_kind: Some(first), map_list: Some(map) })
 }
 
 /// The arrays, and the maps of like objects, in the object that the reader is before. Bounded by `depth`, not by the input.
-fn arrays_in(text: &Slice, reader: &mut Reader<'_>, path: &str, depth: usize, found: &mut Vec<Array>) {
+fn collect_arrays(
+    text: &Slice,
+    reader: &mut JsonReader<'_>,
+    path: &str,
+    depth: usize,
+    found: &mut Vec<ArrayLocation>,
+) {
     if reader.enter_object().is_err() {
         return;
     }
     while let Ok(Some(key)) = reader.next_key() {
         let Ok(kind) = reader.peek() else { return };
-        if !kind.is_container() || found.len() >= MOST || (kind == Kind::Object && depth <= 1) {
+        if !kind.is_container() || found.len() >= MAX_TABLES || (kind == JsonKind::Object && depth <= 1) {
             if reader.skip().is_err() {
                 return;
             }
             continue;
         }
-        let name = decoded(reader.text(key));
+        let name = unescape(reader.text(key));
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-        let like = (kind == Kind::Object).then(|| map(text, reader, name.clone(), path.clone())).flatten();
+        let like =
+            (kind == JsonKind::Object).then(|| read_map(text, reader, name.clone(), path.clone())).flatten();
         if let Some(map) = like {
             found.push(map);
             if reader.skip().is_err() {
                 return;
             }
-        } else if kind == Kind::Object {
-            arrays_in(text, reader, &path, depth - 1, found);
-        } else if let Some(array) = array(reader, name, path) {
+        } else if kind == JsonKind::Object {
+            collect_arrays(text, reader, &path, depth - 1, found);
+        } else if let Some(array) = read_array(reader, name, path) {
             found.push(array);
         } else {
             return;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use portion_core::scan::{Kind, decoded};
+use portion_core::scan::{JsonKind, unescape};
 
 /// One value of one row.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,25 +18,25 @@ impl<'a> Cell<'a> {
         Self::Text(Cow::Borrowed(text))
     }
 
-    pub(crate) fn count(n: usize) -> Self {
+    pub(crate) fn from_count(n: usize) -> Self {
         Self::Integer(i64::try_from(n).unwrap_or(i64::MAX))
     }
 
     /// What a JSON value is in SQL: objects and arrays are their text.
-    pub(crate) fn of_json(value: &'a str) -> Self {
-        match Kind::of(value) {
-            Kind::Null => Self::Null,
-            Kind::Bool => Self::Integer(i64::from(value.starts_with('t'))),
-            Kind::Number => Self::number(value),
-            Kind::Object | Kind::Array => Self::text(value),
-            Kind::String if memchr::memchr(b'\\', value.as_bytes()).is_some() => {
-                Self::Text(Cow::Owned(decoded(value)))
+    pub(crate) fn from_json(value: &'a str) -> Self {
+        match JsonKind::of_value(value) {
+            JsonKind::Null => Self::Null,
+            JsonKind::Bool => Self::Integer(i64::from(value.starts_with('t'))),
+            JsonKind::Number => Self::from_json_number(value),
+            JsonKind::Object | JsonKind::Array => Self::text(value),
+            JsonKind::String if memchr::memchr(b'\\', value.as_bytes()).is_some() => {
+                Self::Text(Cow::Owned(unescape(value)))
             }
-            Kind::String => Self::text(value.get(1..value.len().saturating_sub(1)).unwrap_or_default()),
+            JsonKind::String => Self::text(value.get(1..value.len().saturating_sub(1)).unwrap_or_default()),
         }
     }
 
-    fn number(value: &str) -> Self {
+    fn from_json_number(value: &str) -> Self {
         match value.parse() {
             Ok(integer) => Self::Integer(integer),
             Err(_) => value.parse().map_or(Self::Null, Self::Real),
@@ -45,6 +45,6 @@ impl<'a> Cell<'a> {
 }
 
 /// Whether a JSON number is a whole one that 64 bits cannot hold.
-pub(crate) fn is_huge(value: &str) -> bool {
+pub(crate) fn exceeds_i64(value: &str) -> bool {
     value.len() > 18 && !value.contains(['.', 'e', 'E']) && value.parse::<i64>().is_err()
 }

@@ -2,83 +2,87 @@
 
 use std::collections::HashSet;
 
-use portion_core::scan::Kind;
+use portion_core::scan::JsonKind;
 
-use crate::cell::is_huge;
-use crate::redacted::COLLATION;
+use crate::cell::exceeds_i64;
+use crate::redaction::REDACTED_COLLATION;
 
 /// One column.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct ColumnDef {
     /// Its name, unlike all others of its table whatever the case.
     pub(crate) name: String,
     /// What is in it.
-    pub(crate) kinds: Kinds,
+    pub(crate) kinds: ValueKinds,
     /// How many rows have it.
-    pub(crate) present: usize,
+    pub(crate) present_count: usize,
     /// Whether it must be asked for by name: `SELECT *` leaves it out.
-    pub(crate) hidden: bool,
+    pub(crate) is_hidden: bool,
     /// Whether it is the record itself.
-    pub(crate) record: bool,
+    pub(crate) is_record: bool,
     /// Whether `error` is `ERROR` in it.
     pub(crate) ignores_case: bool,
     /// Whether its values were redacted.
-    pub(crate) redacted: Hidden,
+    pub(crate) redaction: Redaction,
 }
 
 /// How much of a column was redacted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Hidden {
+pub(crate) enum Redaction {
     /// Nothing.
     #[default]
-    No,
+    Unredacted,
     /// Its values.
     Whole,
     /// Fields of the objects in it.
-    Within,
+    Nested,
 }
 
 /// The declared types that tell the columns of a result apart. Their words also make the affinity: BLOB is none,
 /// REAL is REAL (<https://www.sqlite.org/datatype3.html#determination_of_column_affinity>).
-pub(crate) const RECORD: &str = "JSON RECORD BLOB";
-pub(crate) const JSON: &str = "JSON BLOB";
-pub(crate) const HUGE: &str = "HUGE REAL";
-pub(crate) const REDACTED: &str = "REDACTED TEXT";
+pub(crate) const RECORD_TYPE: &str = "JSON RECORD BLOB";
+pub(crate) const JSON_TYPE: &str = "JSON BLOB";
+pub(crate) const BIG_INTEGER_TYPE: &str = "HUGE REAL";
+pub(crate) const REDACTED_TYPE: &str = "REDACTED TEXT";
 
-impl Column {
-    pub(crate) fn new(name: impl Into<String>, kinds: Kinds, present: usize) -> Self {
+impl ColumnDef {
+    pub(crate) fn new(name: impl Into<String>, kinds: ValueKinds, present: usize) -> Self {
         let name = name.into();
         let (hidden, record, ignores_case) = (false, false, false);
-        Self { name, kinds, present, hidden, record, ignores_case, redacted: Hidden::No }
+        Self {
+            name,
+            kinds,
+            present_count: present,
+            is_hidden: hidden,
+            is_record: record,
+            ignores_case,
+            redaction: Redaction::Unredacted,
+        }
     }
 
-    pub(crate) fn hidden(mut self) -> Self {
-        self.hidden = true;
+    pub(crate) fn into_hidden(mut self) -> Self {
+        self.is_hidden = true;
         self
     }
 
     /// How `CREATE TABLE` declares it. With the affinity of its kinds, `"zip" = 94105` finds texts
     /// and `"id" = '123'` finds numbers.
     pub(crate) fn declaration(&self) -> String {
-        let redacted = self.redacted == Hidden::Whole;
+        let redacted = self.redaction == Redaction::Whole;
         let kind = match self.kinds {
-            _ if redacted => REDACTED,
-            _ if self.record => RECORD,
-            kinds if kinds.any(Kinds::CONTAINER) => JSON,
-            kinds if kinds.any(Kinds::NUMERIC) && !kinds.any(Kinds::TEXT) => {
-                if kinds.any(Kinds::HUGE) {
-                    HUGE
-                } else {
-                    "NUMERIC"
-                }
+            _ if redacted => REDACTED_TYPE,
+            _ if self.is_record => RECORD_TYPE,
+            kinds if kinds.intersects(ValueKinds::CONTAINER) => JSON_TYPE,
+            kinds if kinds.intersects(ValueKinds::NUMERIC) && !kinds.intersects(ValueKinds::TEXT) => {
+                if kinds.intersects(ValueKinds::BIG_INTEGER) { BIG_INTEGER_TYPE } else { "NUMERIC" }
             }
-            kinds if kinds.any(Kinds::TEXT) && !kinds.any(Kinds::NUMERIC) => "TEXT",
+            kinds if kinds.intersects(ValueKinds::TEXT) && !kinds.intersects(ValueKinds::NUMERIC) => "TEXT",
             _ => "BLOB",
         };
-        let hidden = if self.hidden { " HIDDEN" } else { "" };
+        let hidden = if self.is_hidden { " HIDDEN" } else { "" };
         let name = self.name.replace('"', "\"\"");
         let collation = match self.ignores_case {
-            _ if redacted => format!(" COLLATE {COLLATION}"),
+            _ if redacted => format!(" COLLATE {REDACTED_COLLATION}"),
             true => " COLLATE NOCASE".into(),
             false => String::new(),
         };
@@ -88,12 +92,12 @@ impl Column {
 
 /// Which kinds of values were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kinds(u8);
+pub(crate) struct ValueKinds(u8);
 
-impl Kinds {
+impl ValueKinds {
     pub(crate) const INTEGER: Self = Self(1);
     pub(crate) const REAL: Self = Self(2);
-    pub(crate) const HUGE: Self = Self(4);
+    pub(crate) const BIG_INTEGER: Self = Self(4);
     pub(crate) const BOOL: Self = Self(8);
     pub(crate) const TEXT: Self = Self(16);
     pub(crate) const OBJECT: Self = Self(32);
@@ -103,44 +107,44 @@ impl Kinds {
     pub(crate) const CONTAINER: Self = Self(32 | 64);
 
     /// Whether any of those was seen.
-    pub(crate) fn any(self, of: Self) -> bool {
+    pub(crate) fn intersects(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
 
     /// Those and those.
-    pub(crate) const fn and(self, other: Self) -> Self {
+    pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(crate) fn add(&mut self, other: Self) {
+    pub(crate) fn insert(&mut self, other: Self) {
         self.0 |= other.0;
     }
 
     /// The kind of a JSON value.
-    pub(crate) fn of_json(value: &str) -> Self {
-        match Kind::of(value) {
-            Kind::Object => Self::OBJECT,
-            Kind::Array => Self::ARRAY,
-            Kind::String => Self::TEXT,
-            Kind::Bool => Self::BOOL,
-            Kind::Null => Self::NULL,
-            Kind::Number if is_huge(value) => Self::HUGE,
-            Kind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
-            Kind::Number => Self::INTEGER,
+    pub(crate) fn from_json(value: &str) -> Self {
+        match JsonKind::of_value(value) {
+            JsonKind::Object => Self::OBJECT,
+            JsonKind::Array => Self::ARRAY,
+            JsonKind::String => Self::TEXT,
+            JsonKind::Bool => Self::BOOL,
+            JsonKind::Null => Self::NULL,
+            JsonKind::Number if exceeds_i64(value) => Self::BIG_INTEGER,
+            JsonKind::Number if value.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) => Self::REAL,
+            JsonKind::Number => Self::INTEGER,
         }
     }
 
     /// In words: `integer|null`.
-    pub(crate) fn words(self) -> String {
-        let real = self.any(Self::REAL) || self.any(Self::HUGE);
+    pub(crate) fn to_names(self) -> String {
+        let real = self.intersects(Self::REAL) || self.intersects(Self::BIG_INTEGER);
         let words = [
-            (self.any(Self::INTEGER) && !real, "integer"),
+            (self.intersects(Self::INTEGER) && !real, "integer"),
             (real, "number"),
-            (self.any(Self::BOOL), "boolean"),
-            (self.any(Self::TEXT), "text"),
-            (self.any(Self::OBJECT), "object"),
-            (self.any(Self::ARRAY), "array"),
-            (self.any(Self::NULL), "null"),
+            (self.intersects(Self::BOOL), "boolean"),
+            (self.intersects(Self::TEXT), "text"),
+            (self.intersects(Self::OBJECT), "object"),
+            (self.intersects(Self::ARRAY), "array"),
+            (self.intersects(Self::NULL), "null"),
         ];
         let seen: Vec<&str> = words.into_iter().filter_map(|(seen, word)| seen.then_some(word)).collect();
         seen.join("|")
@@ -149,11 +153,11 @@ impl Kinds {
 
 /// Names that differ from each other whatever the case: SQLite's own are compared so.
 #[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct UniqueNames {
     taken: HashSet<String>,
 }
 
-impl Names {
+impl UniqueNames {
     /// The name, or the name with the first number from 2 that makes it unlike the others.
     pub(crate) fn unique(&mut self, name: &str) -> String {
         // A name ends at a NUL for C.
@@ -177,7 +181,7 @@ impl Names {
     }
 
     /// The name of something that is ours, which gives way: `item`, or `_item` where a field is called so.
-    pub(crate) fn ours(&mut self, name: &str) -> String {
+    pub(crate) fn unique_builtin(&mut self, name: &str) -> String {
         let mut name = name.to_owned();
         while self.taken.contains(&name.to_lowercase()) {
             name.insert(0, '_');

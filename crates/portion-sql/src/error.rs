@@ -46,7 +46,7 @@ pub struct TableColumns {
     /// Its columns' names, the most telling first.
     pub columns: Vec<String>,
     /// How many fields have no column, because there are too many: they are reached through `item`.
-    pub without_column: usize,
+    pub unlisted_field_count: usize,
 }
 
 fn at(token: Option<&str>) -> String {
@@ -58,7 +58,7 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 }
 
 /// Characters that the tables take in a piece of advice.
-const LISTED: usize = 900;
+const MAX_ADVICE_CHARS: usize = 900;
 
 impl QueryError {
     /// The code a program can act on.
@@ -71,7 +71,7 @@ impl QueryError {
 
     /// The error of a statement that computes with redacted fields.
     pub(crate) fn redacted(fields: &[impl AsRef<str>]) -> Self {
-        let fields: Vec<String> = fields.iter().map(|field| identifier(field.as_ref())).collect();
+        let fields: Vec<String> = fields.iter().map(|field| quote_identifier(field.as_ref())).collect();
         Self::Redacted { fields: fields.join(", ") }
     }
 
@@ -86,14 +86,14 @@ impl QueryError {
             }
             Self::Invalid { tables, .. } => {
                 let mut text = String::from("give one SELECT over these tables (SQLite's SQL): ");
-                let share = LISTED / tables.len().clamp(1, 4);
+                let share = MAX_ADVICE_CHARS / tables.len().clamp(1, 4);
                 for (i, table) in tables.iter().enumerate() {
-                    if text.len() > LISTED + 100 {
+                    if text.len() > MAX_ADVICE_CHARS + 100 {
                         let _ = write!(text, " and {} more", tables.len() - i);
                         break;
                     }
                     let sign = if i == 0 { "" } else { "; " };
-                    let _ = write!(text, "{sign}{}({})", identifier(&table.name), listed(table, share));
+                    let _ = write!(text, "{sign}{}({})", quote_identifier(&table.name), column_list(table, share));
                 }
                 text
             }
@@ -101,7 +101,7 @@ impl QueryError {
     }
 }
 
-fn listed(table: &TableColumns, most: usize) -> String {
+fn column_list(table: &TableColumns, most: usize) -> String {
     let mut text = String::new();
     for (i, name) in table.columns.iter().enumerate() {
         if i > 0 {
@@ -111,16 +111,16 @@ fn listed(table: &TableColumns, most: usize) -> String {
             let _ = write!(text, "… {} more: SELECT name FROM fields", table.columns.len() - i);
             break;
         }
-        text.push_str(&identifier(name));
+        text.push_str(&quote_identifier(name));
     }
-    if table.without_column > 0 {
-        let _ = write!(text, "; {} more fields only through item ->> '$.name'", table.without_column);
+    if table.unlisted_field_count > 0 {
+        let _ = write!(text, "; {} more fields only through item ->> '$.name'", table.unlisted_field_count);
     }
     text
 }
 
 /// A name as it is written in SQL: in quotes where it is not plain.
-pub(crate) fn identifier(name: &str) -> String {
+pub(crate) fn quote_identifier(name: &str) -> String {
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()

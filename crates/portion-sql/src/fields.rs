@@ -3,38 +3,38 @@
 use std::sync::Arc;
 
 use crate::cell::Cell;
-use crate::column::{Column, Kinds};
-use crate::limits::Clock;
-use crate::table::{Row, Rows, Source, Table};
+use crate::column::{ColumnDef, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowBuffer, RowSource, TableRows, VirtualTable};
 
 /// All columns of those tables.
-pub(crate) struct FieldsOf(pub(crate) Vec<Arc<Table>>);
+pub(crate) struct FieldsSource(pub(crate) Vec<Arc<VirtualTable>>);
 
-struct Fields {
-    rows: Vec<(String, Column)>,
-    columns: [Column; 4],
+struct FieldRows {
+    rows: Vec<(String, ColumnDef)>,
+    columns: [ColumnDef; 4],
 }
 
-impl Source for FieldsOf {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
+impl RowSource for FieldsSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut rows = Vec::new();
         for table in &self.0 {
             let columns = table.rows(clock)?;
             rows.extend(columns.columns().iter().map(|column| (table.name.clone(), column.clone())));
         }
-        let column = |name: &str, kinds| Column::new(name, kinds, rows.len());
+        let column = |name: &str, kinds| ColumnDef::new(name, kinds, rows.len());
         let columns = [
-            column("table_name", Kinds::TEXT),
-            column("name", Kinds::TEXT),
-            column("kind", Kinds::TEXT),
-            column("present", Kinds::INTEGER),
+            column("table_name", ValueKinds::TEXT),
+            column("name", ValueKinds::TEXT),
+            column("kind", ValueKinds::TEXT),
+            column("present", ValueKinds::INTEGER),
         ];
-        Some(Arc::new(Fields { rows, columns }))
+        Some(Arc::new(FieldRows { rows, columns }))
     }
 }
 
-impl Rows for Fields {
-    fn columns(&self) -> &[Column] {
+impl TableRows for FieldRows {
+    fn columns(&self) -> &[ColumnDef] {
         &self.columns
     }
 
@@ -42,13 +42,13 @@ impl Rows for Fields {
         self.rows.len()
     }
 
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some((table, of)) = self.rows.get(row.at) else { return Cell::Null };
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        let Some((table, of)) = self.rows.get(row.index) else { return Cell::Null };
         match column {
             0 => Cell::text(table),
             1 => Cell::text(&of.name),
-            2 => Cell::Text(of.kinds.words().into()),
-            _ => Cell::count(of.present),
+            2 => Cell::Text(of.kinds.to_names().into()),
+            _ => Cell::from_count(of.present_count),
         }
     }
 }

@@ -18,34 +18,34 @@
 //! | `functions` | functions of SQLite's that could take for ever, written anew; `REGEXP` |
 //! | `answer` | result rows as JSON |
 
-mod answer;
 mod catalogue;
 mod cell;
 mod column;
 mod engine;
 mod error;
 mod fields;
-mod forgive;
 mod functions;
 mod index;
 mod limits;
 mod params;
+mod query_result;
+mod quote_repair;
 mod records;
-mod redacted;
+mod redaction;
 mod table;
 mod text;
 mod vtab;
 
-pub use answer::Answer;
 pub use error::{QueryError, TableColumns};
-pub use limits::Limits;
+pub use limits::QueryLimits;
+pub use query_result::QueryResult;
 
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
 /// A question in SQL.
 #[derive(Clone, Copy, Debug)]
-pub struct Question<'a> {
+pub struct SqlQuery<'a> {
     /// One `SELECT` (or `WITH … SELECT`, or `VALUES`).
     pub sql: &'a str,
     /// Named parameters, each a JSON value: bound to `:name`, `@name` or `$name`. Objects and arrays are bound as
@@ -61,7 +61,7 @@ pub struct Question<'a> {
 /// `fields(table_name, name, kind, present)` lists all columns of all tables.
 ///
 /// Numbers are 64-bit integers where they are spelled so and fit, else 64-bit floats: of a whole number beyond, only
-/// `item` has every digit, and [`Answer::rounded`] tells when one was shown. `'now'` is the machine's clock; but for it,
+/// `item` has every digit, and [`QueryResult::rounded_columns`] tells when one was shown. `'now'` is the machine's clock; but for it,
 /// the same question has the same answer.
 ///
 /// # Errors
@@ -70,8 +70,8 @@ pub struct Question<'a> {
 pub fn query(
     snapshot: &Snapshot,
     view: &View,
-    question: &Question<'_>,
-    limits: &Limits,
-) -> Result<Answer, QueryError> {
-    engine::ask(&catalogue::of(snapshot, view), question, limits)
+    question: &SqlQuery<'_>,
+    limits: &QueryLimits,
+) -> Result<QueryResult, QueryError> {
+    engine::run_query(&catalogue::for_view(snapshot, view), question, limits)
 }

@@ -6,40 +6,40 @@ use std::time::{Duration, Instant};
 
 /// What a question may cost at most.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct QueryLimits {
     /// How long it may take.
-    pub deadline: Duration,
-    /// Rows of the answer; those after are left out, and [`Answer::cut`](crate::Answer::cut) says so.
-    pub rows: usize,
+    pub timeout: Duration,
+    /// Rows of the answer; those after are left out, and [`QueryResult::is_truncated`](crate::QueryResult::is_truncated) says so.
+    pub max_rows: usize,
     /// Bytes of the answer's JSON; rows after are left out as well.
-    pub bytes: usize,
+    pub max_bytes: usize,
     /// Bytes that SQLite may hold meanwhile: sorting, grouping, joining.
-    pub heap: usize,
+    pub max_heap_bytes: usize,
     /// Bytes of one value: a record, a text, the result of a function.
-    pub value: usize,
+    pub max_value_bytes: usize,
     /// Bytes of the question.
-    pub sql: usize,
+    pub max_sql_bytes: usize,
     /// Set by another thread to end the question, which then is [`TooCostly`](crate::QueryError::TooCostly).
-    pub stop: Option<Arc<AtomicBool>>,
+    pub cancel_flag: Option<Arc<AtomicBool>>,
 }
 
-impl Default for Limits {
+impl Default for QueryLimits {
     fn default() -> Self {
         Self {
-            deadline: Duration::from_secs(2),
-            rows: 100_000,
-            bytes: 64 << 20,
-            heap: 256 << 20,
-            value: 16 << 20,
-            sql: 64 << 10,
-            stop: None,
+            timeout: Duration::from_secs(2),
+            max_rows: 100_000,
+            max_bytes: 64 << 20,
+            max_heap_bytes: 256 << 20,
+            max_value_bytes: 16 << 20,
+            max_sql_bytes: 64 << 10,
+            cancel_flag: None,
         }
     }
 }
 
 /// Why a question was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stopped {
+pub(crate) enum StopReason {
     /// Its time is over.
     Time,
     /// It holds too much.
@@ -48,42 +48,42 @@ pub(crate) enum Stopped {
 
 /// Time and memory of one question, looked at from wherever work is done for it.
 #[derive(Debug)]
-pub(crate) struct Clock {
-    end: Instant,
-    stop: Option<Arc<AtomicBool>>,
-    stopped: AtomicU8,
+pub(crate) struct QueryDeadline {
+    ends_at: Instant,
+    cancel_flag: Option<Arc<AtomicBool>>,
+    stop_code: AtomicU8,
 }
 
-impl Clock {
-    pub(crate) fn new(limits: &Limits) -> Self {
+impl QueryDeadline {
+    pub(crate) fn new(limits: &QueryLimits) -> Self {
         let now = Instant::now();
-        let end = now.checked_add(limits.deadline).unwrap_or(now + Duration::from_hours(1));
-        Self { end, stop: limits.stop.clone(), stopped: AtomicU8::new(0) }
+        let end = now.checked_add(limits.timeout).unwrap_or(now + Duration::from_hours(1));
+        Self { ends_at: end, cancel_flag: limits.cancel_flag.clone(), stop_code: AtomicU8::new(0) }
     }
 
     /// Whether it is over, which it then stays.
     pub(crate) fn is_over(&self) -> bool {
-        let is_stopped = || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
-        if self.stopped().is_none() && (is_stopped() || Instant::now() >= self.end) {
-            self.stop(Stopped::Time);
+        let is_stopped = || self.cancel_flag.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        if self.stop_reason().is_none() && (is_stopped() || Instant::now() >= self.ends_at) {
+            self.stop(StopReason::Time);
         }
-        self.stopped().is_some()
+        self.stop_reason().is_some()
     }
 
-    pub(crate) fn stop(&self, why: Stopped) {
+    pub(crate) fn stop(&self, why: StopReason) {
         let code = match why {
-            Stopped::Time => 1,
-            Stopped::Memory => 2,
+            StopReason::Time => 1,
+            StopReason::Memory => 2,
         };
         // The first reason is the one that is told.
-        let _ = self.stopped.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.stop_code.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    pub(crate) fn stopped(&self) -> Option<Stopped> {
-        match self.stopped.load(Ordering::Relaxed) {
+    pub(crate) fn stop_reason(&self) -> Option<StopReason> {
+        match self.stop_code.load(Ordering::Relaxed) {
             0 => None,
-            1 => Some(Stopped::Time),
-            _ => Some(Stopped::Memory),
+            1 => Some(StopReason::Time),
+            _ => Some(StopReason::Memory),
         }
     }
 }

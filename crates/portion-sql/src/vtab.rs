@@ -20,90 +20,94 @@ use rusqlite::vtab::{
 use rusqlite::{Connection, Error, Result, ffi};
 
 use crate::cell::Cell;
-use crate::column::{Column, Hidden};
-use crate::index::{Found, Index};
-use crate::limits::Clock;
-use crate::redacted::Usage;
-use crate::table::{Row, Rows, Table, Wanted};
+use crate::column::{ColumnDef, Redaction};
+use crate::index::{ColumnIndex, IndexLookup};
+use crate::limits::QueryDeadline;
+use crate::redaction::RedactionUsage;
+use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable};
 
 /// Makes a table known to a connection under a name.
 pub(crate) fn register(
     connection: &Connection,
     name: &str,
-    table: &Arc<Table>,
-    clock: &Arc<Clock>,
-    usage: &Arc<Usage>,
+    table: &Arc<VirtualTable>,
+    clock: &Arc<QueryDeadline>,
+    usage: &Arc<RedactionUsage>,
 ) -> Result<()> {
-    const MODULE: Module<'_, Tab> = Module::eponymous_only_module();
-    let opening = Opening { table: Arc::clone(table), clock: Arc::clone(clock), usage: Arc::clone(usage) };
+    const MODULE: Module<'_, TableHandle> = Module::eponymous_only_module();
+    let opening =
+        TableContext { table: Arc::clone(table), deadline: Arc::clone(clock), usage: Arc::clone(usage) };
     connection.create_module(name, &MODULE, Some(opening))
 }
 
 /// What a table is opened with.
-struct Opening {
-    table: Arc<Table>,
-    clock: Arc<Clock>,
-    usage: Arc<Usage>,
+struct TableContext {
+    table: Arc<VirtualTable>,
+    deadline: Arc<QueryDeadline>,
+    usage: Arc<RedactionUsage>,
 }
 
 /// A table that a statement names.
 #[repr(C)]
-struct Tab {
+struct TableHandle {
     base: sqlite3_vtab,
-    rows: Arc<dyn Rows>,
-    indexes: Indexes,
-    clock: Arc<Clock>,
-    usage: Arc<Usage>,
+    rows: Arc<dyn TableRows>,
+    indexes: ColumnIndexes,
+    deadline: Arc<QueryDeadline>,
+    usage: Arc<RedactionUsage>,
 }
 
 /// Its indexes, by column, as far as they were asked for.
-type Indexes = Arc<Mutex<HashMap<usize, Arc<Index>>>>;
+type ColumnIndexes = Arc<Mutex<HashMap<usize, Arc<ColumnIndex>>>>;
 
 /// A walk through its rows.
 #[repr(C)]
-struct Cursor {
+struct RowCursor {
     base: sqlite3_vtab_cursor,
-    rows: Arc<dyn Rows>,
-    indexes: Indexes,
-    clock: Arc<Clock>,
-    usage: Arc<Usage>,
+    rows: Arc<dyn TableRows>,
+    indexes: ColumnIndexes,
+    deadline: Arc<QueryDeadline>,
+    usage: Arc<RedactionUsage>,
     /// The rows to walk through, where not all.
-    only: Option<(Arc<Index>, Found)>,
+    row_filter: Option<(Arc<ColumnIndex>, IndexLookup)>,
     /// How many rows of the walk are done.
-    done: usize,
-    row: RefCell<Read>,
+    rows_done: usize,
+    row: RefCell<CurrentRow>,
 }
 
 /// The row that cells were last asked of.
 #[derive(Default)]
-struct Read {
-    row: Row,
+struct CurrentRow {
+    row: RowBuffer,
     /// Whether it is the row that the cursor is at.
-    current: bool,
+    is_current: bool,
 }
 
-// SAFETY: `Tab` is `repr(C)` and its first field is the `sqlite3_vtab`.
-unsafe impl VTab<'_> for Tab {
-    type Aux = Opening;
-    type Cursor = Cursor;
+// SAFETY: `TableHandle` is `repr(C)` and its first field is the `sqlite3_vtab`.
+unsafe impl VTab<'_> for TableHandle {
+    type Aux = TableContext;
+    type Cursor = RowCursor;
 
     fn connect(
         connection: &mut VTabConnection,
-        opening: Option<&Opening>,
+        opening: Option<&TableContext>,
         _: &[u8],
         _: &[u8],
         _: &[u8],
         _: &[&[u8]],
     ) -> Result<(Cow<'static, CStr>, Self)> {
-        caught(|| {
-            let Opening { table, clock, usage } =
+        catch_panic(|| {
+            let TableContext { table, deadline: clock, usage } =
                 opening.ok_or_else(|| Error::ModuleError("no table".into()))?;
             connection.config(VTabConfig::Innocuous)?;
-            let rows = table.rows(clock).ok_or_else(interrupted)?;
-            let declared: Vec<String> = rows.columns().iter().map(Column::declaration).collect();
+            let rows = table.rows(clock).ok_or_else(interrupted_error)?;
+            let declared: Vec<String> = rows.columns().iter().map(ColumnDef::declaration).collect();
             let statement = CString::new(format!("CREATE TABLE x({})", declared.join(", ")))?;
             let (base, clock, usage) = (sqlite3_vtab::default(), Arc::clone(clock), Arc::clone(usage));
-            Ok((Cow::Owned(statement), Self { base, rows, indexes: Indexes::default(), clock, usage }))
+            Ok((
+                Cow::Owned(statement),
+                Self { base, rows, indexes: ColumnIndexes::default(), deadline: clock, usage },
+            ))
         })
     }
 
@@ -111,7 +115,7 @@ unsafe impl VTab<'_> for Tab {
     /// through another table is under way. Either way the columns used are told.
     fn best_index(&self, info: &mut IndexInfo) -> Result<bool> {
         let rows = self.rows.len() as f64;
-        if let Some((constraint, column)) = joined(info)? {
+        if let Some((constraint, column)) = join_constraint(info)? {
             info.constraint_usage(constraint).set_argv_index(1);
             info.set_idx_num(column + 1);
             info.set_estimated_rows((rows.sqrt() as i64).max(1));
@@ -124,64 +128,64 @@ unsafe impl VTab<'_> for Tab {
         Ok(true)
     }
 
-    fn open(&mut self) -> Result<Cursor> {
-        Ok(Cursor {
+    fn open(&mut self) -> Result<RowCursor> {
+        Ok(RowCursor {
             base: sqlite3_vtab_cursor::default(),
             rows: Arc::clone(&self.rows),
             indexes: Arc::clone(&self.indexes),
-            clock: Arc::clone(&self.clock),
+            deadline: Arc::clone(&self.deadline),
             usage: Arc::clone(&self.usage),
-            only: None,
-            done: 0,
+            row_filter: None,
+            rows_done: 0,
             row: RefCell::default(),
         })
     }
 }
 
 // SAFETY: `Cursor` is `repr(C)` and its first field is the `sqlite3_vtab_cursor`.
-unsafe impl VTabCursor for Cursor {
+unsafe impl VTabCursor for RowCursor {
     fn filter(&mut self, by: c_int, used: Option<&str>, values: &Filters<'_>) -> Result<()> {
-        caught(|| {
+        catch_panic(|| {
             let used = used.and_then(|used| u64::from_str_radix(used, 16).ok());
-            let row = self.rows.blank(used.map_or_else(Wanted::default, Wanted));
-            self.row = RefCell::new(Read { row, current: false });
-            (self.done, self.only) = (0, None);
-            if self.clock.is_over() {
-                return Err(interrupted());
+            let row = self.rows.new_row(used.map_or_else(ColumnSet::default, ColumnSet));
+            self.row = RefCell::new(CurrentRow { row, is_current: false });
+            (self.rows_done, self.row_filter) = (0, None);
+            if self.deadline.is_over() {
+                return Err(interrupted_error());
             }
             if let (Ok(column @ 1..), Some(value)) = (usize::try_from(by), values.iter().next()) {
                 let index = self.index(column - 1)?;
-                let found = index.find(value);
-                self.only = (found != Found::Unknown).then_some((index, found));
+                let found = index.lookup(value);
+                self.row_filter = (found != IndexLookup::Unknown).then_some((index, found));
             }
             Ok(())
         })
     }
 
     fn next(&mut self) -> Result<()> {
-        self.done += 1;
-        self.row.get_mut().current = false;
+        self.rows_done += 1;
+        self.row.get_mut().is_current = false;
         Ok(())
     }
 
     fn eof(&self) -> bool {
-        self.at().is_none()
+        self.row_index().is_none()
     }
 
     fn column(&self, context: &mut Context, column: c_int) -> Result<()> {
-        caught(|| {
+        catch_panic(|| {
             let mut read = self.row.borrow_mut();
             let column = usize::try_from(column).unwrap_or(usize::MAX);
-            if self.rows.columns().get(column).is_some_and(|column| column.redacted == Hidden::Whole) {
-                self.usage.note_read();
+            if self.rows.columns().get(column).is_some_and(|column| column.redaction == Redaction::Whole) {
+                self.usage.mark_read();
             }
-            if !read.row.wanted.has(column) {
-                read.row = self.rows.blank(Wanted::default());
-                read.current = false;
+            if !read.row.wanted_columns.contains(column) {
+                read.row = self.rows.new_row(ColumnSet::default());
+                read.is_current = false;
             }
-            if !read.current {
-                self.rows.read(self.at().unwrap_or(usize::MAX), &mut read.row);
-                read.current = true;
+            if !read.is_current {
+                self.rows.read_row(self.row_index().unwrap_or(usize::MAX), &mut read.row);
+                read.is_current = true;
             }
             match self.rows.cell(&read.row, column) {
                 Cell::Null => context.set_result(Null),
@@ -193,27 +197,27 @@ unsafe impl VTabCursor for Cursor {
     }
 
     fn rowid(&self) -> Result<i64> {
-        Ok(self.at().and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX))
+        Ok(self.row_index().and_then(|at| i64::try_from(at).ok()).unwrap_or(i64::MAX))
     }
 }
 
-impl Cursor {
+impl RowCursor {
     /// The row that the walk is at; `None` after the last.
-    fn at(&self) -> Option<usize> {
-        match &self.only {
-            None => (self.done < self.rows.len()).then_some(self.done),
-            Some((index, Found::Rows(found))) => index.row(*found, self.done),
+    fn row_index(&self) -> Option<usize> {
+        match &self.row_filter {
+            None => (self.rows_done < self.rows.len()).then_some(self.rows_done),
+            Some((index, IndexLookup::Rows(found))) => index.row(*found, self.rows_done),
             Some(_) => None,
         }
     }
 
     /// The index of a column, made where it is not there yet.
-    fn index(&self, column: usize) -> Result<Arc<Index>> {
+    fn index(&self, column: usize) -> Result<Arc<ColumnIndex>> {
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(index) = indexes.get(&column) {
             return Ok(Arc::clone(index));
         }
-        let index = Index::of(&*self.rows, column, &self.clock).ok_or_else(interrupted)?;
+        let index = ColumnIndex::build(&*self.rows, column, &self.deadline).ok_or_else(interrupted_error)?;
         let index = Arc::new(index);
         indexes.insert(column, Arc::clone(&index));
         Ok(index)
@@ -221,7 +225,7 @@ impl Cursor {
 }
 
 /// The constraint that a column equals a value of another table, and the column.
-fn joined(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
+fn join_constraint(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
     for (at, constraint) in info.constraints().enumerate() {
         if constraint.is_usable()
             && constraint.column() >= 0
@@ -237,12 +241,12 @@ fn joined(info: &IndexInfo) -> Result<Option<(usize, c_int)>> {
 }
 
 /// What stops the statement.
-fn interrupted() -> Error {
+fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
 /// Does the work of a callback, a panic becoming an error of the statement.
-fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(Error::UnwindingPanic))
 }
 

@@ -9,7 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_core::event::{Alerted, Change, Configured, Event, Observer, Outcome, Served};
+use portion_core::event::{
+    AlertChanged, ConfigApplied, ConfigChange, Event, Observer, Outcome, RequestServed,
+};
 use portion_telemetry::read::{Filter, Reader, Series};
 use portion_telemetry::recorder::{Recorder, Settings};
 use table::Table;
@@ -42,11 +44,11 @@ fn write(path: &Path) {
         while recorder.snapshot().queued > 4_096 {
             std::thread::yield_now();
         }
-        recorder.hear(Event::Served(Arc::new(served(number))));
+        recorder.observe(Event::RequestServed(Arc::new(served(number))));
     }
     for number in 0..20 {
-        recorder.hear(Event::Configured(Arc::new(configured(number))));
-        recorder.hear(Event::Alerted(Arc::new(alerted(number))));
+        recorder.observe(Event::ConfigApplied(Arc::new(configured(number))));
+        recorder.observe(Event::AlertChanged(Arc::new(alerted(number))));
     }
     while !recorder.flush(Duration::from_secs(10)) {}
 }
@@ -98,10 +100,10 @@ fn at(number: u64) -> u64 {
     END - SPAN + number * (SPAN / RECORDS)
 }
 
-fn served(number: u64) -> Served {
+fn served(number: u64) -> RequestServed {
     // Far from any order.
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-    Served {
+    RequestServed {
         request: u128::from(number),
         at: at(number),
         endpoint: Arc::from(format!("list_{}", mixed % ENDPOINTS)),
@@ -129,24 +131,29 @@ fn served(number: u64) -> Served {
         stages: vec!["minify", "condense"],
         session: number % 20_000,
         config: 1,
-        ..Served::default()
+        ..RequestServed::default()
     }
 }
 
-fn configured(number: u64) -> Configured {
-    let changes = vec![Change { key: "pageSize".to_owned(), old: Some("50".to_owned()), new: None }];
-    Configured { at: at(number * RECORDS / 20), version: number, source: "portion.yaml".to_owned(), changes }
+fn configured(number: u64) -> ConfigApplied {
+    let changes = vec![ConfigChange { key: "pageSize".to_owned(), old: Some("50".to_owned()), new: None }];
+    ConfigApplied {
+        at: at(number * RECORDS / 20),
+        version: number,
+        source: "portion.yaml".to_owned(),
+        changes,
+    }
 }
 
-fn alerted(number: u64) -> Alerted {
-    Alerted {
+fn alerted(number: u64) -> AlertChanged {
+    AlertChanged {
         at: at(number * RECORDS / 20),
-        alert: "oversized".into(),
-        raised: number.is_multiple_of(2),
+        alert_name: "oversized".into(),
+        is_raised: number.is_multiple_of(2),
         share: 0.07,
         threshold: 0.05,
         requests: 100,
-        counted: 7,
+        matching_requests: 7,
         window: Duration::from_mins(5),
         process: 1,
     }

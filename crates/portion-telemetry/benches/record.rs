@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_core::event::{Event, Observer, Outcome, Served};
+use portion_core::event::{Event, Observer, Outcome, RequestServed};
 use portion_telemetry::alert::{Alarm, Rule};
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::Meter;
@@ -75,14 +75,14 @@ fn at_rate(observer: &dyn Observer) -> Vec<Duration> {
 /// What a record costs all in all, on whichever thread: at 2,000 a second, 25 µs are 5 % of a core.
 fn in_all(table: &mut Table, path: &Path) {
     let recorder = Recorder::start(settings(path));
-    recorder.hear(event(0));
+    recorder.observe(event(0));
     recorder.flush(Duration::from_secs(10));
     let rounds = 10;
     let mut took = Duration::ZERO;
     for round in 0..rounds {
         let events: Vec<Event> = (0..8_000).map(|number| event(round * 8_000 + number)).collect();
         let before = processor_time();
-        events.into_iter().for_each(|event| recorder.hear(event));
+        events.into_iter().for_each(|event| recorder.observe(event));
         recorder.flush(Duration::from_secs(10));
         took += processor_time().saturating_sub(before);
     }
@@ -123,7 +123,7 @@ fn as_fast_as_written(table: &mut Table, path: &Path) {
         while recorder.snapshot().queued > 4_096 {
             std::thread::yield_now();
         }
-        recorder.hear(event(number));
+        recorder.observe(event(number));
     }
     recorder.flush(Duration::from_mins(1));
     let rate = recorder.snapshot().written as f64 / start.elapsed().as_secs_f64();
@@ -159,7 +159,7 @@ fn settings(path: &Path) -> Settings {
 fn timed(observer: &(impl Observer + ?Sized), number: u64) -> Duration {
     let event = event(number);
     let start = Instant::now();
-    observer.hear(event);
+    observer.observe(event);
     start.elapsed()
 }
 
@@ -168,7 +168,7 @@ fn at(number: u64) -> u64 {
 }
 
 fn event(number: u64) -> Event {
-    Event::Served(Arc::new(Served {
+    Event::RequestServed(Arc::new(RequestServed {
         request: u128::from(number),
         at: at(number),
         endpoint: Arc::from(format!("list_{}", number % 20)),
@@ -188,7 +188,7 @@ fn event(number: u64) -> Event {
         stages: vec!["minify", "condense"],
         session: number % 100,
         config: 1,
-        ..Served::default()
+        ..RequestServed::default()
     }))
 }
 

@@ -64,13 +64,13 @@ impl AsyncObserver {
 }
 
 impl Observer for AsyncObserver {
-    fn hear(&self, event: Event) {
+    fn observe(&self, event: Event) {
         // Without a thread the receiver is gone, so `try_send` fails and the event is delivered here.
         let sent = self.items.try_send(Item::Event(event));
         if let Err(TrySendError::Full(Item::Event(event)) | TrySendError::Disconnected(Item::Event(event))) =
             sent
         {
-            self.observer.hear(event);
+            self.observer.observe(event);
         }
     }
 }
@@ -83,7 +83,7 @@ fn run_worker(items: &Receiver<Item>, observer: &dyn Observer) {
             Ok(item) => {
                 interval = POLL_INTERVAL.0;
                 match item {
-                    Item::Event(event) => observer.hear(event),
+                    Item::Event(event) => observer.observe(event),
                     // The caller of `flush` may have timed out.
                     Item::Flush(done) => {
                         let _ = done.send(());
@@ -104,7 +104,7 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::sync::{Mutex, PoisonError};
 
-    use portion_core::event::Served;
+    use portion_core::event::RequestServed;
 
     use super::*;
 
@@ -117,8 +117,8 @@ mod tests {
     }
 
     impl Observer for Recording {
-        fn hear(&self, event: Event) {
-            if let Event::Served(served) = event {
+        fn observe(&self, event: Event) {
+            if let Event::RequestServed(served) = event {
                 self.numbers.send(served.request).expect("somebody listens");
             }
             let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     fn event(request: u128) -> Event {
-        Event::Served(Arc::new(Served { request, ..Served::default() }))
+        Event::RequestServed(Arc::new(RequestServed { request, ..RequestServed::default() }))
     }
 
     #[test]
@@ -135,7 +135,7 @@ mod tests {
         let (numbers, told) = channel();
         let later = AsyncObserver::start(Arc::new(Recording { numbers, gate: Mutex::default() }));
         (0..10_000).for_each(|number| {
-            later.hear(event(number));
+            later.observe(event(number));
             if number % 5_000 == 0 {
                 assert!(later.flush(LONG));
             }
@@ -149,11 +149,11 @@ mod tests {
         let (go, gate) = channel();
         let (numbers, told) = channel();
         let later = AsyncObserver::start(Arc::new(Recording { numbers, gate: Mutex::new(Some(gate)) }));
-        later.hear(event(0));
+        later.observe(event(0));
         assert_eq!(told.recv_timeout(LONG), Ok(0), "which holds it up");
         while later.items.try_send(Item::Event(event(1))).is_ok() {}
         assert!(!later.flush(Duration::ZERO));
-        later.hear(event(2));
+        later.observe(event(2));
         assert_eq!(told.recv_timeout(LONG), Ok(2), "what waits is not waited for");
         go.send(()).expect("it waits");
         assert!(later.flush(LONG));

@@ -3,7 +3,7 @@
 //! The model of a charge is `factor · count + overhead`. The overhead is what a request costs besides its texts, and
 //! is about the same each time. Replies have no overhead, so only the factor applies to them.
 
-use portion_core::tokens::accuracy::NEAR;
+use portion_core::tokens::accuracy::ACCURATE_MAX_ERROR;
 
 use crate::statistics::{Estimate, line, quantile};
 
@@ -100,7 +100,9 @@ impl Observations {
             self.sample.iter().filter(|one| is(one)).count() as f64 / self.sample.len() as f64
         };
         let near = |factor: f64| {
-            share(&|one| (factor * one.fitted + overhead - one.charged).abs() <= NEAR * one.charged)
+            share(&|one| {
+                (factor * one.fitted + overhead - one.charged).abs() <= ACCURATE_MAX_ERROR * one.charged
+            })
         };
         let mut needed: Vec<f64> =
             self.sample.iter().filter(|one| one.counted > 0.0).map(|one| one.needs(overhead)).collect();

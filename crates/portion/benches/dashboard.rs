@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use portion_core::event::{Event, Observer as _, Outcome, Served};
+use portion_core::event::{Event, Observer as _, Outcome, RequestServed};
 use portion_telemetry::recorder::{Recorder, Settings};
 
 const RECORDS: u64 = 1_000_000;
@@ -91,17 +91,18 @@ fn write(file: &Path) {
         while recorder.snapshot().queued > 4_000 {
             std::thread::sleep(Duration::from_millis(1));
         }
-        recorder.hear(Event::Served(Arc::new(request(number, now - MONTH + MONTH / RECORDS * number))));
+        recorder
+            .observe(Event::RequestServed(Arc::new(request(number, now - MONTH + MONTH / RECORDS * number))));
     }
     recorder.flush(Duration::from_mins(5));
 }
 
-fn request(number: u64, at: u64) -> Served {
+fn request(number: u64, at: u64) -> RequestServed {
     // Knuth's multiplicative hashing: the same each time, and no two alike.
     let mixed = number.wrapping_mul(2_654_435_761) >> 7;
     let follow_up = number % 3 == 1;
     let expired = follow_up && mixed.is_multiple_of(211);
-    Served {
+    RequestServed {
         request: u128::from(number),
         at,
         endpoint: Arc::from(format!("tool_{}", mixed % ENDPOINTS)),
@@ -126,6 +127,6 @@ fn request(number: u64, at: u64) -> Served {
         stages: vec!["minify", "condense"],
         session: number / 50,
         config: 1,
-        ..Served::default()
+        ..RequestServed::default()
     }
 }

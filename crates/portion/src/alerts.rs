@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_config::Alerts as Written;
+use portion_config::AlertSettings as Written;
 use portion_core::event::{Event, Observer};
 use portion_telemetry::alert::{Alarm, AlertState, Rule};
 use serde_json::{Value, json};
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 use crate::webhook::Webhook;
 
 /// What watches, and who is told.
-pub(crate) struct Alerts {
+pub(crate) struct AlertServices {
     pub(crate) alarm: Arc<Alarm>,
     pub(crate) webhook: Option<Arc<Webhook>>,
 }
 
-impl Alerts {
+impl AlertServices {
     /// Begins to watch. `observers` hear of alerts as of all else.
     pub(crate) fn start(written: &Written, observers: Vec<Arc<dyn Observer>>) -> Self {
-        let webhook = written.webhook.as_deref().and_then(Webhook::start).map(Arc::new);
+        let webhook = written.webhook_url.as_deref().and_then(Webhook::start).map(Arc::new);
         let posting = webhook.clone();
-        let alarm = Alarm::start(rule(written), move |change| {
-            observers.hear(Event::Alerted(Arc::new(change.alerted.clone())));
+        let alarm = Alarm::start(alert_rule(written), move |change| {
+            observers.observe(Event::AlertChanged(Arc::new(change.alerted.clone())));
             if let Some(webhook) = &posting {
                 webhook.post(change);
             }
@@ -30,21 +30,21 @@ impl Alerts {
     }
 
     /// Tells what is still to be told, within moments.
-    pub(crate) fn end(&self) {
+    pub(crate) fn shutdown(&self) {
         self.alarm.end();
         if let Some(webhook) = &self.webhook {
-            webhook.end();
+            webhook.shutdown();
         }
     }
 }
 
 /// What is watched for.
-pub(crate) fn rule(written: &Written) -> Option<Rule> {
-    written.oversized.map(|percent| Rule { percent, window: written.window })
+pub(crate) fn alert_rule(written: &Written) -> Option<Rule> {
+    written.oversized_percent.map(|percent| Rule { percent, window: written.window })
 }
 
 /// The endpoints with most of what an alert is about, as JSON.
-pub(crate) fn blamed(standing: &AlertState) -> Value {
+pub(crate) fn oversized_endpoints(standing: &AlertState) -> Value {
     let endpoints = standing.endpoints.iter();
     endpoints.map(|(endpoint, count)| json!({ "endpoint": **endpoint, "oversized": count })).collect()
 }

@@ -8,55 +8,57 @@ use std::time::SystemTime;
 use hyper::header::{ALLOW, HeaderName, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use portion_dashboard::{Answer, Records, Site};
-use portion_gateway::front::http::{Answering, Asked, Backend, WellKnown};
+use portion_gateway::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
 use portion_gateway::http::body::{self, Body};
 use tokio::sync::Semaphore;
 
 /// Pages that are made at the same time; further ones wait for them.
-const SEATS: usize = 2;
+const MAX_CONCURRENT_PAGES: usize = 2;
 
 /// How many records are known not to have been written.
-type Lost = Box<dyn Fn() -> Option<u64> + Send + Sync>;
+type LostRecordCount = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
 /// The dashboard behind a door.
-pub(crate) struct Dashboard {
+pub(crate) struct DashboardBackend {
     site: Arc<Site>,
-    lost: Lost,
-    seats: Semaphore,
+    lost_records: LostRecordCount,
+    permits: Semaphore,
 }
 
-impl Dashboard {
+impl DashboardBackend {
     /// What is in that file; `None`: telemetry is off.
-    pub(crate) fn of(file: Option<PathBuf>, lost: Lost) -> Self {
+    pub(crate) fn new(file: Option<PathBuf>, lost: LostRecordCount) -> Self {
         let site = Site::new(file.map_or(Records::Off, Records::At));
-        Self { site: Arc::new(site), lost, seats: Semaphore::new(SEATS) }
+        Self { site: Arc::new(site), lost_records: lost, permits: Semaphore::new(MAX_CONCURRENT_PAGES) }
     }
 
-    async fn page(&self, asked: Asked) -> Response<Body> {
+    async fn render_page(&self, asked: InboundRequest) -> Response<Body> {
         if asked.method != Method::GET && asked.method != Method::HEAD {
-            let mut response = failed(StatusCode::METHOD_NOT_ALLOWED);
+            let mut response = status_response(StatusCode::METHOD_NOT_ALLOWED);
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
-        let Ok(_seat) = self.seats.acquire().await else { return failed(StatusCode::SERVICE_UNAVAILABLE) };
-        let (site, lost) = (Arc::clone(&self.site), (self.lost)());
+        let Ok(_seat) = self.permits.acquire().await else {
+            return status_response(StatusCode::SERVICE_UNAVAILABLE);
+        };
+        let (site, lost) = (Arc::clone(&self.site), (self.lost_records)());
         let answer = tokio::task::spawn_blocking(move || {
             site.answer(&asked.path, asked.query.as_deref(), lost, SystemTime::now())
         });
-        answer.await.map_or_else(|_| failed(StatusCode::INTERNAL_SERVER_ERROR), response)
+        answer.await.map_or_else(|_| status_response(StatusCode::INTERNAL_SERVER_ERROR), into_response)
     }
 }
 
-impl Backend for Dashboard {
-    fn answer(&self, asked: Asked) -> Answering<'_> {
-        Box::pin(self.page(asked))
+impl Backend for DashboardBackend {
+    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
+        Box::pin(self.render_page(asked))
     }
 
-    fn speaks_rpc(&self) -> bool {
+    fn accepts_json_rpc(&self) -> bool {
         false
     }
 
-    fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
+    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
         None
     }
 
@@ -65,7 +67,7 @@ impl Backend for Dashboard {
     }
 }
 
-fn response(answer: Answer) -> Response<Body> {
+fn into_response(answer: Answer) -> Response<Body> {
     let Answer { status, headers, body } = answer;
     let mut response = Response::new(body::full(match body {
         std::borrow::Cow::Borrowed(bytes) => bytes::Bytes::from_static(bytes),
@@ -78,7 +80,7 @@ fn response(answer: Answer) -> Response<Body> {
     response
 }
 
-fn failed(status: StatusCode) -> Response<Body> {
+fn status_response(status: StatusCode) -> Response<Body> {
     let mut response = Response::new(body::empty());
     *response.status_mut() = status;
     response

@@ -7,11 +7,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{Layer as _, fmt};
 
 /// The crate whose changes are always told: an operator wants to see that what he wrote is in force.
-const CONFIGURATION: &str = "portion_config";
+const CONFIG_TARGET: &str = "portion_config";
 
 /// Logs to stderr from the level that was written, or that `PORTION_LOG` names: off, error, warn (the default), info, debug,
 /// trace.
-pub(crate) fn to_stderr(written: Option<&str>, json: bool) {
+pub(crate) fn init_stderr(written: Option<&str>, json: bool) {
     let named = std::env::var("PORTION_LOG").unwrap_or_default();
     // An empty text would be read as `error`.
     let by_variable: Option<LevelFilter> =
@@ -19,7 +19,7 @@ pub(crate) fn to_stderr(written: Option<&str>, json: bool) {
     let level = by_variable.or_else(|| written.and_then(|level| level.parse().ok()));
     let filter = match level {
         Some(level) => Targets::new().with_default(level),
-        None => Targets::new().with_default(LevelFilter::WARN).with_target(CONFIGURATION, LevelFilter::INFO),
+        None => Targets::new().with_default(LevelFilter::WARN).with_target(CONFIG_TARGET, LevelFilter::INFO),
     };
     let plain = fmt::layer().with_writer(std::io::stderr).with_target(false);
     let layer = if json { plain.json().flatten_event(true).boxed() } else { plain.boxed() };

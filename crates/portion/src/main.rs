@@ -6,6 +6,7 @@ mod alerts;
 mod args;
 mod command;
 mod dashboard;
+mod environment;
 mod exposure;
 mod log;
 mod observers;
@@ -13,7 +14,6 @@ mod options;
 mod remote;
 mod server;
 mod setup;
-mod surroundings;
 mod tips;
 mod watchdog;
 mod webhook;
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
         Command::DemoServer => command::demo_server::run(),
         Command::WatchGroups => Ok(watchdog::run()),
     };
-    portion_gateway::upstream::groups::dismiss();
+    portion_gateway::upstream::group_registry::dismiss_watchdog();
     match outcome {
         Ok(code) => code,
         Err(error) if is_closed_pipe(error.as_ref()) => ExitCode::SUCCESS,

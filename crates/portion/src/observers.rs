@@ -3,77 +3,84 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use portion_config::{Config, Otlp, places};
+use portion_config::{Config, OtlpTarget, user_dirs};
 use portion_core::event::Observer;
 use portion_otlp::Exporter;
 use portion_telemetry::async_observer::AsyncObserver;
 use portion_telemetry::meter::{Family, Meter};
 use portion_telemetry::recorder::{self, Recorder};
 
-use crate::alerts::Alerts;
+use crate::alerts::AlertServices;
 
 /// How long the end of the program waits until all is told, for the last records, and for a collector to take the last of
 /// what it is sent.
-const TOLD: Duration = Duration::from_millis(500);
-const RECORDED: Duration = Duration::from_secs(2);
-const EXPORTED: Duration = Duration::from_secs(2);
+const DELIVERY_TIMEOUT: Duration = Duration::from_millis(500);
+const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Everybody who hears what is served.
 pub(crate) struct Observers {
     pub(crate) meter: Arc<Meter>,
     pub(crate) recorder: Option<Arc<Recorder>>,
-    pub(crate) alerts: Alerts,
+    pub(crate) alerts: AlertServices,
     /// All of them, told when the reply is on its way.
-    pub(crate) all: Arc<AsyncObserver>,
+    pub(crate) async_observer: Arc<AsyncObserver>,
     exporter: Option<Arc<Exporter>>,
     /// Whether spans are exported.
-    pub(crate) traces: bool,
+    pub(crate) exports_traces: bool,
 }
 
 impl Observers {
     /// Those that the configuration asks for.
     pub(crate) fn start(config: &Config) -> Self {
         let meter = Arc::new(Meter::default());
-        let recorder = config.telemetry(places::telemetry).map(recorder::Settings::new);
+        let recorder = config.telemetry(user_dirs::telemetry_file).map(recorder::Settings::new);
         let recorder = recorder.map(|settings| Arc::new(Recorder::start(settings)));
-        let otlp = otlp(config);
+        let otlp = otlp_settings(config);
         let traces = otlp.as_ref().is_some_and(|otlp| otlp.traces.is_some());
         let exporter = otlp.map(|otlp| Arc::new(Exporter::start(&otlp, &meter)));
         let mut all: Vec<Arc<dyn Observer>> = vec![Arc::clone(&meter) as _];
         all.extend(recorder.clone().map(|recorder| recorder as _));
         all.extend(exporter.clone().map(|exporter| exporter as _));
-        let alerts = Alerts::start(&config.alerts(), all.clone());
+        let alerts = AlertServices::start(&config.alerts(), all.clone());
         all.push(Arc::clone(&alerts.alarm) as _);
-        Self { all: Arc::new(AsyncObserver::start(Arc::new(all))), alerts, meter, recorder, exporter, traces }
+        Self {
+            async_observer: Arc::new(AsyncObserver::start(Arc::new(all))),
+            alerts,
+            meter,
+            recorder,
+            exporter,
+            exports_traces: traces,
+        }
     }
 
     /// Has a collector told these figures, too, if there is one.
-    pub(crate) fn tell(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+    pub(crate) fn export_metrics(&self, figures: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
         if let Some(exporter) = &self.exporter {
             exporter.observe(figures);
         }
     }
 
     /// Nothing is served any more: what is still to be told, written and sent is, within moments and before `until`.
-    pub(crate) fn end(&self, until: Instant) {
+    pub(crate) fn shutdown(&self, until: Instant) {
         let within = |usual: Duration| until.saturating_duration_since(Instant::now()).min(usual);
-        self.all.flush(within(TOLD));
-        self.alerts.end();
+        self.async_observer.flush(within(DELIVERY_TIMEOUT));
+        self.alerts.shutdown();
         if let Some(recorder) = &self.recorder {
-            recorder.end(within(RECORDED));
+            recorder.end(within(RECORDING_TIMEOUT));
         }
         if let Some(exporter) = &self.exporter {
-            exporter.close(within(EXPORTED));
+            exporter.close(within(EXPORT_TIMEOUT));
         }
     }
 }
 
 /// Where metrics and traces are sent, if anywhere.
-fn otlp(config: &Config) -> Option<portion_otlp::Settings> {
+fn otlp_settings(config: &Config) -> Option<portion_otlp::Settings> {
     let collector = match config.otlp() {
-        Otlp::Off => return None,
-        Otlp::Auto => None,
-        Otlp::At(url) => Some(url),
+        OtlpTarget::Off => return None,
+        OtlpTarget::Auto => None,
+        OtlpTarget::Collector(url) => Some(url),
     };
     portion_otlp::Settings::of(collector, |name| std::env::var(name).ok())
 }

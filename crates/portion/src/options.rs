@@ -11,79 +11,80 @@ use clap::builder::{StyledStr, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use portion_config::key::{Group, Key, Kind, SHORTHANDS, Shorthand};
+use portion_config::key::{Key, KeyGroup, SHORTHANDS, Shorthand, ValueKind};
 
 /// Which keys a command has options for.
-pub(crate) trait Keys: Clone + Debug + Send + Sync + 'static {
+pub(crate) trait KeyGroups: Clone + Debug + Send + Sync + 'static {
     /// By what they belong to.
-    const GROUPS: &'static [Group];
+    const GROUPS: &'static [KeyGroup];
 }
 
 /// All that shapes replies.
-const SHAPES: [Group; 4] = [Group::Limits, Group::Payloads, Group::Replies, Group::Log];
+const SHAPING_GROUPS: [KeyGroup; 4] =
+    [KeyGroup::Limits, KeyGroup::Payloads, KeyGroup::Replies, KeyGroup::Log];
 
 /// Keys of a command that shapes one payload.
 #[derive(Clone, Debug)]
-pub(crate) struct OfPayload;
+pub(crate) struct PayloadKeys;
 
 /// Keys of a command in front of one server.
 #[derive(Clone, Debug)]
-pub(crate) struct OfServer;
+pub(crate) struct ServerKeys;
 
 /// Keys of a command that listens.
 #[derive(Clone, Debug)]
-pub(crate) struct OfListener;
+pub(crate) struct ListenerKeys;
 
-impl Keys for OfPayload {
-    const GROUPS: &'static [Group] = &SHAPES;
+impl KeyGroups for PayloadKeys {
+    const GROUPS: &'static [KeyGroup] = &SHAPING_GROUPS;
 }
 
-impl Keys for OfServer {
-    const GROUPS: &'static [Group] = &[
-        SHAPES[0],
-        Group::Keeping,
-        SHAPES[1],
-        SHAPES[2],
-        Group::Rollout,
-        Group::Tools,
-        SHAPES[3],
-        Group::Alerts,
+impl KeyGroups for ServerKeys {
+    const GROUPS: &'static [KeyGroup] = &[
+        SHAPING_GROUPS[0],
+        KeyGroup::Retention,
+        SHAPING_GROUPS[1],
+        SHAPING_GROUPS[2],
+        KeyGroup::Rollout,
+        KeyGroup::Tools,
+        SHAPING_GROUPS[3],
+        KeyGroup::Alerts,
     ];
 }
 
-impl Keys for OfListener {
-    const GROUPS: &'static [Group] = &[
-        SHAPES[0],
-        Group::Keeping,
-        SHAPES[1],
-        SHAPES[2],
-        Group::Rollout,
-        Group::Tools,
-        Group::Listeners,
-        SHAPES[3],
-        Group::Alerts,
+impl KeyGroups for ListenerKeys {
+    const GROUPS: &'static [KeyGroup] = &[
+        SHAPING_GROUPS[0],
+        KeyGroup::Retention,
+        SHAPING_GROUPS[1],
+        SHAPING_GROUPS[2],
+        KeyGroup::Rollout,
+        KeyGroup::Tools,
+        KeyGroup::Listeners,
+        SHAPING_GROUPS[3],
+        KeyGroup::Alerts,
     ];
 }
 
 /// What was given of the configuration on the command line.
 #[derive(Clone, Debug)]
-pub(crate) struct Options<K> {
+pub(crate) struct ConfigOptions<K> {
     /// The file.
     config: Option<PathBuf>,
     /// Keys and texts, in the order of the table.
-    given: Vec<(String, String)>,
+    values: Vec<(String, String)>,
     keys: PhantomData<K>,
 }
 
-impl<K> Options<K> {
+impl<K> ConfigOptions<K> {
     /// The file that is named.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
     /// What was given, by key.
-    pub(crate) fn given(&self) -> Vec<(String, String)> {
-        self.given.clone()
+    pub(crate) fn values(&self) -> Vec<(String, String)> {
+        self.values.clone()
     }
 }
 
@@ -92,7 +93,7 @@ pub(crate) const FILE_HELP: &str = "The configuration file (default: PORTION_CON
                                     working directory or the user's configuration directory)";
 
 /// The option that names the file, the same for every command.
-pub(crate) fn config() -> Arg {
+pub(crate) fn config_arg() -> Arg {
     Arg::new("config")
         .long("config")
         .value_name("FILE")
@@ -101,18 +102,18 @@ pub(crate) fn config() -> Arg {
         .help(FILE_HELP)
 }
 
-impl<K: Keys> Args for Options<K> {
+impl<K: KeyGroups> Args for ConfigOptions<K> {
     fn augment_args(command: Command) -> Command {
         let keyed = Key::all().filter(|key| K::GROUPS.contains(&key.group));
-        let keyed = keyed.filter_map(|key| Some(arg(key, key.option()?)));
+        let keyed = keyed.filter_map(|key| Some(key_arg(key, key.option()?)));
         let short = SHORTHANDS.iter().map(|short| {
             Arg::new(short.option)
                 .long(short.option)
                 .help(short.doc)
-                .help_heading(Group::Limits.heading())
+                .help_heading(KeyGroup::Limits.heading())
                 .action(ArgAction::SetTrue)
         });
-        command.arg(config()).args(keyed).args(short)
+        command.arg(config_arg()).args(keyed).args(short)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -120,7 +121,7 @@ impl<K: Keys> Args for Options<K> {
     }
 }
 
-impl<K: Keys> FromArgMatches for Options<K> {
+impl<K: KeyGroups> FromArgMatches for ConfigOptions<K> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let mut given = Vec::new();
         for Shorthand { option, key, value, .. } in SHORTHANDS {
@@ -134,7 +135,7 @@ impl<K: Keys> FromArgMatches for Options<K> {
                 given.extend(texts.map(|text| (key.name.to_owned(), text.clone())));
             }
         }
-        Ok(Self { config: matches.get_one("config").cloned(), given, keys: PhantomData })
+        Ok(Self { config: matches.get_one("config").cloned(), values: given, keys: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -143,16 +144,16 @@ impl<K: Keys> FromArgMatches for Options<K> {
     }
 }
 
-fn arg(key: &'static Key, option: String) -> Arg {
+fn key_arg(key: &'static Key, option: String) -> Arg {
     let arg = Arg::new(key.name)
         .long(option)
         .value_name(key.value_name)
         .help(key.help())
         .help_heading(key.group.heading())
         .allow_negative_numbers(true)
-        .value_parser(Parser(key))
-        .action(if key.repeats() { ArgAction::Append } else { ArgAction::Set });
-    match key.bare() {
+        .value_parser(KeyParser(key))
+        .action(if key.is_repeatable() { ArgAction::Append } else { ArgAction::Set });
+    match key.bare_value() {
         Some(value) => arg.num_args(0..=1).default_missing_value(value),
         None => arg,
     }
@@ -160,9 +161,9 @@ fn arg(key: &'static Key, option: String) -> Arg {
 
 /// Takes a text that the key can be.
 #[derive(Clone, Copy)]
-struct Parser(&'static Key);
+struct KeyParser(&'static Key);
 
-impl TypedValueParser for Parser {
+impl TypedValueParser for KeyParser {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
@@ -172,7 +173,7 @@ impl TypedValueParser for Parser {
         let option = arg.map(ToString::to_string).unwrap_or_default();
         error.insert(ContextKind::InvalidArg, ContextValue::String(option));
         // A URL may be secret.
-        let shown = if self.0.kind == Kind::Url { "…".to_owned() } else { text.into_owned() };
+        let shown = if self.0.kind == ValueKind::Url { "…".to_owned() } else { text.into_owned() };
         error.insert(ContextKind::InvalidValue, ContextValue::String(shown));
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(why)]));
         Err(error)

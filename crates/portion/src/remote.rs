@@ -3,9 +3,9 @@
 use std::error::Error;
 
 use clap::{Args, ValueEnum};
-use portion_config::reference::expanded;
-use portion_config::sources::Process;
-use portion_gateway::upstream::http::{Client, Target};
+use portion_config::reference::expand;
+use portion_config::sources::ProcessEnvironment;
+use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
 use portion_gateway::upstream::link::remote;
 
 const HEADER_HELP: &str = "A field that each request to the server gets, `Name: value`; may be repeated. ${NAME} is taken from \
@@ -13,17 +13,17 @@ const HEADER_HELP: &str = "A field that each request to the server gets, `Name: 
 
 /// What each request to the server carries, and how it is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
-pub(crate) struct Way {
+pub(crate) struct RemoteArgs {
     #[arg(long = "header", value_name = "FIELD", requires = "server_url", conflicts_with = "command", help = HEADER_HELP)]
     headers: Vec<String>,
     /// How the server speaks: auto (the default) finds out, http is streamable HTTP, sse that of 2024-11-05
     #[arg(long, value_name = "NAME", conflicts_with = "command", hide_possible_values = true)]
-    transport: Option<Transport>,
+    transport: Option<TransportArg>,
 }
 
 /// How a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Transport {
+pub(crate) enum TransportArg {
     Auto,
     Http,
     Sse,
@@ -31,30 +31,31 @@ pub(crate) enum Transport {
 
 /// A server over HTTP.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Remote {
+pub(crate) struct RemoteServer {
     pub(crate) url: String,
     /// What each request carries, references followed.
     pub(crate) headers: Vec<String>,
     pub(crate) transport: remote::Transport,
 }
 
-impl Way {
+impl RemoteArgs {
     /// The server at this URL.
     ///
     /// # Errors
     /// Where a reference leads nowhere.
-    pub(crate) fn to(&self, url: &str) -> Result<Remote, String> {
-        let follow = |line: &String| expanded(line, &Process).map_err(|why| format!("a header {why}"));
+    pub(crate) fn resolve(&self, url: &str) -> Result<RemoteServer, String> {
+        let follow =
+            |line: &String| expand(line, &ProcessEnvironment).map_err(|why| format!("a header {why}"));
         let headers = self.headers.iter().map(follow).collect::<Result<_, _>>()?;
-        Ok(Remote { url: url.to_owned(), headers, transport: self.transport().unwrap_or_default() })
+        Ok(RemoteServer { url: url.to_owned(), headers, transport: self.transport().unwrap_or_default() })
     }
 
     /// How the server speaks, where that was said.
     pub(crate) fn transport(&self) -> Option<remote::Transport> {
         self.transport.map(|transport| match transport {
-            Transport::Auto => remote::Transport::Auto,
-            Transport::Http => remote::Transport::Http,
-            Transport::Sse => remote::Transport::Sse,
+            TransportArg::Auto => remote::Transport::Auto,
+            TransportArg::Http => remote::Transport::Http,
+            TransportArg::Sse => remote::Transport::Sse,
         })
     }
 
@@ -62,7 +63,7 @@ impl Way {
     ///
     /// # Errors
     /// Where it was given.
-    pub(crate) fn needs_no_url(&self) -> Result<(), String> {
+    pub(crate) fn reject_transport_without_url(&self) -> Result<(), String> {
         if self.transport.is_none() {
             return Ok(());
         }
@@ -72,17 +73,20 @@ impl Way {
     }
 }
 
-impl Remote {
+impl RemoteServer {
     /// The way to it, for messages of so many bytes.
     ///
     /// # Errors
     /// Where URL or headers are none.
-    pub(crate) fn reached(&self, message_limit: usize) -> Result<remote::Remote, Box<dyn Error>> {
-        let mut target = Target::new(&self.url)?;
+    pub(crate) fn to_link_remote(
+        &self,
+        message_limit: usize,
+    ) -> Result<remote::RemoteConnector, Box<dyn Error>> {
+        let mut target = UpstreamTarget::new(&self.url)?;
         for line in &self.headers {
             target = target.with_header(line)?;
         }
-        let client = Client::new(target.url().scheme_str() == Some("https"))?;
-        Ok(remote::Remote { target, client, message_limit, transport: self.transport })
+        let client = HttpClient::new(target.url().scheme_str() == Some("https"))?;
+        Ok(remote::RemoteConnector { target, client, message_limit, transport: self.transport })
     }
 }

@@ -4,29 +4,29 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use portion_config::{Server as Written, Upstream};
+use portion_config::{ServerConfig as Written, Upstream};
 use portion_gateway::bridge::{self, Bridge};
 use portion_gateway::front::http::Backend;
-use portion_gateway::mcp::Lanes;
+use portion_gateway::mcp::McpProcessorFactory;
 use portion_gateway::proxy::Proxy;
-use portion_gateway::upstream::link::sse::SseDial;
-use portion_gateway::upstream::link::{ChildDial, remote};
+use portion_gateway::upstream::link::sse::SseConnector;
+use portion_gateway::upstream::link::{ChildConnector, remote};
 use portion_gateway::upstream::stdio::{Program, SpawnError};
 
-use crate::remote::{Remote, Way};
+use crate::remote::{RemoteArgs, RemoteServer};
 
 /// A server.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Server {
     /// It is there already.
-    Remote(Remote),
+    Remote(RemoteServer),
     /// We start it.
     Command(Program),
 }
 
 /// A server with its name.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Configured {
+pub(crate) struct NamedServer {
     pub(crate) name: String,
     pub(crate) server: Server,
 }
@@ -36,9 +36,13 @@ impl Server {
     ///
     /// # Errors
     /// Where one of its headers refers to nothing.
-    pub(crate) fn given(url: Option<&str>, way: &Way, command: &[OsString]) -> Result<Option<Self>, String> {
+    pub(crate) fn from_args(
+        url: Option<&str>,
+        way: &RemoteArgs,
+        command: &[OsString],
+    ) -> Result<Option<Self>, String> {
         if let Some(url) = url {
-            return way.to(url).map(Self::Remote).map(Some);
+            return way.resolve(url).map(Self::Remote).map(Some);
         }
         let [program, args @ ..] = command else { return Ok(None) };
         Ok(Some(Self::Command(Program::new(program, args))))
@@ -48,7 +52,7 @@ impl Server {
     ///
     /// # Errors
     /// What to mend.
-    pub(crate) fn look_up(&self) -> Result<(), SpawnError> {
+    pub(crate) fn check_program(&self) -> Result<(), SpawnError> {
         match self {
             Self::Remote(_) => Ok(()),
             Self::Command(program) => program.look_up(),
@@ -56,12 +60,12 @@ impl Server {
     }
 
     /// What stands for it behind a path.
-    pub(crate) fn backend(self, lanes: Lanes) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
-        let limits = bridge::Limits::default();
+    pub(crate) fn into_backend(self, lanes: McpProcessorFactory) -> Result<Arc<dyn Backend>, Box<dyn Error>> {
+        let limits = bridge::BridgeLimits::default();
         match self {
             Self::Remote(remote) => {
-                let remote::Remote { target, client, message_limit, transport } =
-                    remote.reached(lanes.message_limit)?;
+                let remote::RemoteConnector { target, client, message_limit, transport } =
+                    remote.to_link_remote(lanes.max_server_message_bytes)?;
                 // Whether it speaks the older way cannot be asked: that may need what only its clients have.
                 let is_older = match transport {
                     remote::Transport::Auto => target.url().path().ends_with("/sse"),
@@ -71,20 +75,20 @@ impl Server {
                 if !is_older {
                     return Ok(Arc::new(Proxy::new(target, client, lanes)));
                 }
-                let dial = SseDial { target, client, message_limit };
+                let dial = SseConnector { target, client, message_limit };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
             Self::Command(program) => {
-                let dial = ChildDial { program, message_limit: lanes.message_limit };
+                let dial = ChildConnector { program, message_limit: lanes.max_server_message_bytes };
                 Ok(Arc::new(Bridge::new(Arc::new(dial), lanes, limits)))
             }
         }
     }
 }
 
-impl Configured {
+impl NamedServer {
     /// The same where this says how a server at a URL speaks.
-    pub(crate) fn speaking(mut self, transport: Option<remote::Transport>) -> Self {
+    pub(crate) fn with_transport(mut self, transport: Option<remote::Transport>) -> Self {
         if let (Server::Remote(remote), Some(transport)) = (&mut self.server, transport) {
             remote.transport = transport;
         }
@@ -92,19 +96,19 @@ impl Configured {
     }
 
     /// Those that a configuration names.
-    pub(crate) fn all(upstreams: &[Upstream]) -> Vec<Self> {
+    pub(crate) fn from_upstreams(upstreams: &[Upstream]) -> Vec<Self> {
         upstreams.iter().map(Self::from).collect()
     }
 }
 
-impl From<&Upstream> for Configured {
+impl From<&Upstream> for NamedServer {
     fn from(upstream: &Upstream) -> Self {
         let server = match &upstream.server {
             Written::Url { url, headers, transport } => {
                 let (url, headers, transport) = (url.clone(), headers.clone(), *transport);
-                Server::Remote(Remote { url, headers, transport })
+                Server::Remote(RemoteServer { url, headers, transport })
             }
-            Written::Command { words, environment } => {
+            Written::Command { argv: words, environment } => {
                 let (name, args) =
                     words.split_first().map_or(("", [].as_slice()), |(name, args)| (name, args));
                 let environment =

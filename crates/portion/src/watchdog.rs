@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use portion_gateway::upstream::groups;
+use portion_gateway::upstream::group_registry;
 
 /// The hidden command that it runs.
 const COMMAND: &str = "watch-groups";
 /// This program, also when its file has been replaced since it was started.
-const MYSELF: &str = "/proc/self/exe";
+const SELF_EXE: &str = "/proc/self/exe";
 
 /// Has one started with the first server.
-pub(crate) fn prepare() {
-    let myself = if Path::new(MYSELF).exists() { Ok(MYSELF.into()) } else { std::env::current_exe() };
+pub(crate) fn register() {
+    let myself = if Path::new(SELF_EXE).exists() { Ok(SELF_EXE.into()) } else { std::env::current_exe() };
     match myself {
         Ok(myself) => {
             let mut command = Command::new(myself);
             command.arg(COMMAND);
-            groups::watch_by(command);
+            group_registry::set_watchdog_command(command);
         }
         Err(error) => tracing::warn!(%error, "servers would outlive this process if it were killed"),
     }
@@ -25,6 +25,6 @@ pub(crate) fn prepare() {
 
 /// Watches, until the process that started us has ended.
 pub(crate) fn run() -> ExitCode {
-    groups::watch(std::io::stdin().lock());
+    group_registry::run_watchdog(std::io::stdin().lock());
     ExitCode::SUCCESS
 }

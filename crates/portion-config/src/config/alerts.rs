@@ -2,28 +2,28 @@
 
 use std::time::Duration;
 
-use portion_gateway::upstream::http::Target;
+use portion_gateway::upstream::http::UpstreamTarget;
 
 use super::Config;
 use crate::origin::Origin;
-use crate::read::Reading;
+use crate::read::ConfigReader;
 use crate::value::Value;
 
 /// When our operator is to be told, and where.
 #[derive(Clone, PartialEq)]
-pub struct Alerts {
+pub struct AlertSettings {
     /// Per cent of the calls that may be oversized; `None` where any may.
-    pub oversized: Option<f64>,
+    pub oversized_percent: Option<f64>,
     /// How far back is looked.
     pub window: Duration,
     /// Where alerts are posted, references followed.
-    pub webhook: Option<String>,
+    pub webhook_url: Option<String>,
 }
 
 /// Where they are posted may be secret.
-impl std::fmt::Debug for Alerts {
+impl std::fmt::Debug for AlertSettings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { oversized, window, webhook } = self;
+        let Self { oversized_percent: oversized, window, webhook_url: webhook } = self;
         let mut alerts = f.debug_struct("Alerts");
         alerts.field("oversized", oversized).field("window", window).field("webhook", &webhook.is_some());
         alerts.finish()
@@ -32,18 +32,18 @@ impl std::fmt::Debug for Alerts {
 
 impl Config {
     /// When our operator is to be told, and where.
-    pub fn alerts(&self) -> Alerts {
-        Alerts {
-            oversized: match self.value("alertOversized") {
-                Some(Value::Word(_)) => None,
+    pub fn alerts(&self) -> AlertSettings {
+        AlertSettings {
+            oversized_percent: match self.value("alertOversized") {
+                Some(Value::Choice(_)) => None,
                 Some(Value::Number(percent)) => Some(*percent),
                 _ => Some(5.0),
             },
             window: match self.value("alertWindow") {
-                Some(Value::Time(window)) => *window,
+                Some(Value::Duration(window)) => *window,
                 _ => Duration::from_mins(5),
             },
-            webhook: match self.value("alertWebhook") {
+            webhook_url: match self.value("alertWebhook") {
                 Some(Value::Reference(url)) => Some(url.reveal().to_owned()),
                 _ => None,
             },
@@ -51,12 +51,12 @@ impl Config {
     }
 
     /// Whether alerts can be posted there. A URL with references that nobody followed cannot be told yet.
-    pub(super) fn check_alerts(&self, reading: &mut Reading) {
-        let Some(url) = self.alerts().webhook.filter(|url| !url.contains('$')) else { return };
-        if Target::new(&url).is_err() {
+    pub(super) fn check_alerts(&self, reading: &mut ConfigReader) {
+        let Some(url) = self.alerts().webhook_url.filter(|url| !url.contains('$')) else { return };
+        if UpstreamTarget::new(&url).is_err() {
             let origin = self.top.get("alertWebhook").map_or(Origin::Default, |set| set.origin.clone());
             let fix = "write the whole URL, such as https://hooks.example.com/portion, or none";
-            reading.say(origin, "alertWebhook is no URL", fix);
+            reading.report(origin, "alertWebhook is no URL", fix);
         }
     }
 }

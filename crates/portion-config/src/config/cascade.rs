@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use portion_core::policy::Room;
-use portion_gateway::book::Target;
+use portion_core::policy::ClientLimits;
+use portion_gateway::policy_source::EndpointTarget;
 
-use super::{Config, Upstream, everywhere};
+use super::{Config, Upstream, global_salt};
 use crate::pattern::Pattern;
-use crate::read::Rules;
-use crate::settings::{Set, Settings};
+use crate::read::PatternSettings;
+use crate::settings::{Setting, Settings};
 
 /// Settings for what a pattern matches.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct PatternRule {
     pub(crate) pattern: Pattern,
     pub(crate) settings: Settings,
     /// What sessions are told apart by: the pattern.
@@ -23,11 +23,11 @@ pub(crate) struct Rule {
 /// What is in force for an endpoint.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cascade<'a> {
-    sets: BTreeMap<&'static str, (&'a Set, Arc<str>)>,
+    settings: BTreeMap<&'static str, (&'a Setting, Arc<str>)>,
 }
 
 /// The limits that have to be valid together.
-const LIMITS: &[&str] = &[
+const INTERDEPENDENT_LIMITS: &[&str] = &[
     "tokenBudgetThreshold",
     "replyTarget",
     "hardCap",
@@ -38,42 +38,42 @@ const LIMITS: &[&str] = &[
 ];
 
 /// Rules from the least to the most specific: those for any server, and those for this one, which win a tie.
-pub(crate) fn ordered(any: &Rules, own: Option<&Rules>) -> Vec<Rule> {
+pub(crate) fn rules_by_specificity(any: &PatternSettings, own: Option<&PatternSettings>) -> Vec<PatternRule> {
     let rules = any.0.iter().chain(own.into_iter().flat_map(|own| &own.0));
-    let mut rules: Vec<Rule> = rules
-        .map(|(text, settings)| Rule {
+    let mut rules: Vec<PatternRule> = rules
+        .map(|(text, settings)| PatternRule {
             pattern: Pattern::new(text),
             settings: settings.clone(),
             salt: text.as_str().into(),
         })
         .collect();
     // Stable: of equals the later one wins.
-    rules.sort_by(|one, other| one.pattern.specificity(&other.pattern));
+    rules.sort_by(|one, other| one.pattern.cmp_specificity(&other.pattern));
     rules
 }
 
 /// Whether there is something among them that has to agree with others.
 pub(super) fn has_limits(settings: &Settings) -> bool {
-    settings.iter().any(|(slot, _)| slot == "profile" || LIMITS.contains(&slot))
+    settings.iter().any(|(slot, _)| slot == "profile" || INTERDEPENDENT_LIMITS.contains(&slot))
 }
 
 impl Config {
     /// What is in force for an endpoint, or for everything where none is named.
-    pub(crate) fn cascade(&self, target: Option<Target<'_>>) -> Cascade<'_> {
-        let Some(target) = target else { return self.general(None) };
+    pub(crate) fn cascade(&self, target: Option<EndpointTarget<'_>>) -> Cascade<'_> {
+        let Some(target) = target else { return self.base_cascade(None) };
         let upstream = self.upstream(target.upstream);
-        let mut cascade = self.general(target.upstream);
+        let mut cascade = self.base_cascade(target.upstream);
         let rules = upstream.map_or(&self.rules, |upstream| &upstream.rules);
         for rule in rules.iter().filter(|rule| rule.pattern.matches(target.name)) {
-            cascade.obey(rule);
+            cascade.apply_rule(rule);
         }
         cascade
     }
 
     /// What is in force for all that a server offers.
-    pub(crate) fn general(&self, upstream: Option<&str>) -> Cascade<'_> {
+    pub(crate) fn base_cascade(&self, upstream: Option<&str>) -> Cascade<'_> {
         let mut cascade = Cascade::default();
-        cascade.overlay(&self.top, &everywhere());
+        cascade.overlay(&self.top, &global_salt());
         if let Some(upstream) = self.upstream(upstream) {
             cascade.overlay(&upstream.settings, &upstream.name);
         }
@@ -88,32 +88,32 @@ impl Config {
 
 impl<'a> Cascade<'a> {
     /// What was written for a key, and the salt of where.
-    pub(crate) fn get(&self, slot: &str) -> Option<(&'a Set, &Arc<str>)> {
-        self.sets.get(slot).map(|(set, salt)| (*set, salt))
+    pub(crate) fn get(&self, slot: &str) -> Option<(&'a Setting, &Arc<str>)> {
+        self.settings.get(slot).map(|(set, salt)| (*set, salt))
     }
 
     /// Puts settings over what is in force.
     pub(crate) fn overlay(&mut self, settings: &'a Settings, salt: &Arc<str>) {
-        self.sets.extend(settings.iter().map(|(slot, set)| (slot, (set, Arc::clone(salt)))));
+        self.settings.extend(settings.iter().map(|(slot, set)| (slot, (set, Arc::clone(salt)))));
     }
 
     /// Puts a rule over what is in force. Two rules that nobody thought of together may have limits that contradict
     /// each other: then those of the less specific one stand, and of the other all the rest.
-    fn obey(&mut self, rule: &'a Rule) {
+    fn apply_rule(&mut self, rule: &'a PatternRule) {
         if !has_limits(&rule.settings) {
             return self.overlay(&rule.settings, &rule.salt);
         }
         let mut next = self.clone();
         next.overlay(&rule.settings, &rule.salt);
         // A profile hides secrets, too, so it goes last.
-        for kept in [LIMITS, &["profile"]] {
+        for kept in [INTERDEPENDENT_LIMITS, &["profile"]] {
             if next.is_valid() {
                 break;
             }
             for slot in kept {
-                match self.sets.get(slot) {
-                    Some(set) => drop(next.sets.insert(slot, set.clone())),
-                    None => drop(next.sets.remove(slot)),
+                match self.settings.get(slot) {
+                    Some(set) => drop(next.settings.insert(slot, set.clone())),
+                    None => drop(next.settings.remove(slot)),
                 }
             }
         }
@@ -121,6 +121,6 @@ impl<'a> Cascade<'a> {
     }
 
     fn is_valid(&self) -> bool {
-        self.given().policy(Room::UNKNOWN).validate().is_ok()
+        self.limit_overrides().resolve(ClientLimits::UNKNOWN).validate().is_ok()
     }
 }

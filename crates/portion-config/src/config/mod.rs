@@ -3,10 +3,10 @@
 mod alerts;
 mod cascade;
 mod check;
-mod force;
+mod defaults;
+mod endpoint_config;
 mod upstream;
 mod values;
-mod written;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portion_core::tokens::Tokenizer;
-use portion_gateway::book::{Book, Target, Written};
-use portion_gateway::mcp::Listing;
+use portion_gateway::mcp::ListingOptions;
+use portion_gateway::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 
-pub use alerts::Alerts;
-pub(crate) use cascade::{Cascade, Rule};
-pub use upstream::{Server, Upstream};
+pub use alerts::AlertSettings;
+pub(crate) use cascade::{Cascade, PatternRule};
+pub use upstream::{ServerConfig, Upstream};
 
 use crate::problem::{Errors, Warnings};
-use crate::read::{Lines, Reading};
+use crate::read::{ConfigReader, SourceLines};
 use crate::settings::Settings;
 use crate::sources::Sources;
 use crate::value::Value;
@@ -34,21 +34,21 @@ pub struct Config {
     file: Option<PathBuf>,
     top: Settings,
     /// Rules for endpoints, from the least to the most specific.
-    rules: Vec<Rule>,
+    rules: Vec<PatternRule>,
     /// The same as they were written.
-    own: Vec<(String, Settings)>,
+    declared_rules: Vec<(String, Settings)>,
     upstreams: Vec<Upstream>,
 }
 
 /// Where metrics and traces are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Otlp<'a> {
+pub enum OtlpTarget<'a> {
     /// Nowhere.
     Off,
     /// Where the variables of OpenTelemetry say, if they do.
     Auto,
     /// To the collector of that URL, references followed.
-    At(&'a str),
+    Collector(&'a str),
 }
 
 impl Config {
@@ -57,26 +57,28 @@ impl Config {
     /// # Errors
     /// Everything that is wrong.
     pub fn load(sources: &Sources, version: u64) -> Result<(Self, Warnings), Errors> {
-        let mut reading = Reading::default();
-        let mut layer = reading.layers(sources);
-        if let Some(outside) = sources.outside.as_deref() {
-            reading.follow(&mut layer.top, outside);
+        let mut reading = ConfigReader::default();
+        let mut layer = reading.read_sources(sources);
+        if let Some(outside) = sources.secret_resolver.as_deref() {
+            reading.expand_references(&mut layer.top, outside);
         }
-        let upstreams = reading.served(layer.upstreams, &layer.rules, sources.outside.as_deref());
+        let upstreams =
+            reading.resolve_upstreams(layer.upstreams, &layer.rules, sources.secret_resolver.as_deref());
         let config = Self {
             version,
             file: sources.file.as_ref().map(|(path, _)| path.clone()),
             top: layer.top,
-            rules: cascade::ordered(&layer.rules, None),
-            own: layer.rules.0,
+            rules: cascade::rules_by_specificity(&layer.rules, None),
+            declared_rules: layer.rules.0,
             upstreams,
         };
         config.check(&mut reading);
         config.check_alerts(&mut reading);
-        let Reading { mut problems, mut warnings, hidden, is_whole } = reading;
+        let ConfigReader { mut problems, mut warnings, secret_ranges: hidden, is_file_parsed: is_whole } =
+            reading;
         if let Some((_, text)) = sources.file.as_ref().filter(|_| is_whole) {
-            let lines = Lines::new(text, &hidden);
-            problems.iter_mut().chain(&mut warnings).for_each(|problem| lines.show(problem));
+            let lines = SourceLines::new(text, &hidden);
+            problems.iter_mut().chain(&mut warnings).for_each(|problem| lines.add_snippet(problem));
         }
         problems.sort();
         problems.dedup();
@@ -86,7 +88,7 @@ impl Config {
 
     /// The same as another version.
     #[must_use]
-    pub fn numbered(self, version: u64) -> Self {
+    pub fn with_version(self, version: u64) -> Self {
         Self { version, ..self }
     }
 
@@ -107,13 +109,13 @@ impl Config {
 
     /// What was written for endpoints of any server: patterns with their settings, in the order in which they were written.
     pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Settings)> {
-        self.own.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
+        self.declared_rules.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
     }
 
     /// How long a payload is kept after the last cursor to it.
     pub fn snapshot_ttl(&self) -> Duration {
         match self.value("snapshotTtl") {
-            Some(Value::Time(time)) => *time,
+            Some(Value::Duration(time)) => *time,
             _ => Duration::from_mins(10),
         }
     }
@@ -136,14 +138,14 @@ impl Config {
     /// How long running requests may take to finish after a signal to end.
     pub fn drain_timeout(&self) -> Duration {
         match self.value("drainTimeout") {
-            Some(Value::Time(time)) => *time,
+            Some(Value::Duration(time)) => *time,
             _ => Duration::from_secs(30),
         }
     }
 
     /// What counts tokens.
     pub fn tokenizer(&self) -> Tokenizer {
-        self.word("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default()
+        self.choice("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default()
     }
 
     /// Where to listen.
@@ -155,13 +157,13 @@ impl Config {
     /// [was written](Self::top).
     pub fn admin(&self) -> Option<SocketAddr> {
         match self.value("admin") {
-            Some(Value::Word(_)) => None,
+            Some(Value::Choice(_)) => None,
             _ => self.address("admin").or(Some(SocketAddr::from((Ipv4Addr::LOCALHOST, 9465)))),
         }
     }
 
     /// The address that was written for that, and no other.
-    pub fn admin_written(&self) -> Option<SocketAddr> {
+    pub fn explicit_admin(&self) -> Option<SocketAddr> {
         self.address("admin")
     }
 
@@ -177,7 +179,7 @@ impl Config {
 
     /// Whether to listen where other machines can ask without being authenticated.
     pub fn insecure(&self) -> bool {
-        matches!(self.value("insecure"), Some(Value::Truth(true)))
+        matches!(self.value("insecure"), Some(Value::Boolean(true)))
     }
 
     /// The headers that carry credentials, where any were written.
@@ -187,35 +189,35 @@ impl Config {
 
     /// The level of the log, where one was written.
     pub fn log_level(&self) -> Option<&'static str> {
-        self.word("logLevel")
+        self.choice("logLevel")
     }
 
     /// Whether the log is JSON.
-    pub fn logs_json(&self) -> bool {
-        self.word("logFormat") == Some("json")
+    pub fn has_json_log(&self) -> bool {
+        self.choice("logFormat") == Some("json")
     }
 
     /// How the tools of a server are listed.
-    pub fn listing(&self, upstream: Option<&str>) -> Listing {
-        self.general(upstream).listing()
+    pub fn listing(&self, upstream: Option<&str>) -> ListingOptions {
+        self.base_cascade(upstream).listing()
     }
 
     /// The file that requests are recorded in; `None` where they are not. `usual` is where that is unless something else
     /// was written.
     pub fn telemetry(&self, usual: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
         match self.value("telemetry") {
-            Some(Value::Word("off")) => None,
+            Some(Value::Choice("off")) => None,
             Some(Value::Text(path)) => Some(path.into()),
             _ => usual(),
         }
     }
 
     /// Where metrics and traces are sent.
-    pub fn otlp(&self) -> Otlp<'_> {
+    pub fn otlp(&self) -> OtlpTarget<'_> {
         match self.value("otlp") {
-            Some(Value::Word("off")) => Otlp::Off,
-            Some(Value::Reference(url)) => Otlp::At(url.reveal()),
-            _ => Otlp::Auto,
+            Some(Value::Choice("off")) => OtlpTarget::Off,
+            Some(Value::Reference(url)) => OtlpTarget::Collector(url.reveal()),
+            _ => OtlpTarget::Auto,
         }
     }
 
@@ -223,9 +225,9 @@ impl Config {
         self.top.get(key).map(|set| &set.value)
     }
 
-    fn word(&self, key: &str) -> Option<&'static str> {
+    fn choice(&self, key: &str) -> Option<&'static str> {
         match self.value(key) {
-            Some(Value::Word(word)) => Some(word),
+            Some(Value::Choice(word)) => Some(word),
             _ => None,
         }
     }
@@ -253,17 +255,17 @@ impl Config {
     }
 }
 
-impl Book for Config {
+impl PolicySource for Config {
     fn version(&self) -> u64 {
         self.version
     }
 
-    fn written(&self, target: Option<Target<'_>>) -> Written {
-        self.cascade(target).written()
+    fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig {
+        self.cascade(target).endpoint_config()
     }
 }
 
 /// The salt of what was written for everything.
-pub(crate) fn everywhere() -> Arc<str> {
+pub(crate) fn global_salt() -> Arc<str> {
     Arc::from("")
 }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use portion_gateway::upstream::http::Target;
+use portion_gateway::upstream::http::UpstreamTarget;
 use portion_gateway::upstream::link::remote::Transport;
 
-use super::{Rule, cascade};
+use super::{PatternRule, cascade};
 use crate::origin::Origin;
 use crate::problem::Problem;
-use crate::read::{Reading, Rules, Served};
+use crate::read::{ConfigReader, PatternSettings, UpstreamLayer};
 use crate::settings::Settings;
-use crate::sources::Outside;
+use crate::sources::SecretResolver;
 use crate::value::Value;
 
 /// A server that a configuration names.
@@ -19,18 +19,18 @@ pub struct Upstream {
     /// By which it is told apart, and under which it is served.
     pub name: Arc<str>,
     /// What it is.
-    pub server: Server,
+    pub server: ServerConfig,
     /// What was written for all that it offers.
     pub settings: Settings,
     /// Those for any server among them, from the least to the most specific.
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<PatternRule>,
     /// The patterns that were written for it alone.
-    pub(crate) own: Vec<(String, Settings)>,
+    pub(crate) declared_rules: Vec<(String, Settings)>,
 }
 
 /// What a server is.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Server {
+pub enum ServerConfig {
     /// It is there already.
     Url {
         /// Where, references followed.
@@ -43,14 +43,14 @@ pub enum Server {
     /// We start it.
     Command {
         /// The program and its arguments.
-        words: Vec<String>,
+        argv: Vec<String>,
         /// Variables that it gets beside ours, references followed.
         environment: Vec<(String, String)>,
     },
 }
 
 /// Values may be secret.
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Url { .. } => "Url",
@@ -62,33 +62,33 @@ impl std::fmt::Debug for Server {
 impl Upstream {
     /// What was written for its endpoints alone, in the order in which it was.
     pub fn endpoints(&self) -> impl Iterator<Item = (&str, &Settings)> {
-        self.own.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
+        self.declared_rules.iter().map(|(pattern, settings)| (pattern.as_str(), settings))
     }
 }
 
-impl Reading {
+impl ConfigReader {
     /// The servers, references followed where they can be.
-    pub(super) fn served(
+    pub(super) fn resolve_upstreams(
         &mut self,
-        named: Vec<(String, Served)>,
-        any: &Rules,
-        outside: Option<&dyn Outside>,
+        named: Vec<(String, UpstreamLayer)>,
+        any: &PatternSettings,
+        outside: Option<&dyn SecretResolver>,
     ) -> Vec<Upstream> {
         let mut upstreams = Vec::new();
         for (name, mut served) in named {
             if let Some(outside) = outside {
-                self.follow(&mut served.settings, outside);
+                self.expand_references(&mut served.settings, outside);
             }
-            let Some(server) = self.server(&name, &served) else { continue };
-            let rules = cascade::ordered(any, Some(&served.rules));
-            let Served { settings, rules: Rules(own), .. } = served;
-            upstreams.push(Upstream { name: name.into(), server, settings, rules, own });
+            let Some(server) = self.resolve_server(&name, &served) else { continue };
+            let rules = cascade::rules_by_specificity(any, Some(&served.rules));
+            let UpstreamLayer { settings, rules: PatternSettings(own), .. } = served;
+            upstreams.push(Upstream { name: name.into(), server, settings, rules, declared_rules: own });
         }
         upstreams
     }
 
     /// Follows the references of settings.
-    pub(super) fn follow(&mut self, settings: &mut Settings, outside: &dyn Outside) {
+    pub(super) fn expand_references(&mut self, settings: &mut Settings, outside: &dyn SecretResolver) {
         for set in settings.values_mut() {
             let secrets: Vec<_> = match &mut set.value {
                 Value::Reference(secret) => vec![(set.key.name, secret)],
@@ -99,16 +99,16 @@ impl Reading {
                 _ => Vec::new(),
             };
             for (name, secret) in secrets {
-                if let Err(error) = secret.follow(outside) {
-                    let message = format!("{} {}", set.key.name, error.is(name));
+                if let Err(error) = secret.expand(outside) {
+                    let message = format!("{} {}", set.key.name, error.problem(name));
                     self.problems.push(Problem::new(set.origin.clone(), message, error.fix()));
                 }
             }
         }
     }
 
-    fn server(&mut self, name: &str, served: &Served) -> Option<Server> {
-        let Served { origin, settings, .. } = served;
+    fn resolve_server(&mut self, name: &str, served: &UpstreamLayer) -> Option<ServerConfig> {
+        let UpstreamLayer { origin, settings, .. } = served;
         let value = |key: &str| settings.get(key).map(|set| &set.value);
         let secrets = |key: &str| match value(key) {
             Some(Value::Secrets(secrets)) => secrets.as_slice(),
@@ -117,38 +117,38 @@ impl Reading {
         match (value("url"), value("command")) {
             (Some(_), Some(_)) => {
                 let message = format!("the upstream {name} has both url and command");
-                self.say(origin.clone(), message, "keep the one that it is reached by");
+                self.report(origin.clone(), message, "keep the one that it is reached by");
                 None
             }
             (None, None) => {
                 // Whatever stands for one of them and is wrong has been told already.
                 if self.problems.is_empty() {
                     let message = format!("the upstream {name} has neither url nor command");
-                    self.say(origin.clone(), message, "write where it is, or what starts it");
+                    self.report(origin.clone(), message, "write where it is, or what starts it");
                 }
                 None
             }
             (Some(Value::Reference(url)), None) => {
-                self.stray(name, settings, &["env"], "command");
+                self.reject_unused_keys(name, settings, &["env"], "command");
                 let lines =
                     secrets("headers").iter().map(|(name, secret)| format!("{name}: {}", secret.reveal()));
-                let remote = Server::Url {
+                let remote = ServerConfig::Url {
                     url: url.reveal().to_owned(),
                     headers: lines.collect(),
                     transport: match value("transport") {
-                        Some(Value::Word("http")) => Transport::Http,
-                        Some(Value::Word("sse")) => Transport::Sse,
+                        Some(Value::Choice("http")) => Transport::Http,
+                        Some(Value::Choice("sse")) => Transport::Sse,
                         _ => Transport::Auto,
                     },
                 };
-                self.reachable(name, &remote, settings);
+                self.check_target(name, &remote, settings);
                 Some(remote)
             }
             (_, Some(Value::Command(words))) => {
-                self.stray(name, settings, &["headers", "transport"], "url");
+                self.reject_unused_keys(name, settings, &["headers", "transport"], "url");
                 let environment = secrets("env");
-                Some(Server::Command {
-                    words: words.iter().map(|word| word.reveal().to_owned()).collect(),
+                Some(ServerConfig::Command {
+                    argv: words.iter().map(|word| word.reveal().to_owned()).collect(),
                     environment: environment
                         .iter()
                         .map(|(name, secret)| (name.clone(), secret.reveal().to_owned()))
@@ -160,30 +160,30 @@ impl Reading {
     }
 
     /// Keys that mean nothing without another one.
-    fn stray(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
+    fn reject_unused_keys(&mut self, name: &str, settings: &Settings, keys: &[&str], other: &str) {
         for set in keys.iter().filter_map(|key| settings.get(key)) {
             let message = format!("{} of the upstream {name} means nothing without {other}", set.key.name);
-            self.say(set.origin.clone(), message, "remove it");
+            self.report(set.origin.clone(), message, "remove it");
         }
     }
 
     /// Whether URL and headers are some. Those with references that nobody followed cannot be told yet.
-    fn reachable(&mut self, name: &str, server: &Server, settings: &Settings) {
-        let Server::Url { url, headers, .. } = server else { return };
+    fn check_target(&mut self, name: &str, server: &ServerConfig, settings: &Settings) {
+        let ServerConfig::Url { url, headers, .. } = server else { return };
         let at = |key: &str| settings.get(key).map_or(Origin::Default, |set| set.origin.clone());
         if url.contains('$') {
             return;
         }
-        let Ok(target) = Target::new(url) else {
+        let Ok(target) = UpstreamTarget::new(url) else {
             let message = format!("url of the upstream {name} is none");
-            return self.say(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
+            return self.report(at("url"), message, "write the whole URL, such as http://127.0.0.1:3000/mcp");
         };
         for line in headers {
             if target.clone().with_header(line).is_err() {
                 let header = line.split(':').next().unwrap_or_default().escape_debug().to_string();
                 let message =
                     format!("headers of the upstream {name} have `{header}`, which HTTP does not allow");
-                self.say(at("headers"), message, "write a name and a value as HTTP has them");
+                self.report(at("headers"), message, "write a name and a value as HTTP has them");
             }
         }
     }

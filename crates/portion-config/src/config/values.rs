@@ -8,9 +8,9 @@ impl Cascade<'_> {
         self.get(key).map(|(set, _)| &set.value)
     }
 
-    pub(super) fn whole(&self, key: &str) -> Option<usize> {
+    pub(super) fn integer(&self, key: &str) -> Option<usize> {
         match self.value(key) {
-            Some(Value::Whole(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
+            Some(Value::Integer(number)) => Some(usize::try_from(*number).unwrap_or(usize::MAX)),
             _ => None,
         }
     }
@@ -29,16 +29,16 @@ impl Cascade<'_> {
         }
     }
 
-    pub(super) fn truth(&self, key: &str) -> Option<bool> {
+    pub(super) fn boolean(&self, key: &str) -> Option<bool> {
         match self.value(key) {
-            Some(Value::Truth(truth)) => Some(*truth),
+            Some(Value::Boolean(truth)) => Some(*truth),
             _ => None,
         }
     }
 
-    pub(super) fn word(&self, key: &str) -> Option<&'static str> {
+    pub(super) fn choice(&self, key: &str) -> Option<&'static str> {
         match self.value(key) {
-            Some(Value::Word(word)) => Some(word),
+            Some(Value::Choice(word)) => Some(word),
             _ => None,
         }
     }

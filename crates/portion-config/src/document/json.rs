@@ -1,73 +1,77 @@
 //! JSON: whether it is, and what is wrong with it, says `serde_json`; where everything stands, our own reader.
 
-use portion_core::scan::{Kind, Reader, ScanError, decoded};
+use portion_core::scan::{JsonKind, JsonReader, ScanError, unescape};
 use portion_core::span::Span;
 use serde_json::Value;
 
-use super::build::Build;
-use super::yaml::empty;
-use super::{Document, Fault, MOST_BYTES, Node, Spot, Tree};
+use super::builder::TreeBuilder;
+use super::yaml::empty_document;
+use super::{Document, DocumentError, MAX_DOCUMENT_BYTES, Node, NodeValue, TextPosition};
 
 /// Reads a document.
 ///
 /// # Errors
 /// Where it is none; the first thing that makes it so.
-pub fn read(text: &str) -> Result<Document, Fault> {
+pub fn parse(text: &str) -> Result<Document, DocumentError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let start = Spot { line: 1, column: 1 };
-    if text.len() > MOST_BYTES {
-        return Err(Fault::new(start, "this is too large", format!("{MOST_BYTES} bytes are the most")));
+    let start = TextPosition { line: 1, column: 1 };
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(DocumentError::new(
+            start,
+            "this is too large",
+            format!("{MAX_DOCUMENT_BYTES} bytes are the most"),
+        ));
     }
     if text.trim().is_empty() {
-        return Err(empty(start));
+        return Err(empty_document(start));
     }
     serde_json::from_str::<Value>(text).map_err(|error| {
         let told = error.to_string();
         // The place stands before the message.
         let told = told.split(" at line ").next().unwrap_or_default();
-        let spot = Spot { line: error.line().max(1), column: error.column().max(1) };
-        Fault::new(spot, format!("this is no JSON: {told}"), "mend it there or just before")
+        let spot = TextPosition { line: error.line().max(1), column: error.column().max(1) };
+        DocumentError::new(spot, format!("this is no JSON: {told}"), "mend it there or just before")
     })?;
-    let mut build = Build::default();
-    walk(text, &Lines::new(text), &mut build)?;
-    build.done().ok_or_else(|| empty(start))
+    let mut build = TreeBuilder::default();
+    build_tree(text, &LineIndex::new(text), &mut build)?;
+    build.finish().ok_or_else(|| empty_document(start))
 }
 
-fn walk(text: &str, lines: &Lines<'_>, build: &mut Build) -> Result<(), Fault> {
+fn build_tree(text: &str, lines: &LineIndex<'_>, build: &mut TreeBuilder) -> Result<(), DocumentError> {
     let strange = |error: ScanError| {
-        Fault::new(
-            lines.spot(error.at),
-            format!("this is no JSON: {} is expected", error.what),
+        DocumentError::new(
+            lines.position(error.offset),
+            format!("this is no JSON: {} is expected", error.expected),
             "mend it there",
         )
     };
-    let mut reader = Reader::new(text);
-    let mut open: Vec<Kind> = Vec::new();
+    let mut reader = JsonReader::new(text);
+    let mut open: Vec<JsonKind> = Vec::new();
     loop {
         let kind = reader.peek().map_err(strange)?;
         let at = reader.at();
         match kind {
-            Kind::Object => {
+            JsonKind::Object => {
                 reader.enter_object().map_err(strange)?;
-                build.begin(Tree::Map(Vec::new()), lines.spot(at), 0)?;
+                build.begin(NodeValue::Map(Vec::new()), lines.position(at), 0)?;
                 open.push(kind);
             }
-            Kind::Array => {
+            JsonKind::Array => {
                 reader.enter_array().map_err(strange)?;
-                build.begin(Tree::List(Vec::new()), lines.spot(at), 0)?;
+                build.begin(NodeValue::List(Vec::new()), lines.position(at), 0)?;
                 open.push(kind);
             }
             kind => {
                 let span = reader.skip().map_err(strange)?;
-                build.scalar(scalar(kind, span, text, lines), 0)?;
+                build.scalar(scalar_node(kind, span, text, lines), 0)?;
             }
         }
         loop {
             let more = match open.last() {
                 None => return Ok(()),
-                Some(Kind::Object) => match reader.next_key().map_err(strange)? {
+                Some(JsonKind::Object) => match reader.next_key().map_err(strange)? {
                     Some(key) => {
-                        build.scalar(scalar(Kind::String, key, text, lines), 0)?;
+                        build.scalar(scalar_node(JsonKind::String, key, text, lines), 0)?;
                         true
                     }
                     None => false,
@@ -78,38 +82,38 @@ fn walk(text: &str, lines: &Lines<'_>, build: &mut Build) -> Result<(), Fault> {
                 break;
             }
             open.pop();
-            build.end(lines.spot(reader.at().saturating_sub(1)).line)?;
+            build.end(lines.position(reader.at().saturating_sub(1)).line)?;
         }
     }
 }
 
-fn scalar(kind: Kind, span: Span, text: &str, lines: &Lines<'_>) -> Node {
-    let written = span.of(text);
+fn scalar_node(kind: JsonKind, span: Span, text: &str, lines: &LineIndex<'_>) -> Node {
+    let written = span.slice(text);
     let tree = match kind {
-        Kind::Null => Tree::Null,
-        Kind::String => Tree::Scalar { text: decoded(written), plain: false },
-        _ => Tree::Scalar { text: written.to_owned(), plain: true },
+        JsonKind::Null => NodeValue::Null,
+        JsonKind::String => NodeValue::Scalar { text: unescape(written), is_plain: false },
+        _ => NodeValue::Scalar { text: written.to_owned(), is_plain: true },
     };
-    let spot = lines.spot(span.start as usize);
-    Node { tree, spot, last_line: spot.line }
+    let spot = lines.position(span.start as usize);
+    Node { value: tree, position: spot, last_line: spot.line }
 }
 
 /// Where lines begin.
-struct Lines<'a> {
+struct LineIndex<'a> {
     text: &'a str,
-    starts: Vec<usize>,
+    line_starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     fn new(text: &'a str) -> Self {
         let starts = [0].into_iter().chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { text, starts }
+        Self { text, line_starts: starts }
     }
 
-    fn spot(&self, at: usize) -> Spot {
-        let line = self.starts.partition_point(|start| *start <= at);
-        let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
+    fn position(&self, at: usize) -> TextPosition {
+        let line = self.line_starts.partition_point(|start| *start <= at);
+        let start = self.line_starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
         let column = self.text.get(start..at).map_or(at - start, |before| before.chars().count()) + 1;
-        Spot { line, column }
+        TextPosition { line, column }
     }
 }

@@ -1,11 +1,11 @@
 //! What a file says, with the place of everything in it. YAML and JSON become the same tree.
 
-mod build;
+mod builder;
 pub mod json;
 pub mod yaml;
 
 /// The most bytes of a document.
-pub const MOST_BYTES: usize = 1 << 20;
+pub const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
 /// A document that could be read.
 #[derive(Clone, Debug)]
@@ -13,17 +13,17 @@ pub struct Document {
     /// What is in it.
     pub root: Node,
     /// What is wrong with it although it could be read: keys that are given twice.
-    pub faults: Vec<Fault>,
+    pub errors: Vec<DocumentError>,
 }
 
 /// What is said of a file in which nothing stands but comments.
-pub(crate) const EMPTY: &str = "the file says nothing: the defaults are in force";
+pub(crate) const EMPTY_MESSAGE: &str = "the file says nothing: the defaults are in force";
 
 /// What is wrong with a document, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct DocumentError {
     /// Where.
-    pub spot: Spot,
+    pub position: TextPosition,
     /// What is wrong. Nothing of what stands there is repeated, for it may be secret.
     pub message: String,
     /// The way on.
@@ -32,7 +32,7 @@ pub struct Fault {
 
 /// A place in a text: both count from one, columns in characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct TextPosition {
     /// The line.
     pub line: usize,
     /// The column.
@@ -43,16 +43,16 @@ pub struct Spot {
 #[derive(Clone, Debug)]
 pub struct Node {
     /// What it is.
-    pub tree: Tree,
+    pub value: NodeValue,
     /// Where it begins.
-    pub spot: Spot,
+    pub position: TextPosition,
     /// The line in which it ends.
     pub last_line: usize,
 }
 
 /// What a value is. Trees are never deep: a document that is deeper is refused.
 #[derive(Clone, Debug)]
-pub enum Tree {
+pub enum NodeValue {
     /// Nothing.
     Null,
     /// A text; numbers and truths are plain ones, whose meaning the key decides.
@@ -60,43 +60,43 @@ pub enum Tree {
         /// The text.
         text: String,
         /// Whether it stands without quotes.
-        plain: bool,
+        is_plain: bool,
     },
     /// Several values.
     List(Vec<Node>),
     /// Values by name, in order.
-    Map(Vec<(Name, Node)>),
+    Map(Vec<(MapKey, Node)>),
 }
 
 /// The name of a value in a map.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct MapKey {
     /// The name.
     pub text: String,
     /// Where it begins.
-    pub spot: Spot,
+    pub position: TextPosition,
 }
 
 impl Node {
     /// A text that stands nowhere.
-    pub(crate) fn text(text: &str) -> Self {
-        let tree = Tree::Scalar { text: text.to_owned(), plain: true };
-        Self { tree, spot: Spot::default(), last_line: 0 }
+    pub(crate) fn plain_scalar(text: &str) -> Self {
+        let tree = NodeValue::Scalar { text: text.to_owned(), is_plain: true };
+        Self { value: tree, position: TextPosition::default(), last_line: 0 }
     }
 
     /// What it is, in words.
-    pub(crate) fn what(&self) -> &'static str {
-        match &self.tree {
-            Tree::Null => "nothing",
-            Tree::Scalar { .. } => "text",
-            Tree::List(_) => "a list",
-            Tree::Map(_) => "a map",
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match &self.value {
+            NodeValue::Null => "nothing",
+            NodeValue::Scalar { .. } => "text",
+            NodeValue::List(_) => "a list",
+            NodeValue::Map(_) => "a map",
         }
     }
 }
 
-impl Fault {
-    fn new(spot: Spot, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { spot, message: message.into(), fix: fix.into() }
+impl DocumentError {
+    fn new(spot: TextPosition, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { position: spot, message: message.into(), fix: fix.into() }
     }
 }

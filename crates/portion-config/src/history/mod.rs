@@ -8,8 +8,8 @@
 //! behind: a version is written beside, and gets its name only if nobody else has taken it, else the directory is looked
 //! at once more. What was cut off, or is no version at all, is passed over.
 
-mod kept;
 mod restore;
+mod version_file;
 
 use std::fs;
 use std::io::{self, Write};
@@ -19,42 +19,42 @@ use sha2::{Digest, Sha256};
 use tempfile::Builder;
 use thiserror::Error;
 
-pub use kept::Version;
+pub use version_file::Version;
 
 /// How many versions are kept.
-pub const KEPT: usize = 100;
+pub const MAX_VERSIONS: usize = 100;
 
 /// How often a number is tried to be had, if other processes keep taking it.
-const TRIES: usize = 100;
+const MAX_ATTEMPTS: usize = 100;
 
 /// The versions of one configuration file.
 #[derive(Debug)]
 pub struct History {
-    folder: PathBuf,
+    dir: PathBuf,
     /// The version that this process is known to have: what it records next is that one or later.
-    reached: u64,
+    latest_known: u64,
     /// The last version that this process was the first to record.
-    first: Option<u64>,
+    latest_recorded: Option<u64>,
     /// What was written last, until it is on the disk.
-    unsettled: Option<(PathBuf, fs::File)>,
+    unsynced: Option<(PathBuf, fs::File)>,
 }
 
 /// Why a version cannot be kept, found, or put back.
 #[derive(Debug, Error)]
 pub enum HistoryError {
     /// The directory cannot be used.
-    #[error("cannot {what} `{}`: {source}", path.display())]
+    #[error("cannot {action} `{}`: {source}", path.display())]
     Io {
         /// What was tried.
-        what: &'static str,
+        action: &'static str,
         /// With what.
         path: PathBuf,
         /// Why not.
         source: io::Error,
     },
     /// There is no such version.
-    #[error("there is no version {number} of the configuration; {}", kept(*.oldest, *.newest))]
-    Unknown {
+    #[error("there is no version {number} of the configuration; {}", describe_available(*.oldest, *.newest))]
+    UnknownVersion {
         /// What was asked for.
         number: u64,
         /// The oldest that there is.
@@ -72,14 +72,14 @@ pub enum HistoryError {
     },
     /// Others record so fast that there is no number to be had.
     #[error("other processes keep recording versions in `{}`; try again", .0.display())]
-    Crowded(PathBuf),
+    Contended(PathBuf),
     /// The configuration file cannot be replaced where it is.
     #[error(
         "`{}` cannot be replaced, for `{}` cannot be written to ({source}). Put version {number} (`{}`) where that file comes \
          from: in Kubernetes its ConfigMap, else its package, image or deployment",
         target.display(), folder.display(), version.display()
     )]
-    Fixed {
+    NotReplaceable {
         /// The configuration file, all links followed.
         target: PathBuf,
         /// Its directory.
@@ -93,7 +93,7 @@ pub enum HistoryError {
     },
     /// Whoever owns the configuration file could not read it any more.
     #[error("`{}` belongs to somebody else and would not any more: go back to version {number} as its owner", target.display())]
-    Foreign {
+    OwnerMismatch {
         /// The configuration file, all links followed.
         target: PathBuf,
         /// The version that was to be put back.
@@ -111,36 +111,37 @@ impl History {
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(HistoryError::io("make the directory", folder))?;
-        let mut history = Self { folder: folder.to_owned(), reached: 0, first: None, unsettled: None };
-        history.reached = history.list()?.last().map_or(0, |version| version.number);
+        builder.create(folder).map_err(HistoryError::io_error("make the directory", folder))?;
+        let mut history =
+            Self { dir: folder.to_owned(), latest_known: 0, latest_recorded: None, unsynced: None };
+        history.latest_known = history.list()?.last().map_or(0, |version| version.number);
         Ok(history)
     }
 
     /// Keeps a text that is in force since `at` (microseconds since 1970) and came from `source`, and says its number:
     /// that of an equal text that another process recorded since, or that is the newest; else the next.
-    /// Beyond [`KEPT`] versions the oldest go.
+    /// Beyond [`MAX_VERSIONS`] versions the oldest go.
     ///
     /// # Errors
-    /// [`HistoryError::Io`], as of a full disk, and [`HistoryError::Crowded`]. Nothing is left half-written.
+    /// [`HistoryError::Io`], as of a full disk, and [`HistoryError::Contended`]. Nothing is left half-written.
     pub fn record(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
-        let number = self.enter(source, text, at)?;
-        self.settle()?;
+        let number = self.record_unsynced(source, text, at)?;
+        self.sync()?;
         Ok(number)
     }
 
-    /// The same without waiting for the disk, which may take long: [`settle`](Self::settle) does. If the system fails before
+    /// The same without waiting for the disk, which may take long: [`sync`](Self::sync) does. If the system fails before
     /// that, the version may be cut off, and is passed over.
     ///
     /// # Errors
     /// As of [`record`](Self::record).
-    pub fn enter(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
-        let sha256 = digest(text);
-        for _ in 0..TRIES {
-            let numbers = self.numbers()?;
+    pub fn record_unsynced(&mut self, source: &Path, text: &str, at: u64) -> Result<u64, HistoryError> {
+        let sha256 = sha256_hex(text);
+        for _ in 0..MAX_ATTEMPTS {
+            let numbers = self.version_numbers()?;
             let newest = numbers.last().copied().unwrap_or(0);
-            if let Some(number) = self.recorded(&numbers, &sha256) {
-                self.reached = number;
+            if let Some(number) = self.find_recorded(&numbers, &sha256) {
+                self.latest_known = number;
                 return Ok(number);
             }
             let version = Version {
@@ -151,26 +152,26 @@ impl History {
                 bytes: text.len(),
             };
             if self.write(&version, text)? {
-                self.reached = version.number;
-                self.first = Some(version.number);
+                self.latest_known = version.number;
+                self.latest_recorded = Some(version.number);
                 self.prune(&numbers);
                 return Ok(version.number);
             }
         }
-        Err(HistoryError::Crowded(self.folder.clone()))
+        Err(HistoryError::Contended(self.dir.clone()))
     }
 
     /// Waits until what was entered last is on the disk.
     ///
     /// # Errors
     /// [`HistoryError::Io`] where it does not get there: then it is gone.
-    pub fn settle(&mut self) -> Result<(), HistoryError> {
-        let Some((path, file)) = self.unsettled.take() else { return Ok(()) };
+    pub fn sync(&mut self) -> Result<(), HistoryError> {
+        let Some((path, file)) = self.unsynced.take() else { return Ok(()) };
         if let Err(source) = file.sync_all() {
             let _ = fs::remove_file(&path);
-            return Err(HistoryError::Io { what: "keep the configuration as", path, source });
+            return Err(HistoryError::Io { action: "keep the configuration as", path, source });
         }
-        restore::settle_names(&self.folder);
+        restore::sync_dir(&self.dir);
         Ok(())
     }
 
@@ -179,33 +180,33 @@ impl History {
     /// # Errors
     /// [`HistoryError::Io`] where the directory cannot be read.
     pub fn list(&self) -> Result<Vec<Version>, HistoryError> {
-        Ok(self.numbers()?.into_iter().filter_map(|number| self.version(number)).collect())
+        Ok(self.version_numbers()?.into_iter().filter_map(|number| self.read_version(number)).collect())
     }
 
     /// The text of a version, as it was.
     ///
     /// # Errors
-    /// [`HistoryError::Unknown`] and [`HistoryError::Damaged`].
+    /// [`HistoryError::UnknownVersion`] and [`HistoryError::Damaged`].
     pub fn text(&self, number: u64) -> Result<String, HistoryError> {
-        let path = self.path(number);
+        let path = self.version_path(number);
         let kept = match fs::read(&path) {
             Ok(kept) => kept,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let numbers = self.numbers()?;
+                let numbers = self.version_numbers()?;
                 let (oldest, newest) = (numbers.first().copied(), numbers.last().copied());
-                return Err(HistoryError::Unknown { number, oldest, newest });
+                return Err(HistoryError::UnknownVersion { number, oldest, newest });
             }
-            Err(source) => return Err(HistoryError::Io { what: "read", path, source }),
+            Err(source) => return Err(HistoryError::Io { action: "read", path, source }),
         };
-        let text = kept::text(&kept, number).map(str::to_owned);
+        let text = version_file::verified_text(&kept, number).map(str::to_owned);
         text.ok_or(HistoryError::Damaged { number, path })
     }
 
     /// The text that was in force before what was entered last: `None` where another process entered that, or nothing was
     /// before.
-    pub fn replaced(&self) -> Option<String> {
-        let entered = self.first.filter(|first| *first == self.reached)?;
-        let numbers = self.numbers().ok()?;
+    pub fn previous_text(&self) -> Option<String> {
+        let entered = self.latest_recorded.filter(|first| *first == self.latest_known)?;
+        let numbers = self.version_numbers().ok()?;
         let mut before = numbers.into_iter().rev().filter(|number| *number < entered);
         before.find_map(|number| self.text(number).ok())
     }
@@ -216,36 +217,36 @@ impl History {
     /// # Errors
     /// [`HistoryError::Io`] where the directory cannot be read.
     pub fn previous(&self, present: &str) -> Result<Option<Version>, HistoryError> {
-        let sha256 = digest(present);
-        let numbers = self.numbers()?;
-        let mut versions = numbers.iter().rev().filter_map(|number| self.version(*number));
+        let sha256 = sha256_hex(present);
+        let numbers = self.version_numbers()?;
+        let mut versions = numbers.iter().rev().filter_map(|number| self.read_version(*number));
         Ok(versions.find(|version| version.sha256 != sha256 && self.text(version.number).is_ok()))
     }
 
     /// The newest version with this text that others recorded since, or the newest of all if it has it.
-    fn recorded(&self, numbers: &[u64], sha256: &str) -> Option<u64> {
+    fn find_recorded(&self, numbers: &[u64], sha256: &str) -> Option<u64> {
         let newest = numbers.last()?;
         numbers
             .iter()
             .rev()
-            .take_while(|number| *number == newest || **number > self.reached)
-            .filter_map(|number| self.version(*number))
+            .take_while(|number| *number == newest || **number > self.latest_known)
+            .filter_map(|number| self.read_version(*number))
             .find(|version| version.sha256 == sha256)
             .map(|version| version.number)
     }
 
     /// Writes a version; `false` where its number has been taken meanwhile.
     fn write(&mut self, version: &Version, text: &str) -> Result<bool, HistoryError> {
-        let path = self.path(version.number);
+        let path = self.version_path(version.number);
         let failed =
-            |source| HistoryError::Io { what: "keep the configuration as", path: path.clone(), source };
+            |source| HistoryError::Io { action: "keep the configuration as", path: path.clone(), source };
         // Readable for its owner alone, and gone if anything fails.
-        let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.folder).map_err(failed)?;
-        file.write_all(kept::line(version).as_bytes()).map_err(failed)?;
+        let mut file = Builder::new().prefix(".recording-").tempfile_in(&self.dir).map_err(failed)?;
+        file.write_all(version_file::header_line(version).as_bytes()).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         match file.persist_noclobber(&path) {
             Ok(file) => {
-                self.unsettled = Some((path, file));
+                self.unsynced = Some((path, file));
                 Ok(true)
             }
             Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -255,46 +256,46 @@ impl History {
 
     /// Lets the oldest go. That one cannot be removed is no reason to fail: the next time it is tried again.
     fn prune(&self, before: &[u64]) {
-        let surplus = (before.len() + 1).saturating_sub(KEPT);
+        let surplus = (before.len() + 1).saturating_sub(MAX_VERSIONS);
         for number in before.iter().take(surplus) {
-            let _ = fs::remove_file(self.path(*number));
+            let _ = fs::remove_file(self.version_path(*number));
         }
     }
 
     /// The numbers that are taken, rising.
-    fn numbers(&self) -> Result<Vec<u64>, HistoryError> {
-        let failed = HistoryError::io("read the directory", &self.folder);
-        let entries = fs::read_dir(&self.folder).map_err(failed)?;
+    fn version_numbers(&self) -> Result<Vec<u64>, HistoryError> {
+        let failed = HistoryError::io_error("read the directory", &self.dir);
+        let entries = fs::read_dir(&self.dir).map_err(failed)?;
         let mut numbers: Vec<_> = entries
             .filter_map(Result::ok)
-            .filter_map(|entry| kept::number(entry.file_name().to_str()?))
+            .filter_map(|entry| version_file::parse_file_name(entry.file_name().to_str()?))
             .collect();
         numbers.sort_unstable();
         Ok(numbers)
     }
 
-    fn version(&self, number: u64) -> Option<Version> {
-        kept::version(&self.path(number), number)
+    fn read_version(&self, number: u64) -> Option<Version> {
+        version_file::read_version(&self.version_path(number), number)
     }
 
-    fn path(&self, number: u64) -> PathBuf {
-        self.folder.join(kept::name(number))
+    fn version_path(&self, number: u64) -> PathBuf {
+        self.dir.join(version_file::file_name(number))
     }
 }
 
 impl HistoryError {
-    fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    fn io_error(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
-        move |source| Self::Io { what, path, source }
+        move |source| Self::Io { action: what, path, source }
     }
 }
 
 /// SHA-256 of a text, in hexadecimal digits.
-fn digest(text: &str) -> String {
+fn sha256_hex(text: &str) -> String {
     format!("{:x}", Sha256::digest(text))
 }
 
-fn kept(oldest: Option<u64>, newest: Option<u64>) -> String {
+fn describe_available(oldest: Option<u64>, newest: Option<u64>) -> String {
     match (oldest, newest) {
         (Some(oldest), Some(newest)) => format!("{oldest} to {newest} are kept"),
         _ => "none has been recorded yet".to_owned(),

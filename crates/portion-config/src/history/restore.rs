@@ -13,21 +13,21 @@ impl History {
     /// to is replaced at once, with its permissions and its owner. It is made where it is missing.
     ///
     /// # Errors
-    /// [`HistoryError::Unknown`] and [`HistoryError::Damaged`] of the version; [`HistoryError::Fixed`] where the file's
-    /// directory cannot be written to, [`HistoryError::Foreign`] where its owner would lose it. The file is then as it
+    /// [`HistoryError::UnknownVersion`] and [`HistoryError::Damaged`] of the version; [`HistoryError::NotReplaceable`] where the file's
+    /// directory cannot be written to, [`HistoryError::OwnerMismatch`] where its owner would lose it. The file is then as it
     /// was.
     pub fn restore(&self, path: &Path, number: u64) -> Result<(), HistoryError> {
         let text = self.text(number)?;
-        let target = target(path).map_err(HistoryError::io("find", path))?;
+        let target = resolve_target(path).map_err(HistoryError::io_error("find", path))?;
         let folder = target.parent().unwrap_or(Path::new("."));
-        let fixed = |source| HistoryError::Fixed {
+        let fixed = |source| HistoryError::NotReplaceable {
             target: target.clone(),
             folder: folder.to_owned(),
             number,
-            version: self.path(number),
+            version: self.version_path(number),
             source,
         };
-        let failed = |source| HistoryError::Io { what: "write", path: target.clone(), source };
+        let failed = |source| HistoryError::Io { action: "write", path: target.clone(), source };
         let mut file =
             Builder::new().prefix(".portion-").tempfile_in(folder).map_err(|error| match error.kind() {
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => fixed(error),
@@ -37,7 +37,7 @@ impl History {
         match fs::metadata(&target) {
             Ok(before) => {
                 keep_owner(file.as_file(), &before)
-                    .map_err(|_| HistoryError::Foreign { target: target.clone(), number })?;
+                    .map_err(|_| HistoryError::OwnerMismatch { target: target.clone(), number })?;
                 file.as_file().set_permissions(before.permissions()).map_err(failed)?;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -49,13 +49,13 @@ impl History {
             io::ErrorKind::ResourceBusy | io::ErrorKind::PermissionDenied => fixed(error.error),
             _ => failed(error.error),
         })?;
-        settle_names(folder);
+        sync_dir(folder);
         Ok(())
     }
 }
 
 /// Where a path leads, or would if the file were there.
-fn target(path: &Path) -> io::Result<PathBuf> {
+fn resolve_target(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         found => return found,
@@ -86,7 +86,7 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
 }
 
 /// Has a directory's names on disk, where it can be had: a name that is lost with the power is no damage.
-pub(super) fn settle_names(folder: &Path) {
+pub(super) fn sync_dir(folder: &Path) {
     #[cfg(unix)]
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     #[cfg(not(unix))]

@@ -2,13 +2,13 @@
 
 /// What a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Group {
+pub enum KeyGroup {
     /// How tools are listed.
     Tools,
     /// How much a reply may be.
     Limits,
     /// How long, and how much, is kept for follow-ups.
-    Keeping,
+    Retention,
     /// What is known of payloads, and done to them.
     Payloads,
     /// How replies are written.
@@ -25,11 +25,11 @@ pub enum Group {
     Servers,
 }
 
-impl Group {
+impl KeyGroup {
     /// Every group, in the order in which it is shown.
     pub const ALL: [Self; 10] = [
         Self::Limits,
-        Self::Keeping,
+        Self::Retention,
         Self::Payloads,
         Self::Replies,
         Self::Rollout,
@@ -45,7 +45,7 @@ impl Group {
         match self {
             Self::Tools => "Tools",
             Self::Limits => "Limits",
-            Self::Keeping => "Keeping",
+            Self::Retention => "Keeping",
             Self::Payloads => "Payloads",
             Self::Replies => "Replies",
             Self::Rollout => "Rollout",

@@ -1,16 +1,16 @@
 //! What may be written: every key, with all that is known of it.
 
+mod definitions;
 mod group;
 mod kind;
-mod listed;
 mod shorthand;
 
 use std::fmt;
 
-use portion_core::nearest::nearest;
+use portion_core::spelling::closest_name;
 
-pub use group::Group;
-pub use kind::{Kind, Wrong};
+pub use group::KeyGroup;
+pub use kind::{InvalidValue, ValueKind};
 pub use shorthand::{SHORTHANDS, Shorthand};
 
 use crate::document::Node;
@@ -22,9 +22,9 @@ pub struct Key {
     /// As it is written in files.
     pub name: &'static str,
     /// What its value is.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Words that may stand in place of such a value: `none`, `auto`.
-    pub or: &'static [&'static str],
+    pub keywords: &'static [&'static str],
     /// What is in force where nothing was written, as text; empty where there is no such thing.
     pub default: &'static str,
     /// What stands for the value in help: `TOKENS`.
@@ -32,35 +32,35 @@ pub struct Key {
     /// What it decides.
     pub doc: &'static str,
     /// What it belongs to.
-    pub group: Group,
+    pub group: KeyGroup,
     /// Where it may stand.
-    pub standing: Standing,
+    pub placement: Placement,
     /// Whether another value is obeyed without a restart.
-    pub reloads: bool,
+    pub is_reloadable: bool,
     /// How it is written on the command line.
-    pub flag: Flag,
+    pub flag: CliFlag,
 }
 
 /// How a key is written on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flag {
+pub enum CliFlag {
     /// By its name, as `--hard-cap`.
-    Named,
+    FromName,
     /// By another name.
-    Called(&'static str),
+    Renamed(&'static str),
     /// By its name; without a value it means this one.
-    Bare(&'static str),
+    OptionalValue(&'static str),
     /// Not at all: its value is too large for that, or the name means something else there.
-    Never,
+    Disabled,
 }
 
 /// Where a key may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Placement {
     /// At the top, at an upstream, at an endpoint.
     Everywhere,
     /// At the top and at an upstream.
-    Server,
+    TopOrUpstream,
     /// At the top.
     Top,
     /// At an upstream.
@@ -71,7 +71,7 @@ pub enum Standing {
 
 /// What settings are written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum SettingsLevel {
     /// Everything.
     Top,
     /// What one server offers.
@@ -83,45 +83,46 @@ pub enum Level {
 impl Key {
     /// Every key, group by group.
     pub fn all() -> impl Iterator<Item = &'static Self> {
-        listed::all()
+        definitions::all()
     }
 
     /// The key of this name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn by_name(name: &str) -> Option<&'static Self> {
         Key::all().find(|key| key.name == name)
     }
 
     /// The key that a variable is for.
-    pub fn of_variable(variable: &str) -> Option<&'static Self> {
+    pub fn from_variable(variable: &str) -> Option<&'static Self> {
         Key::all().find(|key| key.variable().as_deref() == Some(variable))
     }
 
     /// The name of its variable: `PORTION_HARD_CAP`. What is for upstreams or endpoints alone has none.
     pub fn variable(&self) -> Option<String> {
-        self.allowed(Level::Top).then(|| format!("PORTION_{}", parted(self.name, '_').to_ascii_uppercase()))
+        self.is_allowed_at(SettingsLevel::Top)
+            .then(|| format!("PORTION_{}", split_camel_case(self.name, '_').to_ascii_uppercase()))
     }
 
     /// The name of its option, without dashes: `hard-cap`.
     pub fn option(&self) -> Option<String> {
         match self.flag {
-            _ if !self.allowed(Level::Top) => None,
-            Flag::Never => None,
-            Flag::Called(name) => Some(name.to_owned()),
-            Flag::Named | Flag::Bare(_) => Some(parted(self.name, '-')),
+            _ if !self.is_allowed_at(SettingsLevel::Top) => None,
+            CliFlag::Disabled => None,
+            CliFlag::Renamed(name) => Some(name.to_owned()),
+            CliFlag::FromName | CliFlag::OptionalValue(_) => Some(split_camel_case(self.name, '-')),
         }
     }
 
     /// What its option means without a value.
-    pub fn bare(&self) -> Option<&'static str> {
+    pub fn bare_value(&self) -> Option<&'static str> {
         match self.flag {
-            Flag::Bare(value) => Some(value),
+            CliFlag::OptionalValue(value) => Some(value),
             _ => None,
         }
     }
 
     /// Whether its option may be given several times, each adding to the list.
-    pub fn repeats(&self) -> bool {
-        matches!(self.kind, Kind::Names | Kind::Redact)
+    pub fn is_repeatable(&self) -> bool {
+        matches!(self.kind, ValueKind::Names | ValueKind::Redact)
     }
 
     /// What it decides, and what is in force where nothing is written.
@@ -133,13 +134,13 @@ impl Key {
     }
 
     /// Whether it may stand there.
-    pub fn allowed(&self, level: Level) -> bool {
-        match self.standing {
-            Standing::Everywhere => true,
-            Standing::Server => level != Level::Endpoint,
-            Standing::Top => level == Level::Top,
-            Standing::Upstream => level == Level::Upstream,
-            Standing::Endpoint => level == Level::Endpoint,
+    pub fn is_allowed_at(&self, level: SettingsLevel) -> bool {
+        match self.placement {
+            Placement::Everywhere => true,
+            Placement::TopOrUpstream => level != SettingsLevel::Endpoint,
+            Placement::Top => level == SettingsLevel::Top,
+            Placement::Upstream => level == SettingsLevel::Upstream,
+            Placement::Endpoint => level == SettingsLevel::Endpoint,
         }
     }
 
@@ -157,45 +158,45 @@ impl Key {
     /// # Errors
     /// Where it is none of the kind: what is wrong, and the way on.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
-        let node = self.node(text)?;
-        self.read(&node).map_err(|wrong| {
-            wrong.iter().map(|wrong| wrong.told(self.name, true)).collect::<Vec<_>>().join("; ")
+        let node = self.parse_node(text)?;
+        self.parse_value(&node).map_err(|wrong| {
+            wrong.iter().map(|wrong| wrong.message_with_fix(self.name, true)).collect::<Vec<_>>().join("; ")
         })
     }
 
     /// A text from an option or a variable as a document would have it.
-    pub(crate) fn node(&self, text: &str) -> Result<Node, String> {
+    pub(crate) fn parse_node(&self, text: &str) -> Result<Node, String> {
         let flows = text.trim_start().starts_with(['[', '{']);
         if !flows || !self.kind.is_structured() {
-            return Ok(Node::text(text));
+            return Ok(Node::plain_scalar(text));
         }
-        let document = crate::document::yaml::read(text).map_err(|fault| fault.message)?;
-        match document.faults.first() {
+        let document = crate::document::yaml::parse(text).map_err(|fault| fault.message)?;
+        match document.errors.first() {
             Some(fault) => Err(fault.message.clone()),
             None => Ok(document.root),
         }
     }
 
     /// The value that a document has for it.
-    pub(crate) fn read(&self, node: &Node) -> Result<Value, Vec<Wrong>> {
-        self.kind.read(node, self.or, self.default).map(|value| match (self.name, value) {
+    pub(crate) fn parse_value(&self, node: &Node) -> Result<Value, Vec<InvalidValue>> {
+        self.kind.parse(node, self.keywords, self.default).map(|value| match (self.name, value) {
             ("split", Value::Number(percent)) => Value::Split(percent),
             (_, value) => value,
         })
     }
 
     /// The names of all keys that may stand there.
-    pub(crate) fn names(level: Level) -> impl Iterator<Item = &'static str> {
-        Key::all().filter(move |key| key.allowed(level)).map(|key| key.name)
+    pub(crate) fn names(level: SettingsLevel) -> impl Iterator<Item = &'static str> {
+        Key::all().filter(move |key| key.is_allowed_at(level)).map(|key| key.name)
     }
 
     /// The key that was probably meant by a name that is none.
-    pub(crate) fn nearest(name: &str, level: Level) -> Option<String> {
-        nearest(name, Self::names(level))
+    pub(crate) fn nearest(name: &str, level: SettingsLevel) -> Option<String> {
+        closest_name(name, Self::names(level))
     }
 }
 
-impl fmt::Display for Level {
+impl fmt::Display for SettingsLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Top => "at the top",
@@ -206,7 +207,7 @@ impl fmt::Display for Level {
 }
 
 /// `hardCap` in words, between which this stands.
-fn parted(name: &str, between: char) -> String {
+fn split_camel_case(name: &str, between: char) -> String {
     let mut out = String::with_capacity(name.len() + 4);
     for c in name.chars() {
         if c.is_ascii_uppercase() {

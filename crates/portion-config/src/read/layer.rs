@@ -1,8 +1,8 @@
 //! What one source says: settings for everything, for patterns, for servers.
 
-use super::{From, Reading};
-use crate::document::{Name, Node, Tree};
-use crate::key::{Key, Kind, Level};
+use super::{ConfigReader, DocumentSource};
+use crate::document::{MapKey, Node, NodeValue};
+use crate::key::{Key, SettingsLevel, ValueKind};
 use crate::origin::Origin;
 use crate::settings::Settings;
 
@@ -10,20 +10,20 @@ use crate::settings::Settings;
 #[derive(Default)]
 pub(crate) struct Layer {
     pub(crate) top: Settings,
-    pub(crate) rules: Rules,
-    pub(crate) upstreams: Vec<(String, Served)>,
+    pub(crate) rules: PatternSettings,
+    pub(crate) upstreams: Vec<(String, UpstreamLayer)>,
 }
 
 /// What is said of one server.
-pub(crate) struct Served {
+pub(crate) struct UpstreamLayer {
     pub(crate) origin: Origin,
     pub(crate) settings: Settings,
-    pub(crate) rules: Rules,
+    pub(crate) rules: PatternSettings,
 }
 
 /// Settings by pattern, in order.
 #[derive(Default)]
-pub(crate) struct Rules(pub(crate) Vec<(String, Settings)>);
+pub(crate) struct PatternSettings(pub(crate) Vec<(String, Settings)>);
 
 impl Layer {
     /// What counts more, over this, key by key.
@@ -42,7 +42,7 @@ impl Layer {
     }
 }
 
-impl Rules {
+impl PatternSettings {
     fn overlay(&mut self, above: Self) {
         for (pattern, settings) in above.0 {
             match self.0.iter_mut().find(|(known, _)| *known == pattern) {
@@ -53,63 +53,76 @@ impl Rules {
     }
 }
 
-impl Reading {
-    pub(super) fn layer(&mut self, from: &From, entries: &[(Name, Node)]) -> Layer {
-        let mut rules = Rules::default();
+impl ConfigReader {
+    pub(super) fn read_layer(&mut self, from: &DocumentSource, entries: &[(MapKey, Node)]) -> Layer {
+        let mut rules = PatternSettings::default();
         let mut upstreams = Vec::new();
-        let top = self.settings(from, entries, Level::Top, true, |reading, key, node| match key.kind {
-            Kind::Endpoints => rules = reading.rules(from, key, node, true),
-            _ => upstreams = reading.upstreams(from, key, node),
+        let top = self.read_settings(from, entries, SettingsLevel::Top, true, |reading, key, node| match key
+            .kind
+        {
+            ValueKind::Endpoints => rules = reading.read_rules(from, key, node, true),
+            _ => upstreams = reading.read_upstreams(from, key, node),
         });
         Layer { top, rules, upstreams }
     }
 
-    fn rules(&mut self, from: &From, key: &Key, node: &Node, shown: bool) -> Rules {
+    fn read_rules(&mut self, from: &DocumentSource, key: &Key, node: &Node, shown: bool) -> PatternSettings {
         let mut rules = Vec::new();
-        for (pattern, node) in self.map(from, key, node) {
+        for (pattern, node) in self.map_entries(from, key, node) {
             if pattern.text.trim().is_empty() || pattern.text.len() > 1_024 {
                 let fix = "write a name, a name with *, the URI of a resource, or a route";
-                self.say(from.origin(pattern.spot), "a pattern is empty, or above 1024 bytes", fix);
+                self.report(from.origin(pattern.position), "a pattern is empty, or above 1024 bytes", fix);
             }
-            let Some(entries) = self.entries(from, &pattern.text, node) else { continue };
-            let settings = self.settings(from, entries, Level::Endpoint, shown, |_, _, _| {});
+            let Some(entries) = self.expect_map(from, &pattern.text, node) else { continue };
+            let settings = self.read_settings(from, entries, SettingsLevel::Endpoint, shown, |_, _, _| {});
             rules.push((pattern.text.clone(), settings));
         }
-        Rules(rules)
+        PatternSettings(rules)
     }
 
-    fn upstreams(&mut self, from: &From, key: &Key, node: &Node) -> Vec<(String, Served)> {
-        self.hidden.push((node.spot.line, node.last_line));
+    fn read_upstreams(
+        &mut self,
+        from: &DocumentSource,
+        key: &Key,
+        node: &Node,
+    ) -> Vec<(String, UpstreamLayer)> {
+        self.secret_ranges.push((node.position.line, node.last_line));
         let mut upstreams = Vec::new();
-        for (name, node) in self.map(from, key, node) {
-            let origin = from.origin(name.spot);
+        for (name, node) in self.map_entries(from, key, node) {
+            let origin = from.origin(name.position);
             let plain =
                 name.text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
             if name.text.is_empty() || !plain || name.text.starts_with('.') {
                 let message = format!("`{}` cannot stand in a path", name.text.escape_debug());
-                self.say(origin.clone(), message, "name the server by letters, digits, `_`, `-` and `.`");
+                self.report(origin.clone(), message, "name the server by letters, digits, `_`, `-` and `.`");
             }
-            let Some(entries) = self.entries(from, &name.text, node) else { continue };
-            let mut rules = Rules::default();
-            let settings = self.settings(from, entries, Level::Upstream, false, |reading, key, node| {
-                rules = reading.rules(from, key, node, false);
-            });
-            upstreams.push((name.text.clone(), Served { origin, settings, rules }));
+            let Some(entries) = self.expect_map(from, &name.text, node) else { continue };
+            let mut rules = PatternSettings::default();
+            let settings =
+                self.read_settings(from, entries, SettingsLevel::Upstream, false, |reading, key, node| {
+                    rules = reading.read_rules(from, key, node, false);
+                });
+            upstreams.push((name.text.clone(), UpstreamLayer { origin, settings, rules }));
         }
         upstreams
     }
 
     /// The entries of a key's map.
-    fn map<'n>(&mut self, from: &From, key: &Key, node: &'n Node) -> &'n [(Name, Node)] {
-        self.entries(from, key.name, node).unwrap_or_default()
+    fn map_entries<'n>(&mut self, from: &DocumentSource, key: &Key, node: &'n Node) -> &'n [(MapKey, Node)] {
+        self.expect_map(from, key.name, node).unwrap_or_default()
     }
 
-    fn entries<'n>(&mut self, from: &From, name: &str, node: &'n Node) -> Option<&'n [(Name, Node)]> {
-        if let Tree::Map(entries) = &node.tree {
+    fn expect_map<'n>(
+        &mut self,
+        from: &DocumentSource,
+        name: &str,
+        node: &'n Node,
+    ) -> Option<&'n [(MapKey, Node)]> {
+        if let NodeValue::Map(entries) = &node.value {
             return Some(entries);
         }
-        let message = format!("`{}` is {}, not a map", name.escape_debug(), node.what());
-        self.say(from.origin(node.spot), message, "write keys and values under it, or {} for none");
+        let message = format!("`{}` is {}, not a map", name.escape_debug(), node.kind_name());
+        self.report(from.origin(node.position), message, "write keys and values under it, or {} for none");
         None
     }
 }

@@ -2,32 +2,33 @@
 
 use std::sync::Arc;
 
-use portion_core::nearest::nearest;
+use portion_core::spelling::closest_name;
 
-use super::{From, Layer, Reading};
-use crate::document::{Name, Spot};
+use super::{ConfigReader, DocumentSource, Layer};
+use crate::document::{MapKey, TextPosition};
 use crate::key::{Key, SHORTHANDS};
 use crate::origin::Origin;
 use crate::problem::Problem;
 
 /// What the names of all our variables begin with.
-const PREFIX: &str = "PORTION_";
+const VARIABLE_PREFIX: &str = "PORTION_";
 /// Variables that are no keys: where the file is, and what only the program or its tests look at.
-const OTHERS: &[&str] = &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN"];
+const NON_KEY_VARIABLES: &[&str] = &["PORTION_CONFIG", "PORTION_LOG", "PORTION_BIN"];
 
-impl Reading {
-    pub(super) fn variables(&mut self, variables: &[(String, String)]) -> Layer {
-        let mut variables: Vec<_> = variables.iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+impl ConfigReader {
+    pub(super) fn read_variables(&mut self, variables: &[(String, String)]) -> Layer {
+        let mut variables: Vec<_> =
+            variables.iter().filter(|(name, _)| name.starts_with(VARIABLE_PREFIX)).collect();
         // The environment has no order; what is said of it has.
         variables.sort();
         let mut layer = Layer::default();
         for (name, text) in variables {
             let at = Origin::Variable(name.as_str().into());
-            if OTHERS.contains(&name.as_str()) {
+            if NON_KEY_VARIABLES.contains(&name.as_str()) {
                 continue;
             }
-            let Some(key) = Key::of_variable(name) else {
-                self.warnings.push(unknown(at, name));
+            let Some(key) = Key::from_variable(name) else {
+                self.warnings.push(unknown_variable(at, name));
                 continue;
             };
             if text.is_empty() {
@@ -35,54 +36,55 @@ impl Reading {
                 self.warnings.push(Problem::new(at, message, "give it a value, or unset it"));
                 continue;
             }
-            let from = From::Variable(name.as_str().into());
-            layer.overlay(self.one(&from, key, text));
+            let from = DocumentSource::Variable(name.as_str().into());
+            layer.overlay(self.read_single_key(&from, key, text));
         }
         layer
     }
 
-    pub(super) fn options(&mut self, options: &[(String, String)]) -> Layer {
+    pub(super) fn read_options(&mut self, options: &[(String, String)]) -> Layer {
         let mut layer = Layer::default();
         let mut lists: Vec<(&'static Key, String)> = Vec::new();
         for (name, text) in options {
             let short = SHORTHANDS.iter().find(|short| short.option == name);
             let (name, text) = short.map_or((name.as_str(), text.as_str()), |short| (short.key, short.value));
-            let Some(key) = Key::named(name) else {
-                self.say(Origin::Option(name.into()), "no key is called so", "see --help");
+            let Some(key) = Key::by_name(name) else {
+                self.report(Origin::Option(name.into()), "no key is called so", "see --help");
                 continue;
             };
-            match lists.iter_mut().find(|(known, _)| known.name == key.name && key.repeats()) {
+            match lists.iter_mut().find(|(known, _)| known.name == key.name && key.is_repeatable()) {
                 Some((_, list)) => *list = format!("{list},{text}"),
-                None if key.repeats() => lists.push((key, text.to_owned())),
+                None if key.is_repeatable() => lists.push((key, text.to_owned())),
                 None => {
                     let option = short.map(|short| short.option.to_owned()).or_else(|| key.option());
-                    layer.overlay(self.option(key, option, text));
+                    layer.overlay(self.read_option(key, option, text));
                 }
             }
         }
         for (key, list) in lists {
-            layer.overlay(self.option(key, key.option(), &list));
+            layer.overlay(self.read_option(key, key.option(), &list));
         }
         layer
     }
 
-    fn option(&mut self, key: &'static Key, option: Option<String>, text: &str) -> Layer {
+    fn read_option(&mut self, key: &'static Key, option: Option<String>, text: &str) -> Layer {
         let option: Arc<str> = option.unwrap_or_else(|| key.name.to_owned()).into();
-        self.one(&From::Option(option), key, text)
+        self.read_single_key(&DocumentSource::Option(option), key, text)
     }
 
-    fn one(&mut self, from: &From, key: &'static Key, text: &str) -> Layer {
-        let spot = Spot::default();
-        match key.node(text) {
+    fn read_single_key(&mut self, from: &DocumentSource, key: &'static Key, text: &str) -> Layer {
+        let spot = TextPosition::default();
+        match key.parse_node(text) {
             Ok(node) => {
-                let hidden = self.hidden.len();
-                let layer = self.layer(from, &[(Name { text: key.name.to_owned(), spot }, node)]);
+                let hidden = self.secret_ranges.len();
+                let layer =
+                    self.read_layer(from, &[(MapKey { text: key.name.to_owned(), position: spot }, node)]);
                 // Lines of a variable are none of the file.
-                self.hidden.truncate(hidden);
+                self.secret_ranges.truncate(hidden);
                 layer
             }
             Err(message) => {
-                self.say(
+                self.report(
                     from.origin(spot),
                     format!("{} cannot be read: {message}", key.name),
                     "write it as YAML",
@@ -93,9 +95,9 @@ impl Reading {
     }
 }
 
-fn unknown(at: Origin, name: &str) -> Problem {
+fn unknown_variable(at: Origin, name: &str) -> Problem {
     let names: Vec<String> = Key::all().filter_map(Key::variable).collect();
-    let fix = match nearest(name, names.iter().map(String::as_str)) {
+    let fix = match closest_name(name, names.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean {meant}?"),
         None => "unset it, or see `portion config schema` for the keys that there are".into(),
     };

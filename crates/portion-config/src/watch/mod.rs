@@ -15,13 +15,13 @@
 //! the last sign of a change: then a sign is still to come.
 //!
 //! What cannot be known: a writer that closes a file in the middle, at the end of a line, and goes on in it later than
-//! [`Settle::quiet`] looks like one that is done.
+//! [`DebounceOptions::quiet_interval`] looks like one that is done.
 
-mod eyes;
-mod reading;
-mod round;
-mod route;
-mod settle;
+mod debounce;
+mod file_watcher;
+mod probe;
+mod resolved_path;
+mod watch_loop;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,30 +30,30 @@ use std::thread::{self, JoinHandle};
 
 use thiserror::Error;
 
-pub use settle::Settle;
+pub use debounce::DebounceOptions;
 
-use self::eyes::{Eyes, Sign};
-use self::round::Round;
+use self::file_watcher::{FileWatcher, WatchMessage};
+use self::watch_loop::WatchLoop;
 
 /// The longest configuration that is read, in bytes.
-pub const LONGEST: u64 = 1 << 20;
+pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Watches one path for as long as it lives, in a thread of its own.
 #[derive(Debug)]
-pub struct Watch {
-    stop: Sender<Sign>,
+pub struct WatchHandle {
+    messages: Sender<WatchMessage>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What the path means now. The same is never told twice running.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum FileContent {
     /// A whole text, not that of the last time.
     Text(String),
     /// A file that says nothing: blank lines and comments, or no byte at all.
     Empty,
     /// No file.
-    Gone,
+    Missing,
     /// Something that cannot be read as text, and why.
     Unreadable(String),
 }
@@ -63,10 +63,10 @@ pub enum Seen {
 pub enum WatchError {
     /// It ends in no name.
     #[error("`{}` names no file to watch", .0.display())]
-    Nameless(PathBuf),
+    NoFileName(PathBuf),
     /// The path is relative, and where to is not known.
     #[error("`{}` has no place to start from: {source}; give an absolute path", path.display())]
-    Nowhere {
+    NoBaseDirectory {
         /// The path.
         path: PathBuf,
         /// Why.
@@ -74,10 +74,10 @@ pub enum WatchError {
     },
     /// There can be no further thread.
     #[error("no thread to watch the configuration with: {0}")]
-    Thread(io::Error),
+    SpawnThread(io::Error),
 }
 
-impl Watch {
+impl WatchHandle {
     /// Watches `path` from now on and calls `heed`, in the watch's own thread, with what it means each time that this
     /// changes. `known` is the text that the caller has of it already, if any: what is different from it at the start is
     /// told too, so that nothing is missed between that reading and this call. The file need not be there.
@@ -90,40 +90,40 @@ impl Watch {
     pub fn start(
         path: &Path,
         known: Option<&str>,
-        settle: Settle,
-        heed: impl FnMut(Seen) + Send + 'static,
+        settle: DebounceOptions,
+        heed: impl FnMut(FileContent) + Send + 'static,
     ) -> Result<Self, WatchError> {
         if path.file_name().is_none() {
-            return Err(WatchError::Nameless(path.to_owned()));
+            return Err(WatchError::NoFileName(path.to_owned()));
         }
         let path = std::path::absolute(path)
-            .map_err(|source| WatchError::Nowhere { path: path.to_owned(), source })?;
+            .map_err(|source| WatchError::NoBaseDirectory { path: path.to_owned(), source })?;
         // Watched before this returns: a change from now on is seen.
-        Self::with(path, known, settle, heed, Eyes::open)
+        Self::start_with(path, known, settle, heed, FileWatcher::open)
     }
 
-    fn with(
+    fn start_with(
         path: PathBuf,
         known: Option<&str>,
-        settle: Settle,
-        heed: impl FnMut(Seen) + Send + 'static,
-        open: impl FnOnce(&Path, Sender<Sign>) -> Eyes,
+        settle: DebounceOptions,
+        heed: impl FnMut(FileContent) + Send + 'static,
+        open: impl FnOnce(&Path, Sender<WatchMessage>) -> FileWatcher,
     ) -> Result<Self, WatchError> {
         let (stop, signs) = mpsc::channel();
         let eyes = open(&path, stop.clone());
-        let mut round = Round::new(path, known.map(reading::meaning), settle, eyes, heed);
+        let mut round = WatchLoop::new(path, known.map(probe::content_from_str), settle, eyes, heed);
         let thread = thread::Builder::new()
             .name("portion-config".to_owned())
             .spawn(move || round.run(&signs))
-            .map_err(WatchError::Thread)?;
-        Ok(Self { stop, thread: Some(thread) })
+            .map_err(WatchError::SpawnThread)?;
+        Ok(Self { messages: stop, thread: Some(thread) })
     }
 }
 
-impl Drop for Watch {
+impl Drop for WatchHandle {
     fn drop(&mut self) {
         // It fails only where the thread has ended, which is what is wanted.
-        let _ = self.stop.send(Sign::Stop);
+        let _ = self.messages.send(WatchMessage::Stop);
         if let Some(thread) = self.thread.take() {
             // A `heed` that owns its watch may drop it: a thread cannot wait for itself.
             if thread.thread().id() != thread::current().id() {
@@ -147,18 +147,19 @@ mod tests {
             let _ = tell.send(seen);
         };
         let blind = |path: &Path, _| {
-            let mut eyes = Eyes::shut();
-            eyes.blurred(path, &notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+            let mut eyes = FileWatcher::disabled();
+            eyes.mark_degraded(path, &notify::Error::new(notify::ErrorKind::MaxFilesWatch));
             eyes
         };
-        let watch = Watch::with(path.clone(), Some("a: 1\n"), Settle::default(), heed, blind);
+        let watch =
+            WatchHandle::start_with(path.clone(), Some("a: 1\n"), DebounceOptions::default(), heed, blind);
         let _watch = watch.expect("there can be a thread");
         let next = || told.recv_timeout(std::time::Duration::from_mins(1)).expect("something is told");
         for text in ["a: 2\n", "a: 1\n"] {
             std::fs::write(&path, text).expect("there is room");
-            assert_eq!(next(), Seen::Text(text.to_owned()));
+            assert_eq!(next(), FileContent::Text(text.to_owned()));
         }
         std::fs::remove_file(&path).expect("it was there");
-        assert_eq!(next(), Seen::Gone);
+        assert_eq!(next(), FileContent::Missing);
     }
 }

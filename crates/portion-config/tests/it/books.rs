@@ -1,11 +1,11 @@
 //! What is obeyed.
 
-use portion_config::{Config, Server, Sources};
-use portion_core::policy::{Envelope, MetadataStyle, Policy, Profile, Room};
+use portion_config::{Config, ServerConfig, Sources};
+use portion_core::policy::{ClientLimits, EnvelopeMode, MetadataStyle, Policy, PolicyProfile};
 use portion_core::tokens::Tokenizer;
-use portion_gateway::book::{Book, Experiment, Rollout, Target};
 use portion_gateway::call::EndpointKind;
-use portion_gateway::mcp::Advertise;
+use portion_gateway::mcp::AdvertisePolicy;
+use portion_gateway::policy_source::{EndpointTarget, Experiment, PolicySource, Rollout};
 
 use super::{file, loaded, tool, with_options, with_variables, yaml};
 
@@ -13,10 +13,10 @@ use super::{file, loaded, tool, with_options, with_variables, yaml};
 fn v3_3_nothing_configured_is_4000_tokens_and_50_items() {
     for sources in [Sources::default(), yaml("{}"), file("portion.json", "{}")] {
         let config = loaded(&sources);
-        let policy = config.written(tool("list_bookings")).limits.policy(Room::UNKNOWN);
+        let policy = config.endpoint_config(tool("list_bookings")).limits.resolve(ClientLimits::UNKNOWN);
         assert_eq!((policy.token_budget_threshold, policy.default_page_size), (4_000, 50));
-        let manner = policy.manner.clone();
-        assert_eq!(policy, Policy { manner, ..Policy::default() });
+        let render_options = policy.render_options.clone();
+        assert_eq!(policy, Policy { render_options, ..Policy::default() });
     }
 }
 
@@ -24,11 +24,11 @@ fn v3_3_nothing_configured_is_4000_tokens_and_50_items() {
 fn v3_2_paging_switched_on_for_one_endpoint_leaves_others_unchanged() {
     let off = loaded(&yaml("pagination: false"));
     let on = loaded(&yaml("pagination: false\nendpoints:\n  list_bookings: {pagination: true}\n"));
-    let paged = |name| on.written(tool(name)).limits.manner.techniques.pagination;
+    let paged = |name| on.endpoint_config(tool(name)).limits.render_options.techniques.pagination;
     assert!(paged("list_bookings"));
     for name in ["list_guests", "list_bookings_2", ""] {
         assert!(!paged(name), "{name}");
-        assert_eq!(on.written(tool(name)).limits, off.written(tool(name)).limits);
+        assert_eq!(on.endpoint_config(tool(name)).limits, off.endpoint_config(tool(name)).limits);
     }
 }
 
@@ -47,16 +47,16 @@ endpoints:
   /bookings/*: {chunkLines: 70}
 ",
     ));
-    let size = |name| config.written(tool(name)).limits.default_page_size;
+    let size = |name| config.endpoint_config(tool(name)).limits.default_page_size;
     assert_eq!(size("list_bookings"), Some(40));
     assert_eq!(size("list_guests"), Some(20));
     assert_eq!(size("get_guest"), Some(30));
-    assert_eq!(config.written(None).limits.default_page_size, Some(10));
-    let written = config.written(tool("list_bookings"));
-    assert_eq!(written.limits.manner.envelope, Envelope::Wrap);
-    assert_eq!(written.limits.manner.metadata_style, MetadataStyle::Snake);
+    assert_eq!(config.endpoint_config(None).limits.default_page_size, Some(10));
+    let written = config.endpoint_config(tool("list_bookings"));
+    assert_eq!(written.limits.render_options.envelope, EnvelopeMode::Wrap);
+    assert_eq!(written.limits.render_options.metadata_style, MetadataStyle::Snake);
     assert_eq!((written.rollout.percent, &*written.rollout.salt), (25.0, "*"));
-    let lines = |name| config.written(tool(name)).limits.chunk_lines;
+    let lines = |name| config.endpoint_config(tool(name)).limits.chunk_lines;
     assert_eq!(lines("file:///logs/a/b.log"), Some(50));
     assert_eq!(lines("GET /bookings/7"), Some(60));
     assert_eq!(lines("PUT /bookings/7"), Some(70));
@@ -77,7 +77,11 @@ upstreams:
 ",
     ));
     let of = |upstream, name| {
-        config.written(Some(Target { upstream: Some(upstream), kind: EndpointKind::Tool, name }))
+        config.endpoint_config(Some(EndpointTarget {
+            upstream: Some(upstream),
+            kind: EndpointKind::Tool,
+            name,
+        }))
     };
     assert_eq!(of("git", "list_x").limits.default_page_size, Some(30));
     assert_eq!(of("git", "other").limits.default_page_size, Some(5));
@@ -87,13 +91,13 @@ upstreams:
     assert_eq!(&*of("docs", "x").rollout.salt, "docs");
     let [git, docs] = config.upstreams() else { panic!("two servers") };
     assert_eq!((&*git.name, &*docs.name), ("git", "docs"));
-    let words = ["uvx", "mcp server", "--x"].map(str::to_owned).to_vec();
-    assert_eq!(git.server, Server::Command { words, environment: vec![] });
-    assert!(matches!(&docs.server, Server::Url { url, .. } if url == "https://docs.example.com/mcp"));
+    let argv = ["uvx", "mcp server", "--x"].map(str::to_owned).to_vec();
+    assert_eq!(git.server, ServerConfig::Command { argv, environment: vec![] });
+    assert!(matches!(&docs.server, ServerConfig::Url { url, .. } if url == "https://docs.example.com/mcp"));
     assert_eq!(config.listing(Some("git")).query_tool, None);
     assert_eq!(config.listing(Some("docs")).read_tool, "read_on");
-    assert_eq!(config.listing(Some("docs")).advertise, Advertise::Named(vec!["find_*".into()]));
-    assert_eq!(config.listing(None).advertise, Advertise::Lists);
+    assert_eq!(config.listing(Some("docs")).advertise, AdvertisePolicy::Named(vec!["find_*".into()]));
+    assert_eq!(config.listing(None).advertise, AdvertisePolicy::Lists);
 }
 
 #[test]
@@ -112,37 +116,37 @@ fn options_beat_variables_beat_the_file() {
     );
     let config =
         loaded(&with_options(sources, &[("chunkLines", "40"), ("allowHosts", "a"), ("allowHosts", "b")]));
-    let limits = config.written(None).limits;
+    let limits = config.endpoint_config(None).limits;
     assert_eq!(
         (limits.hard_cap, limits.reply_target, limits.chunk_lines),
         (Some(6_000), Some(1_000), Some(40))
     );
-    assert_eq!(config.written(tool("a")).limits.default_page_size, Some(2));
-    assert_eq!(config.written(tool("b")).limits.default_page_size, Some(3));
-    assert!(config.written(tool("a")).limits.rows.is_some());
+    assert_eq!(config.endpoint_config(tool("a")).limits.default_page_size, Some(2));
+    assert_eq!(config.endpoint_config(tool("b")).limits.default_page_size, Some(3));
+    assert!(config.endpoint_config(tool("a")).limits.rows.is_some());
     assert_eq!(config.allow_hosts(), ["a", "b"]);
-    assert!(config.written(None).redact.is_some());
+    assert!(config.endpoint_config(None).redact.is_some());
 }
 
 #[test]
 fn a_profile_is_below_what_is_written() {
     let lean = loaded(&with_options(yaml("hardCap: 6000"), &[("lean", "")]));
-    let written = lean.written(None);
-    assert_eq!(written.limits.profile, Profile::Lean);
+    let written = lean.endpoint_config(None);
+    assert_eq!(written.limits.profile, PolicyProfile::Lean);
     assert!(written.redact.is_some());
-    let policy = written.limits.policy(Room::UNKNOWN);
+    let policy = written.limits.resolve(ClientLimits::UNKNOWN);
     assert_eq!((policy.reply_target, policy.hard_cap), (1_200, 6_000));
-    assert!(loaded(&yaml("{profile: lean, redact: none}")).written(None).redact.is_none());
-    let soft = loaded(&yaml("profile: soft")).written(None).limits.policy(Room::UNKNOWN);
+    assert!(loaded(&yaml("{profile: lean, redact: none}")).endpoint_config(None).redact.is_none());
+    let soft = loaded(&yaml("profile: soft")).endpoint_config(None).limits.resolve(ClientLimits::UNKNOWN);
     assert_eq!(soft.default_page_size, 200);
 }
 
 #[test]
 fn experiments_and_dry_runs() {
-    let arm = |text: &str| loaded(&yaml(text)).written(tool("x")).experiment;
+    let arm = |text: &str| loaded(&yaml(text)).endpoint_config(tool("x")).experiment;
     assert_eq!(arm("{}"), Experiment::None);
     assert_eq!(arm("experiment: shadow"), Experiment::Shadow);
-    assert!(loaded(&yaml("dryRun: true")).written(tool("x")).dry_run);
+    assert!(loaded(&yaml("dryRun: true")).endpoint_config(tool("x")).dry_run);
     assert_eq!(arm("{experiment: shadow, endpoints: {x: {experiment: none}}}"), Experiment::None);
     for text in ["split: 20", "experiment: {split: 20}"] {
         assert!(
@@ -165,18 +169,18 @@ fn what_is_for_everything() {
     assert_eq!(config.snapshot_memory(), 1 << 20);
     assert_eq!(config.listen().port(), 80);
     assert_eq!(config.admin(), None);
-    assert_eq!(config.written(None).limits.manner.strip.names(), ["a", "b*"]);
+    assert_eq!(config.endpoint_config(None).limits.render_options.strip_rule.names(), ["a", "b*"]);
     let loud = loaded(&yaml("{mode: development, stripFields: [a]}"));
-    assert!(loud.written(None).limits.manner.strip.names().is_empty());
-    assert!(!loaded(&yaml("{}")).written(None).limits.manner.strip.names().is_empty());
+    assert!(loud.endpoint_config(None).limits.render_options.strip_rule.names().is_empty());
+    assert!(!loaded(&yaml("{}")).endpoint_config(None).limits.render_options.strip_rule.names().is_empty());
 }
 
 #[test]
 fn limits_that_meet_by_chance_never_contradict_each_other() {
     let text =
         "endpoints: {list_*: {tokenBudgetThreshold: 20000}, '*_all_of_them': {hardCap: 5000, pageSize: 7}}";
-    let written = loaded(&yaml(text)).written(tool("list_all_of_them"));
-    assert!(written.limits.policy(Room::UNKNOWN).validate().is_ok());
+    let written = loaded(&yaml(text)).endpoint_config(tool("list_all_of_them"));
+    assert!(written.limits.resolve(ClientLimits::UNKNOWN).validate().is_ok());
     assert_eq!(written.limits.token_budget_threshold, Some(20_000));
 }
 

@@ -1,6 +1,6 @@
 //! What changed from one version to the next.
 
-use portion_config::{diff, difference};
+use portion_config::diff;
 
 use super::{loaded, yaml};
 
@@ -41,6 +41,6 @@ fn changes_are_told_key_by_key() {
 fn what_waits_for_a_restart_is_told_apart() {
     let (old, new) =
         (loaded(&yaml("{hardCap: 5000}")), loaded(&yaml("{hardCap: 6000, listen: '127.0.0.1:1'}")));
-    let waiting = difference::waiting(&old, &new);
+    let waiting = diff::restart_required(&old, &new);
     assert_eq!(waiting.iter().map(|change| change.key.as_str()).collect::<Vec<_>>(), ["listen"]);
 }

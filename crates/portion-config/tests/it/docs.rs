@@ -4,12 +4,12 @@ use std::path::Path;
 use std::{env, fs};
 
 use portion_config::Config;
-use portion_config::key::{Flag, Key, Level};
+use portion_config::key::{CliFlag, Key, SettingsLevel};
 use portion_config::manual::manual;
-use portion_core::policy::{Given, Manner, Policy, Room};
+use portion_core::policy::{ClientLimits, LimitOverrides, Policy, RenderOptions};
 use portion_core::tokens::Tokenizer;
-use portion_gateway::book::Book;
 use portion_gateway::client::CLIENTS;
+use portion_gateway::policy_source::PolicySource;
 
 use super::{loaded, with_options, yaml};
 
@@ -33,29 +33,41 @@ fn the_page_has_every_key() {
 #[test]
 fn defaults_are_those_that_are_obeyed() {
     let options: Vec<(&str, &str)> = Key::all()
-        .filter(|key| key.allowed(Level::Top) && !key.default.is_empty() && key.name != "replyTarget")
+        .filter(|key| {
+            key.is_allowed_at(SettingsLevel::Top) && !key.default.is_empty() && key.name != "replyTarget"
+        })
         .map(|key| (key.name, key.default))
         .collect();
     let config = loaded(&with_options(yaml("{}"), &options));
-    let written = config.written(None);
+    let written = config.endpoint_config(None);
     // A page size that is written is one that pages keep.
-    let manner = Manner { fixed_pages: true, ..loaded(&yaml("{}")).written(None).limits.manner };
-    assert_eq!(written.limits.policy(Room::UNKNOWN), Policy { manner: manner.clone(), ..Policy::default() });
-    let expect = Given { reply_target: None, manner, ..Given::from(&Policy::default()) };
+    let manner = RenderOptions {
+        has_fixed_page_size: true,
+        ..loaded(&yaml("{}")).endpoint_config(None).limits.render_options
+    };
+    assert_eq!(
+        written.limits.resolve(ClientLimits::UNKNOWN),
+        Policy { render_options: manner.clone(), ..Policy::default() }
+    );
+    let expect = LimitOverrides {
+        reply_target: None,
+        render_options: manner,
+        ..LimitOverrides::from(&Policy::default())
+    };
     assert_eq!(written.limits, expect);
 }
 
 #[test]
 fn names_follow_from_names() {
-    let key = Key::named("hardByteLimit").expect("a key");
+    let key = Key::by_name("hardByteLimit").expect("a key");
     assert_eq!(key.option().as_deref(), Some("hard-byte-limit"));
     assert_eq!(key.variable().as_deref(), Some("PORTION_HARD_BYTE_LIMIT"));
-    assert_eq!(Key::named("allowHosts").and_then(Key::option).as_deref(), Some("allow-host"));
-    assert_eq!(Key::named("url").and_then(Key::variable), None);
+    assert_eq!(Key::by_name("allowHosts").and_then(Key::option).as_deref(), Some("allow-host"));
+    assert_eq!(Key::by_name("url").and_then(Key::variable), None);
     for (i, key) in Key::all().enumerate() {
         assert!(!Key::all().take(i).any(|other| other.name == key.name), "{} twice", key.name);
         assert!(!key.doc.is_empty() && !key.doc.ends_with('.') && !key.value_name.is_empty(), "{}", key.name);
-        if let Flag::Bare(value) = key.flag {
+        if let CliFlag::OptionalValue(value) = key.flag {
             key.parse(value).expect("a value");
         }
     }
@@ -63,7 +75,7 @@ fn names_follow_from_names() {
 
 #[test]
 fn words_are_those_that_are_known() {
-    let words = |name: &str| Key::named(name).expect("a key").kind.what();
+    let words = |name: &str| Key::by_name(name).expect("a key").kind.description();
     let presets = ["none", "auto", "code"].into_iter().chain(CLIENTS.iter().map(|client| client.preset));
     assert_eq!(words("preset"), presets.collect::<Vec<_>>().join(", "));
     assert_eq!(words("tokenizer"), Tokenizer::ALL.map(|tokenizer| tokenizer.to_string()).join(", "));
@@ -102,9 +114,11 @@ fn other(key: &Key) -> &'static str {
 
 #[test]
 fn no_key_is_without_effect() {
-    let meant = |config: &Config| format!("{:?} {:?}", config.written(None), config.alerts());
+    let meant = |config: &Config| format!("{:?} {:?}", config.endpoint_config(None), config.alerts());
     let base = meant(&loaded(&yaml("{}")));
-    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.reloads && key.name != "endpoints") {
+    for key in Key::all()
+        .filter(|key| key.is_allowed_at(SettingsLevel::Top) && key.is_reloadable && key.name != "endpoints")
+    {
         let value = if key.name == "chunkSize" { "101" } else { other(key) };
         let config: Config = loaded(&with_options(yaml("{}"), &[(key.name, value)]));
         assert_ne!(meant(&config), base, "{}", key.name);

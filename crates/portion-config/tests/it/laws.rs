@@ -1,10 +1,10 @@
 //! Whatever is written: it is obeyed, or it is told where it is wrong.
 
-use portion_config::key::{Key, Kind, Level};
+use portion_config::key::{Key, SettingsLevel, ValueKind};
 use portion_config::origin::Origin;
 use portion_config::{Config, Sources, diff, show};
-use portion_core::policy::Room;
-use portion_gateway::book::Book;
+use portion_core::policy::ClientLimits;
+use portion_gateway::policy_source::PolicySource;
 use proptest::prelude::*;
 
 use super::{file, load, loaded, tool, yaml};
@@ -34,7 +34,7 @@ fn is_told(sources: &Sources) -> Result<(), TestCaseError> {
         prop_assert!(!errors.0.is_empty());
         for problem in &errors.0 {
             prop_assert!(
-                matches!(problem.at, Origin::File(_, place) if place.line > 0 && place.column > 0),
+                matches!(problem.origin, Origin::File(_, place) if place.line > 0 && place.column > 0),
                 "{problem:?}"
             );
             prop_assert!(!problem.fix.is_empty());
@@ -46,23 +46,24 @@ fn is_told(sources: &Sources) -> Result<(), TestCaseError> {
 
 /// A value for each of some keys that may stand anywhere.
 fn settings() -> impl Strategy<Value = String> {
-    let keys: Vec<_> = Key::all().filter(|key| key.allowed(Level::Endpoint) && key.name != "split").collect();
+    let keys: Vec<_> =
+        Key::all().filter(|key| key.is_allowed_at(SettingsLevel::Endpoint) && key.name != "split").collect();
     let setting = (0..keys.len(), 1_000_u64..3_000, 0..3_usize, "[a-z ,.'#:{}\\[\\]*&!é\\\\\"-]{1,12}")
         .prop_map(move |(i, n, w, text)| {
             let key = keys[i];
             let text = serde_json::to_string(&format!("x{text}")).expect("JSON");
             let value = match key.kind {
-                Kind::Whole(..) => n.to_string(),
-                Kind::Share | Kind::Factor => "0.25".into(),
-                Kind::Percent => format!("{}", n as f64 / 100.0),
-                Kind::Size(..) => (n * 5).to_string(),
-                Kind::Truth => (w == 0).to_string(),
-                Kind::Word(words) => words[w % words.len()].to_owned(),
-                Kind::Text => text,
-                Kind::Names => format!("[{text}, b]"),
-                Kind::Redact => "[secrets, a.b]".into(),
-                Kind::Sections => format!("{{{text}: [a, {text}], y: [b]}}"),
-                Kind::Experiment => ["none", "shadow", "{split: 12.5}"][w].into(),
+                ValueKind::Integer(..) => n.to_string(),
+                ValueKind::Fraction | ValueKind::Factor => "0.25".into(),
+                ValueKind::Percent => format!("{}", n as f64 / 100.0),
+                ValueKind::Size(..) => (n * 5).to_string(),
+                ValueKind::Boolean => (w == 0).to_string(),
+                ValueKind::Choice(words) => words[w % words.len()].to_owned(),
+                ValueKind::Text => text,
+                ValueKind::Names => format!("[{text}, b]"),
+                ValueKind::Redact => "[secrets, a.b]".into(),
+                ValueKind::Sections => format!("{{{text}: [a, {text}], y: [b]}}"),
+                ValueKind::Experiment => ["none", "shadow", "{split: 12.5}"][w].into(),
                 _ => return None,
             };
             Some((key.slot(), format!("{}: {value}", key.name)))
@@ -107,7 +108,7 @@ proptest! {
         );
         if let (Ok(one), Ok(other)) = (load(&yaml(&one)), load(&yaml(&other))) {
             for name in ["list_x", "list_y", "z"] {
-                prop_assert_eq!(format!("{:?}", one.written(tool(name))), format!("{:?}", other.written(tool(name))));
+                prop_assert_eq!(format!("{:?}", one.endpoint_config(tool(name))), format!("{:?}", other.endpoint_config(tool(name))));
             }
         }
     }
@@ -119,7 +120,7 @@ proptest! {
         let rules: Vec<String> = rules.map(|((pattern, size), _)| format!("{pattern}: {{pageSize: {size}}}")).collect();
         let config = loaded(&yaml(&format!("endpoints: {{{}}}", rules.join(", "))));
         let expect = sizes.iter().zip(present).filter(|(_, present)| *present).map(|(size, _)| *size).next_back();
-        prop_assert_eq!(config.written(tool("list_bookings")).limits.default_page_size, expect);
+        prop_assert_eq!(config.endpoint_config(tool("list_bookings")).limits.default_page_size, expect);
     }
 
     #[test]
@@ -127,7 +128,7 @@ proptest! {
         let text = format!("endpoints: {{list_*: {a}, '*_x': {b}, '*_*': {c}}}");
         if let Ok(config) = load(&yaml(&text)) {
             for name in ["list_x", "list_y", "a_x", "z"] {
-                let policy = config.written(tool(name)).limits.policy(Room::UNKNOWN);
+                let policy = config.endpoint_config(tool(name)).limits.resolve(ClientLimits::UNKNOWN);
                 prop_assert!(policy.validate().is_ok(), "{name} {text}");
             }
         }
@@ -135,7 +136,7 @@ proptest! {
 
     #[test]
     fn a_slip_of_a_name_is_told_with_what_was_meant(key in key(), at: prop::sample::Index, c in "[a-z]") {
-        prop_assume!(key.allowed(Level::Top) && key.name.len() > 6);
+        prop_assume!(key.is_allowed_at(SettingsLevel::Top) && key.name.len() > 6);
         let mut name = key.name.to_owned();
         let at = at.index(name.len());
         name.replace_range(at..=at, &c);

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use portion_config::{Config, Errors, Sources};
-use portion_gateway::book::Target;
 use portion_gateway::call::EndpointKind;
+use portion_gateway::policy_source::EndpointTarget;
 
 /// The sources that are this file alone.
 fn file(name: &str, text: &str) -> Sources {
@@ -31,7 +31,7 @@ fn with_variables(sources: Sources, variables: &[(&str, &str)]) -> Sources {
     let variables: Vec<_> =
         variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let outside: BTreeMap<String, String> = variables.iter().cloned().collect();
-    Sources { variables, outside: Some(Arc::new(outside)), ..sources }
+    Sources { variables, secret_resolver: Some(Arc::new(outside)), ..sources }
 }
 
 fn with_options(sources: Sources, options: &[(&str, &str)]) -> Sources {
@@ -55,6 +55,6 @@ fn refused(sources: &Sources) -> Errors {
 
 /// A tool of a server that has no name.
 #[expect(clippy::unnecessary_wraps, reason = "books are asked with an option")]
-fn tool(name: &str) -> Option<Target<'_>> {
-    Some(Target { upstream: None, kind: EndpointKind::Tool, name })
+fn tool(name: &str) -> Option<EndpointTarget<'_>> {
+    Some(EndpointTarget { upstream: None, kind: EndpointKind::Tool, name })
 }

@@ -1,6 +1,6 @@
 //! The schema takes what we take, and refuses what we refuse.
 
-use portion_config::key::{Key, Level};
+use portion_config::key::{Key, SettingsLevel};
 use portion_config::schema;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn the_schema_is_one() {
 #[test]
 fn a_rich_example_is_taken() {
     let rich: Value = serde_json::from_str(RICH).expect("JSON");
-    for key in Key::all().filter(|key| key.allowed(Level::Top) && key.name != "split") {
+    for key in Key::all().filter(|key| key.is_allowed_at(SettingsLevel::Top) && key.name != "split") {
         assert!(rich.get(key.name).is_some(), "{} is missing in the example", key.name);
     }
     check(&rich, true);

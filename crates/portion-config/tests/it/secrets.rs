@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portion_config::{Config, Otlp, Server, Sources, diff, difference, show};
+use portion_config::{Config, OtlpTarget, ServerConfig, Sources, diff, show};
 
 use super::{load, loaded, refused, with_variables, yaml};
 
@@ -20,13 +20,13 @@ fn references_are_followed() {
          c: {command: 'x --api-key ${TOKEN} --mode fast --key a.pem'}}",
     ));
     let [a, b, c] = config.upstreams() else { panic!("three") };
-    let Server::Url { url, headers, .. } = &a.server else { panic!("a URL") };
+    let ServerConfig::Url { url, headers, .. } = &a.server else { panic!("a URL") };
     assert_eq!(url, &format!("https://x.example/mcp?key={SECRET}"));
     assert_eq!(headers, &[format!("Authorization: Bearer {SECRET}"), "X-Price: $5".to_owned()]);
-    let Server::Command { environment, .. } = &b.server else { panic!("a command") };
+    let ServerConfig::Command { environment, .. } = &b.server else { panic!("a command") };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(environment, &[pair("API_KEY", SECRET), pair("MODE", "fast"), pair("COUNT", "5")]);
-    let Server::Command { words, .. } = &c.server else { panic!("a command") };
+    let ServerConfig::Command { argv: words, .. } = &c.server else { panic!("a command") };
     assert_eq!(words, &["x", "--api-key", SECRET, "--mode", "fast", "--key", "a.pem"]);
     let told = format!("{config:?}{}", show(&config, true, None));
     assert!(!told.contains(SECRET), "{told}");
@@ -35,16 +35,16 @@ fn references_are_followed() {
 
 #[test]
 fn a_collector_may_be_referred_to() {
-    let otlp = |text: &str, expect: Otlp<'_>| {
+    let otlp = |text: &str, expect: OtlpTarget<'_>| {
         let config = loaded(&outside(text));
         assert!(config.otlp() == expect, "{text}");
         let told = format!("{config:?}{}", show(&config, true, None));
         assert!(!told.contains(SECRET), "{told}");
     };
-    otlp("otlp: 'https://x.example/${TOKEN}'", Otlp::At(&format!("https://x.example/{SECRET}")));
-    otlp("otlp: off", Otlp::Off);
-    otlp("otlp: auto", Otlp::Auto);
-    otlp("hardCap: 12000", Otlp::Auto);
+    otlp("otlp: 'https://x.example/${TOKEN}'", OtlpTarget::Collector(&format!("https://x.example/{SECRET}")));
+    otlp("otlp: off", OtlpTarget::Off);
+    otlp("otlp: auto", OtlpTarget::Auto);
+    otlp("hardCap: 12000", OtlpTarget::Auto);
     check("otlp: 'https://x.example/${NONE}'", "variable NONE, which is not set, for `otlp`");
     check("otlp: 'https://me:hunter2@x.example'", "holds a secret");
     check("otlp: '${TOKEN}'", "otlp is no URL; write the whole URL of a collector");
@@ -84,7 +84,7 @@ fn where_alerts_are_posted_is_told_by_its_host_alone() {
     let webhook = |url: &str| loaded(&outside(&format!("alertWebhook: '{url}'")));
     let told = |url: &str, expect: &str| {
         let config = webhook(url);
-        assert!(config.alerts().webhook.is_some(), "{url} is posted to");
+        assert!(config.alerts().webhook_url.is_some(), "{url} is posted to");
         let shown = show(&config, false, None);
         assert!(shown.contains(&format!("alertWebhook: \"{expect}\"\n")), "{url}: {shown}");
     };
@@ -96,7 +96,7 @@ fn where_alerts_are_posted_is_told_by_its_host_alone() {
 
     let (one, other) = (webhook("https://hooks.example/hunter2"), webhook("https://hooks.example/hunter3"));
     for changes in
-        [diff(&one, &other), difference::waiting(&one, &other), diff(&webhook("http://a/"), &other)]
+        [diff(&one, &other), diff::restart_required(&one, &other), diff(&webhook("http://a/"), &other)]
     {
         assert_eq!(changes.iter().map(|change| &*change.key).collect::<Vec<_>>(), ["alertWebhook"]);
         assert!(!format!("{changes:?}").contains("hunter"), "{changes:?}");
@@ -107,12 +107,12 @@ fn where_alerts_are_posted_is_told_by_its_host_alone() {
 #[test]
 fn alerts_go_where_a_secret_leads() {
     let config = loaded(&outside("alertWebhook: 'https://x/${TOKEN}'"));
-    assert_eq!(config.alerts().webhook, Some(format!("https://x/{SECRET}")));
+    assert_eq!(config.alerts().webhook_url, Some(format!("https://x/{SECRET}")));
     assert!(!format!("{:?} {}", config.alerts(), show(&config, true, None)).contains(SECRET));
     let off = loaded(&yaml("{alertOversized: off, alertWebhook: none}")).alerts();
-    assert_eq!((off.oversized, off.webhook), (None, None));
+    assert_eq!((off.oversized_percent, off.webhook_url), (None, None));
     let more = loaded(&yaml("{alertOversized: 7.5, alertWindow: 1h}")).alerts();
-    assert_eq!((more.oversized, more.window), (Some(7.5), Duration::from_hours(1)));
+    assert_eq!((more.oversized_percent, more.window), (Some(7.5), Duration::from_hours(1)));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From a line to its first page: Portion, and `serde_json::Value` doing the same.
 
-use portion_core::scan::{Reader, ScanError, decode};
+use portion_core::scan::{JsonReader, ScanError, unescape_into};
 use portion_core::snapshot::{Snapshot, capture};
 use serde_json::Value;
 
@@ -54,11 +54,11 @@ fn heap(table: &mut Table, message: &str) {
 /// Where the time goes.
 fn stages(table: &mut Table, message: &str) {
     let found = text_of(message).unwrap_or_default();
-    let text = portion_core::scan::decoded(found);
+    let text = portion_core::scan::unescape(found);
     let snapshot = capture(payload(text.clone()));
     let scan = median_of(ROUNDS, || text_of(message).map(str::len));
-    let decode = median_of(ROUNDS, || portion_core::scan::decoded(found));
-    let skip = median_of(ROUNDS, || Reader::new(&text).skip());
+    let decode = median_of(ROUNDS, || portion_core::scan::unescape(found));
+    let skip = median_of(ROUNDS, || JsonReader::new(&text).skip());
     let mut copies: Vec<String> = (0..ROUNDS).map(|_| text.clone()).collect();
     let take = median_of(ROUNDS, || capture(payload(copies.pop().unwrap_or_default())));
     let page = median_of(ROUNDS, || first_page(&snapshot));
@@ -72,14 +72,14 @@ fn stages(table: &mut Table, message: &str) {
 fn captured(message: &str) -> Snapshot {
     let mut text = String::new();
     if let Ok(quoted) = text_of(message) {
-        decode(quoted, &mut text);
+        unescape_into(quoted, &mut text);
     }
     capture(payload(text))
 }
 
 /// The text of the first block, quotes included. The whole line is validated.
 fn text_of(message: &str) -> Result<&str, ScanError> {
-    let mut line = Reader::new(message);
+    let mut line = JsonReader::new(message);
     let mut text = "";
     line.enter_object()?;
     while let Some(key) = line.next_key()? {
@@ -105,7 +105,7 @@ fn text_of(message: &str) -> Result<&str, ScanError> {
             }
         }
     }
-    line.end()?;
+    line.expect_end()?;
     Ok(text)
 }
 

@@ -1,6 +1,6 @@
 //! What a search takes: of text a thousand megabytes a second, whether anything is found or not.
 
-use portion_core::find::{Ask, find};
+use portion_core::find::{SearchQuery, find};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
 
@@ -30,5 +30,5 @@ pub(crate) fn figures(table: &mut Table) {
 }
 
 fn matches(snapshot: &Snapshot, pattern: &str) -> usize {
-    find(snapshot, &View::root(), &Ask::new(pattern)).map_or(0, |found| found.matches)
+    find(snapshot, &View::root(), &SearchQuery::new(pattern)).map_or(0, |found| found.match_count)
 }

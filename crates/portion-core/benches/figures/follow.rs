@@ -1,11 +1,11 @@
 //! What a portion of a captured snapshot costs: independent of where it is, and of how much there is.
 
-use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, First, Portion, first, follow};
+use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::tokens::Tokenizer;
-use portion_core::view::{Asked, Request, resolve};
+use portion_core::view::{Request, ResolvedRequest, resolve};
 
 use crate::measure::{median_of, told};
 use crate::samples::{log, payload, schools};
@@ -16,9 +16,9 @@ const RUNS: usize = 41;
 /// The first reply to a plain call.
 pub(crate) fn first_page(snapshot: &Snapshot) -> Option<Portion> {
     let policy = Policy::default();
-    match with_context(&policy, |cx| first(snapshot, &Asked::plain(&policy), cx)) {
-        First::Portion(portion) => Some(portion),
-        First::Untouched { .. } => None,
+    match with_context(&policy, |cx| first_reply(snapshot, &ResolvedRequest::for_plain_call(&policy), cx)) {
+        FirstReply::Portion(portion) => Some(portion),
+        FirstReply::Untouched { .. } => None,
     }
 }
 
@@ -71,9 +71,9 @@ fn time(table: &mut Table, what: &str, snapshot: &Snapshot, request: &Request) {
         table.add(what, "", "refused".into());
         return;
     };
-    let portion = with_context(&policy, |cx| follow(snapshot, &asked, cx));
+    let portion = with_context(&policy, |cx| follow_up_reply(snapshot, &asked, cx));
     let resolving = median_of(RUNS, || resolve(snapshot, None, request, &policy));
-    let rendering = with_context(&policy, |cx| median_of(RUNS, || follow(snapshot, &asked, cx)));
+    let rendering = with_context(&policy, |cx| median_of(RUNS, || follow_up_reply(snapshot, &asked, cx)));
     let what = format!("{what}, {} tokens", portion.tokens());
     table.add(&what, "", told(resolving + rendering));
 }
@@ -85,15 +85,15 @@ fn with_context<T>(policy: &Policy, render: impl FnOnce(&Context<'_>) -> T) -> T
 
 /// Renders with those limits and that counter.
 pub(crate) fn with<T>(policy: &Policy, tokenizer: Tokenizer, render: impl FnOnce(&Context<'_>) -> T) -> T {
-    let (keys, scope) = (Keyring::new(&[7; 32]), Scope::of("bench"));
+    let (keys, scope) = (Keyring::new(&[7; 32]), Scope::from_principal("bench"));
     let mint = |position: Position| -> Option<CursorToken> {
-        Some(keys.sign(&Pointer { snapshot: [1; 8], view: [2; 6], position }, &scope))
+        Some(keys.sign(&CursorTarget { snapshot: [1; 8], view: [2; 6], position }, &scope))
     };
     let counter = tokenizer.counter();
     render(&Context {
         policy,
         counter,
-        mint: &mint,
+        mint_cursor: &mint,
         read_tool: "portion_read",
         query_tool: None,
         read_uri: None,

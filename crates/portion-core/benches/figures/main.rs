@@ -25,7 +25,7 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    portion_core::tokens::Tokenizer::default().warm();
+    portion_core::tokens::Tokenizer::default().preload();
     let mut table = Table::default();
     capture::figures(&mut table);
     decide::figures(&mut table);

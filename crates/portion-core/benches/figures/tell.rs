@@ -1,9 +1,9 @@
 //! What is told of all records of a list.
 
+use portion_core::describe::ListFacts;
 use portion_core::policy::Policy;
-use portion_core::render::first;
-use portion_core::snapshot::{Form, List, Snapshot, capture};
-use portion_core::tell::Facts;
+use portion_core::render::first_reply;
+use portion_core::snapshot::{List, Snapshot, Structure, capture};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
 
@@ -20,21 +20,21 @@ pub(crate) fn figures(table: &mut Table) {
     let take = median_of(ROUNDS, || capture(payload(copies.pop().unwrap_or_default())));
     let snapshot = capture(payload(text));
     let Some((text, list)) = list_of(&snapshot) else { return };
-    let facts = median_of(ROUNDS, || Facts::of(text, list));
-    let found = Facts::of(text, list);
-    let words = median_of(ROUNDS, || found.told(Tokenizer::default().counter(), 600));
+    let facts = median_of(ROUNDS, || ListFacts::from_list(text, list));
+    let found = ListFacts::from_list(text, list);
+    let words = median_of(ROUNDS, || found.describe(Tokenizer::default().counter(), 600));
     table.add(&format!("capture of a list of {} records, 12 MB", list.len()), "", told(take));
     table.add("  facts of all its records", "≤ 20 ms", told(facts));
     table.add("  as much of them as fits 600 tokens", "", told(words));
     for (limits, policy) in [("default", Policy::default()), ("lean", Policy::default().lean())] {
         for tokenizer in [Tokenizer::O200k, Tokenizer::Auto] {
-            first_reply(table, limits, &policy, tokenizer);
+            measure_first_replies(table, limits, &policy, tokenizer);
         }
     }
 }
 
 /// Capture and the first reply, in turns with capture and a first page of which nothing is told.
-fn first_reply(table: &mut Table, limits: &str, policy: &Policy, tokenizer: Tokenizer) {
+fn measure_first_replies(table: &mut Table, limits: &str, policy: &Policy, tokenizer: Tokenizer) {
     let text = schools(12 << 20);
     let page = Request { limit: Some(policy.default_page_size as u32), ..Request::default() };
     let run = |request: &Request| {
@@ -42,7 +42,7 @@ fn first_reply(table: &mut Table, limits: &str, policy: &Policy, tokenizer: Toke
         once(|| {
             let snapshot = capture(payload(copy));
             let asked = resolve(&snapshot, None, request, policy).ok();
-            let reply = asked.map(|asked| with(policy, tokenizer, |cx| first(&snapshot, &asked, cx)));
+            let reply = asked.map(|asked| with(policy, tokenizer, |cx| first_reply(&snapshot, &asked, cx)));
             (snapshot, reply)
         })
     };
@@ -59,9 +59,9 @@ fn first_reply(table: &mut Table, limits: &str, policy: &Policy, tokenizer: Toke
 }
 
 fn list_of(snapshot: &Snapshot) -> Option<(&str, &List)> {
-    let subject = snapshot.parts().first()?.subject()?;
-    match &subject.form {
-        Form::List(list) => Some((&subject.text, list)),
+    let subject = snapshot.parts().first()?.indexed_text()?;
+    match &subject.structure {
+        Structure::List(list) => Some((&subject.text, list)),
         _ => None,
     }
 }

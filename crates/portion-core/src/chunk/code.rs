@@ -1,14 +1,14 @@
 //! Source code and what is shaped like it: a unit is what stands between blank lines at the left
 //! margin, or between the ends of two blocks there.
 
-use super::{Chunker, Mark, Rank, Sample, Window, indent};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
 
-/// Shares of lines in percent: see [`Code::claims`].
-const MOST: usize = 60;
-const MANY: usize = 35;
-const SOME: usize = 8;
+/// Shares of lines in percent: see [`CodeChunker::claims`].
+const MOSTLY_CODE_PERCENT: usize = 60;
+const PARTLY_CODE_PERCENT: usize = 35;
+const MIN_KEYWORD_PERCENT: usize = 8;
 /// Beginnings of lines that are seldom anything else.
-const BEGINNINGS: &[&str] = &[
+const LINE_STARTS: &[&str] = &[
     "//",
     "/*",
     "import ",
@@ -72,23 +72,23 @@ const BEGINNINGS: &[&str] = &[
     "LEFT JOIN ",
 ];
 /// Ends of lines that are seldom anything else.
-const ENDS: &[&str] = &[
+const LINE_ENDS: &[&str] = &[
     "{", "}", ";", "};", "})", "(", "[", "],", "},", "=>", "):", ") {", "*/", "/>", "&&", "||", "; then",
     "; do",
 ];
 
 /// Chunks of whole functions and declarations.
 #[derive(Debug)]
-pub(super) struct Code;
+pub(super) struct CodeChunker;
 
-impl Chunker for Code {
+impl Chunker for CodeChunker {
     fn name(&self) -> &'static str {
         "code"
     }
 
     /// It names its interpreter, or most lines look like code, or many do and some of them like nothing else; comments, which may
     /// say anything, say nothing. Code in a fence or beside links and headings is part of a document.
-    fn claims(&self, sample: &Sample) -> bool {
+    fn matches(&self, sample: &TextSample) -> bool {
         if sample.text().starts_with("#!/") {
             return true;
         }
@@ -100,45 +100,45 @@ impl Chunker for Code {
             headings += usize::from(line.text.starts_with("## "));
             linked += usize::from(said.contains("]("));
             if !said.starts_with(['#', '*']) {
-                let begins = BEGINNINGS.iter().any(|beginning| said.starts_with(beginning));
+                let begins = LINE_STARTS.iter().any(|beginning| said.starts_with(beginning));
                 lines += 1;
                 telling += usize::from(begins);
                 code += usize::from(begins || looks_like_code(said));
             }
         }
         let is_document = fences > 1 || headings > 0 && linked > 1;
-        let is_code =
-            code * 100 >= lines * MOST || code * 100 >= lines * MANY && telling * 100 >= lines * SOME;
+        let is_code = code * 100 >= lines * MOSTLY_CODE_PERCENT
+            || code * 100 >= lines * PARTLY_CODE_PERCENT && telling * 100 >= lines * MIN_KEYWORD_PERCENT;
         lines >= 3 && is_code && !is_document
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
-        indent::mark_ranked(window.lines(), |place| {
-            let ended = place.after_gap || place.above.indent() > 0 || is_end(place.above.text);
-            if place.line.indent() > 0 || indent::closes(place) {
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
+        indent::mark_levels(window.lines(), |place| {
+            let ended = place.after_gap || place.above.indent() > 0 || ends_block(place.above.text);
+            if place.line.indent() > 0 || indent::continues_block(place) {
                 None
             } else if ended {
-                Some(Rank::Unit)
+                Some(BoundaryLevel::Unit)
             } else {
                 // One of several declarations or statements that stand together.
-                place.above.text.trim_end().ends_with(';').then_some(Rank::Item(0))
+                place.above.text.trim_end().ends_with(';').then_some(BoundaryLevel::Item(0))
             }
         })
     }
 }
 
-fn is_end(line: &str) -> bool {
+fn ends_block(line: &str) -> bool {
     line.starts_with(['}', ')', ']']) || line.starts_with("end")
 }
 
 fn looks_like_code(line: &str) -> bool {
-    ENDS.iter().any(|end| line.ends_with(end))
+    LINE_ENDS.iter().any(|end| line.ends_with(end))
         || [" = ", " == ", " := ", " += ", " != ", "();"].iter().any(|mark| line.contains(mark))
-        || calls(line)
+        || is_call(line)
 }
 
 /// `name(…)`, `name(…),`: a call or a declaration, and nothing else on the line.
-fn calls(line: &str) -> bool {
+fn is_call(line: &str) -> bool {
     let opened = line
         .find('(')
         .is_some_and(|at| line[..at].ends_with(char::is_alphanumeric) && !line[..at].contains(' '));

@@ -1,25 +1,25 @@
 //! Configuration: YAML, TOML, INI and properties. A section or a key at the margin keeps what is
 //! indented below it and the comments above it.
 
-use super::indent::Place;
-use super::{Chunker, Mark, Rank, Sample, Window, indent};
+use super::indent::LineContext;
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
 
 /// Percent of the lines that are settings.
-const SETTINGS: usize = 85;
+const MIN_SETTINGS_PERCENT: usize = 85;
 /// Settings without which a text is no configuration.
-const FEWEST: usize = 4;
+const MIN_SETTINGS: usize = 4;
 
 /// Chunks of whole sections and keys.
 #[derive(Debug)]
-pub(super) struct Config;
+pub(super) struct ConfigChunker;
 
-impl Chunker for Config {
+impl Chunker for ConfigChunker {
     fn name(&self) -> &'static str {
         "config"
     }
 
     /// Nearly all lines set something, and there is a section, an indented setting or a document.
-    fn claims(&self, sample: &Sample) -> bool {
+    fn matches(&self, sample: &TextSample) -> bool {
         let (mut lines, mut settings, mut grouped) = (0, 0, 0);
         let mut block = None;
         for line in sample.lines() {
@@ -41,16 +41,16 @@ impl Chunker for Config {
             settings += usize::from(set);
             grouped += usize::from(set && (indent > 0 || is_section(said) || said == "---"));
         }
-        settings >= FEWEST && grouped > 0 && settings * 100 >= lines * SETTINGS
+        settings >= MIN_SETTINGS && grouped > 0 && settings * 100 >= lines * MIN_SETTINGS_PERCENT
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
         let has_sections = window.lines().any(|line| line.indent() == 0 && is_section(line.trimmed()));
-        indent::mark_ranked(window.lines(), |place| rank(place, has_sections))
+        indent::mark_levels(window.lines(), |place| boundary_level(place, has_sections))
     }
 }
 
-fn rank(place: &Place, has_sections: bool) -> Option<Rank> {
+fn boundary_level(place: &LineContext, has_sections: bool) -> Option<BoundaryLevel> {
     let said = place.line.text;
     let under_comment = place.above.trimmed().starts_with(['#', ';']) && !place.after_gap;
     let goes_on =
@@ -60,14 +60,14 @@ fn rank(place: &Place, has_sections: bool) -> Option<Rank> {
     }
     let is_item = said.starts_with("- ") && !place.above.text.starts_with("- ") && place.above.indent() == 0;
     match has_sections {
-        true if is_section(said) || place.after_gap && !is_setting(said) => Some(Rank::Unit),
+        true if is_section(said) || place.after_gap && !is_setting(said) => Some(BoundaryLevel::Unit),
         // The first setting stays with its section.
         true if is_section(place.above.trimmed()) => None,
-        true => Some(Rank::Item(0)),
+        true => Some(BoundaryLevel::Item(0)),
         // The first item of a list stays with its key.
         false if is_item => None,
         false if said.starts_with("- ") && place.above.text.ends_with(':') => None,
-        false => Some(Rank::Unit),
+        false => Some(BoundaryLevel::Unit),
     }
 }
 

@@ -3,41 +3,41 @@
 
 use std::ops::Range;
 
-use super::{Chunker, Mark, Rank, Sample, Window};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample};
 
 /// Percent of the lines that are one value each.
-const VALUES: usize = 90;
+const MIN_VALUES_PERCENT: usize = 90;
 /// Bytes from which on a line need not end like a value: the end may be missing.
-const SHORT: usize = 400;
+const LONG_LINE_BYTES: usize = 400;
 /// Keys of the entries of a log, which have a chunker of their own.
-const STAMPS: &[&str] = &["ts", "t", "time", "timestamp", "@timestamp", "date", "level", "lvl", "severity"];
+const LOG_KEYS: &[&str] = &["ts", "t", "time", "timestamp", "@timestamp", "date", "level", "lvl", "severity"];
 /// Bytes of a line in which those are looked for.
-const HEAD: usize = 300;
+const MAX_SCANNED_BYTES: usize = 300;
 
 /// Chunks of whole values.
 #[derive(Debug)]
-pub(super) struct Json;
+pub(super) struct JsonChunker;
 
-impl Chunker for Json {
+impl Chunker for JsonChunker {
     fn name(&self) -> &'static str {
         "json"
     }
 
-    fn claims(&self, sample: &Sample) -> bool {
+    fn matches(&self, sample: &TextSample) -> bool {
         let (mut lines, mut values, mut stamped) = (0, 0, 0);
         for line in sample.lines() {
             lines += 1;
             values += usize::from(begins_value(line.trimmed()));
             stamped += usize::from(is_stamped(line.trimmed()));
         }
-        lines > 0 && values * 100 >= lines * VALUES && stamped * 2 < lines
+        lines > 0 && values * 100 >= lines * MIN_VALUES_PERCENT && stamped * 2 < lines
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
         let mut marks = Vec::new();
         for line in window.lines() {
             if !line.is_blank() {
-                marks.push(Mark { at: line.start, rank: Rank::Unit });
+                marks.push(Boundary { offset: line.start, level: BoundaryLevel::Unit });
             }
             mark_values(window.text, line.start..line.start + line.text.len(), &mut marks);
         }
@@ -50,7 +50,7 @@ fn begins_value(said: &str) -> bool {
     let inner = said.strip_prefix(['{', '[']).map(str::trim_start);
     let begun =
         inner.is_some_and(|inner| inner.starts_with(['"', '{', '[', ']', '}', '-']) || starts_number(inner));
-    begun && (said.ends_with(['}', ']', ',']) || said.len() > SHORT)
+    begun && (said.ends_with(['}', ']', ',']) || said.len() > LONG_LINE_BYTES)
 }
 
 fn starts_number(text: &str) -> bool {
@@ -58,14 +58,14 @@ fn starts_number(text: &str) -> bool {
 }
 
 fn is_stamped(said: &str) -> bool {
-    let head = &said[..said.floor_char_boundary(HEAD)];
+    let head = &said[..said.floor_char_boundary(MAX_SCANNED_BYTES)];
     head.split(['{', ','])
         .filter_map(|member| member.trim_start().strip_prefix('"')?.split_once('"'))
-        .any(|(key, rest)| STAMPS.contains(&key) && rest.trim_start().starts_with(':'))
+        .any(|(key, rest)| LOG_KEYS.contains(&key) && rest.trim_start().starts_with(':'))
 }
 
 /// Marks what stands after the commas of a line, the outer ones the coarser.
-fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
     let bytes = &text.as_bytes()[range.clone()];
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (index, byte) in bytes.iter().enumerate() {
@@ -78,7 +78,10 @@ fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
             b'}' | b']' => depth = depth.saturating_sub(1),
             b',' => {
                 let gap = bytes[index + 1..].iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
-                marks.push(Mark { at: range.start + index + 1 + gap, rank: Rank::part(depth) });
+                marks.push(Boundary {
+                    offset: range.start + index + 1 + gap,
+                    level: BoundaryLevel::part(depth),
+                });
             }
             _ => {}
         }

@@ -4,42 +4,43 @@ use crate::tokens::TokenCounter;
 
 /// The limits of one chunk.
 #[derive(Clone, Copy)]
-pub struct Limits<'a> {
+pub struct ChunkLimits<'a> {
     /// What counts the tokens.
     pub counter: &'a dyn TokenCounter,
     /// The most tokens.
-    pub tokens: usize,
+    pub max_tokens: usize,
     /// The most lines, the last one without a line feed included.
-    pub lines: usize,
+    pub max_lines: usize,
     /// The most bytes the chunk may take as the content of a JSON string.
-    pub bytes: usize,
+    pub max_bytes: usize,
 }
 
-impl Limits<'_> {
+impl ChunkLimits<'_> {
     /// Whether the piece is within all limits.
-    pub(super) fn fit(&self, piece: &str) -> bool {
-        self.sized(piece) == piece.len() && self.counter.count_within(piece, self.tokens).is_some()
+    pub(super) fn allow(&self, piece: &str) -> bool {
+        self.size_limited_len(piece) == piece.len()
+            && self.counter.count_within(piece, self.max_tokens).is_some()
     }
 
     /// Where the longest chunk ends that begins at `from`: at least one character on, at most at `to`.
     ///
     /// The work is in proportion to the limit of tokens.
-    pub(super) fn edge(&self, text: &str, from: usize, to: usize) -> usize {
+    pub(super) fn max_end(&self, text: &str, from: usize, to: usize) -> usize {
         // No text is shorter escaped: what is beyond the limit of bytes need not be counted.
-        let last = text.floor_char_boundary(from.saturating_add(self.bytes)).min(to);
+        let last = text.floor_char_boundary(from.saturating_add(self.max_bytes)).min(to);
         // Nor what is beyond the limit of lines.
-        let last = from + self.sized(&text[from..last]);
-        let costed = self.counter.prefix_within(&text[from..last], self.tokens);
+        let last = from + self.size_limited_len(&text[from..last]);
+        let costed = self.counter.prefix_within(&text[from..last], self.max_tokens);
         let edge = text.floor_char_boundary((from + costed).min(last)).max(from);
         if edge > from { edge } else { text.ceil_char_boundary(from + 1).min(to) }
     }
 
     /// Byte length of the longest prefix within the limits of lines and bytes.
-    fn sized(&self, piece: &str) -> usize {
+    fn size_limited_len(&self, piece: &str) -> usize {
         let (mut feeds, mut escaped) = (0, 0);
         for (at, c) in piece.char_indices() {
             escaped += escaped_len(c);
-            if escaped > self.bytes || feeds >= self.lines {
+            if escaped > self.max_bytes || feeds >= self.max_lines {
                 return at;
             }
             feeds += usize::from(c == '\n');

@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memchr;
 
 /// How many columns a tab indents by; only the order of depths matters.
-const TAB: usize = 4;
+const TAB_COLUMNS: usize = 4;
 
 /// One line.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ impl<'a> Line<'a> {
     /// Columns before the first visible character.
     pub(super) fn indent(&self) -> usize {
         let white = self.text.bytes().take_while(|b| matches!(b, b' ' | b'\t'));
-        white.map(|b| if b == b'\t' { TAB } else { 1 }).sum()
+        white.map(|b| if b == b'\t' { TAB_COLUMNS } else { 1 }).sum()
     }
 
     /// The line without the white space around it.

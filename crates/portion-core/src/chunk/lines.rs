@@ -3,23 +3,23 @@
 //! A line that is indented, or that looks like the next line of a stack trace, belongs to the line
 //! above it.
 
-use super::{Chunker, Mark, Sample, Window, indent, sentence, stamp};
+use super::{Boundary, ChunkWindow, Chunker, TextSample, indent, sentence, stamp};
 
 /// Chunks of whole lines, with what belongs to them.
 #[derive(Debug)]
-pub(super) struct Lines;
+pub(super) struct LineChunker;
 
-impl Chunker for Lines {
+impl Chunker for LineChunker {
     fn name(&self) -> &'static str {
         "lines"
     }
 
-    fn claims(&self, _sample: &Sample) -> bool {
+    fn matches(&self, _sample: &TextSample) -> bool {
         true
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
-        let mut marks = indent::mark(window.lines(), |place| !stamp::goes_on(place.line.text));
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
+        let mut marks = indent::mark_units(window.lines(), |place| !stamp::continues_entry(place.line.text));
         sentence::mark_long_lines(window.lines(), window.text, &mut marks);
         marks
     }

@@ -4,22 +4,22 @@ use super::line::{Line, lines};
 
 /// Bytes of the beginning, and of the middle, that are looked at: a banner or a preamble must not
 /// decide for the rest, and a long text must not cost more than a short one.
-const HEAD: usize = 48 * 1024;
-const MIDDLE: usize = 16 * 1024;
+const HEAD_BYTES: usize = 48 * 1024;
+const MIDDLE_BYTES: usize = 16 * 1024;
 
 /// Lines of the beginning and of the middle of a text.
 #[derive(Debug)]
-pub struct Sample<'a> {
+pub struct TextSample<'a> {
     text: &'a str,
     lines: Vec<Line<'a>>,
 }
 
-impl<'a> Sample<'a> {
+impl<'a> TextSample<'a> {
     /// Takes a sample of at most 64 KiB.
-    pub fn of(text: &'a str) -> Self {
-        let head = text.floor_char_boundary(HEAD);
+    pub fn new(text: &'a str) -> Self {
+        let head = text.floor_char_boundary(HEAD_BYTES);
         let middle = text.ceil_char_boundary(head.max(text.len() / 2));
-        let last = text.floor_char_boundary(middle.saturating_add(MIDDLE)).max(middle);
+        let last = text.floor_char_boundary(middle.saturating_add(MIDDLE_BYTES)).max(middle);
         let mut sampled: Vec<_> = lines(text, 0..head).collect();
         // The first line of the middle is most likely the rest of a line.
         sampled.extend(lines(text, middle..last).skip(1));
@@ -37,7 +37,7 @@ impl<'a> Sample<'a> {
     }
 
     /// All lines.
-    pub(super) fn all(&self) -> &[Line<'a>] {
+    pub(super) fn all_lines(&self) -> &[Line<'a>] {
         &self.lines
     }
 }

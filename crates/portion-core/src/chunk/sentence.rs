@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::line::Line;
-use super::{Mark, Rank};
+use super::{Boundary, BoundaryLevel};
 
 /// Abbreviations after which an upper-case word does not begin a sentence (English, German, French,
 /// Spanish; lower case, without the last full stop).
@@ -43,19 +43,19 @@ const AFTER_ORDINALS: &[&str] = &[
     "Stock",
 ];
 /// Bytes before a full stop that can be an abbreviation.
-const LONGEST: usize = 24;
+const MAX_ABBREVIATION_BYTES: usize = 24;
 /// Bytes from which on a line is taken for running text where lines are the rule.
-const LONG_LINE: usize = 400;
+const LONG_LINE_BYTES: usize = 400;
 
 /// Where the sentences of a running text begin, the first one excepted, in bytes.
 pub fn sentence_starts(text: &str) -> Vec<usize> {
     let mut marks = Vec::new();
-    mark(text, 0..text.len(), &mut marks);
-    marks.into_iter().map(|mark| mark.at).collect()
+    mark_sentences(text, 0..text.len(), &mut marks);
+    marks.into_iter().map(|mark| mark.offset).collect()
 }
 
 /// Marks the beginnings of the sentences in a range, the first one excepted.
-pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
+pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
     let mut at = range.start;
     while let Some(c) = text[at..range.end].chars().next() {
         let stop = at;
@@ -82,22 +82,26 @@ pub(super) fn mark(text: &str, range: Range<usize>, marks: &mut Vec<Mark>) {
         if ends {
             // The indentation of the next line belongs to that line.
             let indent = rest[..gap].rfind('\n').map_or(0, |feed| gap - feed - 1);
-            marks.push(Mark { at: at - indent, rank: Rank::Sentence });
+            marks.push(Boundary { offset: at - indent, level: BoundaryLevel::Sentence });
         }
     }
 }
 
 /// Marks the sentences inside each line that is too long to be anything but running text.
-pub(super) fn mark_long_lines<'a>(lines: impl Iterator<Item = Line<'a>>, text: &str, marks: &mut Vec<Mark>) {
-    for line in lines.filter(|line| line.text.len() >= LONG_LINE) {
-        mark(text, line.start..line.start + line.text.len(), marks);
+pub(super) fn mark_long_lines<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    text: &str,
+    marks: &mut Vec<Boundary>,
+) {
+    for line in lines.filter(|line| line.text.len() >= LONG_LINE_BYTES) {
+        mark_sentences(text, line.start..line.start + line.text.len(), marks);
     }
 }
 
 /// Whether sentences end in a line, or with it.
-pub(super) fn ends_in(line: &Line) -> bool {
+pub(super) fn has_sentence_end(line: &Line) -> bool {
     let mut marks = Vec::new();
-    mark(line.text, 0..line.text.len(), &mut marks);
+    mark_sentences(line.text, 0..line.text.len(), &mut marks);
     is_complete(line.text) || !marks.is_empty()
 }
 
@@ -172,7 +176,7 @@ fn closers_len(rest: &str, wide: bool) -> usize {
 
 /// Whether the full stop makes the number before it an ordinal one, as in German.
 fn is_ordinal(before: &str, after: &str) -> bool {
-    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(LONGEST))..];
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_ABBREVIATION_BYTES))..];
     let ahead = near.trim_end_matches(|c: char| c.is_ascii_digit());
     let word = |text: &str| text.rsplit(|c: char| !c.is_alphabetic()).next().map(str::to_lowercase);
     let next = after.split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
@@ -185,7 +189,7 @@ fn is_ordinal(before: &str, after: &str) -> bool {
 /// Whether the full stop after this text belongs to its last word: `Dr`, an initial, the number of
 /// a list item.
 fn is_abbreviation(before: &str) -> bool {
-    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(LONGEST))..];
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_ABBREVIATION_BYTES))..];
     let word = &near[near
         .rfind(|c: char| !c.is_alphanumeric() && c != '.')
         .map_or(0, |at| near.ceil_char_boundary(at + 1))..];

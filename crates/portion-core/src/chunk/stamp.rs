@@ -2,7 +2,7 @@
 
 /// What a stamped line begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stamp {
+pub(super) enum EntryStamp {
     /// A date, a time of day, an epoch, seconds since boot.
     Time,
     /// A level: `INFO`, `[error]`, `level=warn`.
@@ -10,14 +10,14 @@ pub(super) enum Stamp {
     /// An address and a time in brackets: an access log.
     Address,
     /// A time after a word or three: a host, a file, a container.
-    Inner,
+    InnerTime,
     /// A whole JSON object on one line.
-    Json,
+    JsonObject,
 }
 
 /// Times that begin a line. `d` is a digit, `-` any of `-/.`, `_` any of ` T_-:`, `m` the short name of a
 /// month, `w` that of a weekday; all else stands for itself.
-const TIMES: &[&str] = &[
+const TIME_PATTERNS: &[&str] = &[
     "dddd-dd-dd",
     "dddd-d-d",
     "dd-dd-dddd",
@@ -57,7 +57,7 @@ const TIMES: &[&str] = &[
     "Fdddd dd:dd:",
 ];
 /// Times that are sure enough to be believed after other words.
-const INNER_TIMES: &[&str] = &[
+const INNER_TIME_PATTERNS: &[&str] = &[
     "dddd-dd-dd",
     "dd:dd:dd",
     "dddddddddd ",
@@ -68,16 +68,16 @@ const INNER_TIMES: &[&str] = &[
     "m  d dd:dd:dd",
 ];
 /// Words before an inner time.
-const WORDS_BEFORE: usize = 3;
+const MAX_WORDS_BEFORE: usize = 3;
 const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: &[&str] = &["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const LEVELS: &[&str] = &[
     "TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "ERR", "CRITICAL", "CRIT", "FATAL",
     "SEVERE", "ALERT", "EMERG", "PANIC", "VERBOSE", "FINE", "FINER", "FINEST",
 ];
-const KEYS: &[&str] = &["level=", "time=", "ts=", "lvl=", "severity=", "timestamp=", "date=", "t="];
+const KEY_PREFIXES: &[&str] = &["level=", "time=", "ts=", "lvl=", "severity=", "timestamp=", "date=", "t="];
 /// Beginnings of lines in the midst of an entry, unindented ones.
-const GOING_ON: &[&str] = &[
+const CONTINUATION_PREFIXES: &[&str] = &[
     "at ",
     "Caused by",
     "Suppressed: ",
@@ -96,39 +96,39 @@ const GOING_ON: &[&str] = &[
 ];
 
 /// The stamp of a line, if it has one.
-pub(super) fn stamp(line: &str) -> Option<Stamp> {
-    let line = without_colour(line.trim_start_matches('\u{feff}'));
+pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
+    let line = strip_color_codes(line.trim_start_matches('\u{feff}'));
     let bare = line.trim_start_matches(['[', '(', '<', '"']);
-    if line.starts_with(char::is_whitespace) || bare.is_empty() || is_cue(line) {
+    if line.starts_with(char::is_whitespace) || bare.is_empty() || is_subtitle_cue(line) {
         None
     } else if line.starts_with("{\"") || line.starts_with("{ \"") {
-        line.trim_end().ends_with('}').then_some(Stamp::Json)
-    } else if begins_with_any(bare, TIMES) || line.starts_with('[') && is_uptime(bare) {
-        Some(Stamp::Time)
+        line.trim_end().ends_with('}').then_some(EntryStamp::JsonObject)
+    } else if matches_any_pattern(bare, TIME_PATTERNS) || line.starts_with('[') && is_uptime(bare) {
+        Some(EntryStamp::Time)
     } else if is_level(bare) {
-        Some(Stamp::Level)
-    } else if is_access(line) {
-        Some(Stamp::Address)
+        Some(EntryStamp::Level)
+    } else if is_access_log(line) {
+        Some(EntryStamp::Address)
     } else {
-        has_inner_time(line).then_some(Stamp::Inner)
+        has_inner_time(line).then_some(EntryStamp::InnerTime)
     }
 }
 
 /// Whether it has the arrow of a subtitle's times: `00:01:02,000 --> 00:01:04,000`.
-pub(super) fn is_cue(line: &str) -> bool {
+pub(super) fn is_subtitle_cue(line: &str) -> bool {
     line.contains("-->")
 }
 
 /// Whether a line, stamps apart, goes on with the entry above it.
-pub(super) fn goes_on(line: &str) -> bool {
+pub(super) fn continues_entry(line: &str) -> bool {
     line.starts_with(char::is_whitespace)
-        || GOING_ON.iter().any(|beginning| line.starts_with(beginning))
+        || CONTINUATION_PREFIXES.iter().any(|beginning| line.starts_with(beginning))
         || line.strip_prefix('#').is_some_and(|frame| frame.starts_with(|c: char| c.is_ascii_digit()))
-        || is_thrown(line)
+        || is_exception_line(line)
 }
 
 /// `java.net.SocketException: …`, `ValueError`: what was thrown, on a line of its own.
-fn is_thrown(line: &str) -> bool {
+fn is_exception_line(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default().trim_end();
     name.len() <= 200
         && ["Error", "Exception", "Throwable", "Warning"]
@@ -138,7 +138,7 @@ fn is_thrown(line: &str) -> bool {
 }
 
 /// The line after colour codes (`ESC [ … m`) at its beginning.
-fn without_colour(mut line: &str) -> &str {
+fn strip_color_codes(mut line: &str) -> &str {
     while let Some(code) = line.strip_prefix("\u{1b}[") {
         let rest = code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
         let Some(rest) = rest.strip_prefix('m') else { break };
@@ -147,11 +147,11 @@ fn without_colour(mut line: &str) -> &str {
     line
 }
 
-fn begins_with_any(text: &str, patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| begins_with(text.as_bytes(), pattern))
+fn matches_any_pattern(text: &str, patterns: &[&str]) -> bool {
+    patterns.iter().any(|pattern| matches_pattern(text.as_bytes(), pattern))
 }
 
-fn begins_with(text: &[u8], pattern: &str) -> bool {
+fn matches_pattern(text: &[u8], pattern: &str) -> bool {
     let mut at = 0;
     for sign in pattern.bytes() {
         let names = match sign {
@@ -197,15 +197,16 @@ fn is_level(bare: &str) -> bool {
         bare.as_bytes(),
         [b'V' | b'D' | b'I' | b'W' | b'E' | b'F', b'/', b'A'..=b'Z' | b'a'..=b'z', ..]
     );
-    known && (tied || upper && apart) || letter || KEYS.iter().any(|key| bare.starts_with(key))
+    known && (tied || upper && apart) || letter || KEY_PREFIXES.iter().any(|key| bare.starts_with(key))
 }
 
 /// An IPv4 address and then something else, or a time in brackets after a name.
-fn is_access(line: &str) -> bool {
+fn is_access_log(line: &str) -> bool {
     let address = &line[..line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len())];
     let is_ip = address.split('.').count() == 4 && address.split('.').all(|part| matches!(part.len(), 1..=3));
     let head = &line[..line.floor_char_boundary(160)];
-    let dated = || head.find(" [").is_some_and(|at| begins_with(&head.as_bytes()[at + 2..], "dd/m/dddd:"));
+    let dated =
+        || head.find(" [").is_some_and(|at| matches_pattern(&head.as_bytes()[at + 2..], "dd/m/dddd:"));
     is_ip && line[address.len()..].starts_with([' ', '\t', ':', ',']) || dated()
 }
 
@@ -217,11 +218,11 @@ fn has_inner_time(line: &str) -> bool {
         return false;
     }
     let mut rest = head;
-    for _ in 0..WORDS_BEFORE {
+    for _ in 0..MAX_WORDS_BEFORE {
         let Some(space) = rest.find(char::is_whitespace) else { return false };
         rest = rest[space..].trim_start();
         let bare = rest.trim_start_matches(['[', '(', '"']);
-        if begins_with_any(bare, if is_epoch_only { &["dddddddddd "] } else { INNER_TIMES }) {
+        if matches_any_pattern(bare, if is_epoch_only { &["dddddddddd "] } else { INNER_TIME_PATTERNS }) {
             return true;
         }
     }

@@ -6,79 +6,86 @@
 
 use std::ops::Range;
 
-use super::value::Hit;
-use crate::snapshot::Item;
+use super::record_match::RecordMatch;
+use crate::snapshot::ListItem;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// Units that are ranked; more are counted.
-const RANKED: usize = 100_000;
+const MAX_RANKED_UNITS: usize = 100_000;
 
 /// A part of what is looked through: a paragraph, a line, a record, a value.
-pub(super) struct Unit {
+pub(super) struct SearchUnit {
     /// What it is a part of.
-    pub subject: usize,
-    pub place: Place,
+    pub target_index: usize,
+    pub location: UnitLocation,
     pub bytes: usize,
     /// How often each word is in it.
-    pub counts: Vec<u16>,
+    pub word_counts: Vec<u16>,
 }
 
 /// Where a unit is.
-pub(super) enum Place {
+pub(super) enum UnitLocation {
     /// A passage, and the first word in it.
     Passage(Range<usize>, usize),
     /// A record, and the first word in it.
-    Record(Item, Hit),
+    Record(ListItem, RecordMatch),
     /// A value, its item.
     Value(String),
 }
 
 /// The units that were looked through.
-pub(super) struct Units {
+pub(super) struct UnitIndex {
     /// Those that hold any of the words, as many as are ranked.
-    ranked: Vec<Unit>,
+    ranked: Vec<SearchUnit>,
     /// All that hold any of the words, and each.
-    pub matches: usize,
-    pub holding: Vec<usize>,
+    pub match_count: usize,
+    pub document_frequencies: Vec<usize>,
     /// How many there are, and of how many bytes.
-    pub all: usize,
-    pub bytes: usize,
+    pub unit_count: usize,
+    pub total_bytes: usize,
 }
 
-impl Units {
+impl UnitIndex {
     /// None yet.
-    pub(super) fn of_words(words: usize) -> Self {
-        Self { ranked: Vec::new(), matches: 0, holding: vec![0; words], all: 0, bytes: 0 }
+    pub(super) fn with_word_count(words: usize) -> Self {
+        Self {
+            ranked: Vec::new(),
+            match_count: 0,
+            document_frequencies: vec![0; words],
+            unit_count: 0,
+            total_bytes: 0,
+        }
     }
 
     /// Counts one that holds some of the words.
-    pub(super) fn push(&mut self, unit: Unit) {
-        self.matches += 1;
-        for (holding, count) in self.holding.iter_mut().zip(&unit.counts) {
+    pub(super) fn push(&mut self, unit: SearchUnit) {
+        self.match_count += 1;
+        for (holding, count) in self.document_frequencies.iter_mut().zip(&unit.word_counts) {
             *holding += usize::from(*count > 0);
         }
-        if self.ranked.len() < RANKED {
+        if self.ranked.len() < MAX_RANKED_UNITS {
             self.ranked.push(unit);
         }
     }
 
     /// The best first; equals in their order.
-    pub(super) fn best(&self) -> impl Iterator<Item = &Unit> {
-        let mut order: Vec<(f64, &Unit)> = self.ranked.iter().map(|unit| (self.score(unit), unit)).collect();
+    pub(super) fn by_score(&self) -> impl Iterator<Item = &SearchUnit> {
+        let mut order: Vec<(f64, &SearchUnit)> =
+            self.ranked.iter().map(|unit| (self.score(unit), unit)).collect();
         order.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         order.into_iter().map(|(_, unit)| unit)
     }
 
-    fn score(&self, unit: &Unit) -> f64 {
-        let all = self.all.max(self.matches) as f64;
-        let average = (self.bytes as f64 / all).max(1.0);
+    fn score(&self, unit: &SearchUnit) -> f64 {
+        let all = self.unit_count.max(self.match_count) as f64;
+        let average = (self.total_bytes as f64 / all).max(1.0);
         let norm = K1 * (1.0 - B + B * unit.bytes as f64 / average);
         let of_word = |(count, holding): (&u16, &usize)| {
             let (count, holding) = (f64::from(*count), *holding as f64);
             let weight = ((all - holding + 0.5) / (holding + 0.5)).ln_1p();
             weight * count * (K1 + 1.0) / (count + norm)
         };
-        unit.counts.iter().zip(&self.holding).map(of_word).sum()
+        unit.word_counts.iter().zip(&self.document_frequencies).map(of_word).sum()
     }
 }

@@ -5,55 +5,61 @@ use std::ops::Range;
 use crate::chunk::sentence_starts;
 
 /// What stands where something was cut away.
-const CUT: char = '…';
+const ELLIPSIS: char = '…';
 
 /// How much is shown around a match, in characters.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
+pub(super) struct ExcerptSize {
     /// Before it.
-    pub before: usize,
+    pub chars_before: usize,
     /// From its beginning on.
-    pub after: usize,
+    pub chars_after: usize,
 }
 
 /// Of a line that is too long to be shown.
-pub(super) const OF_LINE: Size = Size { before: 200, after: 400 };
+pub(super) const LINE_EXCERPT: ExcerptSize = ExcerptSize { chars_before: 200, chars_after: 400 };
 /// Of a value in JSON.
-pub(super) const OF_VALUE: Size = Size { before: 50, after: 108 };
+pub(super) const VALUE_EXCERPT: ExcerptSize = ExcerptSize { chars_before: 50, chars_after: 108 };
 
 /// What is shown of a stretch of a text, the match lying in it: all of it, or as much as there is room for.
-pub(super) fn around(text: &str, within: Range<usize>, found: usize, size: Size) -> Range<usize> {
+pub(super) fn excerpt_range(
+    text: &str,
+    within: Range<usize>,
+    found: usize,
+    size: ExcerptSize,
+) -> Range<usize> {
     let found = found.clamp(within.start, within.end.max(within.start));
-    let start = before(text, within.start, found, size.before);
-    let end = after(text, found, within.end, size.after);
+    let start = excerpt_start(text, within.start, found, size.chars_before);
+    let end = excerpt_end(text, found, within.end, size.chars_after);
     start..end
 }
 
 /// A part of a text, with what says whether it was cut before it, and after.
-pub(super) fn told(part: &str, (head, tail): (bool, bool)) -> String {
-    let mut out = String::with_capacity(part.len() + 2 * CUT.len_utf8());
-    out.extend(head.then_some(CUT));
+pub(super) fn with_ellipses(part: &str, (head, tail): (bool, bool)) -> String {
+    let mut out = String::with_capacity(part.len() + 2 * ELLIPSIS.len_utf8());
+    out.extend(head.then_some(ELLIPSIS));
     out.push_str(part);
-    out.extend(tail.then_some(CUT));
+    out.extend(tail.then_some(ELLIPSIS));
     out
 }
 
 /// What is shown of a value in JSON, around a place in it.
-pub(super) fn of_value(value: &str, found: usize) -> String {
-    let whole = value.chars().nth(OF_VALUE.before + OF_VALUE.after).is_none();
-    let shown = if whole { 0..value.len() } else { around(value, 0..value.len(), found, OF_VALUE) };
+pub(super) fn value_excerpt(value: &str, found: usize) -> String {
+    let whole = value.chars().nth(VALUE_EXCERPT.chars_before + VALUE_EXCERPT.chars_after).is_none();
+    let shown =
+        if whole { 0..value.len() } else { excerpt_range(value, 0..value.len(), found, VALUE_EXCERPT) };
     let cut = (shown.start > 0, shown.end < value.len());
-    told(&value[shown], cut)
+    with_ellipses(&value[shown], cut)
 }
 
 /// The byte so many characters after another, at most `end`.
-pub(super) fn chars_on(text: &str, from: usize, end: usize, chars: usize) -> usize {
+pub(super) fn advance_chars(text: &str, from: usize, end: usize, chars: usize) -> usize {
     let rest = text.get(from..end).unwrap_or_default();
     rest.char_indices().nth(chars).map_or(end.max(from), |(at, _)| from + at)
 }
 
 /// The byte so many characters before another, at least `start`.
-pub(super) fn chars_back(text: &str, start: usize, from: usize, chars: usize) -> usize {
+pub(super) fn rewind_chars(text: &str, start: usize, from: usize, chars: usize) -> usize {
     let rest = text.get(start..from).unwrap_or_default();
     match chars.checked_sub(1) {
         None => from,
@@ -62,8 +68,8 @@ pub(super) fn chars_back(text: &str, start: usize, from: usize, chars: usize) ->
 }
 
 /// Where what is shown before a match begins: with a sentence, or with a word.
-fn before(text: &str, start: usize, found: usize, chars: usize) -> usize {
-    let far = chars_back(text, start, found, chars);
+fn excerpt_start(text: &str, start: usize, found: usize, chars: usize) -> usize {
+    let far = rewind_chars(text, start, found, chars);
     if far == start {
         return start;
     }
@@ -76,13 +82,13 @@ fn before(text: &str, start: usize, found: usize, chars: usize) -> usize {
 }
 
 /// Where what is shown from a match on ends: with a sentence that is near, or with a word.
-fn after(text: &str, found: usize, end: usize, chars: usize) -> usize {
-    let near = chars_on(text, found, end, chars);
+fn excerpt_end(text: &str, found: usize, end: usize, chars: usize) -> usize {
+    let near = advance_chars(text, found, end, chars);
     if near == end {
         return end;
     }
     // A sentence may go on for a third more.
-    let far = chars_on(text, near, end, chars / 3);
+    let far = advance_chars(text, near, end, chars / 3);
     let shown = &text[found..far];
     let least = (near - found) / 2;
     if let Some(sentence) = sentence_starts(shown).into_iter().rfind(|at| *at >= least) {

@@ -6,39 +6,39 @@ pub(super) struct Hits {
     /// Items of values that are the pattern.
     pub exact: Vec<String>,
     /// Items of values that hold it.
-    pub rest: Vec<String>,
+    pub partial: Vec<String>,
     /// How many matches there are, kept or not.
-    pub matches: usize,
+    pub match_count: usize,
     /// How many of them are exact.
-    pub exact_matches: usize,
+    pub exact_match_count: usize,
     /// How many items of each kind are kept.
-    most: usize,
+    max_items: usize,
 }
 
 impl Hits {
     pub(super) fn new(most: usize) -> Self {
-        Self { exact: Vec::new(), rest: Vec::new(), matches: 0, exact_matches: 0, most }
+        Self { exact: Vec::new(), partial: Vec::new(), match_count: 0, exact_match_count: 0, max_items: most }
     }
 
     /// Counts a match, and keeps its item as long as there is room.
     pub(super) fn add(&mut self, exact: bool, item: impl FnOnce() -> String) {
-        self.matches += 1;
-        self.exact_matches += usize::from(exact);
-        let items = if exact { &mut self.exact } else { &mut self.rest };
-        if items.len() < self.most {
+        self.match_count += 1;
+        self.exact_match_count += usize::from(exact);
+        let items = if exact { &mut self.exact } else { &mut self.partial };
+        if items.len() < self.max_items {
             items.push(item());
         }
     }
 
     /// How many items there is room for.
-    pub(super) fn room(&self) -> usize {
-        self.most.saturating_sub(self.rest.len())
+    pub(super) fn remaining_capacity(&self) -> usize {
+        self.max_items.saturating_sub(self.partial.len())
     }
 
     /// Counts matches of which the items are there already.
     pub(super) fn add_all(&mut self, matches: usize, items: Vec<String>) {
-        self.matches += matches;
-        let room = self.room();
-        self.rest.extend(items.into_iter().take(room));
+        self.match_count += matches;
+        let room = self.remaining_capacity();
+        self.partial.extend(items.into_iter().take(room));
     }
 }

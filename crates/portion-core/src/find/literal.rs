@@ -9,23 +9,23 @@ use super::FindError;
 use super::fuel::Fuel;
 
 /// What it costs to look whether a word stands at a place, in nanoseconds.
-const STEP: usize = 16;
+const STEP_COST: usize = 16;
 
 /// Text to look for: its words, between which any white space may stand.
 ///
 /// The longest word is looked for, and the others around each place where it stands.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
-    pieces: Vec<Piece>,
+    pieces: Vec<LiteralPiece>,
     /// The piece that is looked for.
     anchor: usize,
     finder: Finder<'static>,
     /// Whether white space, or an end of the text, must stand before and after.
-    spaced: (bool, bool),
+    requires_whitespace: (bool, bool),
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct LiteralPiece {
     text: String,
     /// What may stand before it.
     gap: Gap,
@@ -42,7 +42,7 @@ enum Gap {
 impl Literal {
     /// `None` where there is nothing but white space.
     pub(super) fn new(pattern: &str) -> Option<Self> {
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<LiteralPiece> = Vec::new();
         let mut last = ' ';
         for c in pattern.chars() {
             if !c.is_whitespace() {
@@ -50,8 +50,10 @@ impl Literal {
                 match pieces.last_mut() {
                     Some(piece) if !last.is_whitespace() && !wraps => piece.text.push(c),
                     _ => {
-                        pieces
-                            .push(Piece { text: c.into(), gap: if wraps { Gap::Wrap } else { Gap::Space } });
+                        pieces.push(LiteralPiece {
+                            text: c.into(),
+                            gap: if wraps { Gap::Wrap } else { Gap::Space },
+                        });
                     }
                 }
             }
@@ -60,7 +62,7 @@ impl Literal {
         let anchor = (0..pieces.len()).rev().max_by_key(|at| pieces[*at].text.len())?;
         let finder = Finder::new(&pieces[anchor].text).into_owned();
         let spaced = (pattern.starts_with(char::is_whitespace), pattern.ends_with(char::is_whitespace));
-        Some(Self { pieces, anchor, finder, spaced })
+        Some(Self { pieces, anchor, finder, requires_whitespace: spaced })
     }
 
     /// The first place from a byte on.
@@ -72,9 +74,9 @@ impl Literal {
     ) -> Result<Option<Range<usize>>, FindError> {
         let mut at = from;
         while let Some(found) = text.as_bytes().get(at..).and_then(|rest| self.finder.find(rest)) {
-            fuel.burn(found / 16 + STEP)?;
+            fuel.burn(found / 16 + STEP_COST)?;
             let start = at + found;
-            let around = self.around(text, start, fuel)?.filter(|place| place.start >= from);
+            let around = self.match_around_anchor(text, start, fuel)?.filter(|place| place.start >= from);
             if around.is_some() {
                 return Ok(around);
             }
@@ -84,31 +86,36 @@ impl Literal {
     }
 
     /// The whole, where its anchor stands at a byte.
-    fn around(&self, text: &str, at: usize, fuel: &mut Fuel<'_>) -> Result<Option<Range<usize>>, FindError> {
+    fn match_around_anchor(
+        &self,
+        text: &str,
+        at: usize,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<Option<Range<usize>>, FindError> {
         let anchor = at..at + self.pieces[self.anchor].text.len();
         let (mut start, mut end) = (anchor.start, anchor.end);
         for piece in &self.pieces[self.anchor + 1..] {
-            let Some(after) = piece.follows(text, end) else {
+            let Some(after) = piece.match_after(text, end) else {
                 return Ok(None);
             };
-            fuel.burn(after - end + STEP)?;
+            fuel.burn(after - end + STEP_COST)?;
             end = after;
         }
         for at in (0..self.anchor).rev() {
-            let Some(before) = self.pieces[at].precedes(self.pieces[at + 1].gap, text, start) else {
+            let Some(before) = self.pieces[at].match_before(self.pieces[at + 1].gap, text, start) else {
                 return Ok(None);
             };
-            fuel.burn(start - before + STEP)?;
+            fuel.burn(start - before + STEP_COST)?;
             start = before;
         }
         let open = |stands: bool, near: Option<char>| !stands || near.is_none_or(char::is_whitespace);
-        let fits = open(self.spaced.0, text[..start].chars().next_back())
-            && open(self.spaced.1, text[end..].chars().next());
+        let fits = open(self.requires_whitespace.0, text[..start].chars().next_back())
+            && open(self.requires_whitespace.1, text[end..].chars().next());
         Ok(fits.then_some(start..end))
     }
 
     /// The longest stretch of it that JSON spells as it is; `None` where it may be spelled otherwise throughout.
-    pub(super) fn spelled_in_json(&self) -> Option<&str> {
+    pub(super) fn longest_unescaped(&self) -> Option<&str> {
         let escaped = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
         let stretches = self.pieces.iter().flat_map(|piece| piece.text.split(escaped));
         stretches.filter(|stretch| !stretch.is_empty()).rev().max_by_key(|stretch| stretch.len())
@@ -129,7 +136,7 @@ impl Literal {
     }
 
     /// Whether a text is this and nothing else.
-    pub(super) fn is_all_of(&self, text: &str) -> bool {
+    pub(super) fn matches_whole(&self, text: &str) -> bool {
         match self.pieces.as_slice() {
             [piece] => text == piece.text,
             pieces => {
@@ -141,9 +148,9 @@ impl Literal {
     }
 }
 
-impl Piece {
+impl LiteralPiece {
     /// Where it ends, where it follows a byte.
-    fn follows(&self, text: &str, at: usize) -> Option<usize> {
+    fn match_after(&self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let after = |rest: &str| Some(text.len() - rest.strip_prefix(self.text.as_str())?.len());
         match self.gap {
@@ -160,7 +167,7 @@ impl Piece {
     }
 
     /// Where it begins, where it stands before a byte with such a gap between.
-    fn precedes(&self, gap: Gap, text: &str, at: usize) -> Option<usize> {
+    fn match_before(&self, gap: Gap, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(..at)?;
         let before = |rest: &str| Some(rest.strip_suffix(self.text.as_str())?.len());
         match gap {

@@ -5,16 +5,16 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::FindError;
-use super::engine::Engine;
 use super::fuel::Fuel;
 use super::literal::{Literal, is_unspaced};
+use super::regex_engine::RegexEngine;
 
 /// Bytes that a pattern may have.
-const LONGEST: usize = 4 << 10;
+const MAX_PATTERN_BYTES: usize = 4 << 10;
 /// Characters that mean something else in a regular expression.
 const METACHARACTERS: [char; 12] = ['.', '*', '+', '?', '|', '(', '[', '{', '^', '$', '\\', ')'];
 /// Words of a pattern that are looked for one by one.
-const WORDS: usize = 24;
+const MAX_WORDS: usize = 24;
 
 /// A pattern as it was given.
 #[derive(Debug)]
@@ -28,15 +28,15 @@ pub(super) enum Matcher {
     /// As it is written.
     Literal(Literal),
     /// By an expression, which stands for a literal whose case is ignored where one is given.
-    Regex(Box<Engine>, Option<Literal>),
+    Regex(Box<RegexEngine>, Option<Literal>),
 }
 
 impl<'a> Pattern<'a> {
     /// # Errors
     /// Where there is nothing to look for, or too much.
     pub(super) fn parse(text: &'a str) -> Result<Self, FindError> {
-        if text.len() > LONGEST {
-            return Err(FindError::TooLong { given: text.len(), most: LONGEST });
+        if text.len() > MAX_PATTERN_BYTES {
+            return Err(FindError::TooLong { given: text.len(), most: MAX_PATTERN_BYTES });
         }
         let literal = Literal::new(text).ok_or(FindError::Empty)?;
         Ok(Self { text, literal })
@@ -59,7 +59,7 @@ impl<'a> Pattern<'a> {
         if inside.is_empty() || flags.len() > 4 || !flags.chars().all(known) {
             return None;
         }
-        let engine = Engine::new(inside, flags.contains('i'));
+        let engine = RegexEngine::new(inside, flags.contains('i'));
         Some(engine.map(|engine| Matcher::Regex(Box::new(engine), None)))
     }
 
@@ -69,13 +69,13 @@ impl<'a> Pattern<'a> {
         if !text.contains(METACHARACTERS) {
             return None;
         }
-        let engine = Engine::new(text, ignore_case).ok().filter(|engine| !engine.matches_nothing())?;
+        let engine = RegexEngine::new(text, ignore_case).ok().filter(|engine| !engine.can_match_empty())?;
         Some(Matcher::Regex(Box::new(engine), None))
     }
 
     /// As it is written but for the case of its letters; `None` where it is too long for that.
     pub(super) fn ignoring_case(&self) -> Option<Matcher> {
-        let engine = Engine::new(&self.literal.to_regex(), true).ok()?;
+        let engine = RegexEngine::new(&self.literal.to_regex(), true).ok()?;
         Some(Matcher::Regex(Box::new(engine), Some(self.literal.clone())))
     }
 
@@ -86,7 +86,7 @@ impl<'a> Pattern<'a> {
             return words;
         }
         for word in self.text.unicode_words().map(str::to_lowercase) {
-            if words.len() < WORDS && !words.contains(&word) {
+            if words.len() < MAX_WORDS && !words.contains(&word) {
                 words.push(word);
             }
         }
@@ -114,18 +114,18 @@ impl Matcher {
     }
 
     /// Whether a value is what is looked for and nothing else.
-    pub(super) fn is_all_of(&self, value: &str) -> bool {
+    pub(super) fn matches_whole(&self, value: &str) -> bool {
         match self {
-            Self::Literal(literal) | Self::Regex(_, Some(literal)) => literal.is_all_of(value),
+            Self::Literal(literal) | Self::Regex(_, Some(literal)) => literal.matches_whole(value),
             Self::Regex(_, None) => false,
         }
     }
 
     /// The stretch of it that stands in JSON as it is, and whether its case is ignored; `None` where none need be.
-    pub(super) fn spelled_in_json(&self) -> Option<(&str, bool)> {
+    pub(super) fn longest_unescaped(&self) -> Option<(&str, bool)> {
         match self {
-            Self::Literal(literal) => literal.spelled_in_json().map(|stretch| (stretch, false)),
-            Self::Regex(_, Some(literal)) => literal.spelled_in_json().map(|stretch| (stretch, true)),
+            Self::Literal(literal) => literal.longest_unescaped().map(|stretch| (stretch, false)),
+            Self::Regex(_, Some(literal)) => literal.longest_unescaped().map(|stretch| (stretch, true)),
             Self::Regex(_, None) => None,
         }
     }

@@ -1,21 +1,23 @@
 //! An endpoint's limits: what an operator decides, validated once.
 
-mod choice;
-mod given;
-mod manner;
-mod strip;
+mod limit_overrides;
+mod modes;
+mod render_options;
+mod strip_rule;
 
 use thiserror::Error;
 
-pub use choice::{Fill, Rows, Strategy};
-pub use given::{Given, Profile, Room};
-pub use manner::{Envelope, Manner, Metadata, MetadataStyle, Section, Structured, Techniques};
-pub use strip::Strip;
+pub use limit_overrides::{ClientLimits, LimitOverrides, PolicyProfile};
+pub use modes::{FillStrategy, OrderStrategy, RowStyle};
+pub use render_options::{
+    EnvelopeMode, MetadataMode, MetadataStyle, NamedSection, RenderOptions, StructuredMode, Techniques,
+};
+pub use strip_rule::StripRule;
 
 /// The least budget that holds a notice and something besides, in tokens.
-pub const LEAST_BUDGET: usize = 300;
+pub const MIN_BUDGET: usize = 300;
 /// The least byte limit that holds a notice and something besides.
-pub const LEAST_BYTES: usize = 4096;
+pub const MIN_BYTE_LIMIT: usize = 4096;
 
 /// The limits that replies of an endpoint obey. Tokens are by the configured counter.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +53,13 @@ pub struct Policy {
     /// Share of the budget from which a reply names a narrower call.
     pub warn_at: f64,
     /// How the records of a page are written.
-    pub rows: Rows,
+    pub rows: RowStyle,
     /// In which order a list is shown that nobody asked to be in any.
-    pub strategy: Strategy,
+    pub strategy: OrderStrategy,
     /// Which of ranked records are shown where not all fit.
-    pub fill: Fill,
+    pub fill: FillStrategy,
     /// Everything that is no limit.
-    pub manner: Manner,
+    pub render_options: RenderOptions,
 }
 
 impl Default for Policy {
@@ -78,10 +80,10 @@ impl Default for Policy {
             chunk_size: 2_000,
             chunk_lines: 200,
             warn_at: 0.8,
-            rows: Rows::Objects,
-            strategy: Strategy::Auto,
-            fill: Fill::Stop,
-            manner: Manner::default(),
+            rows: RowStyle::Objects,
+            strategy: OrderStrategy::Auto,
+            fill: FillStrategy::Stop,
+            render_options: RenderOptions::default(),
         }
     }
 }
@@ -101,7 +103,7 @@ pub enum PolicyError {
     },
     /// Two limits contradict each other.
     #[error("{lower} is {low}, above {upper}, which is {high}; raise {upper} or lower {lower}")]
-    Crossed {
+    Contradictory {
         /// The key that should be the lower.
         lower: &'static str,
         /// Its value.
@@ -113,7 +115,7 @@ pub enum PolicyError {
     },
     /// Not a share.
     #[error("warnAt is {0}, but it is a share of the budget, above 0 and up to 1")]
-    NotAShare(f64),
+    InvalidShare(f64),
 }
 
 impl Policy {
@@ -121,7 +123,7 @@ impl Policy {
     #[must_use]
     pub fn lean(self) -> Self {
         let hard_cap = self.token_budget_threshold.max(4_000);
-        Self { reply_target: 1_200, hard_cap, rows: Rows::Auto, ..self }
+        Self { reply_target: 1_200, hard_cap, rows: RowStyle::Auto, ..self }
     }
 
     /// The profile `soft`: pages so large that few lists are paged, to begin with.
@@ -132,7 +134,7 @@ impl Policy {
 
     /// The same without limits, for what is to be shown whole.
     #[must_use]
-    pub fn boundless(&self) -> Self {
+    pub fn without_limits(&self) -> Self {
         // Sums and products of limits stay far from what a number holds.
         const MUCH: usize = 1 << 32;
         const MANY: usize = 1 << 31;
@@ -160,13 +162,13 @@ impl Policy {
     /// What is left shrinks by at most a tenth with each plain reply, so that it is never used up, however many replies there
     /// are, before the least budget is reached: by then 50 replies have been 150,000 tokens, and each more is 300.
     #[must_use]
-    pub fn narrowed(&self, left: usize) -> Self {
-        let threshold = self.token_budget_threshold.min((left / 10).max(LEAST_BUDGET));
+    pub fn narrowed_to(&self, left: usize) -> Self {
+        let threshold = self.token_budget_threshold.min((left / 10).max(MIN_BUDGET));
         let within = |limit: usize| limit.min(threshold);
         Self {
             token_budget_threshold: threshold,
             reply_target: within(self.reply_target),
-            hard_cap: self.hard_cap.min((left / 4).max(2 * LEAST_BUDGET)),
+            hard_cap: self.hard_cap.min((left / 4).max(2 * MIN_BUDGET)),
             full_below: within(self.full_below),
             summarize_above: within(self.summarize_above),
             chunk_above: within(self.chunk_above),
@@ -177,13 +179,13 @@ impl Policy {
 
     /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
     /// of a reply that aims low, little of one that is to show a page.
-    pub(crate) fn telling(&self, tokens: usize) -> usize {
+    pub(crate) fn description_tokens(&self, tokens: usize) -> usize {
         if self.reply_target < self.token_budget_threshold { tokens * 7 / 20 } else { tokens / 8 }
     }
 
     /// Share of a budget of so many tokens from which a reply names a narrower call; `None` where filling it is what was
     /// aimed at, far below what a reply may cost.
-    pub(crate) fn warns_at(&self, tokens: usize) -> Option<f64> {
+    pub(crate) fn warning_share(&self, tokens: usize) -> Option<f64> {
         let aimed = tokens == self.reply_target && tokens < self.token_budget_threshold;
         (!aimed).then_some(self.warn_at)
     }
@@ -193,18 +195,18 @@ impl Policy {
     /// # Errors
     /// The first limit that cannot be.
     pub fn validate(&self) -> Result<(), PolicyError> {
-        self.faults().next().map_or(Ok(()), Err)
+        self.violations().next().map_or(Ok(()), Err)
     }
 
     /// Everything that keeps the limits from being obeyed together.
-    pub fn faults(&self) -> impl Iterator<Item = PolicyError> {
+    pub fn violations(&self) -> impl Iterator<Item = PolicyError> {
         let least = [
-            ("tokenBudgetThreshold", self.token_budget_threshold, LEAST_BUDGET),
-            ("replyTarget", self.reply_target, LEAST_BUDGET),
+            ("tokenBudgetThreshold", self.token_budget_threshold, MIN_BUDGET),
+            ("replyTarget", self.reply_target, MIN_BUDGET),
             // A payload that comes twice shares the cap between its two forms.
-            ("hardCap", self.hard_cap, 2 * LEAST_BUDGET),
-            ("hardByteLimit", self.hard_byte_limit, LEAST_BYTES),
-            ("fallbackByteLimit", self.fallback_byte_limit, LEAST_BYTES),
+            ("hardCap", self.hard_cap, 2 * MIN_BUDGET),
+            ("hardByteLimit", self.hard_byte_limit, MIN_BYTE_LIMIT),
+            ("fallbackByteLimit", self.fallback_byte_limit, MIN_BYTE_LIMIT),
             ("defaultPageSize", self.default_page_size, 1),
             ("chunkSize", self.chunk_size, 100),
             ("chunkLines", self.chunk_lines, 1),
@@ -220,7 +222,12 @@ impl Policy {
         let share = Some(self.warn_at).filter(|share| !(*share > 0.0 && *share <= 1.0));
         small
             .map(|(key, given, least)| PolicyError::TooSmall { key, given, least })
-            .chain(crossed.map(|(lower, low, upper, high)| PolicyError::Crossed { lower, low, upper, high }))
-            .chain(share.map(PolicyError::NotAShare))
+            .chain(crossed.map(|(lower, low, upper, high)| PolicyError::Contradictory {
+                lower,
+                low,
+                upper,
+                high,
+            }))
+            .chain(share.map(PolicyError::InvalidShare))
     }
 }

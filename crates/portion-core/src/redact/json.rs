@@ -3,28 +3,32 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::table::Columns;
-use super::{Edit, Names, Redact, Verdict};
-use crate::scan::{Kind, Reader, ScanError, decoded, quote};
+use super::table::TableColumns;
+use super::{NameMatch, RedactedNames, RedactionRules, TextEdit};
+use crate::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use crate::span::Span;
 
 /// What stands in place of a string.
-pub(super) const STRING: &str = "\"[redacted]\"";
+pub(super) const REDACTED_STRING: &str = "\"[redacted]\"";
 /// Steps of a path that are told, the innermost ones.
-const STEPS: usize = 12;
+const MAX_PATH_STEPS: usize = 12;
 /// Objects inside of which columnar tables are looked for: each costs a look at what follows it.
-const TABLES: usize = 16;
+const MAX_TABLE_DEPTH: usize = 16;
 
 /// The edits of a JSON text, of several one after the other, or of those lines of a text that are JSON; `None` where
 /// there is none to make.
-pub(super) fn edits(redact: &Redact, text: &str, strings: usize) -> Option<(Vec<Edit>, Names)> {
-    let mut walk = Walk::new(redact, text, strings);
-    if walk.values().is_err() {
-        walk = Walk::new(redact, text, strings);
+pub(super) fn collect_edits(
+    redact: &RedactionRules,
+    text: &str,
+    strings: usize,
+) -> Option<(Vec<TextEdit>, RedactedNames)> {
+    let mut walk = JsonRedactor::new(redact, text, strings);
+    if walk.walk_values().is_err() {
+        walk = JsonRedactor::new(redact, text, strings);
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             if line.trim_start().starts_with(['{', '[']) {
-                walk.line(start, start + line.len());
+                walk.walk_line(start, start + line.len());
             }
             start += line.len();
         }
@@ -36,7 +40,7 @@ pub(super) fn edits(redact: &Redact, text: &str, strings: usize) -> Option<(Vec<
 pub(super) fn is_json(text: &str) -> bool {
     let mut at = 0;
     while !text[at..].trim_start().is_empty() {
-        let mut reader = Reader::resume(text, at);
+        let mut reader = JsonReader::resume(text, at);
         if reader.skip().is_err() {
             return false;
         }
@@ -47,110 +51,110 @@ pub(super) fn is_json(text: &str) -> bool {
 
 /// Whether the value that the reader is before can be a secret, if its name says so: a yes or no is none, and what holds
 /// records tells of secrets, like a schema of passwords; those in it have names of their own.
-fn may_be_secret(kind: Kind, reader: &Reader<'_>) -> bool {
+fn may_be_secret(kind: JsonKind, reader: &JsonReader<'_>) -> bool {
     match kind {
-        Kind::Bool | Kind::Object => false,
-        Kind::Array => {
+        JsonKind::Bool | JsonKind::Object => false,
+        JsonKind::Array => {
             let mut inside = reader.clone();
             let some = inside.enter_array().is_ok() && inside.next_item() == Ok(true);
             some && inside.peek().is_ok_and(|kind| !kind.is_container())
         }
-        Kind::String | Kind::Number | Kind::Null => true,
+        JsonKind::String | JsonKind::Number | JsonKind::Null => true,
     }
 }
 
 /// An object that is open.
 #[derive(Clone, Copy, Default)]
-struct Open {
+struct OpenObject {
     /// The key of its present member.
     key: Option<Span>,
     /// Arrays open inside of that member.
-    arrays: u32,
+    array_depth: u32,
 }
 
 /// The object whose members are read. Of those around it nothing need be remembered: the member that is read in them stays.
 #[derive(Default)]
-struct Members {
+struct MemberState {
     /// Whether a member before stays.
-    kept: bool,
+    has_kept_member: bool,
     /// Where the last member ends.
-    end: usize,
+    last_member_end: usize,
     /// Where the first member begins of those that are left out, while none before them stays.
-    left_out: Option<usize>,
+    omitted_start: Option<usize>,
 }
 
-pub(super) struct Walk<'a, 'r> {
-    redact: &'r Redact,
+pub(super) struct JsonRedactor<'a, 'r> {
+    rules: &'r RedactionRules,
     text: &'a str,
     /// Strings in one another in which JSON is still looked for.
-    strings: usize,
+    remaining_string_depth: usize,
     /// By the key as it is written.
-    verdicts: BTreeMap<&'a str, Verdict>,
-    open: Vec<Open>,
+    name_matches: BTreeMap<&'a str, NameMatch>,
+    open_objects: Vec<OpenObject>,
     /// Arrays open outside of any object.
-    arrays: u32,
-    members: Members,
-    edits: Vec<Edit>,
-    names: Names,
+    root_array_depth: u32,
+    member_state: MemberState,
+    edits: Vec<TextEdit>,
+    names: RedactedNames,
 }
 
-impl<'a, 'r> Walk<'a, 'r> {
-    fn new(redact: &'r Redact, text: &'a str, strings: usize) -> Self {
+impl<'a, 'r> JsonRedactor<'a, 'r> {
+    fn new(redact: &'r RedactionRules, text: &'a str, strings: usize) -> Self {
         Self {
-            redact,
+            rules: redact,
             text,
-            strings,
-            verdicts: BTreeMap::new(),
-            open: Vec::new(),
-            arrays: 0,
-            members: Members::default(),
+            remaining_string_depth: strings,
+            name_matches: BTreeMap::new(),
+            open_objects: Vec::new(),
+            root_array_depth: 0,
+            member_state: MemberState::default(),
             edits: Vec::new(),
-            names: Names::default(),
+            names: RedactedNames::default(),
         }
     }
 
     /// Walks all values of the text.
-    fn values(&mut self) -> Result<(), ScanError> {
+    fn walk_values(&mut self) -> Result<(), ScanError> {
         let mut at = 0;
         while !self.text[at..].trim_start().is_empty() {
-            at = self.value(Reader::resume(self.text, at))?;
+            at = self.walk_value(JsonReader::resume(self.text, at))?;
         }
         Ok(())
     }
 
     /// Walks a line, if it is a value.
-    fn line(&mut self, start: usize, end: usize) {
+    fn walk_line(&mut self, start: usize, end: usize) {
         let known = self.edits.len();
-        let reader = Reader::resume(&self.text[..end], start);
-        let walked = self.value(reader).ok().filter(|at| self.text[*at..end].trim().is_empty());
+        let reader = JsonReader::resume(&self.text[..end], start);
+        let walked = self.walk_value(reader).ok().filter(|at| self.text[*at..end].trim().is_empty());
         if walked.is_none() {
             self.edits.truncate(known);
-            self.open.clear();
-            (self.arrays, self.members) = (0, Members::default());
+            self.open_objects.clear();
+            (self.root_array_depth, self.member_state) = (0, MemberState::default());
         }
     }
 
     /// Walks one value; where it ends.
-    fn value(&mut self, mut reader: Reader<'a>) -> Result<usize, ScanError> {
+    fn walk_value(&mut self, mut reader: JsonReader<'a>) -> Result<usize, ScanError> {
         let mut begins = true;
         loop {
             if begins {
                 match reader.peek()? {
-                    Kind::Object => {
+                    JsonKind::Object => {
                         reader.enter_object()?;
-                        self.open.push(Open::default());
-                        self.members = Members::default();
+                        self.open_objects.push(OpenObject::default());
+                        self.member_state = MemberState::default();
                     }
-                    Kind::Array => {
+                    JsonKind::Array => {
                         reader.enter_array()?;
                         *self.arrays() += 1;
                     }
                     kind => {
                         let value = reader.skip()?;
-                        if kind == Kind::String {
-                            self.string(value);
+                        if kind == JsonKind::String {
+                            self.redact_string(value);
                         }
-                        self.ended(reader.at());
+                        self.finish_value(reader.at());
                     }
                 }
             }
@@ -159,142 +163,158 @@ impl<'a, 'r> Walk<'a, 'r> {
                 begins = reader.next_item()?;
                 if !begins {
                     *self.arrays() -= 1;
-                    self.ended(reader.at());
+                    self.finish_value(reader.at());
                 }
-            } else if self.open.is_empty() {
+            } else if self.open_objects.is_empty() {
                 return Ok(reader.at());
             } else if let Some(key) = reader.next_key()? {
-                begins = self.member(key, &mut reader)?;
+                begins = self.begin_member(key, &mut reader)?;
             } else {
-                if let Some(start) = self.members.left_out {
-                    self.edits.push(Edit { start, end: self.members.end, put: "".into() });
+                if let Some(start) = self.member_state.omitted_start {
+                    self.edits.push(TextEdit {
+                        start,
+                        end: self.member_state.last_member_end,
+                        replacement: "".into(),
+                    });
                 }
-                self.open.pop();
-                self.ended(reader.at());
+                self.open_objects.pop();
+                self.finish_value(reader.at());
             }
         }
     }
 
     /// Hides what is in the JSON in a string.
-    fn string(&mut self, value: Span) {
-        let quoted = value.of(self.text);
-        let Some(strings) = self.strings.checked_sub(1) else { return };
+    fn redact_string(&mut self, value: Span) {
+        let quoted = value.slice(self.text);
+        let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
         // A secret in JSON has a name, and that has quotes, which have escapes.
         if !quoted.contains('{') && !quoted.contains("\\u007") || !quoted.contains('\\') {
             return;
         }
-        if let Some((without, names)) = self.redact.hide_in_string(&decoded(quoted), strings) {
+        if let Some((without, names)) = self.rules.redact_nested_string(&unescape(quoted), strings) {
             names.into_iter().for_each(|name| self.names.add(name));
             let (start, end) = (value.start as usize, value.end as usize);
-            self.edits.push(Edit { start, end, put: quote(&without).into() });
+            self.edits.push(TextEdit { start, end, replacement: quote(&without).into() });
         }
     }
 
     /// The arrays open in the present member, or outside of all objects.
     fn arrays(&mut self) -> &mut u32 {
-        match self.open.last_mut() {
-            Some(open) => &mut open.arrays,
-            None => &mut self.arrays,
+        match self.open_objects.last_mut() {
+            Some(open) => &mut open.array_depth,
+            None => &mut self.root_array_depth,
         }
     }
 
     /// A value has ended: a member that stays, unless it is an item.
-    fn ended(&mut self, end: usize) {
-        self.members = Members { kept: true, end, left_out: None };
+    fn finish_value(&mut self, end: usize) {
+        self.member_state = MemberState { has_kept_member: true, last_member_end: end, omitted_start: None };
     }
 
     /// Reads the beginning of a member; whether its value is still to be walked.
-    fn member(&mut self, key: Span, reader: &mut Reader<'a>) -> Result<bool, ScanError> {
-        if let Some(open) = self.open.last_mut() {
+    fn begin_member(&mut self, key: Span, reader: &mut JsonReader<'a>) -> Result<bool, ScanError> {
+        if let Some(open) = self.open_objects.last_mut() {
             open.key = Some(key);
         }
-        let name = self.name(key);
+        let name = self.decode_key(key);
         let kind = reader.peek()?;
-        let hidden = self.hides(key, &name, may_be_secret(kind, reader));
-        let omitted = hidden && !matches!(kind, Kind::String | Kind::Null);
+        let hidden = self.is_member_hidden(key, &name, may_be_secret(kind, reader));
+        let omitted = hidden && !matches!(kind, JsonKind::String | JsonKind::Null);
         if omitted {
             let value = reader.skip()?;
             let end = value.end as usize;
-            self.names.add(self.path(None));
-            if self.members.kept {
-                self.edits.push(Edit { start: self.members.end, end, put: "".into() });
+            self.names.add(self.member_path(None));
+            if self.member_state.has_kept_member {
+                self.edits.push(TextEdit {
+                    start: self.member_state.last_member_end,
+                    end,
+                    replacement: "".into(),
+                });
             } else {
-                self.members.left_out.get_or_insert(key.start as usize);
+                self.member_state.omitted_start.get_or_insert(key.start as usize);
             }
-            self.members.end = end;
+            self.member_state.last_member_end = end;
             return Ok(false);
         }
-        if let Some(start) = self.members.left_out.take() {
-            self.edits.push(Edit { start, end: key.start as usize, put: "".into() });
+        if let Some(start) = self.member_state.omitted_start.take() {
+            self.edits.push(TextEdit { start, end: key.start as usize, replacement: "".into() });
         }
         if hidden {
             let value = reader.skip()?;
             // An empty string says that there is none.
-            if kind == Kind::String && value.len() > 2 {
-                self.names.add(self.path(None));
-                self.edits.push(Edit {
+            if kind == JsonKind::String && value.len() > 2 {
+                self.names.add(self.member_path(None));
+                self.edits.push(TextEdit {
                     start: value.start as usize,
                     end: value.end as usize,
-                    put: STRING.into(),
+                    replacement: REDACTED_STRING.into(),
                 });
             }
-            self.ended(value.end as usize);
+            self.finish_value(value.end as usize);
             return Ok(false);
         }
-        if kind == Kind::Array && self.open.len() <= TABLES {
-            self.table(&name, reader);
+        if kind == JsonKind::Array && self.open_objects.len() <= MAX_TABLE_DEPTH {
+            self.redact_table(&name, reader);
         }
         Ok(true)
     }
 
     /// The cells of a columnar table, if its columns or rows begin here.
-    fn table(&mut self, name: &str, reader: &Reader<'a>) {
-        let Some(columns) = Columns::beside(name, reader, self.text) else { return };
+    fn redact_table(&mut self, name: &str, reader: &JsonReader<'a>) {
+        let Some(columns) = TableColumns::detect(name, reader, self.text) else { return };
         let hidden: Vec<_> = columns
             .names
             .iter()
-            .map(|column| (self.hides_column(column, true), self.hides_column(column, false)))
+            .map(|column| (self.is_column_hidden(column, true), self.is_column_hidden(column, false)))
             .collect();
         if hidden.iter().any(|(hidden, _)| *hidden) {
-            for (index, edit) in columns.cells(self.text, &hidden) {
+            for (index, edit) in columns.cell_edits(self.text, &hidden) {
                 self.edits.push(edit);
-                self.names.add(self.path(columns.names.get(index).map(String::as_str)));
+                self.names.add(self.member_path(columns.names.get(index).map(String::as_str)));
             }
         }
     }
 
-    fn hides_column(&mut self, name: &str, may_be_secret: bool) -> bool {
-        let verdict = self.redact.verdict(name);
-        verdict.named || verdict.secret && may_be_secret || verdict.ends_path && self.within(name)
+    fn is_column_hidden(&mut self, name: &str, may_be_secret: bool) -> bool {
+        let verdict = self.rules.match_name(name);
+        verdict.is_named
+            || verdict.is_secret && may_be_secret
+            || verdict.may_end_path && self.matches_path(name)
     }
 
-    fn hides(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
-        let redact = self.redact;
-        let verdict = *self.verdicts.entry(key.of(self.text)).or_insert_with(|| redact.verdict(name));
-        verdict.named || verdict.secret && may_be_secret || verdict.ends_path && self.within(name)
+    fn is_member_hidden(&mut self, key: Span, name: &str, may_be_secret: bool) -> bool {
+        let redact = self.rules;
+        let verdict =
+            *self.name_matches.entry(key.slice(self.text)).or_insert_with(|| redact.match_name(name));
+        verdict.is_named
+            || verdict.is_secret && may_be_secret
+            || verdict.may_end_path && self.matches_path(name)
     }
 
     /// Whether a path names the present member, given that one ends with its name.
-    fn within(&self, name: &str) -> bool {
+    fn matches_path(&self, name: &str) -> bool {
         let around = |steps: usize| {
-            let keys = self.open.iter().rev().skip(1).filter_map(|open| open.key).take(steps);
-            keys.map(|key| decoded(key.of(self.text)))
+            let keys = self.open_objects.iter().rev().skip(1).filter_map(|open| open.key).take(steps);
+            keys.map(|key| unescape(key.slice(self.text)))
         };
-        let mut patterns = self.redact.patterns.iter().filter(|pattern| pattern.ends_with(name));
-        patterns.any(|pattern| pattern.is_within(around(pattern.around())))
+        let mut patterns = self.rules.patterns.iter().filter(|pattern| pattern.matches_name(name));
+        patterns.any(|pattern| pattern.matches_ancestors(around(pattern.ancestor_count())))
     }
 
     /// What a key says.
-    fn name(&self, key: Span) -> Cow<'a, str> {
-        let quoted = key.of(self.text);
-        if quoted.contains('\\') { decoded(quoted).into() } else { quoted[1..quoted.len() - 1].into() }
+    fn decode_key(&self, key: Span) -> Cow<'a, str> {
+        let quoted = key.slice(self.text);
+        if quoted.contains('\\') { unescape(quoted).into() } else { quoted[1..quoted.len() - 1].into() }
     }
 
     /// The dotted path of the present member, or of a column beside it.
-    fn path(&self, column: Option<&str>) -> String {
-        let around = self.open.len() - usize::from(column.is_some()).min(self.open.len());
-        let keys = self.open[..around].iter().skip(around.saturating_sub(STEPS)).filter_map(|open| open.key);
-        let mut steps: Vec<Cow<str>> = keys.map(|key| self.name(key)).collect();
+    fn member_path(&self, column: Option<&str>) -> String {
+        let around = self.open_objects.len() - usize::from(column.is_some()).min(self.open_objects.len());
+        let keys = self.open_objects[..around]
+            .iter()
+            .skip(around.saturating_sub(MAX_PATH_STEPS))
+            .filter_map(|open| open.key);
+        let mut steps: Vec<Cow<str>> = keys.map(|key| self.decode_key(key)).collect();
         steps.extend(column.map(Cow::Borrowed));
         steps.join(".")
     }

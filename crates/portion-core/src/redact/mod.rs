@@ -15,20 +15,20 @@ mod secret;
 mod table;
 mod text;
 
-use crate::nearest::misspelt;
-use crate::snapshot::locate;
-use pattern::Pattern;
+use crate::snapshot::locate_json;
+use crate::spelling::find_misspelled;
+use pattern::FieldPattern;
 
 /// What stands in place of a string.
 pub const REDACTED: &str = "[redacted]";
 /// Names that are told; of more than these it is said only that there are more.
-const TOLD: usize = 64;
+const MAX_REPORTED_NAMES: usize = 64;
 /// Strings in one another in which JSON is looked for.
-const STRINGS: usize = 4;
+const MAX_STRING_DEPTH: usize = 4;
 /// The preset that hides what usually is a secret.
-const SECRETS: &str = "secrets";
+const SECRETS_PRESET: &str = "secrets";
 /// Words that are likely meant as the preset, and not as the name of a field.
-const MEANT_ON: &[&str] = &[
+const ENABLE_WORDS: &[&str] = &[
     "1",
     "all",
     "auto",
@@ -45,14 +45,14 @@ const MEANT_ON: &[&str] = &[
     "yes",
 ];
 /// Words that are likely meant to hide nothing.
-const MEANT_OFF: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
+const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
 
 /// Which members of JSON, and which settings in text, are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Redact {
+pub struct RedactionRules {
     /// Whether names that usually mean secrets are.
-    secrets: bool,
-    patterns: Vec<Pattern>,
+    hides_secrets: bool,
+    patterns: Vec<FieldPattern>,
 }
 
 /// Why patterns cannot be gone by.
@@ -62,13 +62,13 @@ pub enum RedactError {
     #[error(
         "there is an empty name in `{0}`: write names between commas, such as password,guest.phone,*Code"
     )]
-    Empty(String),
+    EmptyName(String),
     /// One of them can match any member.
     #[error("`{0}` would hide everything: name the members, such as password,guest.phone,*Code")]
-    Everything(String),
+    MatchesEverything(String),
     /// One of them is no field but a preset that does not exist: it would hide nothing.
     #[error("`{given}` is not a preset; did you mean `{meant}`? A field of that name is written `{given}*`")]
-    Preset {
+    UnknownPreset {
         /// What was given.
         given: String,
         /// What was probably meant.
@@ -76,14 +76,14 @@ pub enum RedactError {
     },
 }
 
-impl Redact {
+impl RedactionRules {
     /// Members whose names usually mean secrets: `password`, `apiKey`, `doorCode`, `session_token`.
     pub fn default_secrets() -> Self {
-        Self { secrets: true, patterns: Vec::new() }
+        Self { hides_secrets: true, patterns: Vec::new() }
     }
 
     /// Hides nothing.
-    pub fn nothing() -> Self {
+    pub fn none() -> Self {
         Self::default()
     }
 
@@ -93,14 +93,14 @@ impl Redact {
     /// # Errors
     /// Where a name is empty, matches all names, or misspells a preset.
     pub fn parse(patterns: &str) -> Result<Self, RedactError> {
-        let mut redact = Self::nothing();
+        let mut redact = Self::none();
         for name in patterns.split(',').map(str::trim) {
-            if name == SECRETS {
-                redact.secrets = true;
-            } else if let Some(meant) = preset_meant(name) {
-                return Err(RedactError::Preset { given: name.to_owned(), meant });
+            if name == SECRETS_PRESET {
+                redact.hides_secrets = true;
+            } else if let Some(meant) = suggest_preset(name) {
+                return Err(RedactError::UnknownPreset { given: name.to_owned(), meant });
             } else {
-                redact.patterns.push(Pattern::parse(name)?);
+                redact.patterns.push(FieldPattern::parse(name)?);
             }
         }
         Ok(redact)
@@ -109,30 +109,30 @@ impl Redact {
     /// The JSON text, or text of JSON lines, with the values of such members replaced; `None` where there are none.
     ///
     /// The fields that were replaced are named by dotted paths without indices, each once, as they were seen first.
-    pub fn apply(&self, json: &str) -> Option<(String, Vec<String>)> {
-        self.apply_as(json, json, STRINGS)
+    pub fn redact_json(&self, json: &str) -> Option<(String, Vec<String>)> {
+        self.redact_json_as(json, json, MAX_STRING_DEPTH)
     }
 
     /// Text with the values of such settings replaced (`password=…`, `Authorization: …`) and, where secrets are
     /// hidden, of what shows itself to be one; `None` where there are none. Work in proportion to the text.
-    pub fn apply_text(&self, text: &str) -> Option<(String, Vec<String>)> {
-        let (edits, names) = text::edits(self, text);
-        Some((edited(text, edits)?, names.told()))
+    pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
+        let (edits, names) = text::collect_edits(self, text);
+        Some((apply_edits(text, edits)?, names.into_names()))
     }
 
     /// Whatever the text is: JSON, lines of it, or neither.
-    pub fn hide(&self, text: &str) -> Option<(String, Vec<String>)> {
-        if *self == Self::nothing() {
+    pub fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
+        if *self == Self::none() {
             return None;
         }
         if json::is_json(text) {
-            return self.apply(text);
+            return self.redact_json(text);
         }
-        if let Some(found) = self.hide_in(text, STRINGS) {
+        if let Some(found) = self.redact_embedded_json(text, MAX_STRING_DEPTH) {
             return found;
         }
-        let Some((applied, mut names)) = self.apply(text) else { return self.apply_text(text) };
-        match self.apply_text(&applied) {
+        let Some((applied, mut names)) = self.redact_json(text) else { return self.redact_text(text) };
+        match self.redact_text(&applied) {
             Some((again, more)) => {
                 names.extend(more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>());
                 Some((again, names))
@@ -146,14 +146,14 @@ impl Redact {
         clippy::option_option,
         reason = "whether there is JSON, and whether something in the text is hidden"
     )]
-    fn hide_in(&self, text: &str, strings: usize) -> Option<Option<(String, Vec<String>)>> {
-        let located = locate(text)?;
-        let json = located.span.of(text);
+    fn redact_embedded_json(&self, text: &str, strings: usize) -> Option<Option<(String, Vec<String>)>> {
+        let located = locate_json(text)?;
+        let json = located.span.slice(text);
         let (before, after) = (&text[..located.span.start as usize], &text[located.span.end as usize..]);
         // Numbers that JSON has no name for are read as others that are as long.
-        let numbers = located.with_numbers(text);
-        let applied = self.apply_as(numbers.as_deref().unwrap_or(json), json, strings);
-        let done = [self.apply_text(before), applied, self.apply_text(after)];
+        let numbers = located.with_placeholder_numbers(text);
+        let applied = self.redact_json_as(numbers.as_deref().unwrap_or(json), json, strings);
+        let done = [self.redact_text(before), applied, self.redact_text(after)];
         if done.iter().all(Option::is_none) {
             return Some(None);
         }
@@ -167,83 +167,93 @@ impl Redact {
     }
 
     /// The same of JSON that is read as other JSON, whose values stand at the same bytes.
-    fn apply_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        let (edits, names) = json::edits(self, read, strings)?;
-        Some((edited(json, edits)?, names.told()))
+    fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        let (edits, names) = json::collect_edits(self, read, strings)?;
+        Some((apply_edits(json, edits)?, names.into_names()))
     }
 
     /// The same of the JSON in a string; so many strings may be in one another.
-    fn hide_in_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
-        if json::is_json(text) { self.apply_as(text, text, strings) } else { self.hide_in(text, strings)? }
+    fn redact_nested_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
+        if json::is_json(text) {
+            self.redact_json_as(text, text, strings)
+        } else {
+            self.redact_embedded_json(text, strings)?
+        }
     }
 
     /// What is decided by a name alone.
-    fn verdict(&self, name: &str) -> Verdict {
-        Verdict {
-            secret: self.secrets && secret::is_secret(name),
-            named: self.patterns.iter().any(|pattern| pattern.is_name() && pattern.ends_with(name)),
-            ends_path: self.patterns.iter().any(|pattern| !pattern.is_name() && pattern.ends_with(name)),
+    fn match_name(&self, name: &str) -> NameMatch {
+        NameMatch {
+            is_secret: self.hides_secrets && secret::is_secret_name(name),
+            is_named: self
+                .patterns
+                .iter()
+                .any(|pattern| pattern.is_single_name() && pattern.matches_name(name)),
+            may_end_path: self
+                .patterns
+                .iter()
+                .any(|pattern| !pattern.is_single_name() && pattern.matches_name(name)),
         }
     }
 }
 
 /// The preset that a name was probably meant as, where it is likely no field.
-fn preset_meant(name: &str) -> Option<&'static str> {
+fn suggest_preset(name: &str) -> Option<&'static str> {
     if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return None;
     }
     let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(name));
-    if is(MEANT_OFF) {
+    if is(DISABLE_WORDS) {
         return Some("none");
     }
-    (is(MEANT_ON) || misspelt(name, [SECRETS]).is_some()).then_some(SECRETS)
+    (is(ENABLE_WORDS) || find_misspelled(name, [SECRETS_PRESET]).is_some()).then_some(SECRETS_PRESET)
 }
 
 /// What a name says of the member that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Verdict {
+struct NameMatch {
     /// Secrets are no booleans: `hasPassword`, `"password": true`.
-    secret: bool,
-    named: bool,
+    is_secret: bool,
+    is_named: bool,
     /// Whether the members around it decide.
-    ends_path: bool,
+    may_end_path: bool,
 }
 
 /// What stands in place of a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Edit {
+struct TextEdit {
     start: usize,
     end: usize,
-    put: Cow<'static, str>,
+    replacement: Cow<'static, str>,
 }
 
 /// Names of what was hidden, each once, in order.
 #[derive(Debug, Default)]
-struct Names {
-    seen: BTreeSet<String>,
-    order: Vec<String>,
-    more: bool,
+struct RedactedNames {
+    unique_names: BTreeSet<String>,
+    ordered_names: Vec<String>,
+    is_truncated: bool,
 }
 
-impl Names {
+impl RedactedNames {
     fn add(&mut self, name: String) {
-        if self.order.len() >= TOLD {
-            self.more |= !self.seen.contains(&name);
-        } else if self.seen.insert(name.clone()) {
-            self.order.push(name);
+        if self.ordered_names.len() >= MAX_REPORTED_NAMES {
+            self.is_truncated |= !self.unique_names.contains(&name);
+        } else if self.unique_names.insert(name.clone()) {
+            self.ordered_names.push(name);
         }
     }
 
-    fn told(mut self) -> Vec<String> {
-        if self.more {
-            self.order.push("…".into());
+    fn into_names(mut self) -> Vec<String> {
+        if self.is_truncated {
+            self.ordered_names.push("…".into());
         }
-        self.order
+        self.ordered_names
     }
 }
 
 /// A text after edits; of two that overlap the one that begins first, or is longer, counts.
-fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
+fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Option<String> {
     if edits.is_empty() {
         return None;
     }
@@ -253,7 +263,7 @@ fn edited(text: &str, mut edits: Vec<Edit>) -> Option<String> {
     for edit in edits {
         if let Some(kept) = text.get(done..edit.start) {
             out.push_str(kept);
-            out.push_str(&edit.put);
+            out.push_str(&edit.replacement);
             done = edit.end;
         }
     }

@@ -5,39 +5,39 @@ use crate::glob::matches;
 
 /// Names of members, the innermost last, in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Pattern(Vec<String>);
+pub(super) struct FieldPattern(Vec<String>);
 
-impl Pattern {
+impl FieldPattern {
     pub(super) fn parse(written: &str) -> Result<Self, RedactError> {
         let names: Vec<_> = written.split('.').map(|name| name.trim().to_lowercase()).collect();
         if names.iter().any(String::is_empty) {
-            return Err(RedactError::Empty(written.to_owned()));
+            return Err(RedactError::EmptyName(written.to_owned()));
         }
         if names.iter().all(|name| name.bytes().all(|b| b == b'*')) {
-            return Err(RedactError::Everything(written.to_owned()));
+            return Err(RedactError::MatchesEverything(written.to_owned()));
         }
         Ok(Self(names))
     }
 
     /// Whether the name alone decides.
-    pub(super) fn is_name(&self) -> bool {
+    pub(super) fn is_single_name(&self) -> bool {
         self.0.len() == 1
     }
 
     /// Whether this can be the name of such a member.
-    pub(super) fn ends_with(&self, name: &str) -> bool {
+    pub(super) fn matches_name(&self, name: &str) -> bool {
         self.0.last().is_some_and(|last| matches(last, &name.to_lowercase()))
     }
 
     /// Whether the members around one of that name, the innermost first, are those of the path.
-    pub(super) fn is_within(&self, around: impl Iterator<Item = String>) -> bool {
+    pub(super) fn matches_ancestors(&self, around: impl Iterator<Item = String>) -> bool {
         let mut around = around;
         let mut wanted = self.0.iter().rev().skip(1);
         wanted.all(|name| around.next().is_some_and(|key| matches(name, &key.to_lowercase())))
     }
 
     /// How many members around it the path names.
-    pub(super) fn around(&self) -> usize {
+    pub(super) fn ancestor_count(&self) -> usize {
         self.0.len() - 1
     }
 }

@@ -1,7 +1,7 @@
 //! Which names mean secrets, told by their words: `wifiPassword`, `session_token`, `door-code`.
 
 /// Words that make a secret of whatever has them in its name.
-const WORDS: &[&str] = &[
+const SECRET_WORDS: &[&str] = &[
     "password",
     "passwords",
     "passwd",
@@ -26,7 +26,7 @@ const WORDS: &[&str] = &[
     "totp",
 ];
 /// Pairs of words that do.
-const PAIRS: &[(&[&str], &str)] = &[
+const SECRET_PAIRS: &[(&[&str], &str)] = &[
     (
         &[
             "api",
@@ -73,7 +73,7 @@ const PAIRS: &[(&[&str], &str)] = &[
     (&["access", "refresh", "auth", "api", "device"], "tokens"),
 ];
 /// Ends of names that are written as one word.
-const ENDS: &[&str] = &[
+const SECRET_SUFFIXES: &[&str] = &[
     "password",
     "passwd",
     "passphrase",
@@ -95,7 +95,7 @@ const ENDS: &[&str] = &[
 ];
 /// Things that let somebody into a building, and the words after them that make a secret of it: what is said to a guest
 /// alone, such as `keyPickup` or `gate_instructions`.
-const ENTRIES: &[&str] = &[
+const ENTRY_NOUNS: &[&str] = &[
     "access",
     "alarm",
     "building",
@@ -136,19 +136,19 @@ const ENTRY_SECRETS: &[&str] = &[
 const WIFI_SECRETS: &[&str] =
     &["code", "credentials", "key", "login", "pass", "password", "user", "username"];
 /// Last words of names that tell something of an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
-const ABOUT_ENTRY: &[&str] = &[
+const ENTRY_METADATA_WORDS: &[&str] = &[
     "amount", "at", "cost", "count", "date", "enabled", "expiry", "expires", "fee", "fees", "id", "ids",
     "length", "on", "policy", "price", "required", "status", "tax", "time", "type", "until", "updated",
     "valid",
 ];
 /// Names like those of an entry that software uses for other things: the code of a key that was pressed, instructions
 /// of a processor.
-const NO_ENTRY: &[&str] =
+const ENTRY_EXCEPTIONS: &[&str] =
     &["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
 /// What is said of keys alone.
-const OF_KEYS: &[&str] = &["collection", "handover", "pickup"];
+const KEY_ONLY_WORDS: &[&str] = &["collection", "handover", "pickup"];
 /// Last words of names that tell something of a secret, not the secret.
-const ABOUT: &[&str] = &[
+const METADATA_WORDS: &[&str] = &[
     "at",
     "date",
     "time",
@@ -198,10 +198,10 @@ const ABOUT: &[&str] = &[
     "cost",
 ];
 /// First words of names that ask or count.
-const ASKING: &[&str] =
+const QUESTION_WORDS: &[&str] =
     &["has", "is", "max", "min", "num", "total", "requires", "require", "needs", "can", "use", "show"];
 /// Words beside which a token is a place in a list, or a piece of text.
-const NO_SECRETS: &[&str] = &[
+const NON_SECRET_TOKEN_WORDS: &[&str] = &[
     "page",
     "next",
     "prev",
@@ -227,50 +227,54 @@ const NO_SECRETS: &[&str] = &[
 ];
 
 /// Whether a member of this name is taken for a secret.
-pub(super) fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret_name(name: &str) -> bool {
     // No name of a secret is longer, and keys that are no names, like paths of URLs, need not be taken apart.
     if name.len() > 128 || name.len() < 3 || name.contains('/') {
         return false;
     }
-    let words = words(name);
+    let words = normalized_words(name);
     let is = |word: &str, among: &[&str]| among.contains(&word);
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
-    if lets_in(&words) {
+    if is_entry_secret(&words) {
         return true;
     }
-    if words.len() > 1 && (is(last, ABOUT) || is(first, ASKING)) {
+    if words.len() > 1 && (is(last, METADATA_WORDS) || is(first, QUESTION_WORDS)) {
         return false;
     }
-    let token = words.iter().any(|word| word == "token") && !words.iter().any(|word| is(word, NO_SECRETS));
+    let token = words.iter().any(|word| word == "token")
+        && !words.iter().any(|word| is(word, NON_SECRET_TOKEN_WORDS));
     let pair = |pair: &[String]| {
-        PAIRS.iter().any(|(firsts, second)| {
+        SECRET_PAIRS.iter().any(|(firsts, second)| {
             is(&pair[0], firsts) && (pair[1] == *second || *second == "code" && pair[1] == "codes")
         })
     };
     token
-        || words.iter().any(|word| is(word, WORDS) || ENDS.iter().any(|end| word.ends_with(end)))
+        || words
+            .iter()
+            .any(|word| is(word, SECRET_WORDS) || SECRET_SUFFIXES.iter().any(|end| word.ends_with(end)))
         || words.windows(2).any(pair)
 }
 
 /// Whether words name what lets somebody into a building or its network.
-fn lets_in(words: &[String]) -> bool {
+fn is_entry_secret(words: &[String]) -> bool {
     let is = |word: &str, among: &[&str]| among.contains(&word);
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
-    if is(first, ASKING) || is(last, ABOUT_ENTRY) {
+    if is(first, QUESTION_WORDS) || is(last, ENTRY_METADATA_WORDS) {
         return false;
     }
     words.windows(2).any(|pair| {
         let (thing, what) = (pair[0].as_str(), pair[1].as_str());
-        let entry =
-            is(thing, ENTRIES) && is(what, ENTRY_SECRETS) && !NO_ENTRY.contains(&&*format!("{thing} {what}"));
-        let entry = entry && (thing.starts_with("key") || !is(what, OF_KEYS));
+        let entry = is(thing, ENTRY_NOUNS)
+            && is(what, ENTRY_SECRETS)
+            && !ENTRY_EXCEPTIONS.contains(&&*format!("{thing} {what}"));
+        let entry = entry && (thing.starts_with("key") || !is(what, KEY_ONLY_WORDS));
         entry || thing == "wifi" && is(what, WIFI_SECRETS)
     })
 }
 
 /// The words of a name, without the digits after them; of `Wi-Fi`, `key-pickup` and the like the usual spelling.
-fn words(name: &str) -> Vec<String> {
-    let mut words = crate::words::of_name(name);
+fn normalized_words(name: &str) -> Vec<String> {
+    let mut words = crate::name_words::split_name(name);
     for word in &mut words {
         if !matches!(word.as_str(), "cvv2") {
             word.truncate(word.trim_end_matches(|c: char| c.is_ascii_digit()).len());
@@ -305,11 +309,11 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_secret;
+    use super::is_secret_name;
 
     fn check(expect: bool, names: &str) {
         for name in names.split_whitespace() {
-            assert_eq!(is_secret(name), expect, "{name}");
+            assert_eq!(is_secret_name(name), expect, "{name}");
         }
     }
 

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 use memchr::{memchr2_iter, memmem};
 
-use super::{Edit, Names, REDACTED, Redact, Verdict};
+use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
 /// Bytes of the longest name of a setting.
-const NAME: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 /// Names whose verdict is remembered.
-const KNOWN: usize = 1_024;
+const MAX_CACHED_NAMES: usize = 1_024;
 /// Beginnings of tokens, and how many characters at least follow them.
-const TOKENS: &[(&str, usize)] = &[
+const TOKEN_PREFIXES: &[(&str, usize)] = &[
     ("AKIA", 16),
     ("ASIA", 16),
     ("ghp_", 30),
@@ -28,52 +28,52 @@ const TOKENS: &[(&str, usize)] = &[
     ("bearer ", 8),
 ];
 
-pub(super) fn edits(redact: &Redact, text: &str) -> (Vec<Edit>, Names) {
-    let (mut edits, mut names) = (Vec::new(), Names::default());
+pub(super) fn collect_edits(redact: &RedactionRules, text: &str) -> (Vec<TextEdit>, RedactedNames) {
+    let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
     // Logs say the same names on every line.
-    let mut verdicts: BTreeMap<&str, Verdict> = BTreeMap::new();
+    let mut verdicts: BTreeMap<&str, NameMatch> = BTreeMap::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
         if at < done {
             continue;
         }
         let Some(name) = name_before(text, at) else { continue };
-        let verdict = verdicts.get(name).copied().unwrap_or_else(|| redact.verdict(name));
-        if verdicts.len() < KNOWN {
+        let verdict = verdicts.get(name).copied().unwrap_or_else(|| redact.match_name(name));
+        if verdicts.len() < MAX_CACHED_NAMES {
             verdicts.insert(name, verdict);
         }
-        if !verdict.secret && !verdict.named {
+        if !verdict.is_secret && !verdict.is_named {
             continue;
         }
-        let Some((start, end)) = value_after(text, at + 1, takes_line(name)) else { continue };
+        let Some((start, end)) = value_after(text, at + 1, is_whole_line_field(name)) else { continue };
         if !matches!(&text[start..end], REDACTED | "true" | "false" | "null" | "None" | "nil") {
             names.add(name.to_owned());
-            edits.push(Edit { start, end, put: REDACTED.into() });
+            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
         }
         done = end;
     }
-    if redact.secrets {
-        keys(text, &mut edits, &mut names);
-        tokens(text, &mut edits, &mut names);
+    if redact.hides_secrets {
+        redact_private_keys(text, &mut edits, &mut names);
+        redact_tokens(text, &mut edits, &mut names);
     }
     (edits, names)
 }
 
 /// The word before a separator, be it in quotes.
 fn name_before(text: &str, at: usize) -> Option<&str> {
-    let near = &text[text.ceil_char_boundary(at.saturating_sub(NAME + 8)).min(at)..at];
+    let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 8)).min(at)..at];
     let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'', '`', '\\', ']']);
-    let begin = near.rfind(|c: char| !is_name(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
+    let begin = near.rfind(|c: char| !is_name_char(c)).map_or(0, |end| near.ceil_char_boundary(end + 1));
     let name = near[begin..].rsplit('.').next().unwrap_or_default();
-    (name.len() >= 3 && name.len() <= NAME).then_some(name)
+    (name.len() >= 3 && name.len() <= MAX_NAME_BYTES).then_some(name)
 }
 
-fn is_name(c: char) -> bool {
+fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
 /// Header fields whose value is the rest of the line.
-fn takes_line(name: &str) -> bool {
+fn is_whole_line_field(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with("authorization") || name.ends_with("cookie")
 }
@@ -95,7 +95,7 @@ fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
 }
 
 /// `-----BEGIN … PRIVATE KEY-----` up to its end.
-fn keys(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
+fn redact_private_keys(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
     const END: &str = "PRIVATE KEY-----";
     let mut from = 0;
     while let Some(at) = memmem::find(&text.as_bytes()[from..], b"PRIVATE KEY-----") {
@@ -109,15 +109,15 @@ fn keys(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
             let end =
                 memmem::find(&text.as_bytes()[start..], b"-----END").map_or(text.len(), |at| start + at);
             names.add("private key".into());
-            edits.push(Edit { start, end, put: REDACTED.into() });
+            edits.push(TextEdit { start, end, replacement: REDACTED.into() });
             from = end;
         }
     }
 }
 
 /// `AKIA…`, `Bearer …`: tokens that can be told from their beginnings.
-fn tokens(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
-    for (beginning, least) in TOKENS {
+fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
+    for (beginning, least) in TOKEN_PREFIXES {
         let mut done = 0;
         for at in memmem::find_iter(text.as_bytes(), beginning) {
             let inner = text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -131,7 +131,7 @@ fn tokens(text: &str, edits: &mut Vec<Edit>, names: &mut Names) {
             if end - start >= *least {
                 names.add(beginning.trim_end_matches([' ', '_', '-']).to_owned());
                 let start = if beginning.ends_with(' ') { start } else { at };
-                edits.push(Edit { start, end, put: REDACTED.into() });
+                edits.push(TextEdit { start, end, replacement: REDACTED.into() });
             }
         }
     }

@@ -1,20 +1,20 @@
 //! Blocks that are passed whole or described: what they count as, and what is said in their place.
 
 use super::Context;
-use super::room::Room;
+use super::budget::RemainingBudget;
 use crate::cursor::CursorToken;
-use crate::payload::Binary;
+use crate::payload::BinaryInfo;
 use crate::policy::Policy;
 use crate::scan::escaped_len;
 use crate::snapshot::Part;
 use crate::tokens::TokenCounter;
 
 /// Bytes of a URI up to which a description begins with it.
-const NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 /// What a block that passes counts as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Weight {
+pub(super) struct BlockCost {
     pub tokens: usize,
     pub bytes: usize,
 }
@@ -23,19 +23,18 @@ pub(super) struct Weight {
 ///
 /// An image or audio is shown to a model as such: it counts as `mediaTokens`, and has a limit of its own in bytes.
 /// Any other binary is hardly shown to a model at all, so it counts as no more than that, and its bytes count.
-pub(super) fn weigh(
+pub(super) fn block_cost(
     json: &str,
-    binary: Option<&Binary>,
+    binary: Option<&BinaryInfo>,
     most: usize,
     policy: &Policy,
     counter: &dyn TokenCounter,
-) -> Option<Weight> {
+) -> Option<BlockCost> {
     let weight = match binary {
-        Some(Binary { media: true, bytes, .. }) => {
-            (*bytes <= policy.media_byte_limit).then_some(Weight { tokens: policy.media_tokens, bytes: 0 })?
-        }
-        Some(_) => Weight { tokens: binary_tokens(json, policy, counter), bytes: json.len() },
-        None => Weight { tokens: counter.count_within(json, most)?, bytes: escaped_len(json) },
+        Some(BinaryInfo { is_media: true, decoded_bytes: bytes, .. }) => (*bytes <= policy.media_byte_limit)
+            .then_some(BlockCost { tokens: policy.media_tokens, bytes: 0 })?,
+        Some(_) => BlockCost { tokens: binary_tokens(json, policy, counter), bytes: json.len() },
+        None => BlockCost { tokens: counter.count_within(json, most)?, bytes: escaped_len(json) },
     };
     (weight.tokens <= most && weight.bytes <= policy.hard_byte_limit).then_some(weight)
 }
@@ -45,11 +44,11 @@ pub(super) fn binary_tokens(base64: &str, policy: &Policy, counter: &dyn TokenCo
     counter.count_within(base64, policy.media_tokens).unwrap_or(policy.media_tokens)
 }
 
-impl Room<'_> {
+impl RemainingBudget<'_> {
     /// Spends what a block weighs; `false`, spending nothing, where it does not fit.
-    pub(super) fn take_block(&mut self, json: &str, binary: Option<&Binary>, policy: &Policy) -> bool {
-        let weight = weigh(json, binary, self.tokens, policy, self.counter);
-        let Some(Weight { tokens, bytes }) = weight.filter(|weight| weight.bytes <= self.bytes) else {
+    pub(super) fn spend_block(&mut self, json: &str, binary: Option<&BinaryInfo>, policy: &Policy) -> bool {
+        let weight = block_cost(json, binary, self.tokens, policy, self.counter);
+        let Some(BlockCost { tokens, bytes }) = weight.filter(|weight| weight.bytes <= self.bytes) else {
             return false;
         };
         self.tokens -= tokens;
@@ -59,27 +58,27 @@ impl Room<'_> {
 }
 
 /// What is said in the place of a block: what it is, and the calls that read it. `handle` is where this reply began.
-pub(super) fn describe(
+pub(super) fn block_placeholder(
     part: &Part,
-    binary: Option<&Binary>,
+    binary: Option<&BinaryInfo>,
     handle: Option<&CursorToken>,
     cx: &Context<'_>,
 ) -> String {
-    let (path, bytes) = inside(part, binary);
-    let name = part.label.of.as_ref().filter(|of| of.len() <= NAME).map(|of| format!("{of}: "));
+    let (path, bytes) = content_path_and_size(part, binary);
+    let name = part.label.source.as_ref().filter(|of| of.len() <= MAX_NAME_BYTES).map(|of| format!("{of}: "));
     let name = name.unwrap_or_default();
     // Media within their limit are shown by the path of their block, where the reply is to a tool.
     let shows = cx.read_uri.is_none()
-        && binary.is_some_and(|binary| binary.media && binary.bytes <= cx.policy.media_byte_limit);
+        && binary.is_some_and(|binary| binary.is_media && binary.decoded_bytes <= cx.policy.media_byte_limit);
     if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
         let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
-        let (mime, tool) = (&binary.mime, cx.read_tool);
+        let (mime, tool) = (&binary.mime_type, cx.read_tool);
         return format!(
             "[{name}{mime}, {bytes} bytes, not shown; {tool}(cursor, path=\"{block}\") shows it]"
         );
     }
     let (kind, how, (argument, query)) = match binary {
-        Some(binary) => (binary.mime.as_str(), " as base64", ("", "")),
+        Some(binary) => (binary.mime_type.as_str(), " as base64", ("", "")),
         None => ("a block", "", (", raw=true", "&raw=true")),
     };
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
@@ -95,10 +94,10 @@ pub(super) fn describe(
 }
 
 /// Where what is told of a block stands, for a caller's path, and its size.
-pub(super) fn inside(part: &Part, binary: Option<&Binary>) -> (String, usize) {
+pub(super) fn content_path_and_size(part: &Part, binary: Option<&BinaryInfo>) -> (String, usize) {
     let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
     match binary {
-        Some(binary) => (format!("{block}{}", binary.data), binary.bytes),
+        Some(binary) => (format!("{block}{}", binary.data_pointer), binary.decoded_bytes),
         None => (block.to_owned(), part.text().len()),
     }
 }

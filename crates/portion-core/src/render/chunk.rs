@@ -2,74 +2,80 @@
 
 use serde_json::Value;
 
-use super::drawn::{Drawn, Spot, characters_for_names, names};
-use super::room::Room;
-use crate::chunk::{Limits, cut};
-use crate::cursor::Place;
-use crate::snapshot::Text;
+use super::budget::RemainingBudget;
+use super::rendering::{RenderTarget, Rendering, max_name_chars, name_list};
+use crate::chunk::{ChunkLimits, cut};
+use crate::cursor::PartOffset;
+use crate::snapshot::LineIndex;
 use crate::span::Span;
-use crate::tokens::approximate;
-use crate::view::{Pace, sections};
+use crate::tokens::estimate_size;
+use crate::view::{Pagination, sections};
 
 /// Draws the chunk that begins at the spot, or as much of a range of lines as fits.
-pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
+pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &RemainingBudget<'_>) -> Rendering {
     let text: &str = &spot.subject.text;
-    let window = spot.view.window.map_or(Span::new(0, text.len()), |window| window.span);
-    let range = spot.view.window.is_some_and(|window| window.lines);
+    let window = spot.view.range.map_or(Span::new(0, text.len()), |window| window.span);
+    let range = spot.view.range.is_some_and(|window| window.is_line_range);
     let (start, to) = (window.start as usize, (window.end as usize).min(text.len()));
-    let from = match spot.place {
-        Place::Byte(at) => text.floor_char_boundary((at as usize).clamp(start.min(to), to)),
-        Place::Item(_) => start,
+    let from = match spot.start {
+        PartOffset::Byte(at) => text.floor_char_boundary((at as usize).clamp(start.min(to), to)),
+        PartOffset::Item(_) => start,
     };
     let size = spot.view.limit.map(|size| size as usize);
     // Of pages by number each has to hold as many lines as the others.
-    let of = spot.of.filter(|_| size.is_some() || spot.pace.is_some()).map(|of| of as usize);
+    let of =
+        spot.required_count.filter(|_| size.is_some() || spot.pagination.is_some()).map(|of| of as usize);
     // Who said how large the reply may be gets a chunk of that size.
-    let usual = !range && !spot.sized;
-    let limits = Limits {
+    let usual = !range && !spot.has_explicit_size;
+    let limits = ChunkLimits {
         counter: room.counter,
-        tokens: if usual && of.is_none() { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
-        lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
-        bytes: room.bytes,
+        max_tokens: if usual && of.is_none() { room.tokens.min(spot.policy.chunk_size) } else { room.tokens },
+        max_lines: of.or(size).unwrap_or(if usual { spot.policy.chunk_lines } else { usize::MAX }),
+        max_bytes: room.bytes,
     };
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
-    let mut drawn = Drawn::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
-    drawn.next = (end < to).then_some(Place::Byte(end as u32));
+    let mut drawn = Rendering::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
+    drawn.next = (end < to).then_some(PartOffset::Byte(end as u32));
     // Said once, with the first chunk.
     let goes_on = usual && drawn.next.is_some() && spot.is_first();
-    drawn.larger = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
+    drawn.larger_budget = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
     if !range {
-        drawn.say("chunkIndex", spot.ordinal);
-        drawn.say("totalChunks", total_chunks(spot, &limits, start, end, to));
+        drawn.set_meta("chunkIndex", spot.portion_index);
+        drawn.set_meta("totalChunks", total_chunks(spot, &limits, start, end, to));
     }
-    drawn.say("startLine", index.line_at(text, from) + 1);
-    drawn.say("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
-    drawn.say("totalLines", index.line_count());
+    drawn.set_meta("startLine", index.line_at(text, from) + 1);
+    drawn.set_meta("endLine", index.line_at(text, end.max(from + 1) - 1) + 1);
+    drawn.set_meta("totalLines", index.line_count());
     if !range {
         let line = |byte: usize| index.line_at(text, byte);
         let left = line(to.max(1) - 1).saturating_sub(line(from)) + 1;
         let shown =
-            if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(limits.lines) };
-        let (part, size) = (spot.part as u16, size.unwrap_or(shown) as u32);
-        drawn.pace = (from < to).then_some(Pace { part, size, opened: None, keep: None });
-        drawn.of = of.map(|of| of.min(left));
+            if end < to { line(end).saturating_sub(line(from)).max(1) } else { left.max(limits.max_lines) };
+        let (part, size) = (spot.part_index as u16, size.unwrap_or(shown) as u32);
+        drawn.pagination = (from < to).then_some(Pagination {
+            part_index: part,
+            page_size: size,
+            first_page_count: None,
+            kept_fields: None,
+        });
+        drawn.required_count = of.map(|of| of.min(left));
     }
-    drawn.say("bytesInChunk", end - from);
-    drawn.say("totalBytes", text.len());
+    drawn.set_meta("bytesInChunk", end - from);
+    drawn.set_meta("totalBytes", text.len());
     if from >= to {
-        drawn.say("pastEnd", true);
+        drawn.set_meta("pastEnd", true);
     }
     if spot.is_first() {
-        drawn.query = drawn.next.map(|_| "find");
-        let size = approximate(room.counter, text);
-        let told = if size.counted { size.tokens.into() } else { Value::from(size.to_string()) };
-        drawn.say("totalTokens", told);
+        drawn.query_hint = drawn.next.map(|_| "find");
+        let size = estimate_size(room.counter, text);
+        let told = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
+        drawn.set_meta("totalTokens", told);
         // Finding headings reads the whole text, and a log's would be none.
         if !range && index.has_headings() {
             let headings: Vec<String> =
                 sections(spot.subject).into_iter().map(|section| section.name).collect();
             if !headings.is_empty() {
-                drawn.extras.push(("sections", names(headings, characters_for_names(room) * 2)));
+                drawn.extras.push(("sections", name_list(headings, max_name_chars(room) * 2)));
             }
         }
     }
@@ -77,20 +83,26 @@ pub(super) fn draw(spot: &Spot<'_>, index: &Text, room: &Room<'_>) -> Drawn {
 }
 
 /// Bytes up to which a text is walked to count its chunks.
-const WALKED: usize = 128 << 10;
+const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
 
 /// How many chunks there are: known at the end and where a chunk holds nearly as many lines as it may, else
 /// reckoned from how far the chunks so far have come, and marked so.
-fn total_chunks(spot: &Spot<'_>, limits: &Limits<'_>, start: usize, end: usize, to: usize) -> Value {
-    let so_far = usize::from(spot.ordinal) + 1;
+fn total_chunks(
+    spot: &RenderTarget<'_>,
+    limits: &ChunkLimits<'_>,
+    start: usize,
+    end: usize,
+    to: usize,
+) -> Value {
+    let so_far = usize::from(spot.portion_index) + 1;
     if end >= to {
         return so_far.into();
     }
     let text: &str = &spot.subject.text;
     // Short texts are walked: exact, and cheaper than a reader's wrong guess.
-    if to - start <= WALKED && spot.is_first() {
+    if to - start <= MAX_EXACT_COUNT_BYTES && spot.is_first() {
         let (mut at, mut chunks) = (end, so_far);
-        let crate::snapshot::Form::Text(index) = &spot.subject.form else { return so_far.into() };
+        let crate::snapshot::Structure::Text(index) = &spot.subject.structure else { return so_far.into() };
         while at < to {
             at = cut(text, at, to, index.chunker, limits);
             chunks += 1;

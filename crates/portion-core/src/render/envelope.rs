@@ -6,20 +6,20 @@
 
 use serde_json::{Map, Value};
 
-use super::drawn::{Drawn, Listed};
-use super::left::is_of;
-use super::notice::enclosed;
-use super::portion::{Body, Piece};
-use super::walk::{Channel, Walk};
-use crate::policy::{Envelope, MetadataStyle};
+use super::exempt::shows_part;
+use super::notice::nest_under_meta;
+use super::portion::{Piece, PieceBody};
+use super::rendering::{PageParts, Rendering};
+use super::walk::{PartWalk, ReplyContent};
+use crate::policy::{EnvelopeMode, MetadataStyle};
 use crate::scan::quote;
 
 /// The MIME type of what is put in an envelope.
-const MIME: &str = "application/json";
+const ENVELOPE_MIME: &str = "application/json";
 
 /// What was drawn and its notice in one object.
-pub(super) fn wrapped(drawn: &Drawn, notice: &Map<String, Value>, style: MetadataStyle) -> String {
-    let notice = &enclosed(notice, style);
+pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: MetadataStyle) -> String {
+    let notice = &nest_under_meta(notice, style);
     let mut meta = notice.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
     let total = style.key("totalCount");
     if let (Some(count), false) = (notice.get(&total), meta.contains_key(&total)) {
@@ -27,12 +27,14 @@ pub(super) fn wrapped(drawn: &Drawn, notice: &Map<String, Value>, style: Metadat
     }
     let next = style.key("nextCursor");
     let next = notice.get(&next).map(|cursor| member(&next, &cursor.to_string()));
-    let body = || if drawn.json { drawn.body.clone() } else { quote(&drawn.body) };
+    let body = || if drawn.is_json { drawn.body.clone() } else { quote(&drawn.body) };
     let mut members = Vec::new();
     match drawn.kind {
         "page" => {
-            let Listed { items, beside } =
-                drawn.listed.clone().unwrap_or_else(|| Listed { items: body(), beside: String::new() });
+            let PageParts { items, outer_members: beside } = drawn
+                .page_parts
+                .clone()
+                .unwrap_or_else(|| PageParts { items: body(), outer_members: String::new() });
             let told = Value::Object(meta).to_string();
             let told = match beside.as_str() {
                 "" => told,
@@ -63,19 +65,19 @@ fn member(key: &str, json: &str) -> String {
     format!("\"{key}\":{json}")
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PartWalk<'a> {
     /// Whether portions are put in an envelope.
-    pub(super) fn wraps(&self) -> bool {
-        self.cx.policy.manner.envelope == Envelope::Wrap
+    pub(super) fn uses_envelope(&self) -> bool {
+        self.cx.policy.render_options.envelope == EnvelopeMode::Wrap
     }
 
     /// Makes room for an envelope in the place of what is shown of the part that the notice is about, and says which
     /// piece that is; `None` where nothing is shown of it that could stand in one.
-    pub(super) fn open(&self, channel: &mut Channel<'a>) -> Option<usize> {
-        let shaped = channel.shaped.as_ref().filter(|_| self.wraps())?;
-        let part = self.snapshot.parts().get(shaped.part)?;
-        let of_it = |piece: &Piece| is_of(piece, part);
-        let is_text = |piece: &Piece| matches!(piece.body, Body::Text(_));
+    pub(super) fn reserve_envelope(&self, channel: &mut ReplyContent<'a>) -> Option<usize> {
+        let shaped = channel.notice_part.as_ref().filter(|_| self.uses_envelope())?;
+        let part = self.snapshot.parts().get(shaped.part_index)?;
+        let of_it = |piece: &Piece| shows_part(piece, part);
+        let is_text = |piece: &Piece| matches!(piece.body, PieceBody::Text(_));
         if channel.pieces.iter().any(|piece| of_it(piece) && !is_text(piece)) {
             return None;
         }
@@ -86,8 +88,8 @@ impl<'a> Walk<'a> {
             None => part.address.clone(),
         };
         channel.pieces.retain(|piece| !of_it(piece));
-        let mime = Some(MIME.to_owned());
-        channel.pieces.insert(at, Piece { address, body: Body::Text(String::new()), mime });
+        let mime = Some(ENVELOPE_MIME.to_owned());
+        channel.pieces.insert(at, Piece { address, body: PieceBody::Text(String::new()), mime });
         Some(at)
     }
 }

@@ -2,24 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::drawn::{Drawn, Left, names};
-use super::pace::NotShown;
+use super::numbered_pages::UnshownRange;
+use super::rendering::{Rendering, StrippedFields, name_list};
 use crate::cursor::CursorToken;
-use crate::payload::Answered;
+use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
 
 /// Everything a notice is made from.
 pub(super) struct Notice<'a> {
     /// What was drawn.
-    pub drawn: &'a Drawn,
+    pub rendering: &'a Rendering,
     /// Set where it is the answer to a question.
-    pub answer: Option<&'a Answered>,
+    pub answer: Option<&'a QueryAnswer>,
     /// What is told of the whole.
-    pub about: Option<&'a Map<String, Value>>,
+    pub facts: Option<&'a Map<String, Value>>,
     /// Where the reply began; `None` where the snapshot could not be stored.
-    pub handle: Option<CursorToken>,
+    pub start_cursor: Option<CursorToken>,
     /// Where it goes on.
-    pub next: Option<CursorToken>,
+    pub next_cursor: Option<CursorToken>,
     /// The tool that reads on.
     pub read_tool: &'a str,
     /// The tool that answers questions, where there is one.
@@ -29,83 +29,83 @@ pub(super) struct Notice<'a> {
     /// The first image or audio among them, by its address.
     pub missing_media: Option<&'a str>,
     /// How often something that is no text was replaced.
-    pub replaced: usize,
+    pub replaced_count: usize,
     /// The fields of which something was hidden.
-    pub redacted: &'a [String],
+    pub redacted_fields: &'a [String],
     /// What the page before this one did not show.
-    pub not_shown: Option<&'a NotShown>,
+    pub unshown: Option<&'a UnshownRange>,
     /// How the JSON that is shown was found in a text.
     pub read_as: Option<&'a str>,
     /// The part that the notice is about, where there are several.
-    pub part: Option<&'a str>,
+    pub part_address: Option<&'a str>,
     /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
-    pub owners: Vec<Option<&'a str>>,
+    pub piece_owners: Vec<Option<&'a str>>,
     /// What begins the URIs that read on, where the reply is the contents of a resource.
     pub read_uri: Option<&'a str>,
     /// Tokens the reply may cost.
     pub budget: usize,
     /// Share of the budget from which a warning is due, where one is.
-    pub warn_at: Option<f64>,
+    pub warning_threshold: Option<f64>,
     /// How its keys are written.
-    pub style: MetadataStyle,
+    pub key_style: MetadataStyle,
     /// Whether what is shown is put in an envelope.
-    pub wrapped: bool,
+    pub is_enveloped: bool,
     /// Whether everything is shown as it came.
-    pub whole: bool,
+    pub is_whole: bool,
     /// What `structuredContent` lacks of what the text shows.
-    pub structured: Option<Value>,
+    pub structured_gap: Option<Value>,
 }
 
 /// Bytes of a path that is told whatever the budget.
-const LONG_PATH: usize = 60;
+const MAX_PATH_BYTES: usize = 60;
 
 /// Characters of the name of a field that was hidden or left out.
-const FIELD_NAME: usize = 60;
+const MAX_FIELD_NAME_CHARS: usize = 60;
 
 /// How much is said: everything, only what must be, or next to nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Detail {
     Full,
-    Plain,
-    Bare,
+    Essential,
+    Minimal,
 }
 
 /// The items, or bytes, that the page before did not show, and the cursor that brings them. Where there is least room the
 /// cursor is left out: they stand right before this page, and `meta.cursor` with an offset or a line leads there.
-fn not_shown_before(not_shown: &NotShown, detail: Detail) -> Map<String, Value> {
-    let NotShown { offset, count, next } = not_shown;
+fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<String, Value> {
+    let UnshownRange { offset, count, cursor: next } = not_shown;
     let mut told = Map::new();
     if let Some(offset) = offset {
         told.insert("offset".into(), (*offset).into());
     }
     told.insert(if offset.is_some() { "items" } else { "bytes" }.into(), (*count).into());
-    if let Some(next) = next.as_ref().filter(|_| detail < Detail::Bare) {
+    if let Some(next) = next.as_ref().filter(|_| detail < Detail::Minimal) {
         told.insert("cursor".into(), next.as_str().into());
     }
     told
 }
 
 /// A fact of `meta` where there is least room; `None` where it is left out.
-fn bare(key: &str, value: &Value) -> Option<Value> {
+fn minimal_value(key: &str, value: &Value) -> Option<Value> {
     match (key, value) {
         ("omitted" | "totalTokens", Value::Object(paths)) => Some(paths.len().into()),
         ("omitted" | "totalTokens", _) => None,
         // Cut short it would name another call.
-        ("upstreamNext", Value::String(next)) if next.len() > LONG_PATH => None,
-        (_, Value::String(path)) if path.len() > LONG_PATH => {
-            Some(format!("{}…", &path[..path.floor_char_boundary(LONG_PATH)]).into())
+        ("upstreamNext", Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
+        (_, Value::String(path)) if path.len() > MAX_PATH_BYTES => {
+            Some(format!("{}…", &path[..path.floor_char_boundary(MAX_PATH_BYTES)]).into())
         }
         // A summary shows its fields: of many the first are named.
         ("projectedFields", Value::Array(fields)) => {
             let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
-            Some(names(named, LONG_PATH))
+            Some(name_list(named, MAX_PATH_BYTES))
         }
         (_, value) => Some(value.clone()),
     }
 }
 
 /// A notice with nothing beside `nextCursor`, `totalCount` and `meta`: a schema that is closed lists no other keys.
-pub(super) fn enclosed(notice: &Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
+pub(super) fn nest_under_meta(notice: &Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
     let mut notice = notice.clone();
     let mut meta = Map::new();
     for key in ["cut".to_owned(), style.key("notShown")] {
@@ -120,26 +120,26 @@ pub(super) fn enclosed(notice: &Map<String, Value>, style: MetadataStyle) -> Map
 
 impl Notice<'_> {
     /// The notice of a reply that costs so many tokens, as a JSON object.
-    pub(super) fn object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
+    pub(super) fn to_object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut notice = Map::new();
-        if let Some((served, of)) = self.drawn.cut() {
+        if let Some((served, of)) = self.rendering.shortfall() {
             let mut cut = Map::new();
             cut.insert("served".into(), served.into());
             cut.insert("of".into(), of.into());
-            if let Some(next) = self.next.as_ref().and_then(|_| self.next_call(detail)) {
+            if let Some(next) = self.next_cursor.as_ref().and_then(|_| self.next_call(detail)) {
                 cut.insert("next".into(), next.into());
             }
             notice.insert("cut".into(), cut.into());
         }
-        if let Some(not_shown) = self.not_shown {
-            notice.insert(self.style.key("notShown"), not_shown_before(not_shown, detail).into());
+        if let Some(not_shown) = self.unshown {
+            notice.insert(self.key_style.key("notShown"), unshown_object(not_shown, detail).into());
         }
-        if let Some(next) = &self.next {
-            notice.insert(self.style.key("nextCursor"), next.as_str().into());
+        if let Some(next) = &self.next_cursor {
+            notice.insert(self.key_style.key("nextCursor"), next.as_str().into());
         }
-        let all_told = self.answer.is_some() && self.next.is_none();
-        if let Some(total) = self.drawn.total.filter(|_| !all_told) {
-            notice.insert(self.style.key("totalCount"), total.into());
+        let all_told = self.answer.is_some() && self.next_cursor.is_none();
+        if let Some(total) = self.rendering.total_count.filter(|_| !all_told) {
+            notice.insert(self.key_style.key("totalCount"), total.into());
         }
         notice.insert("meta".into(), self.meta(tokens, detail).into());
         notice
@@ -148,77 +148,85 @@ impl Notice<'_> {
     fn meta(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut meta = Map::new();
         let mut say = |key: &str, value: Value| {
-            meta.insert(self.style.key(key), value);
+            meta.insert(self.key_style.key(key), value);
         };
         // In an envelope, a summary is called what it is there.
-        let preview = self.wrapped && self.kind() == "summary";
+        let preview = self.is_enveloped && self.kind() == "summary";
         say("kind", if preview { "preview" } else { self.kind() }.into());
-        if let Some(handle) = &self.handle {
+        if let Some(handle) = &self.start_cursor {
             say("cursor", handle.as_str().into());
         }
-        if let Some(Answered { matches, word_matches, also, .. }) = self.answer {
+        if let Some(QueryAnswer {
+            match_count: matches,
+            word_match_count: word_matches,
+            extra_meta: also,
+            ..
+        }) = self.answer
+        {
             say("matches", (*matches).into());
             if *word_matches > 0 {
                 say("wordMatches", (*word_matches).into());
             }
-            if let Some(served) = self.drawn.meta.get("served") {
+            if let Some(served) = self.rendering.meta.get("served") {
                 say("returned", served.clone());
             }
             also.iter().for_each(|(key, value)| say(key, value.clone()));
         }
-        if let Some(part) = self.part {
+        if let Some(part) = self.part_address {
             say("part", part.into());
         }
-        if !self.owners.is_empty() && detail < Detail::Bare {
-            say("of", owners(&self.owners, self.budget / 3));
+        if !self.piece_owners.is_empty() && detail < Detail::Minimal {
+            say("of", owners_array(&self.piece_owners, self.budget / 3));
         }
-        for (key, value) in &self.drawn.meta {
-            if self.answer.is_some() && self.is_told_by_answer(key) {
+        for (key, value) in &self.rendering.meta {
+            if self.answer.is_some() && self.is_redundant_in_answer(key) {
                 continue;
             }
-            if let Some(value) = if detail == Detail::Bare { bare(key, value) } else { Some(value.clone()) } {
+            if let Some(value) =
+                if detail == Detail::Minimal { minimal_value(key, value) } else { Some(value.clone()) }
+            {
                 say(key, value);
             }
         }
-        for (key, value) in self.numbers() {
+        for (key, value) in self.page_numbers() {
             say(key, value.into());
         }
-        if let Some(cut) = &self.structured {
+        if let Some(cut) = &self.structured_gap {
             say("structuredContent", cut.clone());
         }
-        if let Some(about) = self.about.filter(|_| detail == Detail::Full) {
+        if let Some(about) = self.facts.filter(|_| detail == Detail::Full) {
             say("about", about.clone().into());
         }
         if detail == Detail::Full && self.answer.is_none() {
-            let outlined = self.about.is_some_and(|about| about.contains_key("outline"));
-            let extras = self.drawn.extras.iter().filter(|(key, _)| !(outlined && *key == "sections"));
+            let outlined = self.facts.is_some_and(|about| about.contains_key("outline"));
+            let extras = self.rendering.extras.iter().filter(|(key, _)| !(outlined && *key == "sections"));
             extras.for_each(|(key, value)| say(key, value.clone()));
-            if let Some((fields, characters)) = &self.drawn.fields {
-                say("fieldsAvailable", self.fields(fields, *characters));
+            if let Some((fields, characters)) = &self.rendering.available_fields {
+                say("fieldsAvailable", self.fields_available(fields, *characters));
             }
         }
-        if let Some(details) = self.details(detail) {
+        if let Some(details) = self.details_available(detail) {
             say("detailsAvailable", details.into());
         }
         if !self.missing_parts.is_empty() {
             say("partsNotShown", self.parts_not_shown(detail).into());
         }
         if let Some(read_as) = self.read_as {
-            say("readAs", if detail == Detail::Bare { "the JSON in a text" } else { read_as }.into());
+            say("readAs", if detail == Detail::Minimal { "the JSON in a text" } else { read_as }.into());
         }
         if let (Some(address), true, true) =
-            (self.missing_media, self.handle.is_some(), detail < Detail::Bare)
+            (self.missing_media, self.start_cursor.is_some(), detail < Detail::Minimal)
         {
             say("nextMedia", format!("{}(cursor, path={address}) shows it", self.read_tool).into());
         }
-        if self.replaced > 0 {
-            let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced);
-            say("replaced", if detail == Detail::Bare { self.replaced.into() } else { told.into() });
+        if self.replaced_count > 0 {
+            let told = format!("{} that are no valid text are shown as U+FFFD", self.replaced_count);
+            say("replaced", if detail == Detail::Minimal { self.replaced_count.into() } else { told.into() });
         }
-        for (key, fields) in self.not_shown().into_iter().filter(|(_, fields)| !fields.is_empty()) {
-            say(key, some(fields, detail));
+        for (key, fields) in self.omitted_fields().into_iter().filter(|(_, fields)| !fields.is_empty()) {
+            say(key, abbreviated_names(fields, detail));
         }
-        if self.handle.is_none() && !self.whole {
+        if self.start_cursor.is_none() && !self.is_whole {
             say("store_unavailable", "this could not be kept, so there is no cursor for the rest".into());
         }
         say("estimatedTokens", tokens.into());
@@ -226,15 +234,15 @@ impl Notice<'_> {
         say("budgetUsed", ((used * 100.0).round() / 100.0).into());
         say("budgetRemaining", self.budget.saturating_sub(tokens).into());
         if detail == Detail::Full
-            && self.warn_at.is_some_and(|share| used >= share)
-            && let Some(narrower) = self.narrower()
+            && self.warning_threshold.is_some_and(|share| used >= share)
+            && let Some(narrower) = self.narrowing_hint()
         {
             say("warning", narrower.into());
         }
         if let Some(call) = self.next_call(detail) {
             say("next", call.into());
         }
-        for (key, call) in self.further_calls().into_iter().filter(|_| detail < Detail::Bare) {
+        for (key, call) in self.further_calls().into_iter().filter(|_| detail < Detail::Minimal) {
             say(key, call.into());
         }
         meta
@@ -242,16 +250,18 @@ impl Notice<'_> {
 
     /// Calls beside the next one: a question, and where a resource goes on.
     fn further_calls(&self) -> Vec<(&'static str, String)> {
-        let query = self.query_tool.zip(self.drawn.query);
+        let query = self.query_tool.zip(self.rendering.query_hint);
         let query = query.map(|(tool, what)| ("query", format!("{tool}(cursor, {what})")));
-        let uri =
-            self.read_uri.zip(self.next.as_ref()).map(|(uri, next)| ("nextUri", format!("{uri}{next}")));
+        let uri = self
+            .read_uri
+            .zip(self.next_cursor.as_ref())
+            .map(|(uri, next)| ("nextUri", format!("{uri}{next}")));
         query.into_iter().chain(uri).collect()
     }
 
     fn parts_not_shown(&self, detail: Detail) -> Map<String, Value> {
         let bytes = |(path, bytes): &(String, usize)| (path.clone(), json!(format!("{bytes} bytes")));
-        let most = if detail == Detail::Bare { 0 } else { 12 };
+        let most = if detail == Detail::Minimal { 0 } else { 12 };
         let mut parts: Map<String, Value> = self.missing_parts.iter().take(most).map(bytes).collect();
         if self.missing_parts.len() > most {
             parts.insert("more".into(), (self.missing_parts.len() - most).into());
@@ -260,19 +270,19 @@ impl Notice<'_> {
     }
 
     /// The fields that are not shown on purpose, by why they are not.
-    fn not_shown(&self) -> [(&'static str, &[String]); 3] {
-        let Left { named, nulls } = &self.drawn.noise;
-        [("stripped", named), ("nulls", nulls), ("redacted", self.redacted)]
+    fn omitted_fields(&self) -> [(&'static str, &[String]); 3] {
+        let StrippedFields { named, nulls } = &self.rendering.stripped;
+        [("stripped", named), ("nulls", nulls), ("redacted", self.redacted_fields)]
     }
 
     /// Which page this is, in the style whose pages have numbers: with that of the next once this one is complete.
-    fn numbers(&self) -> Vec<(&'static str, usize)> {
-        let number = |key: &str| usize::try_from(self.drawn.meta.get(key)?.as_u64()?).ok();
+    fn page_numbers(&self) -> Vec<(&'static str, usize)> {
+        let number = |key: &str| usize::try_from(self.rendering.meta.get(key)?.as_u64()?).ok();
         let page = || {
             let size = number("pageSize").filter(|size| *size > 0)?;
-            Some((self.drawn.total?, size, number("offset")?, number("served")?))
+            Some((self.rendering.total_count?, size, number("offset")?, number("served")?))
         };
-        let numbered = self.style == MetadataStyle::Snake && self.kind() == "page";
+        let numbered = self.key_style == MetadataStyle::Snake && self.kind() == "page";
         let Some((total, size, offset, served)) = page().filter(|_| numbered) else { return Vec::new() };
         let end = offset.saturating_add(served);
         let next = (end < total && end % size == 0).then_some(("nextPage", end / size + 1));
@@ -280,8 +290,8 @@ impl Notice<'_> {
     }
 
     /// A call that brings a section of a summary, and the sections that there are.
-    fn details(&self, detail: Detail) -> Option<Map<String, Value>> {
-        let (sections, handle) = (self.drawn.sections.as_ref()?, self.handle.as_ref()?);
+    fn details_available(&self, detail: Detail) -> Option<Map<String, Value>> {
+        let (sections, handle) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
         let mut arguments = Map::new();
         arguments.insert("cursor".into(), handle.as_str().into());
         match sections.keys().next() {
@@ -291,68 +301,72 @@ impl Notice<'_> {
         let mut details = Map::new();
         details.insert("tool".into(), self.read_tool.into());
         details.insert("arguments".into(), arguments.into());
-        if detail < Detail::Bare && !sections.is_empty() {
+        if detail < Detail::Minimal && !sections.is_empty() {
             details.insert("sections".into(), sections.clone().into());
         }
         Some(details)
     }
 
     /// The names of fields; where not all can be told, those first that nothing else tells.
-    fn fields(&self, fields: &[String], characters: usize) -> Value {
+    fn fields_available(&self, fields: &[String], characters: usize) -> Value {
         let all: usize = fields.iter().map(|name| name.len() + 3).sum();
         if all <= characters {
-            return names(fields.iter().cloned(), characters);
+            return name_list(fields.iter().cloned(), characters);
         }
-        let told = |name: &&String| self.about.is_some_and(|about| about.contains_key(name.as_str()));
+        let told = |name: &&String| self.facts.is_some_and(|about| about.contains_key(name.as_str()));
         let (told, untold): (Vec<&String>, Vec<&String>) = fields.iter().partition(told);
-        names(untold.into_iter().chain(told).cloned(), characters)
+        name_list(untold.into_iter().chain(told).cloned(), characters)
     }
 
     /// What a reply is: an answer, however it is drawn.
     pub(super) fn kind(&self) -> &'static str {
-        if self.answer.is_some() { "query" } else { self.drawn.kind }
+        if self.answer.is_some() { "query" } else { self.rendering.kind }
     }
 
     /// Whether what is said of the answer says as much.
-    fn is_told_by_answer(&self, key: &str) -> bool {
+    fn is_redundant_in_answer(&self, key: &str) -> bool {
         match key {
             "served" | "pageSize" => true,
-            "hasMore" => self.next.is_none(),
-            "offset" => self.drawn.meta.get(key).is_some_and(|offset| offset == 0),
+            "hasMore" => self.next_cursor.is_none(),
+            "offset" => self.rendering.meta.get(key).is_some_and(|offset| offset == 0),
             _ => false,
         }
     }
 
     fn next_call(&self, detail: Detail) -> Option<String> {
         let tool = self.read_tool;
-        match (&self.next, &self.drawn.sections) {
+        match (&self.next_cursor, &self.rendering.sections) {
             (Some(_), _) => {
-                let next = self.style.key("nextCursor");
+                let next = self.key_style.key("nextCursor");
                 let larger = self
-                    .drawn
-                    .larger
-                    .filter(|_| detail < Detail::Bare)
+                    .rendering
+                    .larger_budget
+                    .filter(|_| detail < Detail::Minimal)
                     .map_or_else(String::new, |cap| format!(", maxTokens={cap} takes more at once"));
                 Some(format!("{tool}(cursor={next}){larger}"))
             }
-            (None, _) if self.handle.is_none() => None,
+            (None, _) if self.start_cursor.is_none() => None,
             (None, Some(sections)) if !sections.is_empty() => Some(format!("{tool}(cursor, section)")),
             (None, Some(_)) => Some(format!("{tool}(cursor, fields=all)")),
-            (None, None) if self.drawn.meta.contains_key("condensed") || self.drawn.noise.is_some() => {
+            (None, None)
+                if self.rendering.meta.contains_key("condensed") || self.rendering.stripped.has_any() =>
+            {
                 Some(format!("{tool}(cursor, fields=all)"))
             }
-            (None, None) if self.drawn.meta.contains_key("elided") => Some(format!("{tool}(cursor, path)")),
+            (None, None) if self.rendering.meta.contains_key("elided") => {
+                Some(format!("{tool}(cursor, path)"))
+            }
             (None, None) if !self.missing_parts.is_empty() => Some(format!("{tool}(cursor, path, raw=true)")),
             _ => None,
         }
     }
 
-    fn narrower(&self) -> Option<String> {
-        self.handle.as_ref()?;
+    fn narrowing_hint(&self) -> Option<String> {
+        self.start_cursor.as_ref()?;
         let tool = self.read_tool;
-        match self.drawn.kind {
+        match self.rendering.kind {
             // As much as fits is what was wanted.
-            "page" if self.drawn.meta.contains_key("strategy") => None,
+            "page" if self.rendering.meta.contains_key("strategy") => None,
             "page" => Some(format!("near the budget: {tool}(cursor, fields=…) costs less")),
             "range" | "chunk" => {
                 Some(format!("near the budget: {tool}(cursor, startLine, endLine) costs less"))
@@ -363,7 +377,7 @@ impl Notice<'_> {
 }
 
 /// Whose the pieces of a reply are, in order, in at most so many characters; the last entry says how many are left out.
-fn owners(all: &[Option<&str>], characters: usize) -> Value {
+fn owners_array(all: &[Option<&str>], characters: usize) -> Value {
     let mut left = characters;
     let mut told: Vec<Value> = Vec::new();
     for of in all {
@@ -378,11 +392,11 @@ fn owners(all: &[Option<&str>], characters: usize) -> Value {
 }
 
 /// Fields: a few of them, or how many, as there is room.
-fn some(fields: &[String], detail: Detail) -> Value {
+fn abbreviated_names(fields: &[String], detail: Detail) -> Value {
     let (most, characters) = match detail {
-        Detail::Full => (12, FIELD_NAME),
-        Detail::Plain => (4, FIELD_NAME),
-        Detail::Bare => return fields.len().into(),
+        Detail::Full => (12, MAX_FIELD_NAME_CHARS),
+        Detail::Essential => (4, MAX_FIELD_NAME_CHARS),
+        Detail::Minimal => return fields.len().into(),
     };
     let mut told: Vec<Value> = Vec::new();
     for field in fields.iter().take(most) {

@@ -1,7 +1,7 @@
 //! What is served.
 
 use crate::cursor::{CursorToken, Position};
-use crate::view::Pace;
+use crate::view::Pagination;
 
 /// A rendering of a view that fits its budget. Only [`render`](super) makes one, so nothing
 /// else can be put on a wire in its place.
@@ -10,18 +10,18 @@ pub struct Portion {
     pub(super) pieces: Vec<Piece>,
     pub(super) structured: Option<String>,
     pub(super) notice: String,
-    pub(super) enveloped: bool,
-    pub(super) whole: bool,
-    pub(super) next: Option<CursorToken>,
-    pub(super) handle: Option<CursorToken>,
+    pub(super) is_enveloped: bool,
+    pub(super) is_whole: bool,
+    pub(super) next_cursor: Option<CursorToken>,
+    pub(super) start_cursor: Option<CursorToken>,
     pub(super) tokens: usize,
     pub(super) kind: &'static str,
     pub(super) stages: Vec<&'static str>,
-    pub(super) dropped: usize,
-    pub(super) served: Option<usize>,
-    pub(super) pace: Option<Pace>,
-    pub(super) next_at: Option<Position>,
-    pub(super) beside: Option<String>,
+    pub(super) dropped_count: usize,
+    pub(super) served_count: Option<usize>,
+    pub(super) pagination: Option<Pagination>,
+    pub(super) next_position: Option<Position>,
+    pub(super) notice_extras: Option<String>,
 }
 
 /// One part of a portion, in the order of the payload.
@@ -30,14 +30,14 @@ pub struct Piece {
     /// The address of the part it is from: `/content/0/text`.
     pub address: String,
     /// What to show there.
-    pub body: Body,
+    pub body: PieceBody,
     /// The MIME type of what is shown, where it is known.
     pub mime: Option<String>,
 }
 
 /// What stands in a part's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum PieceBody {
     /// This text.
     Text(String),
     /// A block as the upstream wrote it, JSON.
@@ -46,7 +46,7 @@ pub enum Body {
     Base64(String),
 }
 
-impl Body {
+impl PieceBody {
     /// What it says: a text out of its escapes, JSON, base64.
     pub fn as_str(&self) -> &str {
         match self {
@@ -73,23 +73,23 @@ impl Portion {
     }
 
     /// The notice where it is to be shown beside the pieces; `None` where one of them says all of it, in an envelope.
-    pub fn notice_beside(&self) -> Option<&str> {
-        (!self.enveloped).then_some(&self.notice)
+    pub fn separate_notice(&self) -> Option<&str> {
+        (!self.is_enveloped).then_some(&self.notice)
     }
 
     /// Whether the whole payload is shown as it came, for nothing but a notice was wanted.
     pub fn is_whole(&self) -> bool {
-        self.whole
+        self.is_whole
     }
 
     /// Where it goes on; `None` where nothing follows, or nothing could be kept.
     pub fn next_cursor(&self) -> Option<&CursorToken> {
-        self.next.as_ref()
+        self.next_cursor.as_ref()
     }
 
     /// Where it began; `None` where nothing could be kept.
-    pub fn handle(&self) -> Option<&CursorToken> {
-        self.handle.as_ref()
+    pub fn start_cursor(&self) -> Option<&CursorToken> {
+        self.start_cursor.as_ref()
     }
 
     /// What it costs in the dearest of its forms, notice included, by the counter it was rendered with.
@@ -104,25 +104,25 @@ impl Portion {
 
     /// How many ranked items come after those that are shown: they did not fit, or were too many. 0 where nothing is
     /// ranked, and the rest is a matter of reading on.
-    pub fn dropped(&self) -> usize {
-        self.dropped
+    pub fn dropped_count(&self) -> usize {
+        self.dropped_count
     }
 
     /// What stands beside the notice where that is repeated, members of a JSON object: what is no part of the reply, for
     /// equal inputs give equal replies.
-    pub fn beside(&self) -> Option<&str> {
-        self.beside.as_deref()
+    pub fn notice_extras(&self) -> Option<&str> {
+        self.notice_extras.as_deref()
     }
 
     /// The same with such members.
     #[must_use]
-    pub fn with_beside(self, members: String) -> Self {
-        Self { beside: Some(members), ..self }
+    pub fn with_notice_extras(self, members: String) -> Self {
+        Self { notice_extras: Some(members), ..self }
     }
 
     /// How many items of a list, rows, or matches are shown; `None` where none are counted.
-    pub fn served(&self) -> Option<usize> {
-        self.served
+    pub fn served_count(&self) -> Option<usize> {
+        self.served_count
     }
 
     /// `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.

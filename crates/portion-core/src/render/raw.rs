@@ -1,46 +1,55 @@
 //! Bytes as the upstream wrote them, from one byte to another.
 
-use super::drawn::Drawn;
-use super::room::Room;
-use crate::cursor::Place;
+use super::budget::RemainingBudget;
+use super::rendering::Rendering;
+use crate::cursor::PartOffset;
 use crate::span::Span;
 
 /// Draws as much of a stretch of text as fits, from `from` on. The stretch is measured from its own start.
-pub(super) fn draw(text: &str, stretch: Span, from: usize, room: &Room<'_>) -> Drawn {
+pub(super) fn render(text: &str, stretch: Span, from: usize, room: &RemainingBudget<'_>) -> Rendering {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
-    told(text, stretch, from, edge(text, from, end, room))
+    render_range(text, stretch, from, fitting_end(text, from, end, room))
 }
 
-fn told(text: &str, stretch: Span, from: usize, to: usize) -> Drawn {
+fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
-    let mut drawn = Drawn::new("raw", text[from..to].to_owned());
-    drawn.next = (to < end).then_some(Place::Byte(to as u32));
-    drawn.say("startByte", from - start);
-    drawn.say("endByte", to - start);
-    drawn.say("totalBytes", end - start);
+    let mut drawn = Rendering::new("raw", text[from..to].to_owned());
+    drawn.next = (to < end).then_some(PartOffset::Byte(to as u32));
+    drawn.set_meta("startByte", from - start);
+    drawn.set_meta("endByte", to - start);
+    drawn.set_meta("totalBytes", end - start);
     drawn
 }
 
 /// Draws as much of a stretch of base64 as fits, from `from` on, so that it can be decoded by itself. Up to `flat` tokens
 /// are what it counts as at most, where it stands for itself and is no text.
-pub(super) fn draw_base64(text: &str, from: usize, room: &Room<'_>, flat: Option<usize>) -> Drawn {
-    let from = from.min(text.len()) / QUAD * QUAD;
+pub(super) fn render_base64(
+    text: &str,
+    from: usize,
+    room: &RemainingBudget<'_>,
+    flat: Option<usize>,
+) -> Rendering {
+    let from = from.min(text.len()) / BASE64_GROUP * BASE64_GROUP;
     let left = &text[from..];
     let within = left.len().min(room.bytes);
     let fits = match flat {
         Some(tokens) if tokens <= room.tokens => within,
         _ => room.counter.prefix_within(&left[..within], room.tokens),
     };
-    let fits = if fits < left.len() { (fits / QUAD * QUAD).max(QUAD).min(left.len()) } else { fits };
-    told(text, Span::new(0, text.len()), from, from + fits)
+    let fits = if fits < left.len() {
+        (fits / BASE64_GROUP * BASE64_GROUP).max(BASE64_GROUP).min(left.len())
+    } else {
+        fits
+    };
+    render_range(text, Span::new(0, text.len()), from, from + fits)
 }
 
 /// Characters of base64 that stand for bytes of their own.
-const QUAD: usize = 4;
+const BASE64_GROUP: usize = 4;
 
 /// Where the room ends: at least one character on.
-fn edge(text: &str, from: usize, end: usize, room: &Room<'_>) -> usize {
+fn fitting_end(text: &str, from: usize, end: usize, room: &RemainingBudget<'_>) -> usize {
     // No text takes fewer wire bytes than it has.
     let window = text.floor_char_boundary((from + room.bytes).min(end)).max(from);
     let window = &text[from..window];

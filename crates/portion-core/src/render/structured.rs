@@ -3,124 +3,140 @@
 use serde_json::Value;
 
 use super::envelope;
-use super::notice::enclosed;
-use super::said::Said;
-use super::walk::{Channel, Walk};
+use super::notice::nest_under_meta;
+use super::notice_text::NoticeText;
+use super::walk::{PartWalk, ReplyContent};
 use crate::policy::MetadataStyle;
-use crate::scan::{Kind, minify, quote};
-use crate::snapshot::{Form as SubjectForm, STRUCTURED, Subject, is_key};
+use crate::scan::{JsonKind, minify, quote};
+use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm, key_matches};
 
 /// What `structuredContent` is made from.
-pub(super) enum Form<'a> {
+pub(super) enum StructuredForm<'a> {
     /// What the text shows.
-    Twin(Shape<'a>),
+    SameAsText(Placement<'a>),
     /// What the text shows, written in another way or shortened at another place.
-    Apart(Box<Channel<'a>>, Shape<'a>),
+    TextVariant(Box<ReplyContent<'a>>, Placement<'a>),
     /// A part of its own.
-    Own(Box<Channel<'a>>, Shape<'a>),
+    OwnPart(Box<ReplyContent<'a>>, Placement<'a>),
     /// A JSON value without a notice, and how much of it is missing.
-    Bare(String, Option<Value>),
+    BareValue(String, Option<Value>),
 }
 
 /// How a value that the text shows stands in `structuredContent`.
 #[derive(Clone, Copy)]
-pub(super) enum Shape<'a> {
+pub(super) enum Placement<'a> {
     /// As the whole.
-    Whole,
+    Root,
     /// Under its sole key.
-    Under {
+    UnderKey {
         /// The key, quotes included.
         key: &'a str,
         /// As a string, even if it is JSON.
         as_string: bool,
     },
     /// Not as it is: it is a part of what stands there, and told of beside it.
-    Beside,
+    UnderPortion,
 }
 
-impl<'a> Form<'a> {
+impl<'a> StructuredForm<'a> {
     /// Says of fewer records than the text shows that they are fewer: pages by number go on where the text ends.
-    pub(super) fn of_pages_like(&mut self, text: &Channel<'_>) {
-        let (Self::Apart(own, _), Some((part, served))) = (self, text.items()) else { return };
-        let Some(shaped) = own.shaped.as_mut().filter(|shaped| shaped.part == part) else { return };
-        let size = text.shaped.as_ref().and_then(|shaped| shaped.drawn.meta.get("pageSize")).cloned();
-        shaped.drawn.of = shaped.drawn.of.max(Some(served as usize));
-        if let Some(size) = size.filter(|_| shaped.drawn.kind == "page") {
-            shaped.drawn.say("pageSize", size);
+    pub(super) fn align_page_size(&mut self, text: &ReplyContent<'_>) {
+        let (Self::TextVariant(own, _), Some((part, served))) = (self, text.served_items()) else { return };
+        let Some(shaped) = own.notice_part.as_mut().filter(|shaped| shaped.part_index == part) else {
+            return;
+        };
+        let size =
+            text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("pageSize")).cloned();
+        shaped.rendering.required_count = shaped.rendering.required_count.max(Some(served as usize));
+        if let Some(size) = size.filter(|_| shaped.rendering.kind == "page") {
+            shaped.rendering.set_meta("pageSize", size);
         }
     }
 
     /// What is shown as `structuredContent` alone.
-    pub(super) fn own(&self) -> Option<&Channel<'a>> {
+    pub(super) fn separate_content(&self) -> Option<&ReplyContent<'a>> {
         match self {
-            Self::Own(own, _) | Self::Apart(own, _) => Some(own),
-            Self::Twin(_) | Self::Bare(..) => None,
+            Self::OwnPart(own, _) | Self::TextVariant(own, _) => Some(own),
+            Self::SameAsText(_) | Self::BareValue(..) => None,
         }
     }
 
     /// A part that the text does not show: once the text is told, a walk goes on in it.
-    pub(super) fn of_its_own(&self) -> Option<&Channel<'a>> {
+    pub(super) fn own_part(&self) -> Option<&ReplyContent<'a>> {
         match self {
-            Self::Own(own, _) => Some(own),
+            Self::OwnPart(own, _) => Some(own),
             _ => None,
         }
     }
 
     /// What is missing here and not in the text, for the notice of the text.
-    pub(super) fn cut(&self, text: &Channel<'_>) -> Option<Value> {
+    pub(super) fn gap_to_text(&self, text: &ReplyContent<'_>) -> Option<Value> {
         let own = match self {
-            Self::Twin(_) => return None,
-            Self::Bare(_, missing) => return missing.clone(),
-            Self::Apart(own, _) | Self::Own(own, _) => own,
+            Self::SameAsText(_) => return None,
+            Self::BareValue(_, missing) => return missing.clone(),
+            Self::TextVariant(own, _) | Self::OwnPart(own, _) => own,
         };
-        let drawn = &own.shaped.as_ref()?.drawn;
+        let drawn = &own.notice_part.as_ref()?.rendering;
         if drawn.kind != "page" {
-            return drawn.leaves_out().then(|| drawn.kind.into());
+            return drawn.omits_content().then(|| drawn.kind.into());
         }
-        let (served, total) = (drawn.meta.get("served")?, drawn.total?);
-        let told = text.shaped.as_ref().and_then(|shaped| shaped.drawn.meta.get("served"));
-        let is_cut = own.next.is_some() || drawn.leaves_out();
+        let (served, total) = (drawn.meta.get("served")?, drawn.total_count?);
+        let told = text.notice_part.as_ref().and_then(|shaped| shaped.rendering.meta.get("served"));
+        let is_cut = own.next_position.is_some() || drawn.omits_content();
         (is_cut && told != Some(served)).then(|| serde_json::json!({"served": served, "of": total}))
     }
 }
 
 /// Keys a notice is merged under, in camel case.
-const KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
+const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
 /// The whole `structuredContent` of a reply, minified: an object with the notice merged in, unless it is bare.
 ///
 /// It is written into a message as JSON, not as a string. White space of the text that it may be made from, line breaks
 /// above all, would end up raw in the message.
-pub(super) fn merge(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
-    let merged = merged(walk, form, text, said);
+pub(super) fn merge_notice(
+    walk: &PartWalk<'_>,
+    form: &StructuredForm<'_>,
+    text: &ReplyContent<'_>,
+    said: &NoticeText,
+) -> String {
+    let merged = merge_unminified(walk, form, text, said);
     let mut minified = String::with_capacity(merged.len());
     minify(&merged, &mut minified);
     minified
 }
 
-fn merged(walk: &Walk<'_>, form: &Form<'_>, text: &Channel<'_>, said: &Said) -> String {
-    let style = walk.cx.policy.manner.metadata_style;
-    let notice = Value::Object(enclosed(&said.object, style)).to_string();
+fn merge_unminified(
+    walk: &PartWalk<'_>,
+    form: &StructuredForm<'_>,
+    text: &ReplyContent<'_>,
+    said: &NoticeText,
+) -> String {
+    let style = walk.cx.policy.render_options.metadata_style;
+    let notice = Value::Object(nest_under_meta(&said.object, style)).to_string();
     let notice = notice.as_str();
     let (channel, shape) = match form {
-        Form::Bare(value, _) => return value.clone(),
-        Form::Own(own, shape) | Form::Apart(own, shape) => (&**own, *shape),
-        Form::Twin(shape) => (text, *shape),
+        StructuredForm::BareValue(value, _) => return value.clone(),
+        StructuredForm::OwnPart(own, shape) | StructuredForm::TextVariant(own, shape) => (&**own, *shape),
+        StructuredForm::SameAsText(shape) => (text, *shape),
     };
-    let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED);
-    let taken = part.and_then(|part| part.subject()).is_some_and(|subject| takes_our_keys(subject, style));
-    let Some(shaped) = &channel.shaped else { return with_notice("{}", notice, taken) };
-    let drawn = &shaped.drawn;
-    if walk.wraps() {
-        return envelope::wrapped(drawn, &said.object, style);
+    let part = walk.snapshot.parts().iter().find(|part| part.address == STRUCTURED_CONTENT);
+    let taken =
+        part.and_then(|part| part.indexed_text()).is_some_and(|subject| has_notice_keys(subject, style));
+    let Some(shaped) = &channel.notice_part else { return with_notice("{}", notice, taken) };
+    let drawn = &shaped.rendering;
+    if walk.uses_envelope() {
+        return envelope::wrap(drawn, &said.object, style);
     }
-    let as_string = matches!(shape, Shape::Under { as_string: true, .. }) || !drawn.json;
+    let as_string = matches!(shape, Placement::UnderKey { as_string: true, .. }) || !drawn.is_json;
     let value = if as_string { quote(&drawn.body) } else { drawn.body.clone() };
     let in_shape = drawn.kind != "raw";
     match shape {
-        Shape::Under { key, .. } if in_shape => with_notice(&format!("{{{key}:{value}}}"), notice, taken),
-        Shape::Whole if in_shape && drawn.json => match Kind::of(&value) {
-            Kind::Object => with_notice(value.trim(), notice, taken),
+        Placement::UnderKey { key, .. } if in_shape => {
+            with_notice(&format!("{{{key}:{value}}}"), notice, taken)
+        }
+        Placement::Root if in_shape && drawn.is_json => match JsonKind::of_value(&value) {
+            JsonKind::Object => with_notice(value.trim(), notice, taken),
             _ => with_notice(&format!("{{\"items\":{value}}}"), notice, taken),
         },
         _ => {
@@ -142,13 +158,13 @@ fn with_notice(object: &str, notice: &str, taken: bool) -> String {
 }
 
 /// Whether an object has a key that the notice needs.
-fn takes_our_keys(subject: &Subject, style: MetadataStyle) -> bool {
+fn has_notice_keys(subject: &IndexedText, style: MetadataStyle) -> bool {
     let text: &str = &subject.text;
-    let names = KEYS.map(|name| style.key(name));
-    let taken = |key| names.iter().any(|name| is_key(text, key, name));
-    match &subject.form {
-        SubjectForm::Object(members) => members.list.iter().any(|member| taken(member.key)),
-        SubjectForm::List(list) => match list.levels.first() {
+    let names = NOTICE_KEYS.map(|name| style.key(name));
+    let taken = |key| names.iter().any(|name| key_matches(text, key, name));
+    match &subject.structure {
+        SubjectForm::Object(members) => members.listed.iter().any(|member| taken(member.key)),
+        SubjectForm::List(list) => match list.enclosing_objects.first() {
             Some(level) => level.members.iter().any(|member| taken(member.key)),
             None => list.iter_from(text, 0).filter_map(|item| item.key).any(taken),
         },

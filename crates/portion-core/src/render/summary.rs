@@ -5,154 +5,178 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::drawn::{Drawn, Left, Spot, characters_for_names, names};
+use super::budget::RemainingBudget;
 use super::raw;
-use super::room::Room;
-use crate::cursor::Place;
-use crate::noise::Noise;
-use crate::projection::{Fields, LeftOut, is_within};
-use crate::scan::{Kind, Reader, decoded, minify};
-use crate::snapshot::{Field, Form, Members, Profile, Rank, Slice, Subject, leaves};
+use super::rendering::{RenderTarget, Rendering, StrippedFields, max_name_chars, name_list};
+use crate::cursor::PartOffset;
+use crate::noise::NoiseFields;
+use crate::projection::{FieldSelection, OmittedFields, is_path_within};
+use crate::scan::{JsonKind, JsonReader, minify, unescape};
+use crate::snapshot::{
+    Field, FieldRank, IndexedText, ListProfile, ObjectIndex, Slice, Structure, visit_fields,
+};
 use crate::stage::elide;
-use crate::tokens::approximate;
-use crate::view::{Made, Of, Wanted, core, made, sections};
+use crate::tokens::estimate_size;
+use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, custom_sections, sections};
 
 /// Characters kept of long strings, from the first attempt to the last.
-const ELISIONS: [usize; 3] = [240, 100, 40];
+const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 /// The same of what answers a question, in which a string is often all there is.
-const ANSWERS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
+const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 /// What a shortened string is reckoned at, in tokens.
-const ELIDED: usize = 80;
+const ELIDED_STRING_TOKENS: usize = 80;
 /// What a list or object inside may cost to be shown whole, in tokens.
-const SMALL_CONTAINER: usize = 120;
+const MAX_CONTAINER_TOKENS: usize = 120;
 
 /// Draws an object: whole where it was singled out and fits, else the fields asked for, else a summary.
-pub(super) fn draw(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Drawn {
+pub(super) fn render(
+    spot: &RenderTarget<'_>,
+    members: &ObjectIndex,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
     let text: &str = &spot.subject.text;
-    if let Place::Byte(at) = spot.place {
-        return raw::draw(text, spot.subject.span(), at as usize, room);
+    if let PartOffset::Byte(at) = spot.start {
+        return raw::render(text, spot.subject.span(), at as usize, room);
     }
-    match &spot.view.wanted {
-        Wanted::All if room.fits(text) => Drawn::whole(spot, room),
-        Wanted::All => raw::draw(text, spot.subject.span(), 0, room),
-        Wanted::Some(fields) => projected(spot, members, fields, room),
-        Wanted::Best if spot.singled_out && room.fits(text) => Drawn::whole(spot, room),
+    match &spot.view.field_selection {
+        RequestedFields::All if room.fits(text) => Rendering::whole(spot, room),
+        RequestedFields::All => raw::render(text, spot.subject.span(), 0, room),
+        RequestedFields::Only(fields) => render_projection(spot, members, fields, room),
+        RequestedFields::Auto if spot.is_singled_out && room.fits(text) => Rendering::whole(spot, room),
         // A `limit` says nothing of an object.
-        Wanted::Best if room.at_most(spot.policy.summarize_above).fits(text) => Drawn::whole(spot, room),
-        Wanted::Best => {
-            let noise = spot.strip().map(|strip| Noise::of_object(strip, text)).unwrap_or_default();
+        RequestedFields::Auto if room.with_max_tokens(spot.policy.summarize_above).fits(text) => {
+            Rendering::whole(spot, room)
+        }
+        RequestedFields::Auto => {
+            let noise =
+                spot.strip_rule().map(|strip| NoiseFields::in_object(strip, text)).unwrap_or_default();
             let drawn = if noise.is_empty() {
-                summarized(spot, members, room)
+                render_summary(spot, members, room)
             } else {
-                without_noise(spot, members, noise, room)
+                render_without_noise(spot, members, noise, room)
             };
-            drawn.unwrap_or_else(|| raw::draw(text, spot.subject.span(), 0, room))
+            drawn.unwrap_or_else(|| raw::render(text, spot.subject.span(), 0, room))
         }
     }
 }
 
 /// An object without its noise: all of that, where it is small, else summarized.
-fn without_noise(spot: &Spot<'_>, members: &Members, noise: Noise, room: &Room<'_>) -> Option<Drawn> {
+fn render_without_noise(
+    spot: &RenderTarget<'_>,
+    members: &ObjectIndex,
+    noise: NoiseFields,
+    room: &RemainingBudget<'_>,
+) -> Option<Rendering> {
     let mut lean = String::new();
-    noise.without(&spot.subject.text, &mut lean);
-    let own = Members::read(&mut Reader::new(&lean)).ok()?;
-    let fields = core(&spot.subject.text, members).1.len();
-    let mut drawn = if room.at_most(spot.policy.summarize_above).fits(&lean) {
-        let shown = shown_names(&lean, &core(&spot.subject.text, members).0);
-        let mut drawn = Drawn::new("summary", lean);
-        drawn.json = true;
-        drawn.say("totalFields", fields.max(shown.len()));
-        drawn.say("projectedFields", names(shown, characters_for_names(room) / 2));
+    noise.write_without(&spot.subject.text, &mut lean);
+    let own = ObjectIndex::parse(&mut JsonReader::new(&lean)).ok()?;
+    let fields = core_object(&spot.subject.text, members).1.len();
+    let mut drawn = if room.with_max_tokens(spot.policy.summarize_above).fits(&lean) {
+        let shown = shown_field_names(&lean, &core_object(&spot.subject.text, members).0);
+        let mut drawn = Rendering::new("summary", lean);
+        drawn.is_json = true;
+        drawn.set_meta("totalFields", fields.max(shown.len()));
+        drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
         drawn.sections = Some(Map::new());
         drawn
     } else {
-        let form = Form::Object(Arc::new(own.clone()));
-        let subject = Subject { text: Slice::new(lean), form };
-        let mut drawn = summarized(&Spot { subject: &subject, ..*spot }, &own, room)?;
+        let form = Structure::Object(Arc::new(own.clone()));
+        let subject = IndexedText { text: Slice::new(lean), structure: form };
+        let mut drawn = render_summary(&RenderTarget { subject: &subject, ..*spot }, &own, room)?;
         if drawn.meta.get("totalFields").and_then(Value::as_u64).is_some_and(|shown| shown < fields as u64) {
-            drawn.say("totalFields", fields);
+            drawn.set_meta("totalFields", fields);
         }
         drawn
     };
-    drawn.noise = Left { named: noise.named, nulls: noise.nulls };
+    drawn.stripped = StrippedFields { named: noise.named_paths, nulls: noise.null_paths };
     Some(drawn)
 }
 
 /// The fields asked for; raw where they alone are too large.
-fn projected(spot: &Spot<'_>, members: &Members, fields: &Fields, room: &Room<'_>) -> Drawn {
+fn render_projection(
+    spot: &RenderTarget<'_>,
+    members: &ObjectIndex,
+    fields: &FieldSelection,
+    room: &RemainingBudget<'_>,
+) -> Rendering {
     let text: &str = &spot.subject.text;
     let mut written = String::new();
-    fields.show(text, &mut written, &mut LeftOut::new());
-    let Some((body, elided)) = fitted(&written, spot.pointer, room) else {
-        return raw::draw(text, spot.subject.span(), 0, room);
+    fields.project_for_display(text, &mut written, &mut OmittedFields::new());
+    let Some((body, elided)) = elide_to_fit(&written, spot.pointer, room) else {
+        return raw::render(text, spot.subject.span(), 0, room);
     };
-    let mut drawn = Drawn::new("summary", body);
-    drawn.json = true;
-    drawn.say("totalFields", core(text, members).1.len());
-    drawn.say("projectedFields", names(fields.paths().iter().cloned(), characters_for_names(room) / 2));
+    let mut drawn = Rendering::new("summary", body);
+    drawn.is_json = true;
+    drawn.set_meta("totalFields", core_object(text, members).1.len());
+    drawn.set_meta("projectedFields", name_list(fields.paths().iter().cloned(), max_name_chars(room) / 2));
     if elided > 0 {
-        drawn.say("elided", elided);
+        drawn.set_meta("elided", elided);
     }
     drawn
 }
 
 /// What tells most of an object; `None` where not even that fits.
-fn summarized(spot: &Spot<'_>, members: &Members, room: &Room<'_>) -> Option<Drawn> {
+fn render_summary(
+    spot: &RenderTarget<'_>,
+    members: &ObjectIndex,
+    room: &RemainingBudget<'_>,
+) -> Option<Rendering> {
     let text: &str = &spot.subject.text;
     // A summary is worth its name at half of what would have been shown whole.
     let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
-    let first = &spot.policy.manner.summary_fields;
-    let Record { body, left_out, elided } = record(text, spot.pointer, aim, room, first)?;
-    let (pointer, core) = core(text, members);
-    let mut drawn = Drawn::new("summary", body);
-    drawn.json = true;
-    let shown = shown_names(&drawn.body, &pointer);
-    drawn.say("totalFields", core.len());
-    drawn.say("projectedFields", names(shown, characters_for_names(room) / 2));
+    let first = &spot.policy.render_options.summary_fields;
+    let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
+        fit_record(text, spot.pointer, aim, room, first)?;
+    let (pointer, core) = core_object(text, members);
+    let mut drawn = Rendering::new("summary", body);
+    drawn.is_json = true;
+    let shown = shown_field_names(&drawn.body, &pointer);
+    drawn.set_meta("totalFields", core.len());
+    drawn.set_meta("projectedFields", name_list(shown, max_name_chars(room) / 2));
     if elided > 0 {
-        drawn.say("elided", elided);
+        drawn.set_meta("elided", elided);
     }
     drawn.sections = Some(section_sizes(spot, members, &left_out, room));
     if !left_out.is_empty() {
-        drawn.extras.push(("condensed", names(left_out, characters_for_names(room))));
+        drawn.extras.push(("condensed", name_list(left_out, max_name_chars(room))));
     }
     Some(drawn)
 }
 
 /// The names of the fields that are shown of what an object is about, which stands at that pointer.
-fn shown_names(body: &str, pointer: &str) -> Vec<String> {
+fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
     let mut at = 0;
     for step in pointer.split('/').skip(1) {
-        let Ok(members) = Members::read(&mut Reader::resume(body, at)) else { return Vec::new() };
+        let Ok(members) = ObjectIndex::parse(&mut JsonReader::resume(body, at)) else { return Vec::new() };
         let step = step.replace("~1", "/").replace("~0", "~");
         let Some(member) = members.get(body, &step) else { return Vec::new() };
         at = member.value.start as usize;
     }
-    let members = Members::read(&mut Reader::resume(body, at));
+    let members = ObjectIndex::parse(&mut JsonReader::resume(body, at));
     members.map_or_else(
         |_| Vec::new(),
-        |members| members.list.iter().map(|own| decoded(own.key.of(body))).collect(),
+        |members| members.listed.iter().map(|own| unescape(own.key.slice(body))).collect(),
     )
 }
 
 /// The sections that are not shown whole, with their sizes.
 fn section_sizes(
-    spot: &Spot<'_>,
-    members: &Members,
-    left_out: &LeftOut,
-    room: &Room<'_>,
+    spot: &RenderTarget<'_>,
+    members: &ObjectIndex,
+    left_out: &OmittedFields,
+    room: &RemainingBudget<'_>,
 ) -> Map<String, Value> {
     let text: &str = &spot.subject.text;
-    let is_out = |name: &str| left_out.iter().any(|path| path == name || is_on_way(path, name));
+    let is_out = |name: &str| left_out.iter().any(|path| path == name || has_step(path, name));
     // A section of some fields has no such sections in it.
-    let given = if spot.view.section { &[][..] } else { &spot.policy.manner.sections };
-    let made = made(spot.subject, given);
-    let (_, core) = core(text, members);
-    let size_of = |made: &Made| {
-        let of = if made.of == Of::Object(String::new()) { text } else { core.span.of(text) };
-        size(&made.of_object(of), room).into()
+    let given = if spot.view.is_section { &[][..] } else { &spot.policy.render_options.sections };
+    let made = custom_sections(spot.subject, given);
+    let (_, core) = core_object(text, members);
+    let size_of = |made: &CustomSection| {
+        let of = if made.scope == SectionScope::Object(String::new()) { text } else { core.span.slice(text) };
+        size_text(&made.project(of), room).into()
     };
-    let mut characters = 2 * characters_for_names(room);
+    let mut characters = 2 * max_name_chars(room);
     let mut sizes: Map<String, Value> = Map::new();
     for made in &made {
         characters = characters.saturating_sub(made.name.len() + 24);
@@ -162,10 +186,11 @@ fn section_sizes(
     }
     let mut found: Vec<_> = sections(spot.subject)
         .into_iter()
-        .filter(|section| !made.iter().any(|made| section.is_in(made)))
+        .filter(|section| !made.iter().any(|made| section.is_covered_by(made)))
         .filter(|section| {
-            let large = section.kind.is_some_and(Kind::is_container) && section.span.len() > 2;
-            large && is_out(&section.name) || section.kind == Some(Kind::String) && section.span.len() > 300
+            let large = section.kind.is_some_and(JsonKind::is_container) && section.span.len() > 2;
+            large && is_out(&section.name)
+                || section.kind == Some(JsonKind::String) && section.span.len() > 300
         })
         .collect();
     // Where not all can be named, the largest are.
@@ -179,69 +204,76 @@ fn section_sizes(
     let mut kept: Vec<_> = kept.collect();
     kept.sort_by_key(|section| section.span.start);
     sizes.extend(
-        kept.into_iter().map(|section| (section.name.clone(), size(section.span.of(text), room).into())),
+        kept.into_iter()
+            .map(|section| (section.name.clone(), size_text(section.span.slice(text), room).into())),
     );
     sizes
 }
 
 /// Whether a dotted path leads through a member of that name, at any depth.
-fn is_on_way(path: &str, name: &str) -> bool {
+fn has_step(path: &str, name: &str) -> bool {
     path.split('.').any(|step| step == name)
 }
 
-fn size(json: &str, room: &Room<'_>) -> String {
-    let size = approximate(room.counter, json);
-    let mark = if size.counted { "" } else { "≈" };
-    let items = match Kind::of(json) {
-        Kind::Array => format!("{} items, ", crate::snapshot::cells(json).len()),
+fn size_text(json: &str, room: &RemainingBudget<'_>) -> String {
+    let size = estimate_size(room.counter, json);
+    let mark = if size.is_exact { "" } else { "≈" };
+    let items = match JsonKind::of_value(json) {
+        JsonKind::Array => format!("{} items, ", crate::snapshot::cell_spans(json).len()),
         _ => String::new(),
     };
     format!("{items}{mark}{} tokens", size.tokens)
 }
 
 /// A record, made to fit.
-pub(super) struct Record {
+pub(super) struct FittedRecord {
     /// Its text, JSON.
     pub body: String,
     /// The fields that are not in it.
-    pub left_out: LeftOut,
+    pub omitted_fields: OmittedFields,
     /// How many strings are shortened.
-    pub elided: usize,
+    pub elided_count: usize,
 }
 
 /// A record within `aim` tokens: the fields that are wanted `first`, and those that tell most, long strings shortened.
 ///
 /// `None` where it is no object or not even its essentials fit the room.
-pub(super) fn record(
+pub(super) fn fit_record(
     text: &str,
     pointer: &str,
     aim: usize,
-    room: &Room<'_>,
+    room: &RemainingBudget<'_>,
     first: &[String],
-) -> Option<Record> {
-    if Kind::of(text) != Kind::Object {
+) -> Option<FittedRecord> {
+    if JsonKind::of_value(text) != JsonKind::Object {
         let mut written = String::new();
         minify(text, &mut written);
-        let fitted = fitted(&written, pointer, room);
-        return fitted.map(|(body, elided)| Record { body, left_out: LeftOut::new(), elided });
+        let fitted = elide_to_fit(&written, pointer, room);
+        return fitted.map(|(body, elided)| FittedRecord {
+            body,
+            omitted_fields: OmittedFields::new(),
+            elided_count: elided,
+        });
     }
-    let (candidates, inside) = candidates(text);
+    let (candidates, inside) = ranked_fields(text);
     // Inside wrappers a field may be named as if it stood at the top.
     let rank = |path: &str| {
         let own = path.strip_prefix(&inside).and_then(|rest| rest.strip_prefix('.'));
-        first.iter().position(|name| is_within(path, name) || own.is_some_and(|own| is_within(own, name)))
+        first
+            .iter()
+            .position(|name| is_path_within(path, name) || own.is_some_and(|own| is_path_within(own, name)))
     };
     let (mut first, rest): (Vec<Field>, Vec<Field>) =
         candidates.into_iter().partition(|field| rank(&field.path).is_some());
     first.sort_by_key(|field| rank(&field.path));
-    let costs = costs(text, room, &|path| rank(path).is_some());
+    let costs = field_costs(text, room, &|path| rank(path).is_some());
     let mut spend = aim;
     loop {
-        let keep = choose(&first, &rest, &costs, spend);
-        let (mut written, mut left_out) = (String::new(), LeftOut::new());
-        keep.show(text, &mut written, &mut left_out);
-        if let Some((body, elided)) = fitted(&written, pointer, &room.at_most(aim.max(spend))) {
-            return Some(Record { body, left_out, elided });
+        let keep = choose_fields(&first, &rest, &costs, spend);
+        let (mut written, mut left_out) = (String::new(), OmittedFields::new());
+        keep.project_for_display(text, &mut written, &mut left_out);
+        if let Some((body, elided)) = elide_to_fit(&written, pointer, &room.with_max_tokens(aim.max(spend))) {
+            return Some(FittedRecord { body, omitted_fields: left_out, elided_count: elided });
         }
         if spend == 0 {
             return None;
@@ -251,25 +283,29 @@ pub(super) fn record(
 }
 
 /// A record with all of its fields, long strings shortened no more than it takes to fit.
-pub(super) fn shortened(text: &str, pointer: &str, room: &Room<'_>) -> Option<Record> {
+pub(super) fn shorten_strings(text: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option<FittedRecord> {
     let mut written = String::new();
     minify(text, &mut written);
-    ANSWERS.into_iter().find_map(|above| {
+    ANSWER_ELISION_LIMITS.into_iter().find_map(|above| {
         let mut body = String::new();
         let elided = elide(&written, above, pointer, &mut body);
-        room.fits(&body).then(|| Record { body, left_out: LeftOut::new(), elided })
+        room.fits(&body).then(|| FittedRecord {
+            body,
+            omitted_fields: OmittedFields::new(),
+            elided_count: elided,
+        })
     })
 }
 
 /// Text with strings shortened until it fits, and how many were.
-fn fitted(json: &str, pointer: &str, room: &Room<'_>) -> Option<(String, usize)> {
+fn elide_to_fit(json: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option<(String, usize)> {
     let mut shortened = None;
-    for above in ELISIONS {
+    for above in ELISION_LIMITS {
         let mut out = String::new();
         let elided = elide(json, above, pointer, &mut out);
         if room.fits(&out) {
             // A text that fits as it is loses nothing.
-            let whole = elided > 0 && above == ELISIONS[0] && json.len() < 4_000 && room.fits(json);
+            let whole = elided > 0 && above == ELISION_LIMITS[0] && json.len() < 4_000 && room.fits(json);
             shortened = Some(if whole { (json.to_owned(), 0) } else { (out, elided) });
             break;
         }
@@ -278,16 +314,16 @@ fn fitted(json: &str, pointer: &str, room: &Room<'_>) -> Option<(String, usize)>
 }
 
 /// The fields of a record by what they tell, seen from its root, and the dotted path to the object that it is about.
-fn candidates(text: &str) -> (Vec<Field>, String) {
-    let mut fields = Profile::of_record(text);
+fn ranked_fields(text: &str) -> (Vec<Field>, String) {
+    let mut fields = ListProfile::record_fields(text);
     let mut about = String::new();
     // Inside wrappers the record's own fields count as if they stood at the top.
-    if let Ok(members) = Members::read(&mut Reader::new(text)) {
-        let (pointer, inner) = core(text, &members);
+    if let Ok(members) = ObjectIndex::parse(&mut JsonReader::new(text)) {
+        let (pointer, inner) = core_object(text, &members);
         if !pointer.is_empty() {
             let prefix =
                 pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
-            let own = Profile::of_record(inner.span.of(text));
+            let own = ListProfile::record_fields(inner.span.slice(text));
             let inside = |path: &str| path.strip_prefix(&prefix).is_some_and(|rest| rest.starts_with('.'));
             fields.retain(|field| !inside(&field.path) && field.path != prefix);
             fields.extend(
@@ -300,14 +336,19 @@ fn candidates(text: &str) -> (Vec<Field>, String) {
     (fields, about)
 }
 
-fn choose(first: &[Field], rest: &[Field], costs: &HashMap<String, usize>, spend: usize) -> Fields {
+fn choose_fields(
+    first: &[Field],
+    rest: &[Field],
+    costs: &HashMap<String, usize>,
+    spend: usize,
+) -> FieldSelection {
     let mut left = spend.saturating_sub(10);
     let mut kept = Vec::new();
     let any = first.iter().map(|field| (field, usize::MAX));
-    for (field, most) in any.chain(rest.iter().map(|field| (field, SMALL_CONTAINER))) {
-        let cost = costs.get(&field.path).copied().unwrap_or(ELIDED);
-        let always = field.rank <= Rank::Status && spend > 0;
-        let fitting = cost <= left && (field.rank != Rank::Container || cost <= most);
+    for (field, most) in any.chain(rest.iter().map(|field| (field, MAX_CONTAINER_TOKENS))) {
+        let cost = costs.get(&field.path).copied().unwrap_or(ELIDED_STRING_TOKENS);
+        let always = field.rank <= FieldRank::Status && spend > 0;
+        let fitting = cost <= left && (field.rank != FieldRank::Container || cost <= most);
         if always || fitting {
             left = left.saturating_sub(cost);
             kept.push(field.path.clone());
@@ -317,25 +358,29 @@ fn choose(first: &[Field], rest: &[Field], costs: &HashMap<String, usize>, spend
 }
 
 /// What each field costs to show, long strings shortened.
-fn costs(text: &str, room: &Room<'_>, first: &dyn Fn(&str) -> bool) -> HashMap<String, usize> {
+fn field_costs(
+    text: &str,
+    room: &RemainingBudget<'_>,
+    first: &dyn Fn(&str) -> bool,
+) -> HashMap<String, usize> {
     let mut costs = HashMap::new();
     let mut add = |path: String, json: &str| {
-        let most = match Kind::of(json) {
-            Kind::String => ELIDED,
+        let most = match JsonKind::of_value(json) {
+            JsonKind::String => ELIDED_STRING_TOKENS,
             _ if first(&path) => room.tokens,
-            _ => SMALL_CONTAINER + 1,
+            _ => MAX_CONTAINER_TOKENS + 1,
         };
         let cost = room.counter.count_within(json, most).unwrap_or(most);
         let key = 2 + path.len() / 4;
         *costs.entry(path).or_default() += cost + key;
     };
-    leaves(text, &mut |path, _, value| add(path.to_owned(), value.of(text)));
-    if let Ok(members) = Members::read(&mut Reader::new(text)) {
-        let (pointer, inner) = core(text, &members);
+    visit_fields(text, &mut |path, _, value| add(path.to_owned(), value.slice(text)));
+    if let Ok(members) = ObjectIndex::parse(&mut JsonReader::new(text)) {
+        let (pointer, inner) = core_object(text, &members);
         let prefix = pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
         if !prefix.is_empty() {
-            let own = inner.span.of(text);
-            leaves(own, &mut |path, _, value| add(format!("{prefix}.{path}"), value.of(own)));
+            let own = inner.span.slice(text);
+            visit_fields(own, &mut |path, _, value| add(format!("{prefix}.{path}"), value.slice(own)));
         }
     }
     costs

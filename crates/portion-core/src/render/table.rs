@@ -8,17 +8,17 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::scan::{Kind, Reader};
+use crate::scan::{JsonKind, JsonReader};
 
 /// Levels of objects that become dotted names; what lies deeper is one value.
-const LEVELS: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Cells beyond which nothing is made a table: more would not fit any reply.
-const MOST_CELLS: usize = 1 << 20;
+const MAX_CELLS: usize = 1 << 20;
 /// The column that the keys of a map become.
-const KEY: &str = "_key";
+const KEY_COLUMN: &str = "_key";
 
 /// A record as it would stand in the list, minified.
-pub(super) struct Record {
+pub(super) struct TableRecord {
     /// Its key, quotes included, in a map.
     pub key: Option<String>,
     /// Its value.
@@ -26,44 +26,45 @@ pub(super) struct Record {
 }
 
 /// Records taken apart.
-pub(super) struct Table<'a> {
+pub(super) struct RecordTable<'a> {
     /// The names of the fields, in the order of first sight, as they stand between quotes.
-    names: Vec<String>,
+    column_names: Vec<String>,
     /// Of each record, what it has of which field.
     records: Vec<Vec<(usize, &'a str)>>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> RecordTable<'a> {
     /// Takes records apart, objects inside them too where `nested`. `None` where they could not be put together again
     /// from a table: what is no object, a key twice, or one with a dot.
-    pub(super) fn of(records: &'a [Record], nested: bool) -> Option<Self> {
-        let mut table = Self { names: Vec::new(), records: Vec::with_capacity(records.len()) };
+    pub(super) fn from_records(records: &'a [TableRecord], nested: bool) -> Option<Self> {
+        let mut table = Self { column_names: Vec::new(), records: Vec::with_capacity(records.len()) };
         let mut index = HashMap::new();
         for record in records {
             let mut taken = Vec::new();
             if let Some(key) = &record.key {
-                taken.push((column(&mut table.names, &mut index, KEY), key.as_str()));
+                taken.push((column_index(&mut table.column_names, &mut index, KEY_COLUMN), key.as_str()));
             }
-            let mut reader = Reader::new(&record.json);
-            if reader.peek() != Ok(Kind::Object) {
+            let mut reader = JsonReader::new(&record.json);
+            if reader.peek() != Ok(JsonKind::Object) {
                 return None;
             }
-            let levels = Levels { inside: false, left: if nested { LEVELS } else { 0 } };
+            let levels = DepthLimit { is_nested: false, remaining: if nested { MAX_DEPTH } else { 0 } };
             let mut visit = |path: &str, value: &'a str| {
-                let at = column(&mut table.names, &mut index, path);
+                let at = column_index(&mut table.column_names, &mut index, path);
                 // A map's key may have the name of a field.
                 (at > 0 || record.key.is_none()).then(|| taken.push((at, value)))
             };
-            leaves(&record.json, &mut reader, &mut String::new(), levels, &mut visit)?;
+            visit_leaves(&record.json, &mut reader, &mut String::new(), levels, &mut visit)?;
             table.records.push(taken);
         }
-        (table.names.len().saturating_mul(records.len()) <= MOST_CELLS).then_some(table)
+        (table.column_names.len().saturating_mul(records.len()) <= MAX_CELLS).then_some(table)
     }
 
     /// The first so many records as a table.
     pub(super) fn write(&self, count: usize) -> String {
         let count = count.min(self.records.len());
-        let mut columns: Vec<Column<'_>> = self.names.iter().map(|name| Column::new(name, count)).collect();
+        let mut columns: Vec<Column<'_>> =
+            self.column_names.iter().map(|name| Column::new(name, count)).collect();
         for (row, record) in self.records.iter().take(count).enumerate() {
             for (at, value) in record {
                 if let Some(cell) = columns.get_mut(*at).and_then(|column| column.cells.get_mut(row)) {
@@ -74,7 +75,7 @@ impl<'a> Table<'a> {
         columns.retain(|column| column.cells.iter().any(Option::is_some));
         let (constants, mut columns): (Vec<_>, Vec<_>) = columns.into_iter().partition(Column::is_constant);
         // What is often missing stands last, where it needs no mark.
-        columns.sort_by_key(Column::missing);
+        columns.sort_by_key(Column::missing_count);
         let lengths: Vec<usize> = (0..count)
             .map(|row| columns.iter().rposition(|column| column.cells[row].is_some()).map_or(0, |at| at + 1))
             .collect();
@@ -84,22 +85,22 @@ impl<'a> Table<'a> {
                 let value = column.cells.first().copied().flatten();
                 format!("\"{}\":{}", column.name, value.unwrap_or("null"))
             };
-            members.push(format!("\"constants\":{{{}}}", joined(constants.iter().map(constant))));
+            members.push(format!("\"constants\":{{{}}}", join(constants.iter().map(constant))));
         }
-        members.push(format!("\"columns\":[{}]", joined(columns.iter().map(Column::quoted))));
-        members.extend(absent(&columns, &lengths));
+        members.push(format!("\"columns\":[{}]", join(columns.iter().map(Column::quoted_name))));
+        members.extend(absence_markers(&columns, &lengths));
         let row = |(row, length): (usize, &usize)| {
             let cells =
                 columns.iter().take(*length).map(|column| column.cells[row].unwrap_or("null").to_owned());
-            format!("[{}]", joined(cells))
+            format!("[{}]", join(cells))
         };
-        members.push(format!("\"rows\":[{}]", joined(lengths.iter().enumerate().map(row))));
+        members.push(format!("\"rows\":[{}]", join(lengths.iter().enumerate().map(row))));
         format!("{{{}}}", members.join(","))
     }
 
     /// Whether any record lacks a field that another has.
     pub(super) fn has_gaps(&self) -> bool {
-        self.records.iter().any(|record| record.len() < self.names.len())
+        self.records.iter().any(|record| record.len() < self.column_names.len())
     }
 }
 
@@ -114,7 +115,7 @@ impl<'a> Column<'a> {
         Self { name, cells: vec![None; count] }
     }
 
-    fn quoted(&self) -> String {
+    fn quoted_name(&self) -> String {
         format!("\"{}\"", self.name)
     }
 
@@ -123,13 +124,13 @@ impl<'a> Column<'a> {
         first.is_some() && self.cells.iter().all(|cell| *cell == first)
     }
 
-    fn missing(&self) -> usize {
+    fn missing_count(&self) -> usize {
         self.cells.iter().filter(|cell| cell.is_none()).count()
     }
 }
 
 /// What tells `null` that is no value from `null` that is one.
-fn absent(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
+fn absence_markers(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
     let (mut whole, mut rows) = (Vec::new(), Vec::new());
     for (at, column) in columns.iter().enumerate() {
         let cells = column.cells.iter().zip(lengths).enumerate();
@@ -139,9 +140,9 @@ fn absent(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
             continue;
         }
         if column.cells.contains(&Some("null")) {
-            rows.push(format!("{}:[{}]", column.quoted(), joined(absent.iter().map(usize::to_string))));
+            rows.push(format!("{}:[{}]", column.quoted_name(), join(absent.iter().map(usize::to_string))));
         } else {
-            whole.push(column.quoted());
+            whole.push(column.quoted_name());
         }
     }
     let whole = (!whole.is_empty()).then(|| format!("\"nullIsAbsent\":[{}]", whole.join(",")));
@@ -149,11 +150,11 @@ fn absent(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
     whole.into_iter().chain(rows).collect()
 }
 
-fn joined(texts: impl Iterator<Item = String>) -> String {
+fn join(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<_>>().join(",")
 }
 
-fn column(names: &mut Vec<String>, index: &mut HashMap<String, usize>, name: &str) -> usize {
+fn column_index(names: &mut Vec<String>, index: &mut HashMap<String, usize>, name: &str) -> usize {
     if let Some(at) = index.get(name) {
         return *at;
     }
@@ -164,37 +165,37 @@ fn column(names: &mut Vec<String>, index: &mut HashMap<String, usize>, name: &st
 
 /// How deep a walk is.
 #[derive(Clone, Copy)]
-struct Levels {
+struct DepthLimit {
     /// Below the record itself.
-    inside: bool,
+    is_nested: bool,
     /// Levels that may still be looked into.
-    left: usize,
+    remaining: usize,
 }
 
 /// Visits the values of an object, those of objects inside under dotted names. `None` where names could not be told
 /// apart, or where the visitor says so. Bounded by `levels.left`, not by the input.
-fn leaves<'a>(
+fn visit_leaves<'a>(
     text: &'a str,
-    reader: &mut Reader<'a>,
+    reader: &mut JsonReader<'a>,
     path: &mut String,
-    levels: Levels,
+    levels: DepthLimit,
     visit: &mut dyn FnMut(&str, &'a str) -> Option<()>,
 ) -> Option<()> {
     let mut keys = HashSet::new();
     reader.enter_object().ok()?;
     while let Some(key) = reader.next_key().ok()? {
-        let key = name(key.of(text)).filter(|key| keys.insert(*key))?;
+        let key = plain_key(key.slice(text)).filter(|key| keys.insert(*key))?;
         let before = path.len();
-        if levels.inside {
+        if levels.is_nested {
             path.push('.');
         }
         path.push_str(key);
         let mut inside = reader.clone();
         let kind = reader.peek().ok()?;
-        let value = reader.skip().ok()?.of(text);
-        if kind == Kind::Object && levels.left > 0 && is_flat(value) {
-            let levels = Levels { inside: true, left: levels.left - 1 };
-            leaves(text, &mut inside, path, levels, visit)?;
+        let value = reader.skip().ok()?.slice(text);
+        if kind == JsonKind::Object && levels.remaining > 0 && is_flattenable(value) {
+            let levels = DepthLimit { is_nested: true, remaining: levels.remaining - 1 };
+            visit_leaves(text, &mut inside, path, levels, visit)?;
         } else {
             visit(path, value)?;
         }
@@ -204,19 +205,19 @@ fn leaves<'a>(
 }
 
 /// A key without its quotes; `None` where it holds a dot, or an escape, which could spell one, or spell another key.
-fn name(key: &str) -> Option<&str> {
+fn plain_key(key: &str) -> Option<&str> {
     let name = key.strip_prefix('"')?.strip_suffix('"')?;
     (!name.contains(['.', '\\'])).then_some(name)
 }
 
 /// Whether the members of an object can be columns of their own: it has some, and names that can be told apart.
-fn is_flat(object: &str) -> bool {
-    let (mut reader, mut keys) = (Reader::new(object), HashSet::new());
+fn is_flattenable(object: &str) -> bool {
+    let (mut reader, mut keys) = (JsonReader::new(object), HashSet::new());
     if reader.enter_object().is_err() {
         return false;
     }
     while let Ok(Some(key)) = reader.next_key() {
-        let told_apart = name(key.of(object)).is_some_and(|name| keys.insert(name));
+        let told_apart = plain_key(key.slice(object)).is_some_and(|name| keys.insert(name));
         if !told_apart || reader.skip().is_err() {
             return false;
         }
@@ -226,12 +227,12 @@ fn is_flat(object: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Record, Table};
+    use super::{RecordTable, TableRecord};
 
     fn check(records: &[&str], nested: bool, expect: Option<&str>) {
-        let records: Vec<Record> =
-            records.iter().map(|json| Record { key: None, json: (*json).to_owned() }).collect();
-        let table = Table::of(&records, nested).map(|table| table.write(records.len()));
+        let records: Vec<TableRecord> =
+            records.iter().map(|json| TableRecord { key: None, json: (*json).to_owned() }).collect();
+        let table = RecordTable::from_records(&records, nested).map(|table| table.write(records.len()));
         assert_eq!(table.as_deref(), expect);
     }
 
@@ -307,8 +308,10 @@ mod tests {
 
     #[test]
     fn keys_of_a_map_are_a_column() {
-        let record = |key: &str, json: &str| Record { key: Some(key.into()), json: json.into() };
-        let table = |records: &[Record]| Table::of(records, true).map(|table| table.write(records.len()));
+        let record = |key: &str, json: &str| TableRecord { key: Some(key.into()), json: json.into() };
+        let table = |records: &[TableRecord]| {
+            RecordTable::from_records(records, true).map(|table| table.write(records.len()))
+        };
         assert_eq!(
             table(&[record("\"x\"", r#"{"a":1}"#), record("\"y\"", r#"{"a":2}"#)]).as_deref(),
             Some(r#"{"columns":["_key","a"],"rows":[["x",1],["y",2]]}"#)

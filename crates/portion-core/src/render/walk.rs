@@ -3,304 +3,336 @@
 
 use std::collections::HashMap;
 
-use super::block::{describe, inside, weigh};
+use super::block::{block_cost, block_placeholder, content_path_and_size};
+use super::budget::RemainingBudget;
 use super::chunk;
-use super::cost::PIECE;
-use super::drawn::{Drawn, Spot};
-use super::found::{as_written, came, draw_part};
+use super::description::Description;
+use super::embedded_json::{render_as_received, render_part, render_source_if_fits};
 use super::notice::Notice;
-use super::pace::NotShown;
-use super::pieces::{base64, piece, pieces, stretch};
-use super::portion::{Body, Piece};
-use super::room::Room;
-use super::telling::Telling;
+use super::numbered_pages::UnshownRange;
+use super::piece_cost::TEXT_BLOCK_BYTES;
+use super::pieces::{base64_piece, fragment_piece, part_piece, rendering_pieces};
+use super::portion::{Piece, PieceBody};
+use super::rendering::{RenderTarget, Rendering};
 use super::{Context, page, raw, summary};
-use crate::cursor::{Place, Position};
+use crate::cursor::{PartOffset, Position};
 use crate::media;
-use crate::policy::{LEAST_BUDGET, Rows};
-use crate::snapshot::{Form, Part, PartBody, Snapshot, Subject};
+use crate::policy::{MIN_BUDGET, RowStyle};
+use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
 use crate::span::Span;
-use crate::view::{Asked, Node, Target, Wanted};
+use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue};
 
 /// What is walked.
 #[derive(Clone, Copy)]
-pub(super) struct Walk<'a> {
+pub(super) struct PartWalk<'a> {
     pub snapshot: &'a Snapshot,
-    pub asked: &'a Asked,
+    pub request: &'a ResolvedRequest,
     pub cx: &'a Context<'a>,
     /// Whether this is the first reply, in which `structuredContent` has a form of its own.
-    pub fresh: bool,
+    pub is_first_reply: bool,
     /// What is told of the whole.
-    pub telling: Option<&'a Telling>,
+    pub description: Option<&'a Description>,
     /// Whether every part is shown as it came.
-    pub whole: bool,
+    pub is_whole: bool,
     /// What the page before this one did not show.
-    pub not_shown: Option<&'a NotShown>,
+    pub unshown: Option<&'a UnshownRange>,
     /// The part that is meant where none is named, for to find it all parts are looked at.
-    pub(super) main: Option<usize>,
+    pub(super) main_part: Option<usize>,
     /// Whether lists may be written as tables.
-    pub(super) dense: bool,
+    pub(super) allows_tables: bool,
     /// How many items of which part another form of this reply shows, and no more are to be shown here.
-    pub(super) most: Option<(usize, u32)>,
+    pub(super) item_cap: Option<(usize, u32)>,
 }
 
 /// The parts of a reply in one of its forms.
 #[derive(Default)]
-pub(super) struct Channel<'a> {
+pub(super) struct ReplyContent<'a> {
     /// What is shown, in order.
     pub pieces: Vec<Piece>,
     /// The part that the notice is about: the last that is not whole, else the last.
-    pub shaped: Option<Shaped>,
+    pub notice_part: Option<RenderedPart>,
     /// Where the reply goes on.
-    pub next: Option<Position>,
+    pub next_position: Option<Position>,
     /// Parts that this reply does not reach, with their bytes.
-    pub unreached: Vec<(String, usize)>,
+    pub missing_parts: Vec<(String, usize)>,
     /// The address of the part the notice is about, where there are several.
-    pub about: Option<&'a str>,
+    pub notice_address: Option<&'a str>,
 }
 
-impl Channel<'_> {
+impl ReplyContent<'_> {
     /// Whether anything is shown.
-    fn shows(&self) -> bool {
-        self.pieces.iter().any(|piece| !matches!(&piece.body, Body::Text(text) if text.is_empty()))
+    fn shows_anything(&self) -> bool {
+        self.pieces.iter().any(|piece| !matches!(&piece.body, PieceBody::Text(text) if text.is_empty()))
     }
 
     /// How many items it shows of the part that the notice is about.
-    pub(super) fn items(&self) -> Option<(usize, u32)> {
-        let shaped = self.shaped.as_ref()?;
-        let served = shaped.drawn.meta.get("served")?.as_u64()?;
-        Some((shaped.part, u32::try_from(served).ok()?))
+    pub(super) fn served_items(&self) -> Option<(usize, u32)> {
+        let shaped = self.notice_part.as_ref()?;
+        let served = shaped.rendering.meta.get("served")?.as_u64()?;
+        Some((shaped.part_index, u32::try_from(served).ok()?))
     }
 
     /// The same, where they are written as a table.
-    pub(super) fn table(&self) -> Option<(usize, u32)> {
-        self.items().filter(|_| self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.is_dense()))
+    pub(super) fn table_items(&self) -> Option<(usize, u32)> {
+        self.served_items()
+            .filter(|_| self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.is_dense()))
     }
 
     /// Whether something is shown so that the notice must tell what is missing from it.
-    fn is_told_of(&self) -> bool {
-        self.shaped.as_ref().is_some_and(|shaped| shaped.drawn.is_to_be_told())
+    fn needs_notice(&self) -> bool {
+        self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.needs_notice())
     }
 }
 
 /// A part that was drawn.
-pub(super) struct Shaped {
-    pub part: usize,
-    pub drawn: Drawn,
+pub(super) struct RenderedPart {
+    pub part_index: usize,
+    pub rendering: Rendering,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PartWalk<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
-        asked: &'a Asked,
+        asked: &'a ResolvedRequest,
         cx: &'a Context<'a>,
         fresh: bool,
-        telling: Option<&'a Telling>,
+        telling: Option<&'a Description>,
     ) -> Self {
-        let dense = cx.policy.rows == Rows::Auto;
+        let dense = cx.policy.rows == RowStyle::Auto;
         let main = snapshot.main_part();
-        Self { snapshot, asked, cx, fresh, telling, whole: false, not_shown: None, main, dense, most: None }
+        Self {
+            snapshot,
+            request: asked,
+            cx,
+            is_first_reply: fresh,
+            description: telling,
+            is_whole: false,
+            unshown: None,
+            main_part: main,
+            allows_tables: dense,
+            item_cap: None,
+        }
     }
 
     /// The same, told what the page before it did not show.
-    pub(super) fn told(self, not_shown: Option<&'a NotShown>) -> Self {
-        Self { not_shown, ..self }
+    pub(super) fn with_unshown(self, not_shown: Option<&'a UnshownRange>) -> Self {
+        Self { unshown: not_shown, ..self }
     }
 
     /// A walk in which all parts are shown as they came.
-    pub(super) fn of_the_whole(snapshot: &'a Snapshot, asked: &'a Asked, cx: &'a Context<'a>) -> Self {
-        Self { whole: true, ..Self::new(snapshot, asked, cx, true, None) }
+    pub(super) fn for_whole(snapshot: &'a Snapshot, asked: &'a ResolvedRequest, cx: &'a Context<'a>) -> Self {
+        Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, None) }
     }
 
     /// The reply as text blocks.
-    pub(super) fn text(&self, room: Room<'_>) -> Channel<'a> {
-        let text = self.drawn(room);
-        if !self.fresh || self.snapshot.structured().is_none() || self.serves_records() {
+    pub(super) fn render_text(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        let text = self.render(room);
+        if !self.is_first_reply || self.snapshot.structured_part().is_none() || self.serves_records() {
             return text;
         }
-        let Some(most) = text.table() else { return text };
+        let Some(most) = text.table_items() else { return text };
         // Whoever reads the other form must find the same items there, so that one cursor serves both.
-        let plain = self.as_objects(most).drawn(room);
-        let Some(shown) = plain.items().filter(|shown| *shown != most) else { return text };
-        let text = Self { most: Some(shown), ..*self }.drawn(room);
-        if text.items() == Some(shown) && text.next == plain.next { text } else { plain }
+        let plain = self.without_tables(most).render(room);
+        let Some(shown) = plain.served_items().filter(|shown| *shown != most) else { return text };
+        let text = Self { item_cap: Some(shown), ..*self }.render(room);
+        if text.served_items() == Some(shown) && text.next_position == plain.next_position {
+            text
+        } else {
+            plain
+        }
     }
 
     /// The same without tables, and with no more than so many items of a part.
-    pub(super) fn as_objects(&self, most: (usize, u32)) -> Self {
-        Self { dense: false, most: Some(most), ..*self }
+    pub(super) fn without_tables(&self, most: (usize, u32)) -> Self {
+        Self { allows_tables: false, item_cap: Some(most), ..*self }
     }
 
-    pub(super) fn drawn(&self, room: Room<'_>) -> Channel<'a> {
-        match &self.asked.view.target {
-            Target::Node(node) => self.node(node, room),
-            Target::Everything => self.everything(room),
+    pub(super) fn render(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
+        match &self.request.view.target {
+            Target::Value(node) => self.render_value(node, room),
+            Target::Everything => self.render_everything(room),
         }
     }
 
-    fn node(&self, node: &Node, room: Room<'_>) -> Channel<'a> {
+    fn render_value(&self, node: &TargetValue, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let part = usize::from(node.part);
-        if let Some(channel) = self.medium(node, room) {
+        if let Some(channel) = self.render_media(node, room) {
             return channel;
         }
-        let drawn = self.draw_node(node, room);
-        let next = drawn.next.map(|place| self.after(part, place));
+        let drawn = self.render_value_text(node, room);
+        let next = drawn.next.map(|place| self.position_after(part, place));
         let pieces = match self.snapshot.parts().get(part) {
-            Some(whole) if node.pointer.is_empty() => pieces(whole, &drawn),
+            Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &drawn),
             Some(whole) => vec![match &node.base64 {
                 // Where it can be told from text, it stands as what it is.
-                Some(mime) if self.cx.read_uri.is_some() => base64(whole, &drawn, mime),
-                _ => stretch(whole, Body::Text(drawn.body.clone())),
+                Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &drawn, mime),
+                _ => fragment_piece(whole, PieceBody::Text(drawn.body.clone())),
             }],
             None => Vec::new(),
         };
-        Channel { pieces, shaped: Some(Shaped { part, drawn }), next, unreached: Vec::new(), about: None }
+        ReplyContent {
+            pieces,
+            notice_part: Some(RenderedPart { part_index: part, rendering: drawn }),
+            next_position: next,
+            missing_parts: Vec::new(),
+            notice_address: None,
+        }
     }
 
     /// A block of media that a path leads to, where it fits.
-    fn medium(&self, node: &Node, mut room: Room<'_>) -> Option<Channel<'a>> {
+    fn render_media(&self, node: &TargetValue, mut room: RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
         let (at, policy) = (usize::from(node.part), self.cx.policy);
         // An entry of a resource is read as its base64.
         let tool = self.cx.read_uri.is_none();
         if !tool
-            || self.asked.view.raw
+            || self.request.view.raw
             || !node.pointer.is_empty()
-            || !media::is_shown(self.snapshot, at, policy)
+            || !media::is_displayable(self.snapshot, at, policy)
         {
             return None;
         }
         let part = self.snapshot.parts().get(at)?;
         let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
-        let shown = room.take_block(json, binary.as_ref(), policy);
-        let pieces = || vec![piece(part, Body::Block(json.to_string()))];
-        shown.then(|| Channel { pieces: pieces(), ..Channel::default() })
+        let shown = room.spend_block(json, binary.as_ref(), policy);
+        let pieces = || vec![part_piece(part, PieceBody::Block(json.to_string()))];
+        shown.then(|| ReplyContent { pieces: pieces(), ..ReplyContent::default() })
     }
 
-    fn draw_node(&self, node: &Node, room: Room<'_>) -> Drawn {
-        let pointer = self.pointer(node);
-        if self.asked.view.raw {
-            let byte = match self.asked.from.place {
-                Place::Byte(at) => at as usize,
-                Place::Item(_) => 0,
+    fn render_value_text(&self, node: &TargetValue, room: RemainingBudget<'_>) -> Rendering {
+        let pointer = self.value_pointer(node);
+        if self.request.view.raw {
+            let byte = match self.request.start.offset {
+                PartOffset::Byte(at) => at as usize,
+                PartOffset::Item(_) => 0,
             };
             if let Some(mime) = &node.base64 {
                 let flat = self.cx.read_uri.map(|_| self.cx.policy.media_tokens);
-                let mut drawn = raw::draw_base64(&node.source, byte, &room, flat);
-                drawn.say("path", pointer);
+                let mut drawn = raw::render_base64(&node.source, byte, &room, flat);
+                drawn.set_meta("path", pointer);
                 drawn.extras.push(("mimeType", mime.as_str().into()));
                 return drawn;
             }
-            let window = self.asked.view.window.map(|window| window.span);
+            let window = self.request.view.range.map(|window| window.span);
             let stretch = window.unwrap_or(Span::new(0, node.source.len()));
-            let mut drawn = raw::draw(&node.source, stretch, byte, &room);
-            drawn.say("path", pointer);
+            let mut drawn = raw::render(&node.source, stretch, byte, &room);
+            drawn.set_meta("path", pointer);
             return drawn;
         }
-        let at = (usize::from(node.part), self.asked.from.place);
-        let spot = self.spot(&node.subject, &pointer, !node.pointer.is_empty(), at);
-        let section = self.asked.view.section && node.subject.is_json();
-        let whole = section.then(|| whole(&spot, room)).flatten();
+        let at = (usize::from(node.part), self.request.start.offset);
+        let spot = self.render_target(&node.subject, &pointer, !node.pointer.is_empty(), at);
+        let section = self.request.view.is_section && node.subject.is_json();
+        let whole = section.then(|| render_whole_if_small(&spot, room)).flatten();
         let part =
             self.snapshot.parts().get(at.0).filter(|_| node.pointer.is_empty() && node.subject.is_json());
         whole.unwrap_or_else(|| match part {
-            Some(part) => draw_part(part, &spot, &room),
-            None => draw(&spot, &room),
+            Some(part) => render_part(part, &spot, &room),
+            None => render_subject(&spot, &room),
         })
     }
 
-    pub(super) fn spot<'b>(
+    pub(super) fn render_target<'b>(
         &'b self,
-        subject: &'b Subject,
+        subject: &'b IndexedText,
         pointer: &'b str,
         singled_out: bool,
-        (part, place): (usize, Place),
-    ) -> Spot<'b> {
-        let most = self.most.filter(|(of, _)| *of == part).map(|(_, most)| most);
-        let fixed = self.asked.view.pace.as_deref();
-        Spot {
+        (part, place): (usize, PartOffset),
+    ) -> RenderTarget<'b> {
+        let most = self.item_cap.filter(|(of, _)| *of == part).map(|(_, most)| most);
+        let fixed = self.request.view.pagination.as_deref();
+        RenderTarget {
             subject,
             pointer,
-            view: &self.asked.view,
-            singled_out,
-            place,
-            ordinal: self.asked.from.ordinal,
-            count: most.or(self.asked.count),
-            of: self.asked.count,
-            pace: fixed.filter(|fixed| usize::from(fixed.part) == part && !self.asked.roomy),
-            part,
-            dense: self.dense,
-            answers: self.snapshot.answer().is_some(),
-            order: self.asked.view.order.as_ref().filter(|order| usize::from(order.part) == part),
-            paging: self.snapshot.paging(),
-            sized: self.asked.sized,
+            view: &self.request.view,
+            is_singled_out: singled_out,
+            start: place,
+            portion_index: self.request.start.ordinal,
+            wanted_count: most.or(self.request.item_count),
+            required_count: self.request.item_count,
+            pagination: fixed
+                .filter(|fixed| usize::from(fixed.part_index) == part && !self.request.has_larger_budget),
+            part_index: part,
+            allows_table: self.allows_tables,
+            is_answer: self.snapshot.answer().is_some(),
+            order: self.request.view.order.as_ref().filter(|order| usize::from(order.part) == part),
+            paging_arguments: self.snapshot.paging(),
+            has_explicit_size: self.request.has_explicit_size,
             policy: self.cx.policy,
         }
     }
 
     /// How pointers into a part begin: its address, but for the main part, which is meant without one.
-    pub(super) fn base(&self, part: usize) -> &'a str {
-        if self.main == Some(part) {
-            let holder = self.snapshot.parts().get(part).and_then(Part::holder);
+    pub(super) fn base_pointer(&self, part: usize) -> &'a str {
+        if self.main_part == Some(part) {
+            let holder = self.snapshot.parts().get(part).and_then(Part::enclosing_string);
             return holder.map_or("", |holder| holder.pointer.as_str());
         }
         self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
     }
 
     /// The pointer of a node. That of a value names the string, if it is in one, itself.
-    fn pointer(&self, node: &Node) -> String {
+    fn value_pointer(&self, node: &TargetValue) -> String {
         let part = usize::from(node.part);
-        let named =
-            self.snapshot.parts().get(part).and_then(Part::holder).is_some() && self.main == Some(part);
-        let base = if named && !node.pointer.is_empty() { "" } else { self.base(part) };
+        let named = self.snapshot.parts().get(part).and_then(Part::enclosing_string).is_some()
+            && self.main_part == Some(part);
+        let base = if named && !node.pointer.is_empty() { "" } else { self.base_pointer(part) };
         format!("{base}{}", node.pointer)
     }
 
-    fn everything(&self, room: Room<'_>) -> Channel<'a> {
+    fn render_everything(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
         // As bytes, all parts stand in one row.
-        let apart = self.snapshot.structured().filter(|_| self.fresh && !self.asked.view.raw);
+        let apart = self.snapshot.structured_part().filter(|_| self.is_first_reply && !self.request.view.raw);
         let walked: Vec<usize> =
-            (0..parts.len()).filter(|i| parts[*i].twin.is_none() && apart != Some(*i)).collect();
-        let from = self.asked.from;
-        if self.asked.view.raw {
-            return self.raw(&walked, room);
+            (0..parts.len()).filter(|i| parts[*i].duplicate.is_none() && apart != Some(*i)).collect();
+        let from = self.request.start;
+        if self.request.view.raw {
+            return self.render_raw(&walked, room);
         }
-        let companions = if self.whole { Vec::new() } else { self.companions(&walked) };
-        let is_start = from.part == 0 && from.ordinal == 0 && from.place.is_start();
+        let companions = if self.is_whole { Vec::new() } else { self.inline_parts(&walked) };
+        let is_start = from.part == 0 && from.ordinal == 0 && from.offset.is_start();
         let mut room = room;
         let mut shown: Vec<Piece> = Vec::new();
         let mut lost = Vec::new();
         if is_start {
             for at in &companions {
-                if self.passes(*at)
-                    && let Some(subject) = parts[*at].subject()
+                if self.is_shown_whole(*at)
+                    && let Some(subject) = parts[*at].indexed_text()
                 {
-                    let spot = self.spot(subject, self.base(*at), false, (*at, Place::default()));
-                    shown.extend(pieces(&parts[*at], &came(&parts[*at], &spot, &room)));
+                    let spot = self.render_target(
+                        subject,
+                        self.base_pointer(*at),
+                        false,
+                        (*at, PartOffset::default()),
+                    );
+                    shown.extend(rendering_pieces(
+                        &parts[*at],
+                        &render_as_received(&parts[*at], &spot, &room),
+                    ));
                     continue;
                 }
                 let text = parts[*at].text();
                 if let PartBody::Atomic { json, binary: Some(binary), .. } = &parts[*at].body {
-                    if room.take_block(json, Some(binary), self.cx.policy) {
-                        shown.push(piece(&parts[*at], Body::Block(text.to_owned())));
+                    if room.spend_block(json, Some(binary), self.cx.policy) {
+                        shown.push(part_piece(&parts[*at], PieceBody::Block(text.to_owned())));
                     } else {
                         // It is not walked again: its description names the call that shows it.
-                        let handle = (self.cx.mint)(self.asked.from);
-                        let described = describe(&parts[*at], Some(binary), handle.as_ref(), self.cx);
-                        if room.take(&described) {
-                            shown.push(piece(&parts[*at], Body::Text(described)));
+                        let handle = (self.cx.mint_cursor)(self.request.start);
+                        let described =
+                            block_placeholder(&parts[*at], Some(binary), handle.as_ref(), self.cx);
+                        if room.spend(&described) {
+                            shown.push(part_piece(&parts[*at], PieceBody::Text(described)));
                         }
-                        lost.push(inside(&parts[*at], Some(binary)));
+                        lost.push(content_path_and_size(&parts[*at], Some(binary)));
                     }
                     continue;
                 }
                 let body = match &parts[*at].body {
-                    PartBody::Readable(_) => Body::Text(text.to_owned()),
-                    PartBody::Atomic { .. } => Body::Block(text.to_owned()),
+                    PartBody::Indexed(_) => PieceBody::Text(text.to_owned()),
+                    PartBody::Atomic { .. } => PieceBody::Block(text.to_owned()),
                 };
-                if room.take(text) {
-                    room.bytes = room.bytes.saturating_sub(self.around(&parts[*at]));
-                    shown.push(piece(&parts[*at], body));
+                if room.spend(text) {
+                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(&parts[*at]));
+                    shown.push(part_piece(&parts[*at], body));
                 } else {
                     lost.push((parts[*at].address.clone(), text.len()));
                 }
@@ -308,86 +340,88 @@ impl<'a> Walk<'a> {
         }
         let rest: Vec<usize> =
             walked.into_iter().filter(|at| companions.binary_search(at).is_err()).collect();
-        let mut channel = self.fill(&rest, from, room, !shown.is_empty());
+        let mut channel = self.render_parts(&rest, from, room, !shown.is_empty());
         if !shown.is_empty() {
             let order: HashMap<&str, usize> =
                 parts.iter().enumerate().map(|(at, part)| (part.address.as_str(), at)).collect();
             channel.pieces.extend(shown);
             channel.pieces.sort_by_key(|piece| order.get(piece.address.as_str()));
         }
-        channel.unreached.extend(lost);
+        channel.missing_parts.extend(lost);
         channel
     }
 
     /// Draws parts in order from a position on, until the room is used up. `accompanied` says that the reply shows
     /// something besides.
-    pub(super) fn fill(
+    pub(super) fn render_parts(
         &self,
         walked: &[usize],
         from: Position,
-        mut room: Room<'_>,
+        mut room: RemainingBudget<'_>,
         accompanied: bool,
-    ) -> Channel<'a> {
-        let mut channel = Channel::default();
+    ) -> ReplyContent<'a> {
+        let mut channel = ReplyContent::default();
         let parts = self.snapshot.parts();
-        let enough = (room.tokens / 10).max(LEAST_BUDGET / 10);
+        let enough = (room.tokens / 10).max(MIN_BUDGET / 10);
         let first = usize::from(from.part);
         for at in walked.iter().copied().filter(|at| *at >= first) {
             let part = &parts[at];
             let resumed = at == first;
-            let place = if resumed { from.place } else { Place::default() };
-            let used = channel.shows();
-            if channel.next.is_some() {
-                channel.unreached.push((part.address.clone(), part.text().len()));
+            let place = if resumed { from.offset } else { PartOffset::default() };
+            let used = channel.shows_anything();
+            if channel.next_position.is_some() {
+                channel.missing_parts.push((part.address.clone(), part.text().len()));
                 continue;
             }
             // The notice tells of one part: what it tells of is the last that is shown.
-            let full = room.tokens < enough || room.bytes < 4 * PIECE;
-            if used && (full || channel.is_told_of()) && !self.passes(at) {
-                channel.next = Some(self.after(at, Place::default()));
-                channel.unreached.push((part.address.clone(), part.text().len()));
+            let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
+            if used && (full || channel.needs_notice()) && !self.is_shown_whole(at) {
+                channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                channel.missing_parts.push((part.address.clone(), part.text().len()));
                 continue;
             }
             match &part.body {
-                PartBody::Atomic { json, .. } if self.whole => {
-                    channel.pieces.push(piece(part, Body::Block(json.to_string())));
+                PartBody::Atomic { json, .. } if self.is_whole => {
+                    channel.pieces.push(part_piece(part, PieceBody::Block(json.to_string())));
                 }
-                PartBody::Atomic { json, aside: true, .. } if self.fresh && !room.fits(json) => {
-                    channel.unreached.push((part.address.clone(), json.len()));
+                PartBody::Atomic { json, aside: true, .. } if self.is_first_reply && !room.fits(json) => {
+                    channel.missing_parts.push((part.address.clone(), json.len()));
                 }
                 PartBody::Atomic { json, binary, .. } => {
                     // Put off once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
-                    let Some(body) = self.block(part, &mut room, put_off) else {
-                        channel.next = Some(self.after(at, Place::default()));
-                        channel.unreached.push((part.address.clone(), json.len()));
+                    let Some(body) = self.render_block(part, &mut room, put_off) else {
+                        channel.next_position = Some(self.position_after(at, PartOffset::default()));
+                        channel.missing_parts.push((part.address.clone(), json.len()));
                         continue;
                     };
-                    if matches!(body, Body::Text(_)) {
-                        channel.unreached.push(inside(part, binary.as_ref()));
+                    if matches!(body, PieceBody::Text(_)) {
+                        channel.missing_parts.push(content_path_and_size(part, binary.as_ref()));
                     }
-                    room.bytes = room.bytes.saturating_sub(self.around(part));
-                    channel.pieces.push(piece(part, body));
+                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                    channel.pieces.push(part_piece(part, body));
                 }
-                PartBody::Readable(subject) => {
-                    let pointer = self.base(at);
-                    let spot = Spot {
-                        ordinal: if resumed { from.ordinal } else { 0 },
-                        ..self.spot(subject, pointer, false, (at, place))
+                PartBody::Indexed(subject) => {
+                    let pointer = self.base_pointer(at);
+                    let spot = RenderTarget {
+                        portion_index: if resumed { from.ordinal } else { 0 },
+                        ..self.render_target(subject, pointer, false, (at, place))
                     };
-                    let passes = self.passes(at) && place.is_start();
-                    let as_it_came = passes.then(|| came(part, &spot, &room));
-                    let whole =
-                        as_it_came.or_else(|| as_written(part, &spot, room)).or_else(|| whole(&spot, room));
-                    let drawn = whole.unwrap_or_else(|| draw_part(part, &spot, &room));
-                    room.take(&drawn.body);
-                    room.bytes = room.bytes.saturating_sub(self.around(part));
-                    channel.next = drawn.next.map(|place| self.after(at, place));
-                    channel.pieces.extend(pieces(part, &drawn));
-                    let keep = channel.shaped.as_ref().is_none_or(|shaped| shaped.drawn.kind == "whole");
+                    let passes = self.is_shown_whole(at) && place.is_start();
+                    let as_it_came = passes.then(|| render_as_received(part, &spot, &room));
+                    let whole = as_it_came
+                        .or_else(|| render_source_if_fits(part, &spot, room))
+                        .or_else(|| render_whole_if_small(&spot, room));
+                    let drawn = whole.unwrap_or_else(|| render_part(part, &spot, &room));
+                    room.spend(&drawn.body);
+                    room.bytes = room.bytes.saturating_sub(self.overhead_bytes(part));
+                    channel.next_position = drawn.next.map(|place| self.position_after(at, place));
+                    channel.pieces.extend(rendering_pieces(part, &drawn));
+                    let keep =
+                        channel.notice_part.as_ref().is_none_or(|shaped| shaped.rendering.kind == "whole");
                     if keep || drawn.kind != "whole" {
-                        channel.about = (parts.len() > 1).then_some(part.address.as_str());
-                        channel.shaped = Some(Shaped { part: at, drawn });
+                        channel.notice_address = (parts.len() > 1).then_some(part.address.as_str());
+                        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
                     }
                 }
             }
@@ -397,34 +431,36 @@ impl<'a> Walk<'a> {
 
     /// A block that is passed whole: within the room; else, where it may be put off, on its own in the next
     /// reply; else described.
-    fn block(&self, part: &Part, room: &mut Room<'_>, put_off: bool) -> Option<Body> {
+    fn render_block(&self, part: &Part, room: &mut RemainingBudget<'_>, put_off: bool) -> Option<PieceBody> {
         let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
         let (policy, binary) = (self.cx.policy, binary.as_ref());
-        if room.take_block(json, binary, policy) {
-            return Some(Body::Block(json.to_string()));
+        if room.spend_block(json, binary, policy) {
+            return Some(PieceBody::Block(json.to_string()));
         }
         // What a block may cost that is put off: it will have a reply to itself, and media one that is as large as they need.
-        let is_media = binary.is_some_and(|binary| binary.media);
-        let alone = if is_media { policy.media_tokens } else { self.asked.tokens.min(policy.hard_cap) / 2 };
+        let is_media = binary.is_some_and(|binary| binary.is_media);
+        let alone =
+            if is_media { policy.media_tokens } else { self.request.token_budget.min(policy.hard_cap) / 2 };
         let share =
             if binary.is_some() { policy.hard_byte_limit / 4 * 3 } else { policy.hard_byte_limit / 4 };
-        let later = weigh(json, binary, alone, policy, self.cx.counter).is_some_and(|w| w.bytes <= share);
+        let later =
+            block_cost(json, binary, alone, policy, self.cx.counter).is_some_and(|w| w.bytes <= share);
         if put_off && later {
             return None;
         }
-        let handle = (self.cx.mint)(self.asked.from);
-        let described = describe(part, binary, handle.as_ref(), self.cx);
-        let fits = room.take(&described);
-        (fits || !put_off).then_some(Body::Text(described))
+        let handle = (self.cx.mint_cursor)(self.request.start);
+        let described = block_placeholder(part, binary, handle.as_ref(), self.cx);
+        let fits = room.spend(&described);
+        (fits || !put_off).then_some(PieceBody::Text(described))
     }
 
     /// All parts as they came, one after the other.
-    fn raw(&self, walked: &[usize], room: Room<'_>) -> Channel<'a> {
+    fn render_raw(&self, walked: &[usize], room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
-        let first = usize::from(self.asked.from.part);
-        let mut channel = Channel::default();
+        let first = usize::from(self.request.start.part);
+        let mut channel = ReplyContent::default();
         // What is empty is shown only where there is nothing else, so that no reply is empty and goes on.
-        let byte = if let Place::Byte(byte) = self.asked.from.place { byte as usize } else { 0 };
+        let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
         let told = |at: &usize| {
             let length = parts[*at].text().len();
             *at > first && length > 0 || *at == first && length > byte
@@ -435,33 +471,34 @@ impl<'a> Walk<'a> {
         };
         let text = parts[at].text();
         let byte = if at == first { byte } else { 0 };
-        let mut drawn = raw::draw(text, Span::new(0, text.len()), byte, &room);
-        drawn.say("path", parts[at].address.clone());
-        let after = drawn.next.map(|place| self.after(at, place));
-        channel.next = after.or_else(|| left.next().map(|next| self.after(next, Place::Byte(0))));
-        channel.pieces.push(stretch(&parts[at], Body::Text(drawn.body.clone())));
-        channel.shaped = Some(Shaped { part: at, drawn });
+        let mut drawn = raw::render(text, Span::new(0, text.len()), byte, &room);
+        drawn.set_meta("path", parts[at].address.clone());
+        let after = drawn.next.map(|place| self.position_after(at, place));
+        channel.next_position =
+            after.or_else(|| left.next().map(|next| self.position_after(next, PartOffset::Byte(0))));
+        channel.pieces.push(fragment_piece(&parts[at], PieceBody::Text(drawn.body.clone())));
+        channel.notice_part = Some(RenderedPart { part_index: at, rendering: drawn });
         channel
     }
 
     /// A place further on, and how many portions of that part lead there.
-    pub(super) fn after(&self, part: usize, place: Place) -> Position {
-        let from = self.asked.from;
+    pub(super) fn position_after(&self, part: usize, place: PartOffset) -> Position {
+        let from = self.request.start;
         let same = part == usize::from(from.part);
         let ordinal = if same { from.ordinal.saturating_add(1) } else { u16::from(!place.is_start()) };
-        Position { part: part as u16, ordinal, place }
+        Position { part: part as u16, ordinal, offset: place }
     }
 
     /// The first image or audio that a reply does not show, by its address.
-    fn missing_media(&self, channel: &Channel<'a>) -> Option<&'a str> {
+    fn first_missing_media(&self, channel: &ReplyContent<'a>) -> Option<&'a str> {
         if self.cx.read_uri.is_some() {
             return None;
         }
         let parts = self.snapshot.parts();
-        let media = (0..parts.len()).filter(|at| media::is_shown(self.snapshot, *at, self.cx.policy));
+        let media = (0..parts.len()).filter(|at| media::is_displayable(self.snapshot, *at, self.cx.policy));
         let mut missing = media.map(|at| parts[at].address.as_str()).filter(|address| {
             channel
-                .unreached
+                .missing_parts
                 .iter()
                 .any(|(path, _)| path.strip_prefix(address).is_some_and(|rest| matches!(rest, "" | "/data")))
         });
@@ -469,70 +506,76 @@ impl<'a> Walk<'a> {
     }
 
     /// What is said of a reply.
-    pub(super) fn notice<'b>(&'b self, channel: &'b Channel<'a>, budget: usize) -> Notice<'b> {
-        let mint = self.cx.mint;
-        let nothing = &*NOTHING;
+    pub(super) fn notice<'b>(&'b self, channel: &'b ReplyContent<'a>, budget: usize) -> Notice<'b> {
+        let mint = self.cx.mint_cursor;
+        let nothing = &*EMPTY_RENDERING;
         Notice {
-            drawn: channel.shaped.as_ref().map_or(nothing, |shaped| &shaped.drawn),
+            rendering: channel.notice_part.as_ref().map_or(nothing, |shaped| &shaped.rendering),
             answer: self.snapshot.answer(),
-            about: self.telling.filter(|telling| telling.is_of(channel)).map(|telling| &telling.told),
-            handle: mint(self.asked.from),
-            next: channel.next.and_then(mint),
+            facts: self
+                .description
+                .filter(|telling| telling.describes(channel))
+                .map(|telling| &telling.facts),
+            start_cursor: mint(self.request.start),
+            next_cursor: channel.next_position.and_then(mint),
             read_tool: self.cx.read_tool,
             query_tool: self.cx.query_tool,
-            missing_parts: &channel.unreached,
-            missing_media: self.missing_media(channel),
-            replaced: self.snapshot.replaced(),
-            redacted: self.snapshot.redacted(),
-            not_shown: self.not_shown,
+            missing_parts: &channel.missing_parts,
+            missing_media: self.first_missing_media(channel),
+            replaced_count: self.snapshot.replacement_count(),
+            redacted_fields: self.snapshot.redacted(),
+            unshown: self.unshown,
             read_as: self.read_as(channel),
-            part: channel.about,
-            owners: self.owners(&channel.pieces),
+            part_address: channel.notice_address,
+            piece_owners: self.piece_owners(&channel.pieces),
             read_uri: self.cx.read_uri,
             budget,
-            warn_at: self.cx.policy.warns_at(self.asked.tokens),
-            style: self.cx.policy.manner.metadata_style,
-            wrapped: self.wraps(),
-            whole: self.whole,
-            structured: None,
+            warning_threshold: self.cx.policy.warning_share(self.request.token_budget),
+            key_style: self.cx.policy.render_options.metadata_style,
+            is_enveloped: self.uses_envelope(),
+            is_whole: self.is_whole,
+            structured_gap: None,
         }
     }
 }
 
 /// Said of a reply in which nothing was drawn.
-static NOTHING: std::sync::LazyLock<Drawn> = std::sync::LazyLock::new(|| Drawn::new("whole", String::new()));
+static EMPTY_RENDERING: std::sync::LazyLock<Rendering> =
+    std::sync::LazyLock::new(|| Rendering::new("whole", String::new()));
 
 /// A part below the thresholds of its kind, or a section that fits, whole.
-pub(super) fn whole(spot: &Spot<'_>, room: Room<'_>) -> Option<Drawn> {
+pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudget<'_>) -> Option<Rendering> {
     let view = spot.view;
-    let asked = view.limit.is_some() || matches!(view.wanted, Wanted::Some(_)) || spot.order.is_some();
-    if asked || !spot.is_first() || spot.count.is_some() {
+    let asked = view.limit.is_some()
+        || matches!(view.field_selection, RequestedFields::Only(_))
+        || spot.order.is_some();
+    if asked || !spot.is_first() || spot.wanted_count.is_some() {
         return None;
     }
     let policy = spot.policy;
-    let threshold = match &spot.subject.form {
-        _ if view.section => usize::MAX,
-        Form::List(list) if list.len() > policy.default_page_size => policy.full_below,
-        Form::List(_) => policy.token_budget_threshold,
-        Form::Object(_) => policy.summarize_above,
-        Form::Text(_) => policy.chunk_above,
+    let threshold = match &spot.subject.structure {
+        _ if view.is_section => usize::MAX,
+        Structure::List(list) if list.len() > policy.default_page_size => policy.full_below,
+        Structure::List(_) => policy.token_budget_threshold,
+        Structure::Object(_) => policy.summarize_above,
+        Structure::Text(_) => policy.chunk_above,
     };
-    if !room.at_most(threshold).fits(&spot.subject.text) {
+    if !room.with_max_tokens(threshold).fits(&spot.subject.text) {
         return None;
     }
-    let table = match &spot.subject.form {
-        Form::List(list) if spot.dense => Some(page::draw(spot, list, &room)),
+    let table = match &spot.subject.structure {
+        Structure::List(list) if spot.allows_table => Some(page::render(spot, list, &room)),
         _ => None,
     };
-    let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.leaves_out());
-    Some(table.unwrap_or_else(|| Drawn::whole(spot, &room)))
+    let table = table.filter(|table| table.is_dense() && table.next.is_none() && !table.omits_content());
+    Some(table.unwrap_or_else(|| Rendering::whole(spot, &room)))
 }
 
 /// Draws a subject as its form wants.
-pub(super) fn draw(spot: &Spot<'_>, room: &Room<'_>) -> Drawn {
-    match &spot.subject.form {
-        Form::List(list) => page::draw(spot, list, room),
-        Form::Object(members) => summary::draw(spot, members, room),
-        Form::Text(text) => chunk::draw(spot, text, room),
+pub(super) fn render_subject(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
+    match &spot.subject.structure {
+        Structure::List(list) => page::render(spot, list, room),
+        Structure::Object(members) => summary::render(spot, members, room),
+        Structure::Text(text) => chunk::render(spot, text, room),
     }
 }

@@ -5,48 +5,51 @@
 //! is followed. Both are plain arithmetic on words, which compilers turn into wide instructions.
 
 /// Bytes that [`plain`] looks at.
-pub(super) const BLOCK: usize = 16;
+pub(super) const BLOCK_BYTES: usize = 16;
 /// Bytes that [`mask`] looks at.
-pub(super) const WIDE: usize = 64;
+pub(super) const WIDE_BLOCK_BYTES: usize = 64;
 
-const LOW: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = LOW << 7;
+const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+const HIGH_BITS: u64 = LOW_BITS << 7;
 
 /// How many bytes of a block come before the first that ends a run of plain string text: a quote, a
 /// backslash, or a control character.
 #[inline]
-pub(super) fn plain(block: &[u8]) -> usize {
-    let (Some((low, rest)), true) = (block.split_first_chunk::<8>(), block.len() == BLOCK) else { return 0 };
+pub(super) fn plain_prefix_len(block: &[u8]) -> usize {
+    let (Some((low, rest)), true) = (block.split_first_chunk::<8>(), block.len() == BLOCK_BYTES) else {
+        return 0;
+    };
     let high: [u8; 8] = rest.try_into().unwrap_or_default();
-    let (low, high) = (special(u64::from_le_bytes(*low)), special(u64::from_le_bytes(high)));
+    let (low, high) =
+        (special_byte_mask(u64::from_le_bytes(*low)), special_byte_mask(u64::from_le_bytes(high)));
     let at = if low != 0 { low.trailing_zeros() } else { 64 + high.trailing_zeros() };
     at as usize / 8
 }
 
 /// The high bit of each byte that is a quote, a backslash, or a control character. Only the lowest is exact.
 #[inline]
-fn special(word: u64) -> u64 {
-    let zero = |word: u64| word.wrapping_sub(LOW) & !word;
-    let quote = zero(word ^ (LOW * u64::from(b'"')));
-    let backslash = zero(word ^ (LOW * u64::from(b'\\')));
-    let control = word.wrapping_sub(LOW * 0x20) & !word;
-    (quote | backslash | control) & HIGH
+fn special_byte_mask(word: u64) -> u64 {
+    let zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
+    let quote = zero(word ^ (LOW_BITS * u64::from(b'"')));
+    let backslash = zero(word ^ (LOW_BITS * u64::from(b'\\')));
+    let control = word.wrapping_sub(LOW_BITS * 0x20) & !word;
+    (quote | backslash | control) & HIGH_BITS
 }
 
 /// How many bytes come before the first that is no digit.
 #[inline]
-pub(super) fn digits(block: [u8; 8]) -> usize {
+pub(super) fn digit_prefix_len(block: [u8; 8]) -> usize {
     // Of a digit the high half is 3, and adding 6 does not carry into it.
     let word = u64::from_le_bytes(block);
-    let high = LOW * 0xf0;
-    let three = LOW * 0x30;
-    let others = ((word & high) ^ three) | ((word.wrapping_add(LOW * 6) & high) ^ three);
+    let high = LOW_BITS * 0xf0;
+    let three = LOW_BITS * 0x30;
+    let others = ((word & high) ^ three) | ((word.wrapping_add(LOW_BITS * 6) & high) ^ three);
     others.trailing_zeros() as usize / 8
 }
 
 /// A bit for each byte, the first being the lowest: whether it is one of those.
 #[inline]
-pub(super) fn mask(bytes: &[u8; WIDE], is: impl Fn(u8) -> bool) -> u64 {
+pub(super) fn byte_mask(bytes: &[u8; WIDE_BLOCK_BYTES], is: impl Fn(u8) -> bool) -> u64 {
     // Multiplied by this, eight bytes that are 0 or 1 meet as bits in the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let found = bytes.map(|byte| u8::from(is(byte)));
@@ -57,17 +60,17 @@ pub(super) fn mask(bytes: &[u8; WIDE], is: impl Fn(u8) -> bool) -> u64 {
 
 /// The first byte from `from` on, inside a string, that is not known to be well within it: all before are plain
 /// text and valid escapes. It is no more than two blocks before the string's end, or before what is malformed.
-pub(super) fn well_within(bytes: &[u8], from: usize) -> usize {
+pub(super) fn skip_plain_blocks(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     // Whether the last byte of the block before is a backslash that escapes the first of this one.
     let mut carried = 0;
-    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE>()) {
-        let (escaped, carry) = escaped(mask(block, |b| b == b'\\'), carried);
-        let ends = mask(block, |b| b == b'"' || b < 0x20) & !escaped;
-        if ends != 0 || !all_known(bytes, at, block, escaped) {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE_BLOCK_BYTES>()) {
+        let (escaped, carry) = escaped_byte_mask(byte_mask(block, |b| b == b'\\'), carried);
+        let ends = byte_mask(block, |b| b == b'"' || b < 0x20) & !escaped;
+        if ends != 0 || !has_valid_escapes(bytes, at, block, escaped) {
             break;
         }
-        (at, carried) = (at + WIDE, carry);
+        (at, carried) = (at + WIDE_BLOCK_BYTES, carry);
     }
     at - carried as usize
 }
@@ -77,7 +80,7 @@ pub(super) fn well_within(bytes: &[u8], from: usize) -> usize {
 /// A run of backslashes is added to itself where it begins at an odd place: what comes out at its end tells
 /// whether its length is odd. The method is that of simdjson (Langdale and Lemire, 2019).
 #[inline]
-fn escaped(backslashes: u64, carried: u64) -> (u64, u64) {
+fn escaped_byte_mask(backslashes: u64, carried: u64) -> (u64, u64) {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let backslashes = backslashes & !carried;
     let follows = backslashes << 1 | carried;
@@ -88,7 +91,7 @@ fn escaped(backslashes: u64, carried: u64) -> (u64, u64) {
 
 /// Whether all escapes of a block, which is at `at`, are known ones.
 #[inline]
-fn all_known(bytes: &[u8], at: usize, block: &[u8; WIDE], mut escaped: u64) -> bool {
+fn has_valid_escapes(bytes: &[u8], at: usize, block: &[u8; WIDE_BLOCK_BYTES], mut escaped: u64) -> bool {
     while escaped != 0 {
         let place = escaped.trailing_zeros() as usize;
         escaped &= escaped - 1;

@@ -2,44 +2,44 @@
 
 use std::borrow::Cow;
 
-use super::minify::after_string;
-use super::string::decoded;
+use super::minify::string_end;
+use super::string::unescape;
 
 /// Whether two valid JSON texts hold the same values in the same order.
 ///
 /// Space, escapes and the spelling of numbers (`1.0`, `1`, `1e0`) may differ; the order of keys may
 /// not. Linear, without recursion.
-pub fn same_json(a: &str, b: &str) -> bool {
-    let (mut left, mut right) = (Tokens { text: a, at: 0 }, Tokens { text: b, at: 0 });
+pub fn is_equivalent_json(a: &str, b: &str) -> bool {
+    let (mut left, mut right) = (JsonTokens { text: a, offset: 0 }, JsonTokens { text: b, offset: 0 });
     loop {
         match (left.next(), right.next()) {
             (None, None) => return true,
-            (Some(x), Some(y)) if x == y || same_scalar(x, y) => {}
+            (Some(x), Some(y)) if x == y || is_equivalent_scalar(x, y) => {}
             _ => return false,
         }
     }
 }
 
-fn same_scalar(a: &str, b: &str) -> bool {
+fn is_equivalent_scalar(a: &str, b: &str) -> bool {
     if a.starts_with('"') && b.starts_with('"') {
-        let plain = |s: &str| -> Cow<'_, str> { decoded(s).into() };
+        let plain = |s: &str| -> Cow<'_, str> { unescape(s).into() };
         return (a.contains('\\') || b.contains('\\')) && plain(a) == plain(b);
     }
-    let (a, b) = (Decimal::of(a), Decimal::of(b));
+    let (a, b) = (Decimal::parse(a), Decimal::parse(b));
     a.is_some() && a == b
 }
 
 /// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are the same and nothing is rounded.
 #[derive(PartialEq)]
 struct Decimal {
-    negative: bool,
+    is_negative: bool,
     digits: Vec<u8>,
     scale: i64,
 }
 
 impl Decimal {
     /// `None` for what is no number, and for exponents beyond 64 bits: these are the same as written only.
-    fn of(number: &str) -> Option<Self> {
+    fn parse(number: &str) -> Option<Self> {
         let (negative, rest) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
         let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -49,31 +49,31 @@ impl Decimal {
         }
         let first = all.iter().position(|digit| *digit != b'0');
         let (Some(first), Some(last)) = (first, all.iter().rposition(|digit| *digit != b'0')) else {
-            return Some(Self { negative: false, digits: Vec::new(), scale: 0 });
+            return Some(Self { is_negative: false, digits: Vec::new(), scale: 0 });
         };
         let point = i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
         let scale = exponent.parse::<i64>().ok()?.checked_add(point)?;
-        Some(Self { negative, digits: all[first..=last].to_vec(), scale })
+        Some(Self { is_negative: negative, digits: all[first..=last].to_vec(), scale })
     }
 }
 
 /// The tokens of valid JSON, each as written.
-struct Tokens<'a> {
+struct JsonTokens<'a> {
     text: &'a str,
-    at: usize,
+    offset: usize,
 }
 
-impl<'a> Iterator for Tokens<'a> {
+impl<'a> Iterator for JsonTokens<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
-        while matches!(bytes.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
-            self.at += 1;
+        while matches!(bytes.get(self.offset), Some(b' ' | b'\n' | b'\r' | b'\t')) {
+            self.offset += 1;
         }
-        let start = self.at;
-        self.at = match *bytes.get(start)? {
-            b'"' => after_string(bytes, start),
+        let start = self.offset;
+        self.offset = match *bytes.get(start)? {
+            b'"' => string_end(bytes, start),
             b'{' | b'}' | b'[' | b']' | b',' | b':' => start + 1,
             _ => {
                 let scalar =
@@ -81,17 +81,17 @@ impl<'a> Iterator for Tokens<'a> {
                 start + bytes[start..].iter().take_while(|b| scalar(b)).count().max(1)
             }
         };
-        self.text.get(start..self.at)
+        self.text.get(start..self.offset)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::same_json;
+    use super::is_equivalent_json;
 
     fn check(a: &str, b: &str, same: bool) {
-        assert_eq!(same_json(a, b), same, "{a} {b}");
-        assert_eq!(same_json(b, a), same, "{b} {a}");
+        assert_eq!(is_equivalent_json(a, b), same, "{a} {b}");
+        assert_eq!(is_equivalent_json(b, a), same, "{b} {a}");
     }
 
     #[test]

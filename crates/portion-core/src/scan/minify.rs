@@ -1,6 +1,6 @@
 //! JSON without the space between its tokens. Every token keeps its bytes.
 
-use super::block::{BLOCK, plain};
+use super::block::{BLOCK_BYTES, plain_prefix_len};
 
 /// Appends valid JSON without insignificant white space.
 pub fn minify(json: &str, out: &mut String) {
@@ -9,7 +9,7 @@ pub fn minify(json: &str, out: &mut String) {
     let mut i = 0;
     while i < bytes.len() {
         match bytes[i] {
-            b'"' => i = after_string(bytes, i),
+            b'"' => i = string_end(bytes, i),
             b' ' | b'\n' | b'\r' | b'\t' => {
                 out.push_str(&json[done..i]);
                 while i < bytes.len() && matches!(bytes[i], b' ' | b'\n' | b'\r' | b'\t') {
@@ -24,13 +24,13 @@ pub fn minify(json: &str, out: &mut String) {
 }
 
 /// The offset after the string that begins at `start`, in valid JSON.
-pub(crate) fn after_string(bytes: &[u8], start: usize) -> usize {
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut i = start + 1;
     while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + BLOCK) {
-            let plain = plain(block);
+        if let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
+            let plain = plain_prefix_len(block);
             i += plain;
-            if plain == BLOCK {
+            if plain == BLOCK_BYTES {
                 continue;
             }
         }

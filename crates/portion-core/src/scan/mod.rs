@@ -1,7 +1,7 @@
 //! Reading JSON where it lies: validate, find, never rebuild.
 //!
 //! Payloads are shown to a model as the upstream wrote them, so nothing here turns JSON into values.
-//! A [`Reader`] walks the text and hands out [`Span`](crate::span::Span)s; numbers, key order,
+//! A [`JsonReader`] walks the text and hands out [`Span`](crate::span::Span)s; numbers, key order,
 //! duplicate keys and escapes keep their bytes. Nesting is an explicit bit-stack: a million levels
 //! cost 125 KB and no recursion.
 //!
@@ -16,9 +16,9 @@ mod offsets;
 mod reader;
 mod string;
 
-pub use equal::same_json;
-pub(crate) use minify::after_string;
+pub use equal::is_equivalent_json;
 pub use minify::minify;
-pub use offsets::Offsets;
-pub use reader::{Kind, KnownKey, Reader, ScanError};
-pub use string::{decode, decoded, escape, escaped_len, lone_surrogates, quote};
+pub(crate) use minify::string_end;
+pub use offsets::SparseOffsets;
+pub use reader::{ExpectedKey, JsonKind, JsonReader, ScanError};
+pub use string::{escape_into, escaped_len, lone_surrogate_count, quote, unescape, unescape_into};

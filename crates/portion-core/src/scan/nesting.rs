@@ -2,46 +2,46 @@
 
 /// A stack of containers, an object being a set bit.
 #[derive(Debug, Default)]
-pub(super) struct Nesting {
+pub(super) struct NestingStack {
     depth: usize,
     /// The innermost 64 levels; the rest is in `outer`, 64 levels a word.
-    inner: u64,
-    outer: Vec<u64>,
+    inner_bits: u64,
+    outer_words: Vec<u64>,
 }
 
-impl Nesting {
+impl NestingStack {
     pub(super) fn push(&mut self, object: bool) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {
-            self.outer.push(self.inner);
-            self.inner = 0;
+            self.outer_words.push(self.inner_bits);
+            self.inner_bits = 0;
         }
-        self.inner = self.inner << 1 | u64::from(object);
+        self.inner_bits = self.inner_bits << 1 | u64::from(object);
         self.depth += 1;
     }
 
     pub(super) fn pop(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         if self.depth > 0 && self.depth.is_multiple_of(64) {
-            self.inner = self.outer.pop().unwrap_or_default();
+            self.inner_bits = self.outer_words.pop().unwrap_or_default();
         } else {
-            self.inner >>= 1;
+            self.inner_bits >>= 1;
         }
     }
 
     /// Whether the innermost container is an object; `None` outside of any.
     pub(super) fn in_object(&self) -> Option<bool> {
-        (self.depth > 0).then_some(self.inner & 1 == 1)
+        (self.depth > 0).then_some(self.inner_bits & 1 == 1)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Nesting;
+    use super::NestingStack;
 
     #[test]
     fn remembers_every_level() {
         let shape: Vec<bool> = (0..1_000).map(|i| i % 3 == 0 || i % 7 == 1).collect();
-        let mut nesting = Nesting::default();
+        let mut nesting = NestingStack::default();
         for object in &shape {
             nesting.push(*object);
         }

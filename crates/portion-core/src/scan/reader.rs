@@ -1,17 +1,17 @@
 //! A pull reader over JSON text: the caller walks what it knows, and skips the rest validated.
 
-mod usual;
+mod fast_path;
 
 use thiserror::Error;
 
-use super::block::{BLOCK, WIDE, digits, plain, well_within};
-use super::nesting::Nesting;
+use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, digit_prefix_len, plain_prefix_len, skip_plain_blocks};
+use super::nesting::NestingStack;
 use crate::span::Span;
-pub use usual::KnownKey;
+pub use fast_path::ExpectedKey;
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -26,10 +26,10 @@ pub enum Kind {
     Null,
 }
 
-impl Kind {
+impl JsonKind {
     /// The kind of a value that is known to be valid JSON.
-    pub fn of(value: &str) -> Self {
-        match value.bytes().find(|b| !is_space(*b)) {
+    pub fn of_value(value: &str) -> Self {
+        match value.bytes().find(|b| !is_whitespace(*b)) {
             Some(b'{') => Self::Object,
             Some(b'[') => Self::Array,
             Some(b'"') => Self::String,
@@ -47,12 +47,12 @@ impl Kind {
 
 /// Why a text is not JSON (RFC 8259), and where.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-#[error("not JSON at byte {at}: {what}")]
+#[error("not JSON at byte {offset}: {expected}")]
 pub struct ScanError {
     /// Byte offset of the first byte that cannot be.
-    pub at: usize,
+    pub offset: usize,
     /// What was expected there.
-    pub what: &'static str,
+    pub expected: &'static str,
 }
 
 /// A position in JSON text. Every step validates what it passes.
@@ -69,15 +69,15 @@ pub struct ScanError {
 /// # Ok::<(), portion_core::scan::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Reader<'a> {
+pub struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    at: usize,
+    offset: usize,
     /// Set by `enter_*`: the next member has no comma before it.
-    first: bool,
+    is_first: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> JsonReader<'a> {
     /// A reader at the start of the text.
     pub fn new(text: &'a str) -> Self {
         Self::resume(text, 0)
@@ -86,17 +86,17 @@ impl<'a> Reader<'a> {
     /// A reader at the byte offset of a value, of an item or of a key: as if its container had just
     /// been entered there.
     pub fn resume(text: &'a str, at: usize) -> Self {
-        Self { text, bytes: text.as_bytes(), at, first: true }
+        Self { text, bytes: text.as_bytes(), offset: at, is_first: true }
     }
 
     /// The byte offset of the next unread byte.
     pub fn at(&self) -> usize {
-        self.at
+        self.offset
     }
 
     /// The text at a span of this reader.
     pub fn text(&self, span: Span) -> &'a str {
-        span.of(self.text)
+        span.slice(self.text)
     }
 
     /// What the next value is.
@@ -104,16 +104,16 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Where no value can begin.
     #[inline]
-    pub fn peek(&mut self) -> Result<Kind, ScanError> {
-        self.space();
-        Ok(match self.byte() {
-            Some(b'{') => Kind::Object,
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b't' | b'f') => Kind::Bool,
-            Some(b'n') => Kind::Null,
-            _ => return Err(self.expected("a value")),
+    pub fn peek(&mut self) -> Result<JsonKind, ScanError> {
+        self.skip_whitespace();
+        Ok(match self.peek_byte() {
+            Some(b'{') => JsonKind::Object,
+            Some(b'[') => JsonKind::Array,
+            Some(b'"') => JsonKind::String,
+            Some(b'-' | b'0'..=b'9') => JsonKind::Number,
+            Some(b't' | b'f') => JsonKind::Bool,
+            Some(b'n') => JsonKind::Null,
+            _ => return Err(self.expected_error("a value")),
         })
     }
 
@@ -134,12 +134,12 @@ impl<'a> Reader<'a> {
     }
 
     fn enter(&mut self, open: u8, what: &'static str) -> Result<(), ScanError> {
-        self.space();
-        if self.byte() != Some(open) {
-            return Err(self.expected(what));
+        self.skip_whitespace();
+        if self.peek_byte() != Some(open) {
+            return Err(self.expected_error(what));
         }
-        self.at += 1;
-        self.first = true;
+        self.offset += 1;
+        self.is_first = true;
         Ok(())
     }
 
@@ -149,13 +149,13 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Where the object is malformed.
     pub fn next_key(&mut self) -> Result<Option<Span>, ScanError> {
-        if !self.next(b'}', "`,` or `}`")? {
+        if !self.advance(b'}', "`,` or `}`")? {
             return Ok(None);
         }
-        let start = self.at;
-        self.key()?;
-        let mut end = self.at - 1;
-        while is_space(self.bytes[end - 1]) {
+        let start = self.offset;
+        self.scan_key()?;
+        let mut end = self.offset - 1;
+        while is_whitespace(self.bytes[end - 1]) {
             end -= 1;
         }
         Ok(Some(Span::new(start, end)))
@@ -166,26 +166,26 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Where the array is malformed.
     pub fn next_item(&mut self) -> Result<bool, ScanError> {
-        self.next(b']', "`,` or `]`")
+        self.advance(b']', "`,` or `]`")
     }
 
-    fn next(&mut self, close: u8, what: &'static str) -> Result<bool, ScanError> {
-        self.space();
-        match self.byte() {
+    fn advance(&mut self, close: u8, what: &'static str) -> Result<bool, ScanError> {
+        self.skip_whitespace();
+        match self.peek_byte() {
             Some(b) if b == close => {
                 // A comma before the close is caught below: after it, a value must come.
-                self.at += 1;
-                self.first = false;
+                self.offset += 1;
+                self.is_first = false;
                 return Ok(false);
             }
-            Some(b',') if !self.first => self.at += 1,
-            Some(_) if self.first => {}
-            _ => return Err(self.expected(what)),
+            Some(b',') if !self.is_first => self.offset += 1,
+            Some(_) if self.is_first => {}
+            _ => return Err(self.expected_error(what)),
         }
-        self.first = false;
-        self.space();
-        if self.byte() == Some(close) {
-            return Err(self.expected("a value after `,`"));
+        self.is_first = false;
+        self.skip_whitespace();
+        if self.peek_byte() == Some(close) {
+            return Err(self.expected_error("a value after `,`"));
         }
         Ok(true)
     }
@@ -195,60 +195,60 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// Where the value is malformed.
     pub fn skip(&mut self) -> Result<Span, ScanError> {
-        self.space();
-        let start = self.at;
-        self.first = false;
-        let mut nesting = Nesting::default();
+        self.skip_whitespace();
+        let start = self.offset;
+        self.is_first = false;
+        let mut nesting = NestingStack::default();
         'value: loop {
-            match self.byte() {
-                Some(b'"') => self.string()?,
+            match self.peek_byte() {
+                Some(b'"') => self.scan_string()?,
                 Some(b'{') => {
-                    self.at += 1;
-                    self.space();
-                    if self.byte() == Some(b'}') {
-                        self.at += 1;
+                    self.offset += 1;
+                    self.skip_whitespace();
+                    if self.peek_byte() == Some(b'}') {
+                        self.offset += 1;
                     } else {
                         nesting.push(true);
-                        self.key()?;
-                        self.space();
+                        self.scan_key()?;
+                        self.skip_whitespace();
                         continue 'value;
                     }
                 }
                 Some(b'[') => {
-                    self.at += 1;
-                    self.space();
-                    if self.byte() == Some(b']') {
-                        self.at += 1;
+                    self.offset += 1;
+                    self.skip_whitespace();
+                    if self.peek_byte() == Some(b']') {
+                        self.offset += 1;
                     } else {
                         nesting.push(false);
                         continue 'value;
                     }
                 }
-                Some(b'-' | b'0'..=b'9') => self.number()?,
-                Some(b't') => self.literal("true")?,
-                Some(b'f') => self.literal("false")?,
-                Some(b'n') => self.literal("null")?,
-                _ => return Err(self.expected("a value")),
+                Some(b'-' | b'0'..=b'9') => self.scan_number()?,
+                Some(b't') => self.scan_literal("true")?,
+                Some(b'f') => self.scan_literal("false")?,
+                Some(b'n') => self.scan_literal("null")?,
+                _ => return Err(self.expected_error("a value")),
             }
             loop {
                 let Some(object) = nesting.in_object() else {
-                    return Ok(Span::new(start, self.at));
+                    return Ok(Span::new(start, self.offset));
                 };
-                self.space();
-                match self.byte() {
+                self.skip_whitespace();
+                match self.peek_byte() {
                     Some(b',') => {
-                        self.at += 1;
-                        self.space();
+                        self.offset += 1;
+                        self.skip_whitespace();
                         if object {
-                            self.key()?;
-                            self.space();
+                            self.scan_key()?;
+                            self.skip_whitespace();
                         }
                         continue 'value;
                     }
-                    Some(b'}') if object => self.at += 1,
-                    Some(b']') if !object => self.at += 1,
-                    _ if object => return Err(self.expected("`,` or `}`")),
-                    _ => return Err(self.expected("`,` or `]`")),
+                    Some(b'}') if object => self.offset += 1,
+                    Some(b']') if !object => self.offset += 1,
+                    _ if object => return Err(self.expected_error("`,` or `}`")),
+                    _ => return Err(self.expected_error("`,` or `]`")),
                 }
                 nesting.pop();
             }
@@ -261,10 +261,10 @@ impl<'a> Reader<'a> {
     /// Where no valid string begins here.
     #[inline]
     pub fn skip_string(&mut self) -> Result<Span, ScanError> {
-        self.space();
-        let start = self.at;
-        self.string()?;
-        Ok(Span::new(start, self.at))
+        self.skip_whitespace();
+        let start = self.offset;
+        self.scan_string()?;
+        Ok(Span::new(start, self.offset))
     }
 
     /// Passes one value as [`skip`](Self::skip) does, expecting it to be a number.
@@ -273,88 +273,88 @@ impl<'a> Reader<'a> {
     /// Where no valid number begins here.
     #[inline]
     pub fn skip_number(&mut self) -> Result<Span, ScanError> {
-        self.space();
-        let start = self.at;
-        self.number()?;
-        Ok(Span::new(start, self.at))
+        self.skip_whitespace();
+        let start = self.offset;
+        self.scan_number()?;
+        Ok(Span::new(start, self.offset))
     }
 
     /// Succeeds at the end of the text, trailing space allowed.
     ///
     /// # Errors
     /// Where more text follows.
-    pub fn end(&mut self) -> Result<(), ScanError> {
-        self.space();
-        if self.at == self.bytes.len() { Ok(()) } else { Err(self.expected("the end")) }
+    pub fn expect_end(&mut self) -> Result<(), ScanError> {
+        self.skip_whitespace();
+        if self.offset == self.bytes.len() { Ok(()) } else { Err(self.expected_error("the end")) }
     }
 
     #[inline]
-    fn byte(&self) -> Option<u8> {
-        self.bytes.get(self.at).copied()
+    fn peek_byte(&self) -> Option<u8> {
+        self.bytes.get(self.offset).copied()
     }
 
     #[inline]
-    fn space(&mut self) {
-        while self.byte().is_some_and(is_space) {
-            self.at += 1;
+    fn skip_whitespace(&mut self) {
+        while self.peek_byte().is_some_and(is_whitespace) {
+            self.offset += 1;
         }
     }
 
     #[cold]
-    fn expected(&self, what: &'static str) -> ScanError {
-        ScanError { at: self.at, what }
+    fn expected_error(&self, what: &'static str) -> ScanError {
+        ScanError { offset: self.offset, expected: what }
     }
 
     /// A key and its colon.
     #[inline]
-    fn key(&mut self) -> Result<(), ScanError> {
-        self.string()?;
-        self.space();
-        if self.byte() != Some(b':') {
-            return Err(self.expected("`:`"));
+    fn scan_key(&mut self) -> Result<(), ScanError> {
+        self.scan_string()?;
+        self.skip_whitespace();
+        if self.peek_byte() != Some(b':') {
+            return Err(self.expected_error("`:`"));
         }
-        self.at += 1;
+        self.offset += 1;
         Ok(())
     }
 
     #[inline]
-    fn string(&mut self) -> Result<(), ScanError> {
-        if self.byte() != Some(b'"') {
-            return Err(self.expected("a string"));
+    fn scan_string(&mut self) -> Result<(), ScanError> {
+        if self.peek_byte() != Some(b'"') {
+            return Err(self.expected_error("a string"));
         }
         // Most strings are keys and words, short and without escapes.
-        let inside = self.at + 1;
-        if let Some(block) = self.bytes.get(inside..inside + BLOCK) {
-            let end = inside + plain(block);
+        let inside = self.offset + 1;
+        if let Some(block) = self.bytes.get(inside..inside + BLOCK_BYTES) {
+            let end = inside + plain_prefix_len(block);
             if self.bytes.get(end) == Some(&b'"') {
-                self.at = end + 1;
+                self.offset = end + 1;
                 return Ok(());
             }
         }
-        self.any_string()
+        self.scan_long_string()
     }
 
     /// Passes a string of whatever length, with whatever is in it.
     #[inline(never)]
-    fn any_string(&mut self) -> Result<(), ScanError> {
+    fn scan_long_string(&mut self) -> Result<(), ScanError> {
         let bytes = self.bytes;
-        let mut i = self.at + 1;
-        let mut long = i + WIDE;
+        let mut i = self.offset + 1;
+        let mut long = i + WIDE_BLOCK_BYTES;
         loop {
             if i >= long {
-                i = well_within(bytes, i);
+                i = skip_plain_blocks(bytes, i);
                 long = usize::MAX;
             }
-            while let Some(block) = bytes.get(i..i + BLOCK) {
-                let plain = plain(block);
+            while let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
+                let plain = plain_prefix_len(block);
                 i += plain;
-                if plain < BLOCK || i >= long {
+                if plain < BLOCK_BYTES || i >= long {
                     break;
                 }
             }
             match bytes.get(i) {
                 Some(b'"') => {
-                    self.at = i + 1;
+                    self.offset = i + 1;
                     return Ok(());
                 }
                 Some(b'\\') => match bytes.get(i + 1) {
@@ -362,75 +362,80 @@ impl<'a> Reader<'a> {
                     Some(b'u') => {
                         let digits = bytes.get(i + 2..i + 6);
                         if !digits.is_some_and(|d| d.iter().all(u8::is_ascii_hexdigit)) {
-                            return Err(ScanError { at: i, what: "four hexadecimal digits after \\u" });
+                            return Err(ScanError {
+                                offset: i,
+                                expected: "four hexadecimal digits after \\u",
+                            });
                         }
                         i += 6;
                     }
-                    _ => return Err(ScanError { at: i, what: "a known escape" }),
+                    _ => return Err(ScanError { offset: i, expected: "a known escape" }),
                 },
-                Some(0..=0x1f) => return Err(ScanError { at: i, what: "an escaped control character" }),
+                Some(0..=0x1f) => {
+                    return Err(ScanError { offset: i, expected: "an escaped control character" });
+                }
                 Some(_) => i += 1,
-                None => return Err(ScanError { at: i, what: "the end of the string" }),
+                None => return Err(ScanError { offset: i, expected: "the end of the string" }),
             }
         }
     }
 
     #[inline]
-    fn number(&mut self) -> Result<(), ScanError> {
-        if self.byte() == Some(b'-') {
-            self.at += 1;
+    fn scan_number(&mut self) -> Result<(), ScanError> {
+        if self.peek_byte() == Some(b'-') {
+            self.offset += 1;
         }
-        match self.byte() {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits(),
-            _ => return Err(self.expected("a digit")),
+        match self.peek_byte() {
+            Some(b'0') => self.offset += 1,
+            Some(b'1'..=b'9') => self.scan_digits(),
+            _ => return Err(self.expected_error("a digit")),
         }
-        if self.byte() == Some(b'.') {
-            self.at += 1;
-            self.some_digits()?;
+        if self.peek_byte() == Some(b'.') {
+            self.offset += 1;
+            self.scan_required_digits()?;
         }
-        if matches!(self.byte(), Some(b'e' | b'E')) {
-            self.at += 1;
-            if matches!(self.byte(), Some(b'+' | b'-')) {
-                self.at += 1;
+        if matches!(self.peek_byte(), Some(b'e' | b'E')) {
+            self.offset += 1;
+            if matches!(self.peek_byte(), Some(b'+' | b'-')) {
+                self.offset += 1;
             }
-            self.some_digits()?;
+            self.scan_required_digits()?;
         }
         Ok(())
     }
 
-    fn some_digits(&mut self) -> Result<(), ScanError> {
-        if !self.byte().is_some_and(|b| b.is_ascii_digit()) {
-            return Err(self.expected("a digit"));
+    fn scan_required_digits(&mut self) -> Result<(), ScanError> {
+        if !self.peek_byte().is_some_and(|b| b.is_ascii_digit()) {
+            return Err(self.expected_error("a digit"));
         }
-        self.digits();
+        self.scan_digits();
         Ok(())
     }
 
     #[inline]
-    fn digits(&mut self) {
-        while let Some(block) = self.bytes[self.at..].first_chunk::<8>() {
-            let digits = digits(*block);
-            self.at += digits;
+    fn scan_digits(&mut self) {
+        while let Some(block) = self.bytes[self.offset..].first_chunk::<8>() {
+            let digits = digit_prefix_len(*block);
+            self.offset += digits;
             if digits < block.len() {
                 return;
             }
         }
-        while self.byte().is_some_and(|b| b.is_ascii_digit()) {
-            self.at += 1;
+        while self.peek_byte().is_some_and(|b| b.is_ascii_digit()) {
+            self.offset += 1;
         }
     }
 
-    fn literal(&mut self, word: &'static str) -> Result<(), ScanError> {
-        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.expected(word));
+    fn scan_literal(&mut self, word: &'static str) -> Result<(), ScanError> {
+        if !self.bytes[self.offset..].starts_with(word.as_bytes()) {
+            return Err(self.expected_error(word));
         }
-        self.at += word.len();
+        self.offset += word.len();
         Ok(())
     }
 }
 
 #[inline]
-fn is_space(b: u8) -> bool {
+fn is_whitespace(b: u8) -> bool {
     matches!(b, b' ' | b'\n' | b'\r' | b'\t')
 }

@@ -1,11 +1,11 @@
 //! JSON strings: out of their escapes and back into them.
 
-use super::block::{BLOCK, WIDE, mask, plain};
+use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, byte_mask, plain_prefix_len};
 
 /// Appends the text that a valid JSON string stands for; `quoted` includes its quotes.
 ///
 /// Returns how many lone surrogates were replaced by U+FFFD: JSON may hold them, text cannot.
-pub fn decode(quoted: &str, out: &mut String) -> usize {
+pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let bytes = inner.as_bytes();
     let Some(first) = memchr::memchr(b'\\', bytes) else {
@@ -14,13 +14,13 @@ pub fn decode(quoted: &str, out: &mut String) -> usize {
     };
     let mut buffer = std::mem::take(out).into_bytes();
     // Room for the last run's sixteen bytes too: a second allocation would double what is held meanwhile.
-    buffer.reserve(bytes.len() + BLOCK);
+    buffer.reserve(bytes.len() + BLOCK_BYTES);
     let mut replaced = 0;
     let mut done = 0;
     let mut i = first;
     while i < bytes.len() {
-        let mut escapes = match bytes[i..].first_chunk::<WIDE>() {
-            Some(wide) => mask(wide, |b| b == b'\\'),
+        let mut escapes = match bytes[i..].first_chunk::<WIDE_BLOCK_BYTES>() {
+            Some(wide) => byte_mask(wide, |b| b == b'\\'),
             None => bytes[i..].iter().rev().fold(0, |mask, b| mask << 1 | u64::from(*b == b'\\')),
         };
         while escapes != 0 {
@@ -30,7 +30,7 @@ pub fn decode(quoted: &str, out: &mut String) -> usize {
             if at < done {
                 continue;
             }
-            copy(bytes, done, at, &mut buffer);
+            append_run(bytes, done, at, &mut buffer);
             done = at + 2;
             buffer.push(match bytes.get(at + 1).copied().unwrap_or(b'\\') {
                 b'b' => 0x08,
@@ -39,7 +39,7 @@ pub fn decode(quoted: &str, out: &mut String) -> usize {
                 b'r' => b'\r',
                 b't' => b'\t',
                 b'u' => {
-                    let (c, used, lone) = unicode_escape(bytes.get(done..).unwrap_or_default());
+                    let (c, used, lone) = parse_unicode_escape(bytes.get(done..).unwrap_or_default());
                     done += used;
                     replaced += usize::from(lone);
                     buffer.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -48,9 +48,9 @@ pub fn decode(quoted: &str, out: &mut String) -> usize {
                 plain => plain,
             });
         }
-        i += WIDE;
+        i += WIDE_BLOCK_BYTES;
     }
-    copy(bytes, done, bytes.len(), &mut buffer);
+    append_run(bytes, done, bytes.len(), &mut buffer);
     *out = String::from_utf8(buffer)
         .unwrap_or_else(|broken| String::from_utf8_lossy(broken.as_bytes()).into_owned());
     replaced
@@ -59,25 +59,25 @@ pub fn decode(quoted: &str, out: &mut String) -> usize {
 /// Appends a run of plain text. A short one is copied as sixteen bytes, of which the rest is taken back: their
 /// number being the same each time, no call is made.
 #[inline]
-fn copy(bytes: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
-    match bytes.get(from..from + BLOCK) {
-        Some(block) if to - from <= BLOCK => {
+fn append_run(bytes: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
+    match bytes.get(from..from + BLOCK_BYTES) {
+        Some(block) if to - from <= BLOCK_BYTES => {
             out.extend_from_slice(block);
-            out.truncate(out.len() - BLOCK + (to - from));
+            out.truncate(out.len() - BLOCK_BYTES + (to - from));
         }
         _ => out.extend_from_slice(bytes.get(from..to).unwrap_or_default()),
     }
 }
 
 /// The text that a valid JSON string stands for.
-pub fn decoded(quoted: &str) -> String {
+pub fn unescape(quoted: &str) -> String {
     let mut out = String::new();
-    decode(quoted, &mut out);
+    unescape_into(quoted, &mut out);
     out
 }
 
 /// The character after `\u`, how many bytes it took, and whether it was half a pair.
-fn unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
+fn parse_unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 4)?;
         u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -97,15 +97,15 @@ fn unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
 }
 
 /// Appends text as the inside of a JSON string. Only what must be escaped is.
-pub fn escape(text: &str, out: &mut String) {
+pub fn escape_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
     let mut done = 0;
     let mut i = 0;
     while i < bytes.len() {
-        if let Some(block) = bytes.get(i..i + BLOCK) {
-            let plain = plain(block);
+        if let Some(block) = bytes.get(i..i + BLOCK_BYTES) {
+            let plain = plain_prefix_len(block);
             i += plain;
-            if plain == BLOCK {
+            if plain == BLOCK_BYTES {
                 continue;
             }
         }
@@ -142,12 +142,12 @@ pub fn escape(text: &str, out: &mut String) {
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    escape(text, &mut out);
+    escape_into(text, &mut out);
     out.push('"');
     out
 }
 
-/// Bytes that [`escape`] would write.
+/// Bytes that [`escape_into`] would write.
 pub fn escaped_len(text: &str) -> usize {
     let special = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
     let nameless = |b: &u8| *b < 0x20 && !matches!(b, b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
@@ -160,15 +160,15 @@ pub fn escaped_len(text: &str) -> usize {
     text.len() + added.sum::<usize>()
 }
 /// How many lone surrogates the strings of valid JSON hold, which text cannot.
-pub fn lone_surrogates(json: &str) -> usize {
+pub fn lone_surrogate_count(json: &str) -> usize {
     let bytes = json.as_bytes();
     let (mut at, mut count, mut text) = (0, 0, String::new());
     while let Some(start) = memchr::memchr(b'"', &bytes[at..]).map(|start| at + start) {
-        at = super::after_string(bytes, start);
+        at = super::string_end(bytes, start);
         let string = &json[start..at];
         if string.contains("\\u") {
             text.clear();
-            count += decode(string, &mut text);
+            count += unescape_into(string, &mut text);
         }
     }
     count

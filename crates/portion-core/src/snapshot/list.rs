@@ -3,11 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use super::object::Member;
-use super::profile::Profile;
+use super::profile::ListProfile;
+use crate::describe::ListFacts;
 use crate::noise::null_columns;
-use crate::scan::{Offsets, Reader};
+use crate::scan::{JsonReader, SparseOffsets};
 use crate::span::Span;
-use crate::tell::Facts;
 
 /// A list of items in a JSON text. All spans are relative to the text it was found in.
 #[derive(Clone, Debug)]
@@ -15,17 +15,17 @@ pub struct List {
     /// How its items are written.
     pub layout: Layout,
     /// Where each item begins (for a map, its key).
-    pub items: Offsets,
+    pub item_offsets: SparseOffsets,
     /// The list itself, brackets included; for lines, all of the text.
     pub span: Span,
     /// The objects around it, outermost first.
-    pub levels: Vec<Level>,
+    pub enclosing_objects: Vec<EnclosingObject>,
     /// Where it stands in the text, a JSON Pointer: `/data/items`.
     pub pointer: String,
     /// What its items look like.
-    pub profile: Profile,
+    pub profile: ListProfile,
     /// What all of them tell, once that was asked.
-    pub(crate) facts: OnceLock<Arc<Facts>>,
+    pub(crate) facts: OnceLock<Arc<ListFacts>>,
     /// The columns of a table that hold nothing but `null`, once that was asked.
     pub(crate) null_columns: OnceLock<Arc<[String]>>,
 }
@@ -50,16 +50,16 @@ pub enum Layout {
 
 /// An object on the way to a list.
 #[derive(Clone, Debug)]
-pub struct Level {
+pub struct EnclosingObject {
     /// Its members.
     pub members: Vec<Member>,
     /// Which of them leads on to the list.
-    pub inner: usize,
+    pub list_member: usize,
 }
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct ListItem {
     /// Its place in the list as the upstream wrote it.
     pub index: usize,
     /// Its key, quotes included, in a map.
@@ -71,19 +71,20 @@ pub struct Item {
 impl List {
     /// How many items there are.
     pub fn len(&self) -> usize {
-        self.items.len()
+        self.item_offsets.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.items.is_empty()
+        self.item_offsets.is_empty()
     }
 
     /// The items from one on, in the order of the payload. The work before the first is bounded.
-    pub fn iter_from<'a>(&'a self, text: &'a str, from: usize) -> impl Iterator<Item = Item> + 'a {
+    pub fn iter_from<'a>(&'a self, text: &'a str, from: usize) -> impl Iterator<Item = ListItem> + 'a {
         let (mut index, at) =
-            if from < self.len() { self.items.before(from) } else { None }.unwrap_or((usize::MAX, 0));
-        let mut reader = Reader::resume(text, at);
+            if from < self.len() { self.item_offsets.at_or_before_index(from) } else { None }
+                .unwrap_or((usize::MAX, 0));
+        let mut reader = JsonReader::resume(text, at);
         let mut line = at;
         std::iter::from_fn(move || {
             loop {
@@ -91,14 +92,16 @@ impl List {
                     return None;
                 }
                 let item = match self.layout {
-                    Layout::Lines => next_line(text, &mut line).map(|value| Item { index, key: None, value }),
+                    Layout::Lines => {
+                        next_nonblank_line(text, &mut line).map(|value| ListItem { index, key: None, value })
+                    }
                     Layout::Map => {
                         let key = reader.next_key().ok().flatten()?;
-                        reader.skip().ok().map(|value| Item { index, key: Some(key), value })
+                        reader.skip().ok().map(|value| ListItem { index, key: Some(key), value })
                     }
                     Layout::Array | Layout::Table { .. } => {
                         reader.next_item().ok().filter(|more| *more)?;
-                        reader.skip().ok().map(|value| Item { index, key: None, value })
+                        reader.skip().ok().map(|value| ListItem { index, key: None, value })
                     }
                 }?;
                 index += 1;
@@ -110,20 +113,23 @@ impl List {
     }
 
     /// The item that holds a byte of the text.
-    pub fn item_at(&self, text: &str, byte: usize) -> Option<Item> {
-        let (near, _) = self.items.at_byte(byte)?;
+    pub fn item_at(&self, text: &str, byte: usize) -> Option<ListItem> {
+        let (near, _) = self.item_offsets.at_or_before_byte(byte)?;
         self.iter_from(text, near).find(|item| byte < item.value.end as usize)
     }
 
     /// The pointer of an item within the text, a JSON Pointer.
-    pub fn pointer_to(&self, text: &str, item: &Item) -> String {
-        let step = item.key.map_or_else(|| item.index.to_string(), |key| crate::pointer::step(key.of(text)));
+    pub fn pointer_to(&self, text: &str, item: &ListItem) -> String {
+        let step = item.key.map_or_else(
+            || item.index.to_string(),
+            |key| crate::json_pointer::step_from_quoted(key.slice(text)),
+        );
         format!("{}/{step}", self.pointer)
     }
 
     /// What all items tell, found once.
-    pub fn facts(&self, text: &str) -> &Facts {
-        self.facts.get_or_init(|| Arc::new(Facts::of(text, self)))
+    pub fn facts(&self, text: &str) -> &ListFacts {
+        self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self)))
     }
 
     /// The columns of a table that hold nothing but `null`, found once.
@@ -133,8 +139,9 @@ impl List {
 
     /// Heap bytes held.
     pub fn heap_bytes(&self) -> usize {
-        let levels = self.levels.iter().map(|level| level.members.capacity() * size_of::<Member>());
-        self.items.heap_bytes()
+        let levels =
+            self.enclosing_objects.iter().map(|level| level.members.capacity() * size_of::<Member>());
+        self.item_offsets.heap_bytes()
             + levels.sum::<usize>()
             + self.profile.heap_bytes()
             + self.facts.get().map_or(0, |facts| facts.heap_bytes())
@@ -143,7 +150,7 @@ impl List {
 }
 
 /// The next line that is not blank, without the space around it.
-fn next_line(text: &str, at: &mut usize) -> Option<Span> {
+fn next_nonblank_line(text: &str, at: &mut usize) -> Option<Span> {
     loop {
         let rest = text.get(*at..)?;
         if rest.is_empty() {
@@ -162,7 +169,7 @@ fn next_line(text: &str, at: &mut usize) -> Option<Span> {
 
 /// A list in an order: its own, or one that was asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<'a> {
+pub struct OrderedList<'a> {
     /// The text it is in.
     pub text: &'a str,
     /// The list.
@@ -171,9 +178,9 @@ pub struct Rows<'a> {
     pub order: Option<&'a Arc<[u32]>>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> OrderedList<'a> {
     /// The items from one on, in this order.
-    pub fn iter_from(self, from: usize) -> Box<dyn Iterator<Item = Item> + 'a> {
+    pub fn iter_from(self, from: usize) -> Box<dyn Iterator<Item = ListItem> + 'a> {
         match self.order {
             None => Box::new(self.list.iter_from(self.text, from)),
             Some(order) => Box::new(
@@ -186,22 +193,22 @@ impl<'a> Rows<'a> {
     }
 
     /// The rank in this order of an item.
-    pub fn rank(self, item: &Item) -> usize {
+    pub fn position_of(self, item: &ListItem) -> usize {
         let found = self.order.and_then(|order| order.iter().position(|i| *i as usize == item.index));
         found.unwrap_or(item.index)
     }
 }
 
 /// A record of a map with its key, quotes included, beside its fields, as `_key`; `None` where it is no object.
-pub fn keyed(key: &str, record: &str) -> Option<String> {
+pub fn with_key_field(key: &str, record: &str) -> Option<String> {
     let rest = record.strip_prefix('{')?;
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
     Some(format!("{{\"_key\":{key}{comma}{rest}"))
 }
 
 /// The cells of a row: the items of an array.
-pub(crate) fn cells(row: &str) -> Vec<Span> {
-    let mut reader = Reader::new(row);
+pub(crate) fn cell_spans(row: &str) -> Vec<Span> {
+    let mut reader = JsonReader::new(row);
     let mut cells = Vec::new();
     if reader.enter_array().is_ok() {
         while reader.next_item() == Ok(true)

@@ -1,6 +1,6 @@
 //! The members of an object, found in one pass.
 
-use crate::scan::{Kind, Offsets, Reader, ScanError};
+use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets};
 use crate::span::Span;
 
 /// One member of an object.
@@ -11,102 +11,107 @@ pub struct Member {
     /// Its value.
     pub value: Span,
     /// What its value is.
-    pub kind: Kind,
+    pub kind: JsonKind,
 }
 
 /// The members of an object: all of them counted and findable, the first ones at hand.
 #[derive(Clone, Debug)]
-pub struct Members {
-    /// The first [`Members::AT_HAND`] members.
-    pub list: Vec<Member>,
+pub struct ObjectIndex {
+    /// The first [`ObjectIndex::MAX_LISTED`] members.
+    pub listed: Vec<Member>,
     /// Where every member's key begins.
-    pub keys: Offsets,
+    pub key_offsets: SparseOffsets,
     /// The object, braces included.
     pub span: Span,
     /// The largest array among the members at hand: which member, and where its items begin.
-    pub(super) largest_array: Option<(usize, Offsets)>,
+    pub(super) largest_array: Option<(usize, SparseOffsets)>,
 }
 
-impl Members {
+impl ObjectIndex {
     /// Members listed one by one. An object of more is a map, whatever it holds.
-    pub const AT_HAND: usize = 512;
+    pub const MAX_LISTED: usize = 512;
 
     /// Reads the object that the reader is at, validating it.
     ///
     /// # Errors
     /// Where the text is not JSON.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self, ScanError> {
+    pub fn parse(reader: &mut JsonReader<'_>) -> Result<Self, ScanError> {
         reader.peek()?;
         let start = reader.at();
         reader.enter_object()?;
-        let mut members =
-            Self { list: Vec::new(), keys: Offsets::default(), span: Span::default(), largest_array: None };
+        let mut members = Self {
+            listed: Vec::new(),
+            key_offsets: SparseOffsets::default(),
+            span: Span::default(),
+            largest_array: None,
+        };
         let mut largest = 0;
         while let Some(key) = reader.next_key()? {
-            members.keys.push(key.start as usize);
-            if members.list.len() == Self::AT_HAND {
+            members.key_offsets.push(key.start as usize);
+            if members.listed.len() == Self::MAX_LISTED {
                 reader.skip()?;
                 continue;
             }
             let kind = reader.peek()?;
             let from = reader.at();
-            if kind == Kind::Array {
-                let items = items(reader)?;
+            if kind == JsonKind::Array {
+                let items = read_item_offsets(reader)?;
                 let value = Span::new(from, reader.at());
                 if value.len() > largest {
                     largest = value.len();
-                    members.largest_array = Some((members.list.len(), items));
+                    members.largest_array = Some((members.listed.len(), items));
                 }
-                members.list.push(Member { key, value, kind });
+                members.listed.push(Member { key, value, kind });
             } else {
                 let value = reader.skip()?;
-                members.list.push(Member { key, value, kind });
+                members.listed.push(Member { key, value, kind });
             }
         }
         members.span = Span::new(start, reader.at());
-        members.keys.shrink();
+        members.key_offsets.shrink_to_fit();
         Ok(members)
     }
 
     /// How many members there are.
     pub fn len(&self) -> usize {
-        self.keys.len()
+        self.key_offsets.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.key_offsets.is_empty()
     }
 
     /// The member of that key, among those at hand.
     pub fn get(&self, text: &str, key: &str) -> Option<&Member> {
-        self.list.iter().find(|member| is_key(text, member.key, key))
+        self.listed.iter().find(|member| key_matches(text, member.key, key))
     }
 
     /// Where the items of the member at hand begin that is an array.
-    pub(super) fn items(&mut self, text: &str, at: usize) -> Option<Offsets> {
+    pub(super) fn take_item_offsets(&mut self, text: &str, at: usize) -> Option<SparseOffsets> {
         match self.largest_array.take() {
             Some((largest, items)) if largest == at => Some(items),
-            _ => items(&mut Reader::resume(text, self.list.get(at)?.value.start as usize)).ok(),
+            _ => read_item_offsets(&mut JsonReader::resume(text, self.listed.get(at)?.value.start as usize))
+                .ok(),
         }
     }
 }
 
 /// Whether the key at a span is that name.
-pub(crate) fn is_key(text: &str, key: Span, name: &str) -> bool {
-    let quoted = key.of(text);
+pub(crate) fn key_matches(text: &str, key: Span, name: &str) -> bool {
+    let quoted = key.slice(text);
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    inner == name || (inner.contains('\\') && crate::scan::decoded(quoted) == name)
+    inner == name || (inner.contains('\\') && crate::scan::unescape(quoted) == name)
 }
 
 /// Where the items of the array begin that the reader is at.
-pub(super) fn items(reader: &mut Reader<'_>) -> Result<Offsets, ScanError> {
+pub(super) fn read_item_offsets(reader: &mut JsonReader<'_>) -> Result<SparseOffsets, ScanError> {
     reader.enter_array()?;
-    let mut items = Offsets::default();
+    let mut items = SparseOffsets::default();
     while reader.next_item()? {
         items.push(reader.at());
         reader.skip()?;
     }
-    items.shrink();
+    items.shrink_to_fit();
     Ok(items)
 }

@@ -8,7 +8,7 @@ use crate::span::Span;
 /// A part of a text that is held once, however many point into it.
 #[derive(Clone, Debug)]
 pub struct Slice {
-    whole: Arc<String>,
+    buffer: Arc<String>,
     span: Span,
 }
 
@@ -18,13 +18,13 @@ impl Slice {
         // A text that came out of its escapes was given room for them.
         text.shrink_to_fit();
         let span = Span::new(0, text.len());
-        Self { whole: Arc::new(text), span }
+        Self { buffer: Arc::new(text), span }
     }
 
     /// A part of this slice, the span being relative to it.
     #[must_use]
-    pub fn part(&self, span: Span) -> Self {
-        Self { whole: Arc::clone(&self.whole), span: span.shifted(self.span.start as usize) }
+    pub fn subslice(&self, span: Span) -> Self {
+        Self { buffer: Arc::clone(&self.buffer), span: span.shifted_by(self.span.start as usize) }
     }
 
     /// Where it begins in the text that is held.
@@ -33,13 +33,13 @@ impl Slice {
     }
 
     /// Whether the text behind it is that of another.
-    pub(crate) fn shares(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.whole, &other.whole)
+    pub(crate) fn shares_buffer(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.buffer, &other.buffer)
     }
 
     /// Heap bytes of the text behind it.
     pub fn heap_bytes(&self) -> usize {
-        self.whole.capacity()
+        self.buffer.capacity()
     }
 }
 
@@ -47,6 +47,6 @@ impl Deref for Slice {
     type Target = str;
 
     fn deref(&self) -> &str {
-        self.span.of(&self.whole)
+        self.span.slice(&self.buffer)
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::favour::{Favoured, favoured};
-use super::{Case, How, Stage};
-use crate::noise::Noise;
-use crate::projection::{Fields, is_within};
-use crate::snapshot::{Field, Layout, Rank, Rows, leaves};
+use super::field_order::{OrderedFields, order_fields};
+use super::{RowFormat, Stage, StageInput};
+use crate::noise::NoiseFields;
+use crate::projection::{FieldSelection, is_path_within};
+use crate::snapshot::{Field, FieldRank, Layout, OrderedList, visit_fields};
 use crate::tokens::TokenCounter;
 
 pub(super) struct Condense;
@@ -20,77 +20,81 @@ impl Stage for Condense {
         "condense"
     }
 
-    fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool {
+    fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {
         if !case.may_condense || case.rows.list.profile.fields.is_empty() {
             return false;
         }
-        let before = how.keep.as_ref().filter(|_| how.condensed);
-        let menu = Menu::of(case, &how.noise);
+        let before = how.kept_fields.as_ref().filter(|_| how.is_condensed);
+        let menu = FieldSelector::new(case, &how.noise);
         // Each further step has less to spend, down to what always stays.
         let spend = match before {
-            None => case.tokens,
-            Some(kept) if kept.paths().len() > menu.always.len() => {
-                menu.cost_of(kept).min(case.tokens) * 17 / 20
+            None => case.token_budget,
+            Some(kept) if kept.paths().len() > menu.required.len() => {
+                menu.total_cost(kept).min(case.token_budget) * 17 / 20
             }
             Some(_) => return false,
         };
         let keep = menu.choose(spend);
         // Each step is a cheaper one, so that they end.
-        if before.is_some_and(|kept| menu.cost_of(&keep) >= menu.cost_of(kept)) {
+        if before.is_some_and(|kept| menu.total_cost(&keep) >= menu.total_cost(kept)) {
             return false;
         }
-        how.keep = Some(keep);
-        how.condensed = true;
+        how.kept_fields = Some(keep);
+        how.is_condensed = true;
         true
     }
 }
 
 /// Fields to choose from.
-struct Menu<'a> {
-    case: &'a Case<'a>,
+struct FieldSelector<'a> {
+    input: &'a StageInput<'a>,
     /// Those that are no noise, the most telling first.
     fields: Vec<&'a Field>,
     /// What each costs.
-    costs: HashMap<String, Cost>,
+    costs: HashMap<String, FieldCost>,
     /// Those that stay whatever there is to spend.
-    always: Vec<&'a str>,
+    required: Vec<&'a str>,
 }
 
 /// Tokens up to which a field of an item stays that an operator named, and what a long string is reckoned at, for it can
 /// be shortened.
-const ELIDED: f64 = 80.0;
+const ELIDED_STRING_TOKENS: f64 = 80.0;
 
-impl<'a> Menu<'a> {
-    fn of(case: &'a Case<'a>, noise: &Noise) -> Self {
-        let fields = case.rows.list.profile.fields.iter().filter(|field| !noise.takes(&field.path)).collect();
-        let Favoured { fields, spare } = favoured(case, fields);
-        let mut menu = Self { case, fields, costs: costs(case), always: Vec::new() };
-        let is_core = |field: &&&Field| field.rank <= Rank::Status && !spare.contains(field.path.as_str());
+impl<'a> FieldSelector<'a> {
+    fn new(case: &'a StageInput<'a>, noise: &NoiseFields) -> Self {
+        let fields =
+            case.rows.list.profile.fields.iter().filter(|field| !noise.contains(&field.path)).collect();
+        let OrderedFields { fields, redundant: spare } = order_fields(case, fields);
+        let mut menu = Self { input: case, fields, costs: field_costs(case), required: Vec::new() };
+        let is_core =
+            |field: &&&Field| field.rank <= FieldRank::Status && !spare.contains(field.path.as_str());
         let core = menu.fields.iter().filter(is_core);
         let mut always: Vec<&str> = core.map(|field| field.path.as_str()).collect();
-        let mut left = menu.room(case.tokens) - always.iter().map(|path| menu.cost(path)).sum::<f64>();
-        for name in case.first {
-            for field in menu.fields.iter().filter(|field| is_within(&field.path, name)) {
-                let short = ELIDED * case.items as f64;
-                let most = if field.rank == Rank::Long { short } else { f64::MAX };
-                let cost = menu.cost(&field.path).min(most);
+        let mut left = menu.field_budget(case.token_budget)
+            - always.iter().map(|path| menu.field_cost(path)).sum::<f64>();
+        for name in case.preferred_fields {
+            for field in menu.fields.iter().filter(|field| is_path_within(&field.path, name)) {
+                let short = ELIDED_STRING_TOKENS * case.item_count as f64;
+                let most = if field.rank == FieldRank::LongText { short } else { f64::MAX };
+                let cost = menu.field_cost(&field.path).min(most);
                 if (cost <= short || cost <= left) && !always.contains(&field.path.as_str()) {
                     left -= cost;
                     always.push(&field.path);
                 }
             }
         }
-        menu.always = always;
+        menu.required = always;
         menu
     }
 
     /// The fields that can be had for so many tokens a page.
-    fn choose(&self, tokens: usize) -> Fields {
-        let mut left = self.room(tokens) - self.always.iter().map(|path| self.cost(path)).sum::<f64>();
-        let mut kept: Vec<String> = self.always.iter().map(|path| (*path).to_owned()).collect();
-        for field in self.fields.iter().filter(|field| !self.always.contains(&field.path.as_str())) {
-            let cost = self.cost(&field.path);
-            if field.rank != Rank::Noise && cost <= left {
+    fn choose(&self, tokens: usize) -> FieldSelection {
+        let mut left =
+            self.field_budget(tokens) - self.required.iter().map(|path| self.field_cost(path)).sum::<f64>();
+        let mut kept: Vec<String> = self.required.iter().map(|path| (*path).to_owned()).collect();
+        for field in self.fields.iter().filter(|field| !self.required.contains(&field.path.as_str())) {
+            let cost = self.field_cost(&field.path);
+            if field.rank != FieldRank::Noise && cost <= left {
                 left -= cost;
                 kept.push(field.path.clone());
             }
@@ -102,22 +106,22 @@ impl<'a> Menu<'a> {
         kept.into_iter().collect()
     }
 
-    fn cost_of(&self, kept: &Fields) -> usize {
-        kept.paths().iter().map(|path| self.cost(path)).sum::<f64>() as usize
+    fn total_cost(&self, kept: &FieldSelection) -> usize {
+        kept.paths().iter().map(|path| self.field_cost(path)).sum::<f64>() as usize
     }
 
     /// What is left of so many tokens for the fields of all items.
-    fn room(&self, tokens: usize) -> f64 {
-        let around = if self.case.dense { 2.0 } else { 3.0 };
-        tokens as f64 - around * self.case.items as f64
+    fn field_budget(&self, tokens: usize) -> f64 {
+        let around = if self.input.as_table { 2.0 } else { 3.0 };
+        tokens as f64 - around * self.input.item_count as f64
     }
 
-    fn cost(&self, path: &str) -> f64 {
-        self.costs.get(path).map_or(0.0, |cost| cost.of(self.case.items))
+    fn field_cost(&self, path: &str) -> f64 {
+        self.costs.get(path).map_or(0.0, |cost| cost.for_items(self.input.item_count))
     }
 }
 
-fn columns(rows: Rows<'_>) -> Option<&[String]> {
+fn table_columns(rows: OrderedList<'_>) -> Option<&[String]> {
     match &rows.list.layout {
         Layout::Table { columns, .. } => Some(columns),
         _ => None,
@@ -126,96 +130,96 @@ fn columns(rows: Rows<'_>) -> Option<&[String]> {
 
 /// What a field costs in tokens.
 #[derive(Default)]
-struct Cost {
+struct FieldCost {
     /// In each item, on average.
-    each: f64,
+    per_item: f64,
     /// In the page, beside that.
-    once: f64,
+    per_page: f64,
 }
 
-impl Cost {
-    fn of(&self, items: usize) -> f64 {
-        self.each * items as f64 + self.once
+impl FieldCost {
+    fn for_items(&self, items: usize) -> f64 {
+        self.per_item * items as f64 + self.per_page
     }
 }
 
 /// The cost of each field over the sampled items, by its path.
-fn costs(case: &Case<'_>) -> HashMap<String, Cost> {
+fn field_costs(case: &StageInput<'_>) -> HashMap<String, FieldCost> {
     const COUNTED: usize = 12;
-    let Case { rows, counter, dense, .. } = *case;
+    let StageInput { rows, counter, as_table: dense, .. } = *case;
     let samples = &rows.list.profile.samples;
     let step = samples.len().div_ceil(COUNTED).max(1);
-    let mut sums: HashMap<String, Sum> = HashMap::new();
+    let mut sums: HashMap<String, FieldCostSum> = HashMap::new();
     let mut records = 0;
     for span in samples.iter().step_by(step) {
         records += 1;
-        let item = span.of(rows.text);
-        match columns(rows) {
+        let item = span.slice(rows.text);
+        match table_columns(rows) {
             Some(columns) => {
-                let cells = crate::snapshot::cells(item);
+                let cells = crate::snapshot::cell_spans(item);
                 for (name, cell) in columns.iter().zip(cells) {
-                    sums.entry(name.clone()).or_default().add(cell.of(item), 0, counter);
+                    sums.entry(name.clone()).or_default().add(cell.slice(item), 0, counter);
                 }
             }
-            None => leaves(item, &mut |path, key, value| {
+            None => visit_fields(item, &mut |path, key, value| {
                 let written = item.get(key.start as usize..value.end as usize).unwrap_or_default();
                 let value = (value.start - key.start) as usize;
                 sums.entry(path.to_owned()).or_default().add(written, if dense { value } else { 0 }, counter);
             }),
         }
     }
-    sums.into_iter().map(|(path, sum)| (path, sum.over(records, dense))).collect()
+    sums.into_iter().map(|(path, sum)| (path, sum.average_over(records, dense))).collect()
 }
 
 /// What a field costs in all sampled items together.
 #[derive(Default)]
-struct Sum {
-    times: usize,
+struct FieldCostSum {
+    occurrence_count: usize,
     /// With its name.
-    named: usize,
+    named_tokens: usize,
     /// Without.
-    bare: usize,
+    value_tokens: usize,
     /// The first value, where all others are the same.
-    constant: Option<String>,
+    constant_value: Option<String>,
 }
 
-impl Sum {
+impl FieldCostSum {
     /// Adds a field as written, its value being what begins at byte `value`.
     fn add(&mut self, written: &str, value: usize, counter: &dyn TokenCounter) {
         let cost = |text: &str| {
             let mut out = String::new();
             crate::scan::minify(text, &mut out);
             out.push(',');
-            let cost = counter.count_within(&out, MOST).unwrap_or(MOST);
+            let cost = counter.count_within(&out, MAX_COUNTED_TOKENS).unwrap_or(MAX_COUNTED_TOKENS);
             (cost, out)
         };
-        self.times += 1;
-        self.named += cost(written).0;
+        self.occurrence_count += 1;
+        self.named_tokens += cost(written).0;
         if let Some(bare) = written.get(value..).filter(|_| value > 0) {
             let (cost, value) = cost(bare);
-            self.bare += cost;
-            self.constant = match self.constant.take() {
-                None if self.times == 1 => Some(value),
+            self.value_tokens += cost;
+            self.constant_value = match self.constant_value.take() {
+                None if self.occurrence_count == 1 => Some(value),
                 same => same.filter(|constant| *constant == value),
             };
         }
     }
 
-    fn over(&self, records: usize, dense: bool) -> Cost {
-        let (named, bare) = (self.named as f64, self.bare as f64);
+    fn average_over(&self, records: usize, dense: bool) -> FieldCost {
+        let (named, bare) = (self.named_tokens as f64, self.value_tokens as f64);
         let records = f64::max(records as f64, 1.0);
-        let times = self.times as f64;
+        let times = self.occurrence_count as f64;
         // What an item has several of stands in a list, names and all.
         if !dense || times > records {
-            return Cost { each: named / records, once: 0.0 };
+            return FieldCost { per_item: named / records, per_page: 0.0 };
         }
         let name = (named - bare) / times.max(1.0);
-        if self.constant.is_some() && times >= records {
-            return Cost { each: 0.0, once: named / times.max(1.0) };
+        if self.constant_value.is_some() && times >= records {
+            return FieldCost { per_item: 0.0, per_page: named / times.max(1.0) };
         }
-        Cost { each: (bare + (records - times)) / records, once: name }
+        FieldCost { per_item: (bare + (records - times)) / records, per_page: name }
     }
 }
 
 /// What a field counts as at most: beyond, it is too dear for any page.
-const MOST: usize = 20_000;
+const MAX_COUNTED_TOKENS: usize = 20_000;

@@ -1,34 +1,34 @@
 //! Long strings are shortened to their first sentences, with a mark that says how much is missing and where
 //! to get it. Strings stay strings.
 
-use super::{Case, How, Stage};
-use crate::pointer::step;
-use crate::scan::{decoded, quote};
+use super::{RowFormat, Stage, StageInput};
+use crate::json_pointer::step_from_quoted;
+use crate::scan::{quote, unescape};
 use crate::span::Span;
 
 pub(super) struct Elide;
 
 /// Characters kept of long strings, from the first attempt to the last.
-const STEPS: [usize; 3] = [240, 100, 40];
+const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 
 impl Stage for Elide {
     fn name(&self) -> &'static str {
         "elide"
     }
 
-    fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool {
+    fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {
         if !case.may_elide {
             return false;
         }
         let current = how.elide_above.unwrap_or(usize::MAX);
-        let next = STEPS.into_iter().find(|step| *step < current);
+        let next = ELISION_LIMITS.into_iter().find(|step| *step < current);
         how.elide_above = next.or(how.elide_above);
         next.is_some()
     }
 }
 
 /// What encloses the place that the walk is at.
-enum Frame {
+enum PathFrame {
     Array { index: usize },
     Object { key: Span },
 }
@@ -37,7 +37,7 @@ enum Frame {
 /// `pointer` is where the value stands, for the marks. White space between tokens stays.
 pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -> usize {
     let bytes = json.as_bytes();
-    let mut frames: Vec<Frame> = Vec::new();
+    let mut frames: Vec<PathFrame> = Vec::new();
     let mut elided = 0;
     let mut done = 0;
     let mut at = 0;
@@ -45,17 +45,17 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
     while at < bytes.len() {
         match bytes[at] {
             b'"' => {
-                let end = crate::scan::after_string(bytes, at);
+                let end = crate::scan::string_end(bytes, at);
                 let span = Span::new(at, end);
                 if expects_key {
-                    if let Some(Frame::Object { key }) = frames.last_mut() {
+                    if let Some(PathFrame::Object { key }) = frames.last_mut() {
                         *key = span;
                     }
                     expects_key = false;
                 } else if end - at > above + 2 {
                     // Bytes are at least as many as characters: only now is counting worth while.
-                    let place = || place(json, pointer, &frames);
-                    if let Some(short) = elide_string(&decoded(span.of(json)), above, place) {
+                    let place = || pointer_at(json, pointer, &frames);
+                    if let Some(short) = elide_string(&unescape(span.slice(json)), above, place) {
                         out.push_str(&json[done..at]);
                         out.push_str(&quote(&short));
                         done = end;
@@ -66,11 +66,11 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
                 continue;
             }
             b'{' => {
-                frames.push(Frame::Object { key: Span::default() });
+                frames.push(PathFrame::Object { key: Span::default() });
                 expects_key = true;
             }
             b'[' => {
-                frames.push(Frame::Array { index: 0 });
+                frames.push(PathFrame::Array { index: 0 });
                 expects_key = false;
             }
             b'}' | b']' => {
@@ -78,8 +78,8 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
                 expects_key = false;
             }
             b',' => match frames.last_mut() {
-                Some(Frame::Array { index }) => *index += 1,
-                Some(Frame::Object { .. }) => expects_key = true,
+                Some(PathFrame::Array { index }) => *index += 1,
+                Some(PathFrame::Object { .. }) => expects_key = true,
                 None => {}
             },
             _ => {}
@@ -91,13 +91,13 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
 }
 
 /// The pointer of the value that the walk is at, at most some 200 characters of it.
-fn place(json: &str, pointer: &str, frames: &[Frame]) -> String {
+fn pointer_at(json: &str, pointer: &str, frames: &[PathFrame]) -> String {
     let mut place = pointer.to_owned();
     for frame in frames {
         place.push('/');
         match frame {
-            Frame::Array { index } => place.push_str(&index.to_string()),
-            Frame::Object { key } => place.push_str(&step(key.of(json))),
+            PathFrame::Array { index } => place.push_str(&index.to_string()),
+            PathFrame::Object { key } => place.push_str(&step_from_quoted(key.slice(json))),
         }
     }
     place

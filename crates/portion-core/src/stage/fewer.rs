@@ -1,6 +1,6 @@
 //! Last, fewer items than were asked for.
 
-use super::{Case, How, Stage};
+use super::{RowFormat, Stage, StageInput};
 
 pub(super) struct Fewer;
 
@@ -9,7 +9,7 @@ impl Stage for Fewer {
         "fewer"
     }
 
-    fn tighten(&self, how: &mut How, _case: &Case<'_>) -> bool {
-        !std::mem::replace(&mut how.fewer, true)
+    fn tighten(&self, how: &mut RowFormat, _case: &StageInput<'_>) -> bool {
+        !std::mem::replace(&mut how.allows_fewer, true)
     }
 }

@@ -1,8 +1,8 @@
 //! Where a page has to hold all of its items, nothing but what tells them apart is left of each.
 
-use super::{Case, How, Stage};
-use crate::projection::Fields;
-use crate::snapshot::Rank;
+use super::{RowFormat, Stage, StageInput};
+use crate::projection::FieldSelection;
+use crate::snapshot::FieldRank;
 
 pub(super) struct Identify;
 
@@ -11,19 +11,19 @@ impl Stage for Identify {
         "identify"
     }
 
-    fn tighten(&self, how: &mut How, case: &Case<'_>) -> bool {
-        if !case.may_condense || !case.must_hold {
+    fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool {
+        if !case.may_condense || !case.must_hold_all {
             return false;
         }
-        let fields = || case.rows.list.profile.fields.iter().filter(|field| !how.noise.takes(&field.path));
-        let identity = fields().find(|field| field.rank == Rank::Identity).or_else(|| fields().next());
+        let fields = || case.rows.list.profile.fields.iter().filter(|field| !how.noise.contains(&field.path));
+        let identity = fields().find(|field| field.rank == FieldRank::Identity).or_else(|| fields().next());
         let Some(identity) = identity else { return false };
-        let keep: Fields = std::iter::once(identity.path.clone()).collect();
-        if how.keep.as_ref() == Some(&keep) {
+        let keep: FieldSelection = std::iter::once(identity.path.clone()).collect();
+        if how.kept_fields.as_ref() == Some(&keep) {
             return false;
         }
-        how.keep = Some(keep);
-        how.condensed = true;
+        how.kept_fields = Some(keep);
+        how.is_condensed = true;
         true
     }
 }

@@ -1,6 +1,6 @@
 //! White space between tokens goes first: it tells nothing.
 
-use super::{Case, How, Stage};
+use super::{RowFormat, Stage, StageInput};
 
 pub(super) struct Minify;
 
@@ -9,7 +9,7 @@ impl Stage for Minify {
         "minify"
     }
 
-    fn tighten(&self, how: &mut How, _case: &Case<'_>) -> bool {
-        !std::mem::replace(&mut how.minified, true)
+    fn tighten(&self, how: &mut RowFormat, _case: &StageInput<'_>) -> bool {
+        !std::mem::replace(&mut how.is_minified, true)
     }
 }

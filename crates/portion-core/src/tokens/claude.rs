@@ -10,33 +10,33 @@
 //! Weights are integers, in hundred-thousandths of a token, so that sums do not depend on their order.
 
 /// Weights per token.
-const SCALE: u64 = 100_000;
+const WEIGHT_PER_TOKEN: u64 = 100_000;
 /// The weight of one `o200k` token.
 const O200K_WEIGHT: u64 = 74_106;
 /// The margin on top, as a fraction: 10 %.
 const MARGIN: (u64, u64) = (11, 10);
 /// The greatest of [`PAIR_WEIGHTS`].
-pub(super) const DEAREST_PAIR: u64 = 150_000;
+pub(super) const MAX_PAIR_WEIGHT: u64 = 150_000;
 /// The byte that is taken to stand in front of a text.
-pub(super) const BEFORE_TEXT: u8 = b'\n';
+pub(super) const LEADING_BYTE: u8 = b'\n';
 
 /// Tokens of a text with the margin, rounded up, from its `o200k` count and the weight of its [`pairs`].
 pub(super) fn estimate(o200k: u64, pairs: u64) -> u64 {
     let weight = o200k * O200K_WEIGHT + pairs;
-    (weight * MARGIN.0).div_ceil(SCALE * MARGIN.1)
+    (weight * MARGIN.0).div_ceil(WEIGHT_PER_TOKEN * MARGIN.1)
 }
 
 /// The same without the margin: the best that is known of what is charged.
-pub(super) fn fitted(o200k: u64, pairs: u64) -> u64 {
-    (o200k * O200K_WEIGHT + pairs).div_ceil(SCALE)
+pub(super) fn estimate_without_margin(o200k: u64, pairs: u64) -> u64 {
+    (o200k * O200K_WEIGHT + pairs).div_ceil(WEIGHT_PER_TOKEN)
 }
 
 /// The summed weight of the pairs that end in `bytes`, of which `before` is the byte in front.
-pub(super) fn pairs(before: u8, bytes: &[u8]) -> u64 {
-    let mut row = CLASSES[usize::from(before)];
+pub(super) fn sum_pair_weights(before: u8, bytes: &[u8]) -> u64 {
+    let mut row = BYTE_CLASSES[usize::from(before)];
     let mut weight = 0;
     for byte in bytes {
-        let column = CLASSES[usize::from(*byte)];
+        let column = BYTE_CLASSES[usize::from(*byte)];
         weight += u64::from(PAIR_WEIGHTS[usize::from(row)][usize::from(column)]);
         row = column;
     }
@@ -44,17 +44,17 @@ pub(super) fn pairs(before: u8, bytes: &[u8]) -> u64 {
 }
 
 /// Each byte's class, which is its row and column in [`PAIR_WEIGHTS`].
-static CLASSES: [u8; 256] = {
+static BYTE_CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;
     while byte < 256 {
-        classes[byte] = class(byte as u8);
+        classes[byte] = byte_class(byte as u8);
         byte += 1;
     }
     classes
 };
 
-const fn class(byte: u8) -> u8 {
+const fn byte_class(byte: u8) -> u8 {
     match byte {
         b'a'..=b'z' => 0,
         b'A'..=b'Z' => 1,
@@ -106,7 +106,7 @@ static PAIR_WEIGHTS: [[u32; 20]; 20] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{BEFORE_TEXT, DEAREST_PAIR, PAIR_WEIGHTS, class, estimate, pairs};
+    use super::{LEADING_BYTE, MAX_PAIR_WEIGHT, PAIR_WEIGHTS, byte_class, estimate, sum_pair_weights};
 
     #[test]
     fn the_estimate_is_rounded_up() {
@@ -121,10 +121,10 @@ mod tests {
     #[test]
     fn every_pair_weighs_what_the_table_says() {
         // Line start to lower case, within lower case, to a space, from a space.
-        assert_eq!(pairs(BEFORE_TEXT, b"ab c"), 49_133 + 15_159 + 12_577);
-        assert_eq!(pairs(b'a', b"\""), 0);
-        assert_eq!(pairs(b'\'', b"0"), 102_007);
-        assert_eq!(PAIR_WEIGHTS.iter().flatten().copied().max().map(u64::from), Some(DEAREST_PAIR));
+        assert_eq!(sum_pair_weights(LEADING_BYTE, b"ab c"), 49_133 + 15_159 + 12_577);
+        assert_eq!(sum_pair_weights(b'a', b"\""), 0);
+        assert_eq!(sum_pair_weights(b'\'', b"0"), 102_007);
+        assert_eq!(PAIR_WEIGHTS.iter().flatten().copied().max().map(u64::from), Some(MAX_PAIR_WEIGHT));
     }
 
     #[test]
@@ -132,14 +132,17 @@ mod tests {
         let text = "{\"naïve\": [1, 'été', 今日]}\r\n\t👍".as_bytes();
         for cut in 1..text.len() {
             let (head, tail) = text.split_at(cut);
-            assert_eq!(pairs(BEFORE_TEXT, head) + pairs(head[cut - 1], tail), pairs(BEFORE_TEXT, text));
+            assert_eq!(
+                sum_pair_weights(LEADING_BYTE, head) + sum_pair_weights(head[cut - 1], tail),
+                sum_pair_weights(LEADING_BYTE, text)
+            );
         }
     }
 
     #[test]
     fn every_class_is_a_row() {
         let mut seen = [false; 20];
-        (0..=255).for_each(|byte| seen[usize::from(class(byte))] = true);
+        (0..=255).for_each(|byte| seen[usize::from(byte_class(byte))] = true);
         assert_eq!(seen, [true; 20]);
     }
 }

@@ -10,36 +10,36 @@ use super::{TokenCounter, Tokenizer};
 pub struct Factor(u32);
 
 /// What one is, in thousandths.
-const ONE: u32 = 1_000;
+const THOUSANDTHS: u32 = 1_000;
 
 impl Factor {
     /// Changes nothing.
-    pub const ONE: Self = Self(ONE);
+    pub const ONE: Self = Self(THOUSANDTHS);
     /// The least that is taken for a factor rather than for a mistake.
-    pub const LEAST: f64 = 0.25;
+    pub const MIN: f64 = 0.25;
     /// The most.
-    pub const MOST: f64 = 4.0;
+    pub const MAX: f64 = 4.0;
 
     /// The factor nearest to a number; `None` where that is below 0.25 or above 4.
-    pub fn of(number: f64) -> Option<Self> {
-        let thousandths = || (number * f64::from(ONE)).round() as u32;
-        (Self::LEAST..=Self::MOST).contains(&number).then(|| Self(thousandths()))
+    pub fn from_f64(number: f64) -> Option<Self> {
+        let thousandths = || (number * f64::from(THOUSANDTHS)).round() as u32;
+        (Self::MIN..=Self::MAX).contains(&number).then(|| Self(thousandths()))
     }
 
     /// As a number.
-    pub fn value(self) -> f64 {
-        f64::from(self.0) / f64::from(ONE)
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(THOUSANDTHS)
     }
 
     /// So many tokens times it, rounded up.
-    pub(super) fn times(self, tokens: usize) -> usize {
-        let scaled = (tokens as u128 * u128::from(self.0)).div_ceil(u128::from(ONE));
+    pub(super) fn scale(self, tokens: usize) -> usize {
+        let scaled = (tokens as u128 * u128::from(self.0)).div_ceil(u128::from(THOUSANDTHS));
         usize::try_from(scaled).unwrap_or(usize::MAX)
     }
 
     /// The most tokens that come to at most `limit` when multiplied.
-    fn under(self, limit: usize) -> usize {
-        let most = limit as u128 * u128::from(ONE) / u128::from(self.0);
+    fn unscale_limit(self, limit: usize) -> usize {
+        let most = limit as u128 * u128::from(THOUSANDTHS) / u128::from(self.0);
         usize::try_from(most).unwrap_or(usize::MAX)
     }
 }
@@ -52,7 +52,7 @@ impl Default for Factor {
 
 impl fmt::Display for Factor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.value())
+        write!(f, "{}", self.as_f64())
     }
 }
 
@@ -60,43 +60,43 @@ impl fmt::Display for Factor {
 ///
 /// A count fits a limit just where what it is made of fits the limit divided by the factor, rounded down. So every
 /// method asks its own of the counter behind, and the laws of [`TokenCounter`] hold as they hold there.
-struct Scaled {
+struct ScaledCounter {
     tokenizer: Tokenizer,
     factor: Factor,
 }
 
-impl Scaled {
+impl ScaledCounter {
     fn counter(&self) -> &'static dyn TokenCounter {
         self.tokenizer.counter()
     }
 }
 
-impl TokenCounter for Scaled {
+impl TokenCounter for ScaledCounter {
     fn name(&self) -> &'static str {
         self.counter().name()
     }
 
     fn count(&self, text: &str) -> usize {
-        self.factor.times(self.counter().count(text))
+        self.factor.scale(self.counter().count(text))
     }
 
     fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
-        let count = self.counter().count_within(text, self.factor.under(limit))?;
-        Some(self.factor.times(count))
+        let count = self.counter().count_within(text, self.factor.unscale_limit(limit))?;
+        Some(self.factor.scale(count))
     }
 
     fn fits(&self, text: &str, limit: usize) -> bool {
-        self.counter().fits(text, self.factor.under(limit))
+        self.counter().fits(text, self.factor.unscale_limit(limit))
     }
 
     fn prefix_within(&self, text: &str, limit: usize) -> usize {
-        self.counter().prefix_within(text, self.factor.under(limit))
+        self.counter().prefix_within(text, self.factor.unscale_limit(limit))
     }
 }
 
 /// The counter of a tokenizer times a factor: one for each two of them, kept for the life of the process.
-pub(super) fn scaled(tokenizer: Tokenizer, factor: Factor) -> &'static dyn TokenCounter {
-    static KNOWN: Mutex<Vec<&'static Scaled>> = Mutex::new(Vec::new());
+pub(super) fn scaled_counter(tokenizer: Tokenizer, factor: Factor) -> &'static dyn TokenCounter {
+    static KNOWN: Mutex<Vec<&'static ScaledCounter>> = Mutex::new(Vec::new());
     if factor == Factor::ONE {
         return tokenizer.counter();
     }
@@ -105,7 +105,7 @@ pub(super) fn scaled(tokenizer: Tokenizer, factor: Factor) -> &'static dyn Token
     if let Some(scaled) = found {
         return *scaled;
     }
-    let scaled: &'static Scaled = Box::leak(Box::new(Scaled { tokenizer, factor }));
+    let scaled: &'static ScaledCounter = Box::leak(Box::new(ScaledCounter { tokenizer, factor }));
     known.push(scaled);
     scaled
 }
@@ -120,7 +120,11 @@ mod tests {
     #[test]
     fn a_factor_is_a_number_that_may_be_one() {
         let check = |number: f64, expect: Option<&str>| {
-            assert_eq!(Factor::of(number).map(|factor| factor.to_string()).as_deref(), expect, "{number}");
+            assert_eq!(
+                Factor::from_f64(number).map(|factor| factor.to_string()).as_deref(),
+                expect,
+                "{number}"
+            );
         };
         check(1.0, Some("1"));
         check(0.25, Some("0.25"));
@@ -129,20 +133,24 @@ mod tests {
         check(0.249, None);
         check(4.1, None);
         check(f64::NAN, None);
-        assert_eq!(Factor::of(1.0), Some(Factor::default()));
+        assert_eq!(Factor::from_f64(1.0), Some(Factor::default()));
     }
 
     #[test]
     fn counts_are_multiplied_and_rounded_up() {
-        let factor = Factor::of(1.1).expect("a factor");
-        assert_eq!([0, 1, 10, 11].map(|tokens| factor.times(tokens)), [0, 2, 11, 13]);
-        assert_eq!([0, 1, 2, 11, 12].map(|limit| factor.under(limit)), [0, 0, 1, 10, 10]);
-        assert_eq!((factor.times(usize::MAX), Factor::ONE.under(usize::MAX)), (usize::MAX, usize::MAX));
+        let factor = Factor::from_f64(1.1).expect("a factor");
+        assert_eq!([0, 1, 10, 11].map(|tokens| factor.scale(tokens)), [0, 2, 11, 13]);
+        assert_eq!([0, 1, 2, 11, 12].map(|limit| factor.unscale_limit(limit)), [0, 0, 1, 10, 10]);
+        assert_eq!(
+            (factor.scale(usize::MAX), Factor::ONE.unscale_limit(usize::MAX)),
+            (usize::MAX, usize::MAX)
+        );
     }
 
     #[test]
     fn one_counter_is_kept_for_each_factor() {
-        let scaled = |number: f64| Tokenizer::O200k.scaled(Factor::of(number).expect("a factor"));
+        let scaled =
+            |number: f64| Tokenizer::O200k.scaled_counter(Factor::from_f64(number).expect("a factor"));
         assert!(ptr::addr_eq(scaled(1.5), scaled(1.5)));
         assert!(!ptr::addr_eq(scaled(1.5), scaled(1.6)));
         assert!(ptr::addr_eq(scaled(1.0), Tokenizer::O200k.counter()));

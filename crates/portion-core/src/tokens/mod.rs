@@ -3,7 +3,7 @@
 //! Two families stand behind it. Counters over a vocabulary (`vocabulary`) add up pieces of
 //! text that no token spans (`pieces`), so that they stop early and find a budget's edge; counters
 //! by length (`length`) need no vocabulary and cannot fail. [`Tokenizer`] is how an operator picks one, [`Factor`] fits
-//! it to a model's bills, and a [`Reference`] tells how near it comes.
+//! it to a model's bills, and a [`ReferenceCounter`] tells how near it comes.
 
 pub mod accuracy;
 mod bpe;
@@ -17,9 +17,9 @@ mod tokenizer;
 mod vocabulary;
 
 pub use factor::Factor;
-pub use length::BYTES;
-pub use reference::Reference;
-pub use size::{Size, approximate};
+pub use length::BYTE_COUNTER;
+pub use reference::ReferenceCounter;
+pub use size::{TextSize, estimate_size};
 pub use tokenizer::{Tokenizer, UnknownTokenizer};
 
 /// Counts what a model would be charged for a text.

@@ -1,66 +1,66 @@
 //! Cutting text where no token spans, so that counts of pieces add up to the count of the whole.
 //!
 //! Both vocabularies first split text into words by a pattern, and no token reaches over a word's
-//! edge. [`no_token_spans`] knows edges that the pattern draws whatever stands around them, so a piece
-//! may be counted as if it were the whole text. Where a text offers no such edge for [`LONGEST`]
+//! edge. [`is_token_boundary`] knows edges that the pattern draws whatever stands around them, so a piece
+//! may be counted as if it were the whole text. Where a text offers no such edge for [`MAX_PIECE_BYTES`]
 //! bytes (a wall of spaces, emoji or one endless word), it is torn between characters all the same:
-//! this bounds what hostile text costs us, and [`TEAR`] makes the sum err upwards.
+//! this bounds what hostile text costs us, and [`TORN_PIECE_TOKENS`] makes the sum err upwards.
 //!
 //! A piece's end depends on nothing but the bytes up to it and the character after it. So a prefix is
 //! cut where the whole text is cut, which is what finding a budget's edge rests on.
 
 /// Bytes that a piece has at least, the last one excepted: small enough to stop soon after a
 /// budget is passed, large enough that cutting costs next to nothing.
-pub(super) const SHORTEST: usize = 1024;
+pub(super) const MIN_PIECE_BYTES: usize = 1024;
 
 /// Bytes that a piece has at most.
-pub(super) const LONGEST: usize = 4096;
+pub(super) const MAX_PIECE_BYTES: usize = 4096;
 
 /// Tokens charged on top of what a torn piece counts.
 ///
 /// Two halves of a word mostly count more than the word, but can count less: by 1 in some 2 % of
 /// 600,000 random words torn anywhere, by 2 in 0.006 %, never by more.
-pub(super) const TEAR: u64 = 2;
+pub(super) const TORN_PIECE_TOKENS: u64 = 2;
 
 /// One piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     /// Where it begins, in bytes from the start of the text.
     pub(super) start: usize,
     /// Where it ends.
     pub(super) end: usize,
     /// Whether it was cut where a token may span.
-    pub(super) torn: bool,
+    pub(super) is_torn: bool,
 }
 
 /// The pieces of a text, in order; joined they are the text.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece> + '_ {
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = TextPiece> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
-        let piece = (start < text.len()).then(|| next(text, start))?;
+        let piece = (start < text.len()).then(|| next_piece(text, start))?;
         start = piece.end;
         Some(piece)
     })
 }
 
-fn next(text: &str, start: usize) -> Piece {
-    let furthest = text.floor_char_boundary(start + LONGEST);
-    match seam(text, start + SHORTEST, furthest) {
-        Some(end) => Piece { start, end, torn: false },
-        None => Piece { start, end: furthest, torn: furthest < text.len() },
+fn next_piece(text: &str, start: usize) -> TextPiece {
+    let furthest = text.floor_char_boundary(start + MAX_PIECE_BYTES);
+    match find_boundary(text, start + MIN_PIECE_BYTES, furthest) {
+        Some(end) => TextPiece { start, end, is_torn: false },
+        None => TextPiece { start, end: furthest, is_torn: furthest < text.len() },
     }
 }
 
 /// The first place from `least` to `most` (bytes, inclusive) where no token spans.
-pub(super) fn seam(text: &str, least: usize, most: usize) -> Option<usize> {
-    (least..=most.min(text.len().saturating_sub(1))).find(|at| no_token_spans(text, *at))
+pub(super) fn find_boundary(text: &str, least: usize, most: usize) -> Option<usize> {
+    (least..=most.min(text.len().saturating_sub(1))).find(|at| is_token_boundary(text, *at))
 }
 
 /// Whether every text that continues so is split at `at`, by either vocabulary's pattern.
 ///
 /// Each arm follows from the patterns (words: `[^\r\n\p{L}\p{N}]?\p{L}+` with a contraction before or
 /// after; `\p{N}{1,3}`; ` ?[^\s\p{L}\p{N}]+[\r\n/]*`; `\s*[\r\n]+`; `\s+(?!\S)`; `\s+`).
-fn no_token_spans(text: &str, at: usize) -> bool {
+fn is_token_boundary(text: &str, at: usize) -> bool {
     let Some((head, tail)) = text.split_at_checked(at) else { return false };
     let (Some(before), Some(after)) = (head.chars().next_back(), tail.chars().next()) else { return false };
     match (before, after) {
@@ -72,7 +72,7 @@ fn no_token_spans(text: &str, at: usize) -> bool {
         // Numbers, letters and punctuation never share a word, but for punctuation in front of letters.
         ('0'..='9', _) => after.is_ascii() && !after.is_ascii_digit(),
         ('a'..='z' | 'A'..='Z', _) => after.is_ascii() && !after.is_ascii_alphabetic(),
-        _ => is_east_asian_letter(before) && is_east_asian_stop(after),
+        _ => is_east_asian_letter(before) && is_east_asian_punctuation(after),
     }
 }
 
@@ -82,7 +82,7 @@ fn is_east_asian_letter(c: char) -> bool {
 }
 
 /// The punctuation that most often follows them.
-fn is_east_asian_stop(c: char) -> bool {
+fn is_east_asian_punctuation(c: char) -> bool {
     matches!(c, '、' | '。' | '，' | '！' | '？' | '：' | '；' | '「' | '」' | '『' | '』' | '（' | '）')
 }
 
@@ -93,7 +93,7 @@ mod tests {
     use proptest::sample::select;
 
     use super::super::bpe::Bpe;
-    use super::{LONGEST, SHORTEST, no_token_spans, pieces};
+    use super::{MAX_PIECE_BYTES, MIN_PIECE_BYTES, is_token_boundary, pieces};
 
     /// A character of each kind that the patterns tell apart, and words that they know.
     const KINDS: [&str; 50] = [
@@ -111,7 +111,7 @@ mod tests {
             let text = kinds.concat();
             for bpe in [Bpe::O200k, Bpe::Cl100k] {
                 let whole = bpe.count(&text);
-                for at in (0..text.len()).filter(|at| no_token_spans(&text, *at)) {
+                for at in (0..text.len()).filter(|at| is_token_boundary(&text, *at)) {
                     let (head, tail) = text.split_at(at);
                     prop_assert_eq!(bpe.count(head) + bpe.count(tail), whole, "{:?} | {:?}", head, tail);
                 }
@@ -122,7 +122,7 @@ mod tests {
     /// `|` marks every place where a cut is known to be safe.
     fn check(marked: &str) {
         let text = marked.replace('|', "");
-        let places = (0..=text.len()).filter(|at| no_token_spans(&text, *at)).rev();
+        let places = (0..=text.len()).filter(|at| is_token_boundary(&text, *at)).rev();
         let mut found = text.clone();
         places.for_each(|at| found.insert(at, '|'));
         assert_eq!(found, marked);
@@ -152,8 +152,8 @@ mod tests {
             "{\"id\":1,\"name\":\"Ada\"},".repeat(2_000),
             " ".repeat(50_000),
             "👩‍👩‍👧".repeat(9_000),
-            "a".repeat(LONGEST),
-            "a".repeat(LONGEST + 1),
+            "a".repeat(MAX_PIECE_BYTES),
+            "a".repeat(MAX_PIECE_BYTES + 1),
             String::new(),
         ];
         for text in &texts {
@@ -161,14 +161,14 @@ mod tests {
             for piece in pieces(text) {
                 let size = piece.end - piece.start;
                 assert_eq!(piece.start, at);
-                assert!(size <= LONGEST && (size >= SHORTEST || piece.end == text.len()));
+                assert!(size <= MAX_PIECE_BYTES && (size >= MIN_PIECE_BYTES || piece.end == text.len()));
                 assert!(text.is_char_boundary(piece.end));
                 at = piece.end;
             }
             assert_eq!(at, text.len());
         }
-        assert!(pieces(&texts[0]).all(|p| !p.torn));
-        assert_eq!(pieces(&texts[3]).filter(|p| p.torn).count(), 0);
-        assert_eq!(pieces(&texts[4]).filter(|p| p.torn).count(), 1);
+        assert!(pieces(&texts[0]).all(|p| !p.is_torn));
+        assert_eq!(pieces(&texts[3]).filter(|p| p.is_torn).count(), 0);
+        assert_eq!(pieces(&texts[4]).filter(|p| p.is_torn).count(), 1);
     }
 }

@@ -9,13 +9,13 @@ use super::factor::Factor;
 /// The text is encoded in one piece, which takes as long as it is: nothing that a reply waits for, but for counters
 /// by length, which are held against it as long as they decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Reference {
-    truth: Truth,
+pub struct ReferenceCounter {
+    kind: ReferenceKind,
     factor: Factor,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Truth {
+pub(super) enum ReferenceKind {
     /// The published vocabulary: what its models charge.
     Exact(Bpe),
     /// The vocabulary is not published: the estimate that was fitted, without the margin that its counter adds.
@@ -24,23 +24,28 @@ pub(super) enum Truth {
     Costlier,
 }
 
-impl Reference {
-    pub(super) fn new(truth: Truth, factor: Factor) -> Self {
-        Self { truth, factor }
+impl ReferenceCounter {
+    pub(super) fn new(truth: ReferenceKind, factor: Factor) -> Self {
+        Self { kind: truth, factor }
     }
 
     /// Tokens of the whole text.
     pub fn count(self, text: &str) -> usize {
-        let fitted = |o200k| claude::fitted(o200k, claude::pairs(claude::BEFORE_TEXT, text.as_bytes()));
-        let tokens = match self.truth {
-            Truth::Exact(bpe) => bpe.count(text) as u64,
-            Truth::Claude => fitted(Bpe::O200k.count(text) as u64),
-            Truth::Costlier => {
+        let fitted = |o200k| {
+            claude::estimate_without_margin(
+                o200k,
+                claude::sum_pair_weights(claude::LEADING_BYTE, text.as_bytes()),
+            )
+        };
+        let tokens = match self.kind {
+            ReferenceKind::Exact(bpe) => bpe.count(text) as u64,
+            ReferenceKind::Claude => fitted(Bpe::O200k.count(text) as u64),
+            ReferenceKind::Costlier => {
                 let o200k = Bpe::O200k.count(text) as u64;
                 o200k.max(fitted(o200k))
             }
         };
-        self.factor.times(usize::try_from(tokens).unwrap_or(usize::MAX))
+        self.factor.scale(usize::try_from(tokens).unwrap_or(usize::MAX))
     }
 }
 
@@ -52,7 +57,7 @@ mod tests {
     const PROSE: &str = "The quick brown fox jumps over the lazy dog. ";
 
     fn check(tokenizer: Tokenizer, text: &str, expect: usize) {
-        assert_eq!(tokenizer.reference(Factor::ONE).count(text), expect, "{tokenizer}");
+        assert_eq!(tokenizer.reference_counter(Factor::ONE).count(text), expect, "{tokenizer}");
     }
 
     #[test]
@@ -72,17 +77,18 @@ mod tests {
         let text = PROSE.repeat(100);
         let (margined, o200k) =
             (Tokenizer::Claude.counter().count(&text), Tokenizer::O200k.counter().count(&text));
-        let fitted = Tokenizer::Claude.reference(Factor::ONE).count(&text);
+        let fitted = Tokenizer::Claude.reference_counter(Factor::ONE).count(&text);
         assert_eq!((fitted * 11).div_ceil(10).abs_diff(margined), 0, "{fitted} {margined}");
         check(Tokenizer::Auto, &text, fitted.max(o200k));
     }
 
     #[test]
     fn the_factor_is_one_of_the_family_and_corrects_a_rule() {
-        let factor = Factor::of(2.0).expect("a factor");
+        let factor = Factor::from_f64(2.0).expect("a factor");
         for tokenizer in Tokenizer::ALL {
-            let [once, scaled] = [Factor::ONE, factor].map(|factor| tokenizer.reference(factor).count(PROSE));
-            let times = if tokenizer.is_blind() { 1 } else { 2 };
+            let [once, scaled] =
+                [Factor::ONE, factor].map(|factor| tokenizer.reference_counter(factor).count(PROSE));
+            let times = if tokenizer.is_length_based() { 1 } else { 2 };
             assert_eq!(scaled, times * once, "{tokenizer}");
         }
     }

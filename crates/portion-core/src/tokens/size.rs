@@ -5,58 +5,58 @@ use std::fmt;
 use super::TokenCounter;
 
 /// Bytes up to which a text is counted whole.
-const COUNTED_WHOLE: usize = 32 * 1024;
+const MAX_EXACT_BYTES: usize = 32 * 1024;
 /// Samples taken of a longer one, evenly spread over it.
-const SAMPLES: usize = 32;
+const SAMPLE_COUNT: usize = 32;
 /// Bytes of a sample.
-const SAMPLE: usize = 1024;
+const SAMPLE_BYTES: usize = 1024;
 
 /// How many tokens a text has, and whether that was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
+pub struct TextSize {
     /// Tokens, by the counter that was asked.
     pub tokens: usize,
     /// Whether the whole text was counted, rather than samples of it.
-    pub counted: bool,
+    pub is_exact: bool,
 }
 
 /// Estimates what a text costs from 32 samples of 1 KB; texts up to 32 KB are counted.
 ///
 /// For display only: what is sent is always counted.
-pub fn approximate(counter: &dyn TokenCounter, text: &str) -> Size {
-    if text.len() <= COUNTED_WHOLE {
-        return Size { tokens: counter.count(text), counted: true };
+pub fn estimate_size(counter: &dyn TokenCounter, text: &str) -> TextSize {
+    if text.len() <= MAX_EXACT_BYTES {
+        return TextSize { tokens: counter.count(text), is_exact: true };
     }
-    let spacing = text.len() / SAMPLES;
+    let spacing = text.len() / SAMPLE_COUNT;
     let (mut tokens, mut bytes) = (0_u128, 0_u128);
-    for start in (0..SAMPLES).map(|i| i * spacing) {
+    for start in (0..SAMPLE_COUNT).map(|i| i * spacing) {
         let start = text.floor_char_boundary(start);
-        let sample = &text[start..text.floor_char_boundary(start + SAMPLE)];
+        let sample = &text[start..text.floor_char_boundary(start + SAMPLE_BYTES)];
         tokens += counter.count(sample) as u128;
         bytes += sample.len() as u128;
     }
     let tokens = (tokens * text.len() as u128).div_ceil(bytes.max(1));
-    Size { tokens: usize::try_from(tokens).unwrap_or(usize::MAX), counted: false }
+    TextSize { tokens: usize::try_from(tokens).unwrap_or(usize::MAX), is_exact: false }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for TextSize {
     /// The figure, marked `≈` where it was not counted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.counted { "" } else { "≈" }, self.tokens)
+        write!(f, "{}{}", if self.is_exact { "" } else { "≈" }, self.tokens)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Size, approximate};
+    use super::{TextSize, estimate_size};
     use crate::tokens::Tokenizer;
 
     #[test]
     fn small_texts_are_counted() {
         let counter = Tokenizer::O200k.counter();
         let text = "one two three\n".repeat(100);
-        assert_eq!(approximate(counter, &text), Size { tokens: counter.count(&text), counted: true });
-        assert_eq!(approximate(counter, "").to_string(), "0");
+        assert_eq!(estimate_size(counter, &text), TextSize { tokens: counter.count(&text), is_exact: true });
+        assert_eq!(estimate_size(counter, "").to_string(), "0");
     }
 
     #[test]
@@ -65,8 +65,8 @@ mod tests {
         let rows = rows.join("\n");
         for tokenizer in Tokenizer::ALL {
             let counter = tokenizer.counter();
-            let (exact, size) = (counter.count(&rows) as f64, approximate(counter, &rows));
-            assert!(!size.counted && (size.tokens as f64 / exact - 1.0).abs() < 0.05, "{tokenizer}: {size}");
+            let (exact, size) = (counter.count(&rows) as f64, estimate_size(counter, &rows));
+            assert!(!size.is_exact && (size.tokens as f64 / exact - 1.0).abs() < 0.05, "{tokenizer}: {size}");
         }
     }
 
@@ -74,8 +74,8 @@ mod tests {
     fn any_text_has_a_size() {
         for text in ["👩‍👩‍👧".repeat(40_000), " ".repeat(100_000), "\0".repeat(33_000), "ä".repeat(16_385)]
         {
-            assert!(approximate(Tokenizer::Auto.counter(), &text).tokens > 0);
+            assert!(estimate_size(Tokenizer::Auto.counter(), &text).tokens > 0);
         }
-        assert_eq!(Size { tokens: 7, counted: false }.to_string(), "≈7");
+        assert_eq!(TextSize { tokens: 7, is_exact: false }.to_string(), "≈7");
     }
 }

@@ -7,7 +7,7 @@ use super::TokenCounter;
 use super::bpe::Bpe;
 use super::factor::{self, Factor};
 use super::length::{CHARS4, LEN4};
-use super::reference::{Reference, Truth};
+use super::reference::{ReferenceCounter, ReferenceKind};
 use super::vocabulary::{AUTO, CL100K, CLAUDE, O200K};
 
 /// Which counter decides.
@@ -43,7 +43,7 @@ impl Tokenizer {
 
     /// Its counter, shared by the whole process.
     ///
-    /// A vocabulary is unpacked when it first counts; [`warm`](Self::warm) does so ahead of time.
+    /// A vocabulary is unpacked when it first counts; [`warm`](Self::preload) does so ahead of time.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::Auto => &AUTO,
@@ -56,8 +56,8 @@ impl Tokenizer {
     }
 
     /// The same with every count times a factor, shared as well.
-    pub fn scaled(self, factor: Factor) -> &'static dyn TokenCounter {
-        factor::scaled(self, factor)
+    pub fn scaled_counter(self, factor: Factor) -> &'static dyn TokenCounter {
+        factor::scaled_counter(self, factor)
     }
 
     /// What its counts, times a factor, are held against.
@@ -69,26 +69,26 @@ impl Tokenizer {
     /// - For `auto` the costlier of exact `o200k` and that.
     /// - For `chars4` and `len4`, which know of no family, exact `o200k`. A factor corrects the rule there, and what
     ///   it is held against stays.
-    pub fn reference(self, factor: Factor) -> Reference {
+    pub fn reference_counter(self, factor: Factor) -> ReferenceCounter {
         match self {
-            Self::Auto => Reference::new(Truth::Costlier, factor),
-            Self::O200k => Reference::new(Truth::Exact(Bpe::O200k), factor),
-            Self::Cl100k => Reference::new(Truth::Exact(Bpe::Cl100k), factor),
-            Self::Claude => Reference::new(Truth::Claude, factor),
-            Self::Chars4 | Self::Len4 => Reference::new(Truth::Exact(Bpe::O200k), Factor::ONE),
+            Self::Auto => ReferenceCounter::new(ReferenceKind::Costlier, factor),
+            Self::O200k => ReferenceCounter::new(ReferenceKind::Exact(Bpe::O200k), factor),
+            Self::Cl100k => ReferenceCounter::new(ReferenceKind::Exact(Bpe::Cl100k), factor),
+            Self::Claude => ReferenceCounter::new(ReferenceKind::Claude, factor),
+            Self::Chars4 | Self::Len4 => ReferenceCounter::new(ReferenceKind::Exact(Bpe::O200k), Factor::ONE),
         }
     }
 
     /// Whether it looks at the length alone, and can be wrong by any factor: what it let through is counted anew before it
     /// is sent.
-    pub fn is_blind(self) -> bool {
+    pub fn is_length_based(self) -> bool {
         matches!(self, Self::Chars4 | Self::Len4)
     }
 
     /// Unpacks the vocabularies that it and its reference need, so that the first request need not wait for them.
-    pub fn warm(self) {
+    pub fn preload(self) {
         self.counter().count("warm");
-        self.reference(Factor::ONE).count("warm");
+        self.reference_counter(Factor::ONE).count("warm");
     }
 
     fn names() -> String {

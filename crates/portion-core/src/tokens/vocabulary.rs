@@ -1,34 +1,38 @@
 //! Counters over a vocabulary: pieces are counted one by one, and the sum is priced.
 //!
-//! What is summed (a [`Tally`]) adds up exactly, in integers, and each price only grows with it. Hence
+//! What is summed (a [`TokenTally`]) adds up exactly, in integers, and each price only grows with it. Hence
 //! counting may stop at the piece that passes the limit, and the answers of all methods agree.
 
 use super::TokenCounter;
 use super::bpe::Bpe;
 use super::claude;
-use super::pieces::{Piece, TEAR, pieces, seam};
+use super::pieces::{TORN_PIECE_TOKENS, TextPiece, find_boundary, pieces};
 
 /// Exact for models of the GPT-4o family and later.
-pub(super) static O200K: Vocabulary = Vocabulary { name: "o200k", bpe: Bpe::O200k, price: Price::Exact };
+pub(super) static O200K: VocabularyCounter =
+    VocabularyCounter { name: "o200k", bpe: Bpe::O200k, pricing: Pricing::Exact };
 /// Exact for models of the GPT-4 family.
-pub(super) static CL100K: Vocabulary = Vocabulary { name: "cl100k", bpe: Bpe::Cl100k, price: Price::Exact };
+pub(super) static CL100K: VocabularyCounter =
+    VocabularyCounter { name: "cl100k", bpe: Bpe::Cl100k, pricing: Pricing::Exact };
 /// Estimated for Claude.
-pub(super) static CLAUDE: Vocabulary = Vocabulary { name: "claude", bpe: Bpe::O200k, price: Price::Claude };
+pub(super) static CLAUDE: VocabularyCounter =
+    VocabularyCounter { name: "claude", bpe: Bpe::O200k, pricing: Pricing::Claude };
 /// Never below `o200k`, never below `claude`.
-pub(super) static AUTO: Vocabulary = Vocabulary { name: "auto", bpe: Bpe::O200k, price: Price::Costlier };
+pub(super) static AUTO: VocabularyCounter =
+    VocabularyCounter { name: "auto", bpe: Bpe::O200k, pricing: Pricing::Costlier };
 
 /// Bytes between the places tried while a budget's edge is approached.
-const STEP: usize = 48;
+const LIMIT_SEARCH_STEP: usize = 48;
 
 /// A token counter over a byte-pair vocabulary.
-pub(super) struct Vocabulary {
+pub(super) struct VocabularyCounter {
     name: &'static str,
     bpe: Bpe,
-    price: Price,
+    pricing: Pricing,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Price {
+enum Pricing {
     Exact,
     Claude,
     Costlier,
@@ -36,66 +40,66 @@ enum Price {
 
 /// What the price of a text depends on.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct TokenTally {
     tokens: u64,
-    pairs: u64,
+    pair_weight: u64,
 }
 
-impl Tally {
-    fn and(self, more: Self) -> Self {
-        Self { tokens: self.tokens + more.tokens, pairs: self.pairs + more.pairs }
+impl TokenTally {
+    fn plus(self, more: Self) -> Self {
+        Self { tokens: self.tokens + more.tokens, pair_weight: self.pair_weight + more.pair_weight }
     }
 
     /// The most that any text of so many bytes comes to: every byte a token, every pair the dearest.
-    fn at_most(bytes: usize) -> Self {
+    fn upper_bound(bytes: usize) -> Self {
         let bytes = bytes as u64;
-        Self { tokens: bytes, pairs: bytes * claude::DEAREST_PAIR }
+        Self { tokens: bytes, pair_weight: bytes * claude::MAX_PAIR_WEIGHT }
     }
 }
 
-impl Price {
-    fn of(self, tally: Tally) -> usize {
+impl Pricing {
+    fn token_count(self, tally: TokenTally) -> usize {
         let exact = tally.tokens;
         let tokens = match self {
             Self::Exact => exact,
-            Self::Claude => claude::estimate(exact, tally.pairs),
-            Self::Costlier => exact.max(claude::estimate(exact, tally.pairs)),
+            Self::Claude => claude::estimate(exact, tally.pair_weight),
+            Self::Costlier => exact.max(claude::estimate(exact, tally.pair_weight)),
         };
         usize::try_from(tokens).unwrap_or(usize::MAX)
     }
 }
 
-impl Vocabulary {
+impl VocabularyCounter {
     /// Tallies `text[start..end]`, which no token enters from before `start`.
-    fn tally(&self, text: &str, start: usize, end: usize) -> Tally {
+    fn tally(&self, text: &str, start: usize, end: usize) -> TokenTally {
         let span = &text[start..end];
-        let pairs = match self.price {
-            Price::Exact => 0,
-            Price::Claude | Price::Costlier => {
-                let before = start.checked_sub(1).map_or(claude::BEFORE_TEXT, |at| text.as_bytes()[at]);
-                claude::pairs(before, span.as_bytes())
+        let pairs = match self.pricing {
+            Pricing::Exact => 0,
+            Pricing::Claude | Pricing::Costlier => {
+                let before = start.checked_sub(1).map_or(claude::LEADING_BYTE, |at| text.as_bytes()[at]);
+                claude::sum_pair_weights(before, span.as_bytes())
             }
         };
-        Tally { tokens: self.bpe.count(span) as u64, pairs }
+        TokenTally { tokens: self.bpe.count(span) as u64, pair_weight: pairs }
     }
 
     /// Tallies a piece, a torn one with what tearing it may have hidden, yet never above its bytes.
-    fn tally_piece(&self, text: &str, piece: Piece) -> Tally {
+    fn tally_piece(&self, text: &str, piece: TextPiece) -> TokenTally {
         let mut tally = self.tally(text, piece.start, piece.end);
-        if piece.torn {
-            tally.tokens = (tally.tokens + TEAR).min((piece.end - piece.start) as u64);
+        if piece.is_torn {
+            tally.tokens = (tally.tokens + TORN_PIECE_TOKENS).min((piece.end - piece.start) as u64);
         }
         tally
     }
 
     /// Where within `piece` the limit is reached, given what the text before it comes to.
-    fn edge(&self, text: &str, piece: Piece, mut before: Tally, limit: usize) -> usize {
-        let costs = |from: usize, to: usize, before: Tally| before.and(self.tally(text, from, to));
+    fn find_limit_offset(&self, text: &str, piece: TextPiece, mut before: TokenTally, limit: usize) -> usize {
+        let costs = |from: usize, to: usize, before: TokenTally| before.plus(self.tally(text, from, to));
         let mut fits = piece.start;
         let mut fails = loop {
-            let to = seam(text, fits + STEP, piece.end).unwrap_or(piece.end);
+            let to = find_boundary(text, fits + LIMIT_SEARCH_STEP, piece.end).unwrap_or(piece.end);
             let tally = costs(fits, to, before);
-            if self.price.of(tally) > limit {
+            if self.pricing.token_count(tally) > limit {
                 break to;
             }
             (fits, before) = (to, tally);
@@ -110,7 +114,7 @@ impl Vocabulary {
             if middle >= fails {
                 return fits;
             }
-            if self.price.of(costs(start, middle, before)) <= limit {
+            if self.pricing.token_count(costs(start, middle, before)) <= limit {
                 fits = middle;
             } else {
                 fails = middle;
@@ -119,37 +123,39 @@ impl Vocabulary {
     }
 }
 
-impl TokenCounter for Vocabulary {
+impl TokenCounter for VocabularyCounter {
     fn name(&self) -> &'static str {
         self.name
     }
 
     fn count(&self, text: &str) -> usize {
-        let all = pieces(text).fold(Tally::default(), |sum, piece| sum.and(self.tally_piece(text, piece)));
-        self.price.of(all)
+        let all =
+            pieces(text).fold(TokenTally::default(), |sum, piece| sum.plus(self.tally_piece(text, piece)));
+        self.pricing.token_count(all)
     }
 
     fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
-        let mut sum = Tally::default();
+        let mut sum = TokenTally::default();
         for piece in pieces(text) {
-            sum = sum.and(self.tally_piece(text, piece));
-            if self.price.of(sum) > limit {
+            sum = sum.plus(self.tally_piece(text, piece));
+            if self.pricing.token_count(sum) > limit {
                 return None;
             }
         }
-        Some(self.price.of(sum))
+        Some(self.pricing.token_count(sum))
     }
 
     fn fits(&self, text: &str, limit: usize) -> bool {
-        self.price.of(Tally::at_most(text.len())) <= limit || self.count_within(text, limit).is_some()
+        self.pricing.token_count(TokenTally::upper_bound(text.len())) <= limit
+            || self.count_within(text, limit).is_some()
     }
 
     fn prefix_within(&self, text: &str, limit: usize) -> usize {
-        let mut sum = Tally::default();
+        let mut sum = TokenTally::default();
         for piece in pieces(text) {
-            let with = sum.and(self.tally_piece(text, piece));
-            if self.price.of(with) > limit {
-                return self.edge(text, piece, sum, limit);
+            let with = sum.plus(self.tally_piece(text, piece));
+            if self.pricing.token_count(with) > limit {
+                return self.find_limit_offset(text, piece, sum, limit);
             }
             sum = with;
         }

@@ -43,7 +43,7 @@ pub enum ViewError {
     },
     /// `fields` on something without any.
     #[error("fields does not apply here: {0}")]
-    FieldNone(&'static str),
+    NoFields(&'static str),
     /// A path that leads nowhere.
     #[error("nothing is at path {given}: {reached} has no {missing}{}", nearest_text(.nearest.as_deref()))]
     Path {
@@ -102,7 +102,7 @@ pub enum ViewError {
     NoPages,
     /// An argument of our own tool that is no control.
     #[error("there is no argument {0}")]
-    Stranger(String),
+    UnknownArgument(String),
     /// A control of the wrong kind.
     #[error("{name} is {given}, but it is {wants}")]
     Malformed {
@@ -149,13 +149,13 @@ impl ViewError {
             Self::LimitTooLarge { .. } => "limit_too_large",
             Self::Page(_) | Self::NoPages => "page_invalid",
             Self::Offset(_) => "offset_invalid",
-            Self::Field { .. } | Self::FieldNone(_) => "field_unknown",
+            Self::Field { .. } | Self::NoFields(_) => "field_unknown",
             Self::Path { .. } => "path_unknown",
             Self::Section { .. } => "section_unknown",
             Self::Range(_) => "range_invalid",
             Self::Sort { .. } => "sort_invalid",
             Self::MaxTokens { .. } => "max_tokens_invalid",
-            Self::Conflict { .. } | Self::Stranger(_) => "controls_conflict",
+            Self::Conflict { .. } | Self::UnknownArgument(_) => "controls_conflict",
             Self::Malformed { code, .. } => code,
         }
     }
@@ -173,27 +173,27 @@ impl ViewError {
             Self::NoPages => "leave page and offset out; use section, path or fields".into(),
             Self::Offset(_) => "give offset=0 for the start, or follow nextCursor".into(),
             Self::Field { available, .. } => {
-                listed("choose from: ", available, "fields=all gives every field")
+                name_sentence("choose from: ", available, "fields=all gives every field")
             }
-            Self::FieldNone(_) => "leave fields out; use section, path, startLine/endLine or raw".into(),
+            Self::NoFields(_) => "leave fields out; use section, path, startLine/endLine or raw".into(),
             Self::Path { available, .. } => {
-                listed("available there: ", available, "leave path out to see the whole")
+                name_sentence("available there: ", available, "leave path out to see the whole")
             }
             Self::Section { available, .. } => {
-                listed("choose from: ", available, "path and startLine/endLine work everywhere")
+                name_sentence("choose from: ", available, "path and startLine/endLine work everywhere")
             }
             Self::Range(_) => "give startLine and endLine within the text; -1 is the last line".into(),
             Self::Sort { .. } => "give a field's name, and ` desc` after it for the largest first".into(),
             Self::MaxTokens { least, most, .. } => format!("give maxTokens from {least} to {most}, or none"),
             Self::Conflict { one, other } => format!("give {one} or {other}, not both"),
-            Self::Stranger(_) => format!("leave it out; the arguments are {}", CONTROLS.join(", ")),
+            Self::UnknownArgument(_) => format!("leave it out; the arguments are {}", CONTROLS.join(", ")),
             Self::Malformed { name, wants, .. } => format!("give {name} as {wants}, or leave it out"),
         }
     }
 }
 
 /// Names in a sentence, as many as fit some 600 characters.
-fn listed(before: &str, names: &[String], otherwise: &str) -> String {
+fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
     if names.is_empty() {
         return otherwise.to_owned();
     }

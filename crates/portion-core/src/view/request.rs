@@ -2,8 +2,8 @@
 
 use super::error::ViewError;
 use super::order;
-use crate::policy::{LEAST_BUDGET, Policy};
-use crate::scan::{Kind, Reader, decoded};
+use crate::policy::{MIN_BUDGET, Policy};
+use crate::scan::{JsonKind, JsonReader, unescape};
 
 /// The controls of one call, each as given. Validated, but not yet held against a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,28 +61,28 @@ impl Request {
     ///
     /// # Errors
     /// Where the value is not what the control takes, or beyond the policy's limits.
-    pub fn take(&mut self, name: &str, json: &str, policy: &Policy) -> Result<bool, ViewError> {
+    pub fn set_control(&mut self, name: &str, json: &str, policy: &Policy) -> Result<bool, ViewError> {
         if !CONTROLS.contains(&name) {
             return Ok(false);
         }
-        let value = Given { name, json };
-        if Kind::of(json) == Kind::Null {
+        let value = ControlValue { name, json };
+        if JsonKind::of_value(json) == JsonKind::Null {
             return Ok(true);
         }
         match name {
-            "cursor" => self.cursor = Some(value.text()?),
-            "limit" => self.limit = Some(limit(&value, policy)?),
-            "page" => self.page = Some(value.whole(1, ViewError::page)?),
-            "pages" => (self.page, self.page_count) = pages(&value)?,
-            "offset" => self.offset = Some(value.whole(0, ViewError::offset)?),
-            "fields" => self.fields = Some(value.list()?),
-            "section" => self.section = Some(value.text()?),
-            "path" => self.path = Some(value.text()?),
-            "startLine" => self.start_line = Some(value.line()?),
-            "endLine" => self.end_line = Some(value.line()?),
-            "sort" => self.sort = Some(value.sort()?),
-            "raw" => self.raw = value.truth()?,
-            _ => self.max_tokens = Some(max_tokens(&value, policy)?),
+            "cursor" => self.cursor = Some(value.parse_text()?),
+            "limit" => self.limit = Some(parse_limit(&value, policy)?),
+            "page" => self.page = Some(value.parse_unsigned(1, ViewError::page)?),
+            "pages" => (self.page, self.page_count) = parse_pages(&value)?,
+            "offset" => self.offset = Some(value.parse_unsigned(0, ViewError::offset)?),
+            "fields" => self.fields = Some(value.parse_list()?),
+            "section" => self.section = Some(value.parse_text()?),
+            "path" => self.path = Some(value.parse_text()?),
+            "startLine" => self.start_line = Some(value.parse_line()?),
+            "endLine" => self.end_line = Some(value.parse_line()?),
+            "sort" => self.sort = Some(value.parse_sort()?),
+            "raw" => self.raw = value.parse_bool()?,
+            _ => self.max_tokens = Some(parse_max_tokens(&value, policy)?),
         }
         Ok(true)
     }
@@ -118,7 +118,7 @@ impl Request {
     }
 
     /// Whether a place beyond the start is asked for, which an earlier snapshot can answer.
-    pub fn goes_on(&self) -> bool {
+    pub fn is_continuation(&self) -> bool {
         self.page.is_some_and(|n| n > 1)
             || self.offset.is_some_and(|n| n > 0)
             || self.start_line.is_some()
@@ -126,25 +126,29 @@ impl Request {
     }
 
     /// Whether a part of the payload is asked for, which an earlier snapshot can answer.
-    pub fn selects(&self) -> bool {
+    pub fn has_selection(&self) -> bool {
         self.fields.is_some() || self.path.is_some() || self.section.is_some()
     }
 }
 
 /// One control as it came.
-struct Given<'a> {
+struct ControlValue<'a> {
     name: &'a str,
     json: &'a str,
 }
 
-impl Given<'_> {
+impl ControlValue<'_> {
     /// The value as text, whether it came as a string or as a bare scalar.
-    fn plain(&self) -> String {
-        if Kind::of(self.json) == Kind::String { decoded(self.json) } else { self.json.trim().to_owned() }
+    fn unquoted(&self) -> String {
+        if JsonKind::of_value(self.json) == JsonKind::String {
+            unescape(self.json)
+        } else {
+            self.json.trim().to_owned()
+        }
     }
 
-    fn shown(&self) -> String {
-        let mut plain = self.plain();
+    fn abbreviated(&self) -> String {
+        let mut plain = self.unquoted();
         if let Some((cut, _)) = plain.char_indices().nth(40) {
             plain.truncate(cut);
             plain.push('…');
@@ -152,23 +156,25 @@ impl Given<'_> {
         plain
     }
 
-    fn wrong(&self, wants: &'static str) -> ViewError {
-        ViewError::malformed(self.name, self.shown(), wants)
+    fn malformed_error(&self, wants: &'static str) -> ViewError {
+        ViewError::malformed(self.name, self.abbreviated(), wants)
     }
 
-    fn text(&self) -> Result<String, ViewError> {
-        match Kind::of(self.json) {
-            Kind::String | Kind::Number => Ok(self.plain()),
-            _ => Err(self.wrong("a string")),
+    fn parse_text(&self) -> Result<String, ViewError> {
+        match JsonKind::of_value(self.json) {
+            JsonKind::String | JsonKind::Number => Ok(self.unquoted()),
+            _ => Err(self.malformed_error("a string")),
         }
     }
 
-    fn sort(&self) -> Result<String, ViewError> {
-        self.text().and_then(|spec| order::parse(&spec).map(|_| spec).ok_or_else(|| self.wrong(order::WANTS)))
+    fn parse_sort(&self) -> Result<String, ViewError> {
+        self.parse_text().and_then(|spec| {
+            order::parse_sort(&spec).map(|_| spec).ok_or_else(|| self.malformed_error(order::SORT_SYNTAX))
+        })
     }
 
-    fn integer(&self) -> Option<i64> {
-        let plain = self.plain();
+    fn parse_integer(&self) -> Option<i64> {
+        let plain = self.unquoted();
         let plain = plain.trim();
         plain.parse().ok().or_else(|| {
             let float: f64 = plain.parse().ok()?;
@@ -176,71 +182,71 @@ impl Given<'_> {
         })
     }
 
-    fn whole(&self, least: i64, error: fn(String) -> ViewError) -> Result<u32, ViewError> {
-        let number = self.integer().filter(|n| *n >= least);
-        number.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| error(self.shown()))
+    fn parse_unsigned(&self, least: i64, error: fn(String) -> ViewError) -> Result<u32, ViewError> {
+        let number = self.parse_integer().filter(|n| *n >= least);
+        number.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| error(self.abbreviated()))
     }
 
-    fn line(&self) -> Result<i64, ViewError> {
-        self.integer().filter(|n| *n != 0).ok_or_else(|| {
+    fn parse_line(&self) -> Result<i64, ViewError> {
+        self.parse_integer().filter(|n| *n != 0).ok_or_else(|| {
             ViewError::Range(format!(
                 "{} is {}, but lines are whole numbers from 1, or negative from the end",
                 self.name,
-                self.shown()
+                self.abbreviated()
             ))
         })
     }
 
-    fn truth(&self) -> Result<bool, ViewError> {
-        match self.plain().to_ascii_lowercase().as_str() {
+    fn parse_bool(&self) -> Result<bool, ViewError> {
+        match self.unquoted().to_ascii_lowercase().as_str() {
             "true" | "1" => Ok(true),
             "false" | "0" => Ok(false),
-            _ => Err(self.wrong("true or false")),
+            _ => Err(self.malformed_error("true or false")),
         }
     }
 
     /// A comma-separated list, or an array of strings.
-    fn list(&self) -> Result<String, ViewError> {
+    fn parse_list(&self) -> Result<String, ViewError> {
         const WANTS: &str = "names separated by commas, like `id,status,price.total`, or `all`";
-        let joined = match Kind::of(self.json) {
-            Kind::String => self.plain(),
-            Kind::Array => strings(self.json).ok_or_else(|| self.wrong(WANTS))?.join(","),
-            _ => return Err(self.wrong(WANTS)),
+        let joined = match JsonKind::of_value(self.json) {
+            JsonKind::String => self.unquoted(),
+            JsonKind::Array => parse_strings(self.json).ok_or_else(|| self.malformed_error(WANTS))?.join(","),
+            _ => return Err(self.malformed_error(WANTS)),
         };
         if joined.split(',').all(|name| name.trim().is_empty()) {
-            return Err(self.wrong(WANTS));
+            return Err(self.malformed_error(WANTS));
         }
         Ok(joined)
     }
 }
 
-fn strings(json: &str) -> Option<Vec<String>> {
-    let mut reader = Reader::new(json);
+fn parse_strings(json: &str) -> Option<Vec<String>> {
+    let mut reader = JsonReader::new(json);
     reader.enter_array().ok()?;
     let mut all = Vec::new();
     while reader.next_item().ok()? {
         let span = reader.skip_string().ok()?;
-        all.push(decoded(reader.text(span)));
+        all.push(unescape(reader.text(span)));
     }
     Some(all)
 }
 
-fn limit(value: &Given<'_>, policy: &Policy) -> Result<u32, ViewError> {
-    let (given, max) = (value.shown(), policy.max_page_size);
-    match value.integer() {
+fn parse_limit(value: &ControlValue<'_>, policy: &Policy) -> Result<u32, ViewError> {
+    let (given, max) = (value.abbreviated(), policy.max_page_size);
+    match value.parse_integer() {
         Some(n) if (1..=max as i64).contains(&n) => Ok(n as u32),
         Some(n) if n > 0 => Err(ViewError::LimitTooLarge { given, max }),
         // Beyond what an integer holds.
-        None if value.plain().trim().parse::<f64>().is_ok_and(|n| n >= i64::MAX as f64) => {
+        None if value.unquoted().trim().parse::<f64>().is_ok_and(|n| n >= i64::MAX as f64) => {
             Err(ViewError::LimitTooLarge { given, max })
         }
         _ => Err(ViewError::Limit { given, max }),
     }
 }
 
-fn pages(value: &Given<'_>) -> Result<(Option<u32>, Option<u32>), ViewError> {
-    let wrong = || ViewError::page(value.shown());
-    let plain = value.plain();
+fn parse_pages(value: &ControlValue<'_>) -> Result<(Option<u32>, Option<u32>), ViewError> {
+    let wrong = || ViewError::page(value.abbreviated());
+    let plain = value.unquoted();
     let (first, last) = plain.split_once('-').unwrap_or((&plain, &plain));
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|n| *n > 0).ok_or_else(wrong);
     let (first, last) = (number(first)?, number(last)?);
@@ -250,14 +256,14 @@ fn pages(value: &Given<'_>) -> Result<(Option<u32>, Option<u32>), ViewError> {
     Ok((Some(first), Some(last - first + 1)))
 }
 
-fn max_tokens(value: &Given<'_>, policy: &Policy) -> Result<usize, ViewError> {
+fn parse_max_tokens(value: &ControlValue<'_>, policy: &Policy) -> Result<usize, ViewError> {
     value
-        .integer()
+        .parse_integer()
         .and_then(|n| usize::try_from(n).ok())
-        .filter(|n| (LEAST_BUDGET..=policy.hard_cap).contains(n))
+        .filter(|n| (MIN_BUDGET..=policy.hard_cap).contains(n))
         .ok_or_else(|| ViewError::MaxTokens {
-            given: value.shown(),
-            least: LEAST_BUDGET,
+            given: value.abbreviated(),
+            least: MIN_BUDGET,
             most: policy.hard_cap,
         })
 }

@@ -1,6 +1,6 @@
 //! What holds for every text, whatever the limits.
 
-use portion_core::chunk::{CHUNKERS, Chunker, Limits, cut};
+use portion_core::chunk::{CHUNKERS, ChunkLimits, Chunker, cut};
 use portion_core::tokens::TokenCounter;
 use proptest::prelude::*;
 
@@ -12,16 +12,16 @@ fn escaped(piece: &str) -> usize {
 }
 
 /// Joined, the chunks are the text; each is within the limits or a single character.
-fn check(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &Limits) {
+fn check(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &ChunkLimits) {
     let mut at = from;
     while at < to {
         let end = cut(text, at, to, chunker, limits);
         assert!(at < end && end <= to && text.is_char_boundary(end), "{at} {end} {to}");
         assert_eq!(end, cut(text, at, to, chunker, limits));
         let chunk = &text[at..end];
-        let fits = limits.counter.count(chunk) <= limits.tokens
-            && chunk.split_inclusive('\n').count() <= limits.lines
-            && escaped(chunk) <= limits.bytes;
+        let fits = limits.counter.count(chunk) <= limits.max_tokens
+            && chunk.split_inclusive('\n').count() <= limits.max_lines
+            && escaped(chunk) <= limits.max_bytes;
         assert!(fits || chunk.chars().count() == 1, "{} beyond the limits: {chunk:?}", chunker.name());
         at = end;
     }
@@ -69,13 +69,13 @@ proptest! {
         let at = |share: f64| text.floor_char_boundary((text.len() as f64 * share) as usize);
         let (from, to) = (at(from * to), at(to));
         for counter in [&Chars(1) as &dyn TokenCounter, &Chars(4), &Uneven] {
-            check(&text, from, to, CHUNKERS[kind], &Limits { counter, tokens, lines, bytes });
+            check(&text, from, to, CHUNKERS[kind], &ChunkLimits { counter, max_tokens: tokens, max_lines: lines, max_bytes: bytes });
         }
     }
 
     #[test]
     fn any_offsets_do(text in any::<String>(), from in any::<usize>(), to in any::<usize>(), kind in 0..CHUNKERS.len()) {
-        let limits = Limits { counter: &Chars(4), tokens: 3, lines: 2, bytes: 100 };
+        let limits = ChunkLimits { counter: &Chars(4), max_tokens: 3, max_lines: 2, max_bytes: 100 };
         let (from, to) = (from % (text.len() + 2), to % (text.len() + 2));
         let end = cut(&text, from, to, CHUNKERS[kind], &limits);
         prop_assert!(text.is_char_boundary(end) && end <= text.len());
@@ -87,7 +87,7 @@ proptest! {
             format!("2024-05-01 10:00:{:02} ERROR oh\n", index % 60) + &"\tat a.b.C(D.java:1)\n".repeat(*frames)
         };
         let text: String = entries.iter().enumerate().map(entry).collect();
-        let limits = Limits { counter: &Chars(4), tokens: 60, lines: 200, bytes: 65_536 };
+        let limits = ChunkLimits { counter: &Chars(4), max_tokens: 60, max_lines: 200, max_bytes: 65_536 };
         prop_assert!(chunks(&text, &limits).iter().all(|chunk| chunk.starts_with("2024")));
     }
 
@@ -95,7 +95,7 @@ proptest! {
     fn a_paragraph_that_fits_is_whole(lengths in prop::collection::vec(1..12usize, 2..40)) {
         let paragraph = |words: &usize| format!("There were {}.\n\n", "a great many ".repeat(*words).trim_end());
         let text: String = lengths.iter().map(paragraph).collect();
-        let limits = Limits { counter: &Chars(4), tokens: 50, lines: 200, bytes: 65_536 };
+        let limits = ChunkLimits { counter: &Chars(4), max_tokens: 50, max_lines: 200, max_bytes: 65_536 };
         prop_assert!(chunks(&text, &limits).iter().all(|chunk| chunk.starts_with("There")));
     }
 }
@@ -137,7 +137,8 @@ fn hostile_texts_are_cut() {
     for unit in units {
         let text = unit.repeat((1 << 18) / unit.len());
         for chunker in CHUNKERS {
-            let limits = Limits { counter: &Chars(4), tokens: 2000, lines: 200, bytes: 65_536 };
+            let limits =
+                ChunkLimits { counter: &Chars(4), max_tokens: 2000, max_lines: 200, max_bytes: 65_536 };
             let (mut from, mut cuts) = (0, 0);
             while from < text.len() && cuts < 20 {
                 let end = cut(&text, from, text.len(), *chunker, &limits);
@@ -145,7 +146,8 @@ fn hostile_texts_are_cut() {
                 (from, cuts) = (end, cuts + 1);
             }
             // One chunk may hold whatever the limits of tokens and lines let it.
-            let limits = Limits { tokens: 60_000, lines: usize::MAX, bytes: usize::MAX, ..limits };
+            let limits =
+                ChunkLimits { max_tokens: 60_000, max_lines: usize::MAX, max_bytes: usize::MAX, ..limits };
             assert!(cut(&text, 3 * unit.len(), text.len(), *chunker, &limits) > 3 * unit.len());
         }
         assert!(!portion_core::chunk::chunker_for(&text).name().is_empty());

@@ -1,6 +1,6 @@
 //! Where chunks end: rules by example, laws on anything.
 
-use portion_core::chunk::{Limits, chunker_for, cut};
+use portion_core::chunk::{ChunkLimits, chunker_for, cut};
 use portion_core::tokens::TokenCounter;
 
 mod kinds;
@@ -35,7 +35,7 @@ impl TokenCounter for Chars {
 }
 
 /// All chunks of a text.
-fn chunks<'a>(text: &'a str, limits: &Limits) -> Vec<&'a str> {
+fn chunks<'a>(text: &'a str, limits: &ChunkLimits) -> Vec<&'a str> {
     let chunker = chunker_for(text);
     let mut from = 0;
     let mut chunks = Vec::new();

@@ -1,6 +1,6 @@
 //! HTML and XML, by themselves and within markdown: cut between elements.
 
-use portion_core::chunk::{Limits, chunker_for};
+use portion_core::chunk::{ChunkLimits, chunker_for};
 use proptest::prelude::*;
 
 use super::rules::check;
@@ -60,7 +60,7 @@ proptest! {
     fn no_chunk_ends_inside_a_tag(words in prop::collection::vec("[a-z]{1,12}", 4..80)) {
         let item = |word: &String| format!("<li class=\"a b\"><a href='/{word}?q=1 2'>{word} {word}</a><br/></li>");
         let text = format!("<html><body><ul>{}</ul></body></html>", words.iter().map(item).collect::<String>());
-        let limits = Limits { counter: &Chars(1), tokens: 120, lines: 200, bytes: 65_536 };
+        let limits = ChunkLimits { counter: &Chars(1), max_tokens: 120, max_lines: 200, max_bytes: 65_536 };
         prop_assert_eq!(chunker_for(&text).name(), "markup");
         prop_assert!(chunks(&text, &limits).iter().all(|chunk| chunk.starts_with('<') && chunk.ends_with('>')));
     }

@@ -1,6 +1,6 @@
 //! JSON lines and tables of separated values: whole records.
 
-use portion_core::chunk::Limits;
+use portion_core::chunk::ChunkLimits;
 use proptest::prelude::*;
 
 use super::rules::check;
@@ -19,7 +19,7 @@ fn lines_of_json_stay_whole() {
 fn a_line_of_json_too_long_is_cut_between_its_values() {
     let member = |index: usize| format!("\"key {index:03}\": \"a, b, and {{c\"");
     let text = format!("{{{}", (0..40).map(member).collect::<Vec<_>>().join(", "));
-    let limits = Limits { counter: &Chars(1), tokens: 200, lines: 200, bytes: 65_536 };
+    let limits = ChunkLimits { counter: &Chars(1), max_tokens: 200, max_lines: 200, max_bytes: 65_536 };
     let cut = chunks(&text, &limits);
     assert!(cut.len() > 3 && cut[1..].iter().all(|chunk| chunk.starts_with("\"key ")), "{cut:?}");
 }
@@ -49,7 +49,7 @@ proptest! {
     fn a_row_that_fits_is_whole(notes in prop::collection::vec("[a-z\n,]{0,30}", 3..60)) {
         let row = |(index, note): (usize, &String)| format!("#{index},\"{note}\",end\r\n");
         let text = format!("id,note,last\r\n{}", notes.iter().enumerate().map(row).collect::<String>());
-        let limits = Limits { counter: &Chars(1), tokens: 90, lines: 200, bytes: 65_536 };
+        let limits = ChunkLimits { counter: &Chars(1), max_tokens: 90, max_lines: 200, max_bytes: 65_536 };
         let cut = chunks(&text, &limits);
         prop_assert!(cut[1..].iter().all(|chunk| chunk.starts_with('#')), "{cut:?}");
     }

@@ -1,6 +1,6 @@
 //! Each rule of cutting in one small text; `¦` stands where a chunk ends.
 
-use portion_core::chunk::{Limits, chunker_for};
+use portion_core::chunk::{ChunkLimits, chunker_for};
 use portion_core::tokens::TokenCounter;
 
 use super::{Chars, chunks};
@@ -9,7 +9,7 @@ use super::{Chars, chunks};
 fn check_lines(kind: &str, limit: usize, lines: usize, expect: &str) {
     let text = expect.replace('¦', "");
     assert_eq!(chunker_for(&text).name(), kind, "{text}");
-    let limits = Limits { counter: &Chars(1), tokens: limit, lines, bytes: 65_536 };
+    let limits = ChunkLimits { counter: &Chars(1), max_tokens: limit, max_lines: lines, max_bytes: 65_536 };
     assert_eq!(chunks(&text, &limits).join("¦"), expect);
 }
 
@@ -291,6 +291,6 @@ impl TokenCounter for FewLines {
 #[test]
 fn what_is_beyond_the_lines_of_a_chunk_is_not_counted() {
     let text = "\n".repeat(5_000);
-    let limits = Limits { counter: &FewLines(20), tokens: 1, lines: 20, bytes: 65_536 };
+    let limits = ChunkLimits { counter: &FewLines(20), max_tokens: 1, max_lines: 20, max_bytes: 65_536 };
     assert!(chunks(&text, &limits).iter().all(|chunk| chunk.len() == 20));
 }

@@ -1,25 +1,25 @@
 //! What holds for the entries of any text.
 
-use portion_core::chunk::{CHUNKERS, Rank, Window};
-use portion_core::entry::entries;
-use portion_core::snapshot::Text;
+use portion_core::chunk::{BoundaryLevel, CHUNKERS, ChunkWindow};
+use portion_core::log_entry::entries;
+use portion_core::snapshot::LineIndex;
 use proptest::prelude::*;
 
 /// The entries of a text that is taken for a log: one after the other they are the text.
 fn check(text: &str) {
-    let mut index = Text::index(text);
+    let mut index = LineIndex::new(text);
     index.chunker = *CHUNKERS.iter().find(|chunker| chunker.name() == "log").expect("a log chunker");
     let (mut at, mut count, mut lines) = (0, 0, 1);
     let mut starts = Vec::new();
     for entry in entries(text, &index).expect("a log") {
         count += 1;
-        let said = entry.span.of(text);
+        let said = entry.span.slice(text);
         assert_eq!((entry.number, entry.span.start as usize), (count, at));
         assert_eq!(entry.start_line, lines);
         lines += said.matches('\n').count();
         assert!(!said.is_empty());
         for inner in [entry.time, entry.level].into_iter().flatten() {
-            assert!(!inner.of(text).is_empty() && !inner.of(text).contains('\n'));
+            assert!(!inner.slice(text).is_empty() && !inner.slice(text).contains('\n'));
             assert!(inner.start >= entry.span.start && inner.end <= entry.span.end);
         }
         starts.push(at);
@@ -27,11 +27,11 @@ fn check(text: &str) {
     }
     assert_eq!(at, text.len());
     // A chunk begins an entry where we do, or with the blank lines above it.
-    let marks = index.chunker.marks(&Window { text, from: 0, to: text.len() });
+    let marks = index.chunker.boundaries(&ChunkWindow { text, from: 0, to: text.len() });
     let head = text.len() - text.trim_start().len();
     let is_head =
         |at: &usize| *at > head && text[*at..].lines().next().is_some_and(|line| !line.trim().is_empty());
-    let units = marks.iter().filter(|mark| mark.rank == Rank::Unit).map(|mark| mark.at);
+    let units = marks.iter().filter(|mark| mark.level == BoundaryLevel::Unit).map(|mark| mark.offset);
     let units: Vec<_> = units.filter(is_head).collect();
     assert_eq!(units, starts.into_iter().filter(|at| *at > head).collect::<Vec<_>>());
 }

@@ -1,14 +1,14 @@
 //! The entries of logs: what they say of their time and level, and where they begin.
 
-use portion_core::entry::{Entry, Level, entries};
-use portion_core::snapshot::Text;
+use portion_core::log_entry::{LogEntry, LogLevel, entries};
+use portion_core::snapshot::LineIndex;
 
 mod laws;
 mod stamps;
 
 /// The entries of a text, none where it is no log.
-fn read(text: &str) -> Vec<Entry> {
-    entries(text, &Text::index(text)).map(Iterator::collect).unwrap_or_default()
+fn read(text: &str) -> Vec<LogEntry> {
+    entries(text, &LineIndex::new(text)).map(Iterator::collect).unwrap_or_default()
 }
 
 #[test]
@@ -18,13 +18,13 @@ fn an_entry_has_all_that_follows_it() {
     let told: Vec<_> = read(text)
         .into_iter()
         .map(|entry| {
-            let said = |span: Option<portion_core::span::Span>| span.map(|span| span.of(text));
+            let said = |span: Option<portion_core::span::Span>| span.map(|span| span.slice(text));
             (
                 entry.number,
                 entry.start_line,
                 said(entry.time),
                 said(entry.level),
-                entry.span.of(text).lines().count(),
+                entry.span.slice(text).lines().count(),
             )
         })
         .collect();
@@ -52,22 +52,26 @@ fn what_is_no_log_has_no_entries() {
     for text in
         ["", "\n\n", "# Title\n\nSome words, and some more of them.\n", "fn main() {\n}\n\nfn a() {\n}\n"]
     {
-        assert!(entries(text, &Text::index(text)).is_none(), "{text}");
+        assert!(entries(text, &LineIndex::new(text)).is_none(), "{text}");
     }
 }
 
 #[test]
 fn levels_are_known_by_many_names() {
     for (word, level) in [
-        ("error", Some(Level::Error)),
-        ("Warning", Some(Level::Warn)),
-        ("E", Some(Level::Error)),
-        ("60", Some(Level::Fatal)),
-        ("emerg", Some(Level::Fatal)),
+        ("error", Some(LogLevel::Error)),
+        ("Warning", Some(LogLevel::Warn)),
+        ("E", Some(LogLevel::Error)),
+        ("60", Some(LogLevel::Fatal)),
+        ("emerg", Some(LogLevel::Fatal)),
         ("errors", None),
         ("", None),
     ] {
-        assert_eq!(Level::of(word), level, "{word}");
+        assert_eq!(LogLevel::from_word(word), level, "{word}");
     }
-    assert!(Level::Fatal > Level::Error && Level::Error > Level::Warn && Level::Debug > Level::Trace);
+    assert!(
+        LogLevel::Fatal > LogLevel::Error
+            && LogLevel::Error > LogLevel::Warn
+            && LogLevel::Debug > LogLevel::Trace
+    );
 }

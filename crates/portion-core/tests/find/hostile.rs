@@ -1,6 +1,6 @@
 //! Patterns and payloads that none should give: each is answered, soon, and none ends the process.
 
-use portion_core::find::{Ask, FindError};
+use portion_core::find::{FindError, SearchQuery};
 
 use super::ask;
 
@@ -107,11 +107,14 @@ fn hostile_patterns_are_answered() {
     ];
     for pattern in &patterns {
         for payload in &payloads {
-            match ask(payload, &Ask { most: 50, ..Ask::new(pattern) }) {
+            match ask(payload, &SearchQuery { max_items: 50, ..SearchQuery::new(pattern) }) {
                 Ok(found) => {
-                    let items: serde_json::Value = serde_json::from_str(&found.json).expect("JSON");
+                    let items: serde_json::Value = serde_json::from_str(&found.items_json).expect("JSON");
                     let items = items.as_array().map_or(0, Vec::len);
-                    assert!(items <= found.matches + found.word_matches && items <= 50, "{pattern:.60}");
+                    assert!(
+                        items <= found.match_count + found.word_match_count && items <= 50,
+                        "{pattern:.60}"
+                    );
                 }
                 Err(error) => assert!(matches!(error.code(), "query_invalid" | "query_too_costly")),
             }
@@ -121,7 +124,7 @@ fn hostile_patterns_are_answered() {
 
 #[test]
 fn what_stands_for_too_much_is_refused() {
-    let refused = |pattern: &str| ask("text", &Ask::new(pattern)).map(|found| found.matches);
+    let refused = |pattern: &str| ask("text", &SearchQuery::new(pattern)).map(|found| found.match_count);
     for pattern in ["/(a{1000}){1000}/", r"/\pL{500}/", r"/[\p{L}\p{N}\p{S}]{900}/", r"/\w{1000000}/"] {
         assert_eq!(refused(pattern), Err(FindError::TooLarge), "{pattern}");
     }
@@ -132,11 +135,11 @@ fn what_stands_for_too_much_is_refused() {
 fn what_would_take_minutes_is_refused() {
     // Each line matches only after all that follows was read.
     let text = "A\n".repeat(400_000);
-    let slow = ask(&text, &Ask::new("/(?s)[A-Z]{0,200}.{0,200}[^A-Z\n]|[A-Z]/"));
+    let slow = ask(&text, &SearchQuery::new("/(?s)[A-Z]{0,200}.{0,200}[^A-Z\n]|[A-Z]/"));
     assert!(slow.is_ok() || slow == Err(FindError::TooCostly));
     // Words that are everywhere, and never all of them.
     let text = "a b ".repeat(500_000);
-    let slow = ask(&text, &Ask::new(&format!("{}c", "a b ".repeat(1_000))));
+    let slow = ask(&text, &SearchQuery::new(&format!("{}c", "a b ".repeat(1_000))));
     assert_eq!(slow, Err(FindError::TooCostly));
 }
 
@@ -147,14 +150,22 @@ fn what_is_everywhere_is_found() {
     for (pattern, matches) in
         [("value", 50_000), ("VALUE", 50_000), ("key", 50_000), ("/KEY/i", 50_000), ("/v.*7$/", 5_000)]
     {
-        assert_eq!(ask(&object, &Ask::new(pattern)).map(|found| found.matches), Ok(matches), "{pattern}");
+        assert_eq!(
+            ask(&object, &SearchQuery::new(pattern)).map(|found| found.match_count),
+            Ok(matches),
+            "{pattern}"
+        );
     }
     let line = "lorem ipsum ".repeat(100_000);
     for (pattern, matches) in
         [("lorem", 100_000), ("LOREM", 100_000), ("/l\\w+/", 100_000), ("/[a-z]+/", 200_000)]
     {
-        assert_eq!(ask(&line, &Ask::new(pattern)).map(|found| found.matches), Ok(matches), "{pattern}");
+        assert_eq!(
+            ask(&line, &SearchQuery::new(pattern)).map(|found| found.match_count),
+            Ok(matches),
+            "{pattern}"
+        );
     }
     // A match is not cut where it is looked for piece by piece.
-    assert_eq!(ask(&"x".repeat(100_000), &Ask::new("/x+/")).map(|found| found.matches), Ok(1));
+    assert_eq!(ask(&"x".repeat(100_000), &SearchQuery::new("/x+/")).map(|found| found.match_count), Ok(1));
 }

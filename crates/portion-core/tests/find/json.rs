@@ -1,6 +1,6 @@
 //! JSON: records, values, names.
 
-use portion_core::find::Ask;
+use portion_core::find::SearchQuery;
 
 use super::{ask, check, told};
 
@@ -70,7 +70,9 @@ fn values_that_are_the_pattern_come_first() {
 
 #[test]
 fn fields_that_are_asked_for_are_shown() {
-    let with = |fields, pattern| told(ask(GUESTS, &Ask { fields: Some(fields), ..Ask::new(pattern) }));
+    let with = |fields, pattern| {
+        told(ask(GUESTS, &SearchQuery { fields: Some(fields), ..SearchQuery::new(pattern) }))
+    };
     assert_eq!(
         with("price,guest.city", "Bo"),
         r#"1 {"searched":"text"} [{"path":"/result/1","in":"name","text":"Bo","item":{"guest":{"city":"Oporto"},"price":99}}]"#
@@ -150,9 +152,9 @@ fn names_of_fields_are_found_where_no_value_matches() {
 
 #[test]
 fn records_are_ranked_by_words() {
-    let found = ask(GUESTS, &Ask::new("neighbour Lisbon vip")).expect("valid");
-    assert_eq!(found.also["searched"], "words");
-    assert_eq!((found.matches, found.word_matches), (0, 2));
+    let found = ask(GUESTS, &SearchQuery::new("neighbour Lisbon vip")).expect("valid");
+    assert_eq!(found.extra_meta["searched"], "words");
+    assert_eq!((found.match_count, found.word_match_count), (0, 2));
 }
 
 #[test]

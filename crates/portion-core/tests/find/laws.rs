@@ -1,9 +1,9 @@
 //! Laws: a plain search finds the same, and every place that is told of is there.
 
 use portion_core::cursor::Position;
-use portion_core::find::{Ask, find};
+use portion_core::find::{SearchQuery, find};
 use portion_core::policy::Policy;
-use portion_core::snapshot::Form;
+use portion_core::snapshot::Structure;
 use portion_core::view::{Request, View, resolve};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -88,7 +88,7 @@ fn at_path(payload: &str, path: &str) -> Option<String> {
     let snapshot = snapshot(&[payload]);
     let request = Request { path: Some(path.to_owned()), ..Request::default() };
     let asked = resolve(&snapshot, None, &request, &Policy::default()).ok()?;
-    assert_eq!(asked.from, Position::default());
+    assert_eq!(asked.start, Position::default());
     let (_, subject) = asked.view.subjects(&snapshot).pop()?;
     Some(subject.text.to_string())
 }
@@ -99,15 +99,15 @@ proptest! {
     #[test]
     fn lines_are_those_of_a_plain_search(text in prose(), pattern in pattern()) {
         let snapshot = snapshot(&[&text]);
-        prop_assume!(matches!(snapshot.parts()[0].subject().map(|s| &s.form), Some(Form::Text(_))));
-        let found = find(&snapshot, &View::root(), &Ask { context: Some(0), ..Ask::new(&pattern) }).expect("valid");
+        prop_assume!(matches!(snapshot.parts()[0].indexed_text().map(|s| &s.structure), Some(Structure::Text(_))));
+        let found = find(&snapshot, &View::root(), &SearchQuery { context_lines: Some(0), ..SearchQuery::new(&pattern) }).expect("valid");
         let by_hand = lines_by_hand(&text, &pattern);
-        let ignoring = found.also.contains_key("ignoringCase") || found.also["searched"] != "text";
+        let ignoring = found.extra_meta.contains_key("ignoringCase") || found.extra_meta["searched"] != "text";
         if !ignoring || !by_hand.is_empty() {
-            prop_assert_eq!(found.matches, by_hand.len(), "{}", found.json);
+            prop_assert_eq!(found.match_count, by_hand.len(), "{}", found.items_json);
         }
         let all: Vec<&str> = text.split('\n').collect();
-        for item in serde_json::from_str::<Vec<Value>>(&found.json).expect("JSON") {
+        for item in serde_json::from_str::<Vec<Value>>(&found.items_json).expect("JSON") {
             let number = |name: &str| item[name].as_u64().map(|n| n as usize);
             let line = number("line").expect("a line");
             let (first, last) = (number("startLine").unwrap_or(line), number("endLine").unwrap_or(line));
@@ -122,28 +122,28 @@ proptest! {
     #[test]
     fn paths_lead_to_what_matched(payload in json(4), pattern in "[ab]{1,2}|é|1|a b|tru|k") {
         let snapshot = snapshot(&[&payload]);
-        let found = find(&snapshot, &View::root(), &Ask::new(&pattern)).expect("valid");
-        if found.also["searched"] != "text" { return Ok(()); }
-        let insensitive = found.also.contains_key("ignoringCase");
+        let found = find(&snapshot, &View::root(), &SearchQuery::new(&pattern)).expect("valid");
+        if found.extra_meta["searched"] != "text" { return Ok(()); }
+        let insensitive = found.extra_meta.contains_key("ignoringCase");
         let said = |text: &str| {
             let text = text.replace("\\u00e9", "é").replace("\\u0062", "b").replace("\\n", " ");
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             if insensitive { text.to_lowercase() } else { text }
         };
-        let json = snapshot.parts()[0].subject().is_some_and(portion_core::snapshot::Subject::is_json);
-        for item in serde_json::from_str::<Vec<Value>>(&found.json).expect("JSON") {
+        let json = snapshot.parts()[0].indexed_text().is_some_and(portion_core::snapshot::IndexedText::is_json);
+        for item in serde_json::from_str::<Vec<Value>>(&found.items_json).expect("JSON") {
             let Some(path) = item["path"].as_str() else { continue };
             let Some(there) = at_path(&payload, path) else {
                 prop_assert!(path.is_empty(), "{path}");
                 continue;
             };
-            if json && found.also.get("in").is_none() {
+            if json && found.extra_meta.get("in").is_none() {
                 prop_assert!(said(&there).contains(&said(&pattern)), "{path} is {there}");
             }
         }
         // Nothing is found where there is nothing, and something where there is something.
         let everything = said(&payload);
-        if found.matches == 0 && json {
+        if found.match_count == 0 && json {
             prop_assert!(!everything.contains(&said(&pattern)) || pattern.len() > 1, "{payload}");
         }
     }
@@ -152,13 +152,13 @@ proptest! {
     fn no_pattern_ends_the_process(pattern in any::<String>(), payload in prop_oneof![prose(), json(4), any::<String>()]) {
         for pattern in [pattern.clone(), format!("/{pattern}/"), format!("/{pattern}/i")] {
             for context in [None, Some(2)] {
-                let found = find(&snapshot(&[&payload]), &View::root(), &Ask { context, most: 7, ..Ask::new(&pattern) });
+                let found = find(&snapshot(&[&payload]), &View::root(), &SearchQuery { context_lines: context, max_items: 7, ..SearchQuery::new(&pattern) });
                 if let Ok(found) = found {
-                    let items = serde_json::from_str::<Vec<Value>>(&found.json).expect("JSON");
-                    let counted = found.matches + found.word_matches;
+                    let items = serde_json::from_str::<Vec<Value>>(&found.items_json).expect("JSON");
+                    let counted = found.match_count + found.word_match_count;
                     prop_assert!(items.len() <= counted.min(7));
                     prop_assert_eq!(items.is_empty(), counted == 0);
-                    prop_assert!(found.matches == 0 || found.word_matches == 0);
+                    prop_assert!(found.match_count == 0 || found.word_match_count == 0);
                 }
             }
         }

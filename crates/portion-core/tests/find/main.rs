@@ -5,7 +5,7 @@ mod json;
 mod laws;
 mod text;
 
-use portion_core::find::{Ask, FindError, Found, find};
+use portion_core::find::{FindError, SearchQuery, SearchResult, find};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
@@ -18,16 +18,16 @@ fn snapshot(texts: &[&str]) -> Snapshot {
     capture(Payload { blocks: texts.iter().enumerate().map(block).collect(), ..Payload::default() })
 }
 
-fn ask(text: &str, ask: &Ask<'_>) -> Result<Found, FindError> {
+fn ask(text: &str, ask: &SearchQuery<'_>) -> Result<SearchResult, FindError> {
     find(&snapshot(&[text]), &View::root(), ask)
 }
 
 /// How many matches there are, what is told beside them, and the matches; or an error's code and message.
-fn told(found: Result<Found, FindError>) -> String {
+fn told(found: Result<SearchResult, FindError>) -> String {
     match found {
         Ok(found) => {
-            let also = serde_json::Value::Object(found.also);
-            format!("{} {also} {}", found.matches, found.json)
+            let also = serde_json::Value::Object(found.extra_meta);
+            format!("{} {also} {}", found.match_count, found.items_json)
         }
         Err(error) => format!("{}: {error}; {}", error.code(), error.advice()),
     }
@@ -35,5 +35,5 @@ fn told(found: Result<Found, FindError>) -> String {
 
 /// What is found of a pattern in a payload of one text.
 fn check(payload: &str, pattern: &str, expect: &str) {
-    assert_eq!(told(ask(payload, &Ask::new(pattern))), expect, "{pattern} in {payload}");
+    assert_eq!(told(ask(payload, &SearchQuery::new(pattern))), expect, "{pattern} in {payload}");
 }

@@ -1,6 +1,6 @@
 //! Text: lines, neighbours, wraps, words.
 
-use portion_core::find::{Ask, find};
+use portion_core::find::{SearchQuery, find};
 use portion_core::view::View;
 
 use super::{ask, check, snapshot, told};
@@ -20,20 +20,24 @@ fn few_matches_come_with_their_neighbours() {
         r#"1 {"searched":"text"} [{"line":8,"startLine":7,"endLine":8,"text":"eight\nnine"}]"#,
     );
     let several: Vec<String> = (0..6).map(|i| format!("error {i}\nat {i}\nthen {i}\n\n")).collect();
-    let found = ask(&several.concat(), &Ask::new("error")).expect("valid");
-    assert_eq!(found.matches, 6);
+    let found = ask(&several.concat(), &SearchQuery::new("error")).expect("valid");
+    assert_eq!(found.match_count, 6);
     assert!(
-        found.json.starts_with(r#"[{"line":1,"startLine":1,"endLine":2,"text":"error 0\nat 0"},{"line":5,"#)
+        found
+            .items_json
+            .starts_with(r#"[{"line":1,"startLine":1,"endLine":2,"text":"error 0\nat 0"},{"line":5,"#)
     );
     let many: Vec<String> = (0..40).map(|i| format!("error {i}\nat {i}\n")).collect();
-    let found = ask(&many.concat(), &Ask::new("error")).expect("valid");
-    assert_eq!(found.matches, 40);
-    assert!(found.json.starts_with(r#"[{"line":1,"text":"error 0"},{"line":3,"text":"error 1"},"#));
+    let found = ask(&many.concat(), &SearchQuery::new("error")).expect("valid");
+    assert_eq!(found.match_count, 40);
+    assert!(found.items_json.starts_with(r#"[{"line":1,"text":"error 0"},{"line":3,"text":"error 1"},"#));
 }
 
 #[test]
 fn neighbours_that_are_asked_for_are_given_and_merged() {
-    let with = |context, pattern| told(ask(POEM, &Ask { context: Some(context), ..Ask::new(pattern) }));
+    let with = |context, pattern| {
+        told(ask(POEM, &SearchQuery { context_lines: Some(context), ..SearchQuery::new(pattern) }))
+    };
     assert_eq!(with(0, "four"), r#"1 {"searched":"text"} [{"line":3,"text":"four"}]"#);
     assert_eq!(
         with(1, "six"),
@@ -52,31 +56,38 @@ fn neighbours_that_are_asked_for_are_given_and_merged() {
 #[test]
 fn lines_are_counted_and_occurrences_told_where_they_differ() {
     let text = "a a\nb\nc a\n".repeat(10);
-    let found = ask(&text, &Ask::new("a")).expect("valid");
+    let found = ask(&text, &SearchQuery::new("a")).expect("valid");
     assert_eq!(
-        (found.matches, found.also.get("occurrences").and_then(serde_json::Value::as_u64)),
+        (found.match_count, found.extra_meta.get("occurrences").and_then(serde_json::Value::as_u64)),
         (20, Some(30))
     );
-    let kept = ask(&text, &Ask { most: 4, ..Ask::new("a") }).expect("valid");
-    assert_eq!((kept.matches, kept.also.get("kept").and_then(serde_json::Value::as_u64)), (20, Some(4)));
-    assert_eq!(kept.json.matches("\"line\"").count(), 4);
+    let kept = ask(&text, &SearchQuery { max_items: 4, ..SearchQuery::new("a") }).expect("valid");
+    assert_eq!(
+        (kept.match_count, kept.extra_meta.get("kept").and_then(serde_json::Value::as_u64)),
+        (20, Some(4))
+    );
+    assert_eq!(kept.items_json.matches("\"line\"").count(), 4);
 }
 
 #[test]
 fn white_space_stands_for_any() {
     let wrapped = "The quick\n    brown fox\r\n\tjumps.\nThe quick brown dog sleeps.\n";
-    let found = ask(wrapped, &Ask { context: Some(0), ..Ask::new("quick brown") }).expect("valid");
+    let found = ask(wrapped, &SearchQuery { context_lines: Some(0), ..SearchQuery::new("quick brown") })
+        .expect("valid");
     assert_eq!(
-        found.json,
+        found.items_json,
         r#"[{"line":1,"startLine":1,"endLine":2,"text":"The quick\n    brown fox"},{"line":4,"text":"The quick brown dog sleeps."}]"#
     );
-    assert_eq!(ask(wrapped, &Ask::new("fox  jumps")).expect("valid").matches, 1);
+    assert_eq!(ask(wrapped, &SearchQuery::new("fox  jumps")).expect("valid").match_count, 1);
     let japanese = "所有\n  権は重要\nです。";
     assert_eq!(
-        told(ask(japanese, &Ask { context: Some(0), ..Ask::new("所有権") })),
+        told(ask(japanese, &SearchQuery { context_lines: Some(0), ..SearchQuery::new("所有権") })),
         r#"1 {"searched":"text"} [{"line":1,"startLine":1,"endLine":2,"text":"所有\n  権は重要"}]"#
     );
-    assert_eq!(ask("所有\n\n権", &Ask::new("所有権")).expect("valid").also["searched"], "words");
+    assert_eq!(
+        ask("所有\n\n権", &SearchQuery::new("所有権")).expect("valid").extra_meta["searched"],
+        "words"
+    );
     // White space at the ends is meant.
     check(
         "cat\nat last\n",
@@ -92,15 +103,19 @@ fn case_is_ignored_where_nothing_else_is_found() {
         "über",
         r#"1 {"searched":"text","ignoringCase":true} [{"line":1,"startLine":1,"endLine":2,"text":"Über\nuber"}]"#,
     );
-    assert_eq!(ask("Über\nüber\n", &Ask::new("über")).expect("valid").matches, 1);
+    assert_eq!(ask("Über\nüber\n", &SearchQuery::new("über")).expect("valid").match_count, 1);
     check("nothing", "else", r#"0 {"searched":"text"} []"#);
     check("the database is up", "databse", r#"0 {"searched":"text","nearest":["database"]} []"#);
 }
 
 #[test]
 fn expressions_stand_between_slashes() {
-    let found =
-        |pattern| told(ask("GET /api/v2\nPOST /api/v1\n", &Ask { context: Some(0), ..Ask::new(pattern) }));
+    let found = |pattern| {
+        told(ask(
+            "GET /api/v2\nPOST /api/v1\n",
+            &SearchQuery { context_lines: Some(0), ..SearchQuery::new(pattern) },
+        ))
+    };
     assert_eq!(found("/^post/i"), r#"1 {"searched":"regex"} [{"line":2,"text":"POST /api/v1"}]"#);
     assert_eq!(
         found("/v[0-9]$/"),
@@ -118,31 +133,32 @@ fn expressions_stand_between_slashes() {
 fn words_are_ranked_where_they_stand_nowhere_together() {
     let text =
         "The cat sat.\n\nA dog chased the cat; the dog won.\n\nBirds sing.\n\nA dog slept there all day.\n";
-    let found = ask(text, &Ask::new("dog cat")).expect("valid");
-    assert_eq!(found.also["searched"], "words");
-    assert_eq!(serde_json::Value::Object(found.also)["words"].to_string(), r#"{"dog":2,"cat":2}"#);
-    assert_eq!((found.matches, found.word_matches), (0, 3));
+    let found = ask(text, &SearchQuery::new("dog cat")).expect("valid");
+    assert_eq!(found.extra_meta["searched"], "words");
+    assert_eq!(serde_json::Value::Object(found.extra_meta)["words"].to_string(), r#"{"dog":2,"cat":2}"#);
+    assert_eq!((found.match_count, found.word_match_count), (0, 3));
     assert!(
-        found.json.starts_with(r#"[{"line":3,"text":"A dog chased the cat; the dog won."}"#),
+        found.items_json.starts_with(r#"[{"line":3,"text":"A dog chased the cat; the dog won."}"#),
         "{}",
-        found.json
+        found.items_json
     );
     // Together they are a phrase, in the order of the text.
-    assert_eq!(ask(text, &Ask::new("the cat")).expect("valid").also["searched"], "text");
+    assert_eq!(ask(text, &SearchQuery::new("the cat")).expect("valid").extra_meta["searched"], "text");
 }
 
 #[test]
 fn words_of_text_that_is_nowhere_are_no_matches() {
     let text = (0..250).map(|n| format!("number {n} is here\n")).collect::<Vec<_>>().concat();
-    let found = ask(&text, &Ask::new("number 42:")).expect("valid");
-    assert_eq!((found.matches, found.word_matches), (0, 250), "{:?}", found.also);
-    assert_eq!(found.also["searched"], "words");
+    let found = ask(&text, &SearchQuery::new("number 42:")).expect("valid");
+    assert_eq!((found.match_count, found.word_match_count), (0, 250), "{:?}", found.extra_meta);
+    assert_eq!(found.extra_meta["searched"], "words");
 }
 
 #[test]
 fn text_that_is_nowhere_is_tried_as_a_regex() {
     let text = "GET /api/v1\nPOST /api/v2\nGet the door\n";
-    let found = |pattern: &str| told(ask(text, &Ask { context: Some(0), ..Ask::new(pattern) }));
+    let found =
+        |pattern: &str| told(ask(text, &SearchQuery { context_lines: Some(0), ..SearchQuery::new(pattern) }));
     assert_eq!(
         found("^POST .*v[0-9]$"),
         r#"1 {"searched":"regex","literalMatches":0} [{"line":2,"text":"POST /api/v2"}]"#
@@ -153,11 +169,11 @@ fn text_that_is_nowhere_is_tried_as_a_regex() {
     );
     // What is there as it is written, in whatever case, is no expression.
     assert_eq!(
-        told(ask("a.b\nA.C\naxb\n", &Ask { context: Some(0), ..Ask::new("a.b") })),
+        told(ask("a.b\nA.C\naxb\n", &SearchQuery { context_lines: Some(0), ..SearchQuery::new("a.b") })),
         r#"1 {"searched":"text"} [{"line":1,"text":"a.b"}]"#
     );
     assert_eq!(
-        told(ask("a.b\nA.C\naxc\n", &Ask { context: Some(0), ..Ask::new("a.c") })),
+        told(ask("a.b\nA.C\naxc\n", &SearchQuery { context_lines: Some(0), ..SearchQuery::new("a.c") })),
         r#"1 {"searched":"text","ignoringCase":true} [{"line":2,"text":"A.C"}]"#
     );
     // What is no expression, or one that is found everywhere, is looked for word by word.
@@ -178,17 +194,17 @@ fn text_that_is_nowhere_is_tried_as_a_regex() {
 fn long_lines_are_shown_around_the_match_and_told_by_byte() {
     let prose = "This is a sentence of some length that says little. ".repeat(400);
     let text = format!("{prose}Here is the needle, and this is what it says. {prose}");
-    let found = ask(&text, &Ask::new("needle")).expect("valid");
-    let items: serde_json::Value = serde_json::from_str(&found.json).expect("JSON");
+    let found = ask(&text, &SearchQuery::new("needle")).expect("valid");
+    let items: serde_json::Value = serde_json::from_str(&found.items_json).expect("JSON");
     let (byte, shown) =
         (items[0]["byte"].as_u64().expect("a byte") as usize, items[0]["text"].as_str().expect("text"));
     assert!(text[byte..].starts_with("needle"));
     assert!(shown.starts_with("…This is a sentence") && shown.ends_with("says little.…"), "{shown}");
     assert!((400..800).contains(&shown.chars().count()), "{shown}");
     // In running text each place counts, and those shown together are told of once.
-    let found = ask(&text, &Ask::new("little")).expect("valid");
-    assert_eq!(found.matches, 800);
-    let items: serde_json::Value = serde_json::from_str(&found.json).expect("JSON");
+    let found = ask(&text, &SearchQuery::new("little")).expect("valid");
+    assert_eq!(found.match_count, 800);
+    let items: serde_json::Value = serde_json::from_str(&found.items_json).expect("JSON");
     let items = items.as_array().expect("a list");
     assert!((60..120).contains(&items.len()), "{}", items.len());
     // Nothing is shown twice.
@@ -196,14 +212,15 @@ fn long_lines_are_shown_around_the_match_and_told_by_byte() {
     assert!(shown < text.len() + 8 * items.len(), "{shown}");
     // A long line of a file counts once.
     let row = format!("{}needle,{}needle\n", "x,".repeat(500), "y,".repeat(500));
-    let found = ask(&row.repeat(3), &Ask::new("needle")).expect("valid");
-    assert_eq!((found.matches, found.also["occurrences"].as_u64()), (3, Some(6)));
+    let found = ask(&row.repeat(3), &SearchQuery::new("needle")).expect("valid");
+    assert_eq!((found.match_count, found.extra_meta["occurrences"].as_u64()), (3, Some(6)));
 }
 
 #[test]
 fn every_part_is_searched_and_named_but_the_main_one() {
     let parts = snapshot(&["short needle", "a longer text\nwith a needle in it"]);
-    let found = find(&parts, &View::root(), &Ask { context: Some(0), ..Ask::new("needle") });
+    let found =
+        find(&parts, &View::root(), &SearchQuery { context_lines: Some(0), ..SearchQuery::new("needle") });
     assert_eq!(
         told(found),
         r#"2 {"searched":"text"} [{"path":"/content/0/text","line":1,"text":"short needle"},{"line":2,"text":"with a needle in it"}]"#
@@ -228,7 +245,7 @@ fn what_is_wrong_is_said() {
         "query_invalid: find has 5000 bytes, but it has at most 4096; look for a telling part of it",
     );
     assert_eq!(
-        told(ask("x", &Ask { fields: Some("id"), ..Ask::new("x") })),
+        told(ask("x", &SearchQuery { fields: Some("id"), ..SearchQuery::new("x") })),
         "query_invalid: fields does not apply here: this is text, without fields; leave fields out; use section, path, startLine/endLine or raw"
     );
 }
@@ -239,11 +256,11 @@ fn a_heading_is_read_on_from() {
         "# Guide\n\n- [Setup](#setup)\n{}\n## Setup\n\nInstall it.\n",
         "See Setup first.\n\n".repeat(12)
     );
-    let found = ask(&text, &Ask::new("Setup")).expect("valid");
+    let found = ask(&text, &SearchQuery::new("Setup")).expect("valid");
     assert!(
-        found.json.starts_with(r#"[{"line":3,"text":"- [Setup](#setup)"},{"line":4,"text":"See"#),
+        found.items_json.starts_with(r#"[{"line":3,"text":"- [Setup](#setup)"},{"line":4,"text":"See"#),
         "{}",
-        found.json
+        found.items_json
     );
-    assert!(found.json.ends_with(r#"## Setup\n\nInstall it."}]"#), "{}", found.json);
+    assert!(found.items_json.ends_with(r#"## Setup\n\nInstall it."}]"#), "{}", found.items_json);
 }

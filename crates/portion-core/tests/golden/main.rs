@@ -8,14 +8,14 @@ mod material;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use portion_core::cursor::{CursorToken, Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, CursorToken, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Manner, Policy, Rows, Section};
-use portion_core::render::{Body, Context, Portion, at_pace, follow};
-use portion_core::render::{First, first};
+use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle};
+use portion_core::render::{Context, PieceBody, Portion, follow_up_reply, view_with_pagination};
+use portion_core::render::{FirstReply, first_reply};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::tokens::Tokenizer;
-use portion_core::view::{Asked, Request, rank, resolve};
+use portion_core::view::{Request, ResolvedRequest, rank, resolve};
 
 use material::{booking, bookings, log, paper, rental, results};
 
@@ -27,26 +27,26 @@ fn check(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)]) {
 fn check_under(name: &str, parts: &[(&str, Content)], controls: &[(&str, &str)], policy: &Policy) {
     let block = |(address, content): &(&str, Content)| Block::new(*address, content.clone());
     let blocks = parts.iter().map(block).collect();
-    let items = policy.manner.items.clone();
-    let snapshot = capture(Payload { blocks, items, ..Payload::default() });
+    let items = policy.render_options.list_path.clone();
+    let snapshot = capture(Payload { blocks, list_path: items, ..Payload::default() });
     let mut request = Request::default();
     let mut told = String::from("call");
     for (control, json) in controls {
-        request.take(control, json, policy).expect("a control");
+        request.set_control(control, json, policy).expect("a control");
         let _ = write!(told, " {control}={json}");
     }
     told.push('\n');
     let asked = resolve(&snapshot, None, &request, policy).expect("it is there");
     let asked = rank(&snapshot, asked, policy, Tokenizer::Chars4.counter());
-    match render(&snapshot, &asked, policy, first) {
-        First::Untouched { .. } => told.push_str("untouched\n"),
-        First::Portion(portion) => {
+    match render(&snapshot, &asked, policy, first_reply) {
+        FirstReply::Untouched { .. } => told.push_str("untouched\n"),
+        FirstReply::Portion(portion) => {
             show(&portion, &mut told);
             if let Some(next) = next(&portion) {
-                let view = at_pace(asked.view, &portion);
+                let view = view_with_pagination(asked.view, &portion);
                 let asked = resolve(&snapshot, Some((&view, next)), &Request::default(), policy);
                 told.push_str("\ncall cursor=nextCursor\n");
-                let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow);
+                let portion = render(&snapshot, &asked.expect("it goes on"), policy, follow_up_reply);
                 show(&portion, &mut told);
             }
         }
@@ -65,13 +65,13 @@ fn keyring() -> Keyring {
 
 fn render<T>(
     snapshot: &Snapshot,
-    asked: &Asked,
+    asked: &ResolvedRequest,
     policy: &Policy,
-    render: impl Fn(&Snapshot, &Asked, &Context<'_>) -> T,
+    render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
 ) -> T {
     let mint = |position: Position| -> Option<CursorToken> {
-        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
-        Some(keyring().sign(&pointer, &Scope::of("golden")))
+        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring().sign(&pointer, &Scope::from_principal("golden")))
     };
     // By length: what a cursor costs must not depend on what is in it.
     let counter = Tokenizer::Chars4.counter();
@@ -81,7 +81,7 @@ fn render<T>(
         &Context {
             policy,
             counter,
-            mint: &mint,
+            mint_cursor: &mint,
             read_tool: "portion_read",
             query_tool: None,
             read_uri: None,
@@ -91,13 +91,13 @@ fn render<T>(
 
 fn next(portion: &Portion) -> Option<Position> {
     let token = portion.next_cursor()?;
-    keyring().verify(token.as_str(), &Scope::of("golden")).ok().map(|pointer| pointer.position)
+    keyring().verify(token.as_str(), &Scope::from_principal("golden")).ok().map(|pointer| pointer.position)
 }
 
 /// Writes a reply, long texts cut in the middle, cursors by the place they point to.
 fn show(portion: &Portion, out: &mut String) {
     for piece in portion.pieces() {
-        let text = match portion.notice_beside() {
+        let text = match portion.separate_notice() {
             Some(_) => piece.body.as_str().to_owned(),
             None => without_cursors(piece.body.as_str()),
         };
@@ -108,7 +108,7 @@ fn show(portion: &Portion, out: &mut String) {
     }
     let notice: serde_json::Value = serde_json::from_str(&without_cursors(portion.notice())).expect("JSON");
     let pretty = serde_json::to_string_pretty(&notice).expect("JSON");
-    let place = if portion.notice_beside().is_some() { "" } else { " in _meta" };
+    let place = if portion.separate_notice().is_some() { "" } else { " in _meta" };
     let _ = writeln!(out, "--- notice{place} ({} tokens in all)\n{pretty}", portion.tokens());
 }
 
@@ -126,9 +126,9 @@ fn without_cursors(json: &str) -> String {
     let mut out = String::new();
     for (i, part) in json.split('"').enumerate() {
         out.push_str(if i > 0 { "\"" } else { "" });
-        match keyring().verify(part, &Scope::of("golden")) {
+        match keyring().verify(part, &Scope::from_principal("golden")) {
             Ok(pointer) => {
-                let Position { part, ordinal, place } = pointer.position;
+                let Position { part, ordinal, offset: place } = pointer.position;
                 let _ = write!(out, "cursor: part {part}, after {ordinal}, {place:?}");
             }
             Err(_) => out.push_str(part),
@@ -150,7 +150,7 @@ fn page() {
 
 #[test]
 fn page_of_rows() {
-    let policy = Policy { rows: Rows::Auto, ..Policy::default() };
+    let policy = Policy { rows: RowStyle::Auto, ..Policy::default() };
     check_under("page_rows", &[(TEXT, text(bookings(60)))], &[], &policy);
 }
 
@@ -188,17 +188,18 @@ fn section() {
 /// What is said of rentals: what tells most of one, and by which names the rest can be had.
 fn of_rentals() -> Policy {
     let strings = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
-    let section = |name: &str, fields: &[&str]| Section { name: name.to_owned(), fields: strings(fields) };
-    let manner = Manner {
+    let section =
+        |name: &str, fields: &[&str]| NamedSection { name: name.to_owned(), fields: strings(fields) };
+    let manner = RenderOptions {
         summary_fields: strings(&["internalCode", "maxGuests", "fees.name"]).into(),
         sections: [
             section("financial", &["price", "cleaningFee", "deposit", "fees"]),
             section("days", &["calendar"]),
         ]
         .into(),
-        ..Manner::default()
+        ..RenderOptions::default()
     };
-    Policy { manner, ..Policy::default() }
+    Policy { render_options: manner, ..Policy::default() }
 }
 
 #[test]
@@ -214,9 +215,12 @@ fn rental_section() {
 
 #[test]
 fn results_in_order() {
-    let manner =
-        Manner { items: Some("data.results".into()), sort: Some("created desc".into()), ..Manner::default() };
-    let policy = Policy { manner, ..Policy::default() };
+    let manner = RenderOptions {
+        list_path: Some("data.results".into()),
+        default_sort: Some("created desc".into()),
+        ..RenderOptions::default()
+    };
+    let policy = Policy { render_options: manner, ..Policy::default() };
     check_under("results_in_order", &[(TEXT, text(results(80)))], &[], &policy);
 }
 
@@ -273,10 +277,12 @@ fn twin() {
 fn a_booking_is_summed_up() {
     let snapshot = capture(Payload { blocks: vec![Block::new(TEXT, text(booking()))], ..Payload::default() });
     let policy = Policy::default();
-    let First::Portion(portion) = render(&snapshot, &Asked::plain(&policy), &policy, first) else {
+    let FirstReply::Portion(portion) =
+        render(&snapshot, &ResolvedRequest::for_plain_call(&policy), &policy, first_reply)
+    else {
         panic!("a booking of this size is summed up");
     };
-    let Body::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
+    let PieceBody::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
     let summary: serde_json::Value = serde_json::from_str(body).expect("JSON stays JSON");
     for field in ["id", "status", "guest", "dates", "property"] {
         assert!(summary.get(field).is_some(), "no {field} in {body}");
@@ -286,13 +292,13 @@ fn a_booking_is_summed_up() {
 
     let request = Request { section: Some("financials".into()), ..Request::default() };
     let asked = resolve(&snapshot, Some((&asked_view(&policy), Position::default())), &request, &policy);
-    let portion = render(&snapshot, &asked.expect("it is there"), &policy, follow);
-    let Body::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
+    let portion = render(&snapshot, &asked.expect("it is there"), &policy, follow_up_reply);
+    let PieceBody::Text(body) = &portion.pieces()[0].body else { panic!("text stays text") };
     let whole: serde_json::Value = serde_json::from_str(&booking()).expect("JSON");
     let section: serde_json::Value = serde_json::from_str(body).expect("JSON stays JSON");
     assert_eq!(section, whole["financials"]);
 }
 
 fn asked_view(policy: &Policy) -> portion_core::view::View {
-    Asked::plain(policy).view
+    ResolvedRequest::for_plain_call(policy).view
 }

@@ -2,8 +2,8 @@
 //! told of.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle, Policy};
-use portion_core::render::{First, first, follow};
+use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions};
+use portion_core::render::{FirstReply, first_reply, follow_up_reply};
 use portion_core::scan::quote;
 use portion_core::snapshot::capture;
 use portion_core::view::{Request, resolve};
@@ -14,21 +14,21 @@ use super::{TEXT, check_under, next, render, text};
 
 const STRUCTURED: &str = "/structuredContent";
 
-fn in_manner(manner: Manner) -> Policy {
-    Policy { manner, ..Policy::default() }
+fn in_manner(manner: RenderOptions) -> Policy {
+    Policy { render_options: manner, ..Policy::default() }
 }
 
 fn snake() -> Policy {
-    in_manner(Manner { metadata_style: MetadataStyle::Snake, ..Manner::default() })
+    in_manner(RenderOptions { metadata_style: MetadataStyle::Snake, ..RenderOptions::default() })
 }
 
 fn wrap() -> Policy {
-    in_manner(Manner { envelope: Envelope::Wrap, ..Manner::default() })
+    in_manner(RenderOptions { envelope: EnvelopeMode::Wrap, ..RenderOptions::default() })
 }
 
 fn both() -> Policy {
-    let (metadata_style, envelope) = (MetadataStyle::Snake, Envelope::Wrap);
-    in_manner(Manner { metadata_style, envelope, ..Manner::default() })
+    let (metadata_style, envelope) = (MetadataStyle::Snake, EnvelopeMode::Wrap);
+    in_manner(RenderOptions { metadata_style, envelope, ..RenderOptions::default() })
 }
 
 /// A text, and the same for programs.
@@ -101,14 +101,14 @@ fn snake_wrap_chunk() {
 
 #[test]
 fn always_small() {
-    let policy = in_manner(Manner { metadata: Metadata::Always, ..Manner::default() });
+    let policy = in_manner(RenderOptions { metadata: MetadataMode::Always, ..RenderOptions::default() });
     check_under("always_small", &twins(bookings(3)), &[], &policy);
 }
 
 #[test]
 fn always_wrap_whole() {
-    let (metadata, envelope) = (Metadata::Always, Envelope::Wrap);
-    let policy = in_manner(Manner { metadata, envelope, ..Manner::default() });
+    let (metadata, envelope) = (MetadataMode::Always, EnvelopeMode::Wrap);
+    let policy = in_manner(RenderOptions { metadata, envelope, ..RenderOptions::default() });
     check_under("always_wrap_whole", &[(TEXT, text("All is well.".into()))], &[], &policy);
 }
 
@@ -119,14 +119,16 @@ fn schools(controls: &[(&str, &str)], policy: &Policy) -> Vec<(Value, usize)> {
     let snapshot = capture(Payload { blocks: vec![Block::new(TEXT, text(list))], ..Payload::default() });
     let mut request = Request::default();
     for (control, json) in controls {
-        request.take(control, json, policy).expect("a control");
+        request.set_control(control, json, policy).expect("a control");
     }
     let asked = resolve(&snapshot, None, &request, policy).expect("a list");
-    let First::Portion(portion) = render(&snapshot, &asked, policy, first) else { panic!("asked for") };
+    let FirstReply::Portion(portion) = render(&snapshot, &asked, policy, first_reply) else {
+        panic!("asked for")
+    };
     let mut replies = vec![portion];
     if let Some(next) = replies.last().and_then(next) {
         let again = resolve(&snapshot, Some((&asked.view, next)), &Request::default(), policy);
-        replies.push(render(&snapshot, &again.expect("it goes on"), policy, follow));
+        replies.push(render(&snapshot, &again.expect("it goes on"), policy, follow_up_reply));
     }
     let read = |portion: &portion_core::render::Portion| {
         let notice: Value = serde_json::from_str(portion.notice()).expect("JSON");

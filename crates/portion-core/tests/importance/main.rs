@@ -1,7 +1,7 @@
 //! Which fields of records tell most, told by names and data alone: records like those of well-known APIs.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::snapshot::{Form, Profile, Rank, capture};
+use portion_core::snapshot::{FieldRank, ListProfile, Structure, capture};
 
 /// Ranks the fields of twelve records made from a template, in which `$i` counts them, `$2` and `$3` take turns, and
 /// `$f` is a fraction; holds those that are always shown, and the first salient ones, against what is expected.
@@ -14,14 +14,15 @@ fn check(template: &str, always: &str, salient: &str) {
     let list = format!("[{}]", (0..12).map(record).collect::<Vec<_>>().join(","));
     let block = Block::new("/content/0/text", Content::Text(list.clone()));
     let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
-    let Some(Form::List(list)) = snapshot.parts()[0].subject().map(|subject| &subject.form) else {
+    let Some(Structure::List(list)) = snapshot.parts()[0].indexed_text().map(|subject| &subject.structure)
+    else {
         panic!("no list: {list}")
     };
-    let of = |fits: &dyn Fn(Rank) -> bool| -> Vec<&str> {
+    let of = |fits: &dyn Fn(FieldRank) -> bool| -> Vec<&str> {
         list.profile.fields.iter().filter(|field| fits(field.rank)).map(|field| field.path.as_str()).collect()
     };
-    assert_eq!(of(&|rank| rank <= Rank::Status).join(" "), always, "{:?}", list.profile.fields);
-    let first: Vec<&str> = of(&|rank| rank == Rank::Salient);
+    assert_eq!(of(&|rank| rank <= FieldRank::Status).join(" "), always, "{:?}", list.profile.fields);
+    let first: Vec<&str> = of(&|rank| rank == FieldRank::Important);
     let wanted = salient.split_whitespace().count();
     assert_eq!(first[..wanted.min(first.len())].join(" "), salient, "{:?}", list.profile.fields);
 }
@@ -111,8 +112,9 @@ fn where_no_name_says_so_data_do() {
 
 #[test]
 fn a_single_record_goes_by_its_names() {
-    let fields =
-        Profile::of_record(r#"{"note":"n","total":5,"uuid":"u","guest":{"name":"A"},"state":"open"}"#);
+    let fields = ListProfile::record_fields(
+        r#"{"note":"n","total":5,"uuid":"u","guest":{"name":"A"},"state":"open"}"#,
+    );
     let names: Vec<&str> = fields.iter().map(|field| field.path.as_str()).collect();
     assert_eq!(names, ["uuid", "guest.name", "state", "total", "note"]);
 }

@@ -2,9 +2,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use portion_core::payload::{Block, Content, Label, Payload};
+use portion_core::payload::{Block, BlockLabel, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::Body;
+use portion_core::render::PieceBody;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ pub(crate) fn check_ranges(seed: u64) {
     let (mut read, mut joined) = (Vec::new(), String::new());
     for _ in 0..=written.len() {
         let range = reply.text();
-        assert_eq!(session.read_uri.is_some(), matches!(reply.pieces[0].body, Body::Base64(_)));
+        assert_eq!(session.read_uri.is_some(), matches!(reply.pieces[0].body, PieceBody::Base64(_)));
         read.extend(STANDARD.decode(range).unwrap_or_else(|e| panic!("{range} is no base64: {e}")));
         joined.push_str(range);
         let Some(next) = reply.next() else { break };
@@ -72,10 +72,10 @@ fn check_passing(size: usize, media: bool, passes: bool) {
         let pieces = reply.pieces.iter().filter(|piece| piece.address == "/content/1");
         pieces.map(|piece| piece.body.clone()).collect::<Vec<_>>()
     };
-    let shown: Vec<Body> = replies.iter().flat_map(of_block).collect();
+    let shown: Vec<PieceBody> = replies.iter().flat_map(of_block).collect();
     match &shown[..] {
-        [Body::Block(whole)] => assert!(passes && whole == json, "{size} bytes"),
-        [Body::Text(told)] => {
+        [PieceBody::Block(whole)] => assert!(passes && whole == json, "{size} bytes"),
+        [PieceBody::Text(told)] => {
             assert!(!passes && told.contains(&format!("{size} bytes, not shown; portion_read(")), "{told}");
         }
         other => panic!("{} times", other.len()),
@@ -95,7 +95,7 @@ fn media_pass_to_their_own_limit_and_blobs_to_that_of_the_wire() {
 
 #[test]
 fn what_stands_around_a_text_counts_on_the_wire() {
-    let label = Label { frame: 2_000, ..Label::default() };
+    let label = BlockLabel { frame_bytes: 2_000, ..BlockLabel::default() };
     let block = |i| Block {
         label: label.clone(),
         ..Block::new(format!("/content/{i}/resource/text"), Content::Text(format!("text {i}")))

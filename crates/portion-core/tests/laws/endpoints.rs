@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use portion_core::policy::{Manner, Policy, Rows, Section, Strip};
+use portion_core::policy::{NamedSection, Policy, RenderOptions, RowStyle, StripRule};
 use portion_core::scan::quote;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
@@ -17,8 +17,8 @@ use super::session::{Reply, Session};
 use super::{cases, payloads};
 
 /// What an operator may say of the payloads that [`payloads`] makes.
-pub(crate) fn known(dice: &Dice, manner: &Manner) -> Manner {
-    let section = |name: &str, fields: &[&str]| Section {
+pub(crate) fn known(dice: &Dice, manner: &RenderOptions) -> RenderOptions {
+    let section = |name: &str, fields: &[&str]| NamedSection {
         name: name.into(),
         fields: fields.iter().map(|f| (*f).into()).collect(),
     };
@@ -35,22 +35,22 @@ pub(crate) fn known(dice: &Dice, manner: &Manner) -> Manner {
         ],
     };
     let strip = match dice.aside(15, &[0, 1, 2, 3, 4]) {
-        0 => Strip::nothing(),
-        1 => Strip::of(["status", "total", "key1", "col1", "meta"]),
-        2 => Strip::of(["*"]),
-        3 => Strip::of(["key*", "price.*", "note*", "history", "null-only", "*.b"]),
-        _ => Strip::noise(),
+        0 => StripRule::none(),
+        1 => StripRule::from_names(["status", "total", "key1", "col1", "meta"]),
+        2 => StripRule::from_names(["*"]),
+        3 => StripRule::from_names(["key*", "price.*", "note*", "history", "null-only", "*.b"]),
+        _ => StripRule::default_noise(),
     };
-    Manner {
-        items: dice
+    RenderOptions {
+        list_path: dice
             .aside(16, &[None, Some("items"), Some("/data/items"), Some("rows"), Some("financials")])
             .map(Arc::from),
         summary_fields: first.iter().map(|field| (*field).to_owned()).collect(),
         sections: sections.into(),
-        sort: dice
+        default_sort: dice
             .aside(17, &[None, None, Some("price.total desc"), Some("name"), Some("col0 desc"), Some("")])
             .map(Arc::from),
-        strip,
+        strip_rule: strip,
         ..manner.clone()
     }
 }
@@ -89,7 +89,7 @@ fn list(dice: &mut Dice) -> Vec<Json> {
 fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
     if let Json::Object(members) = value {
         for (key, value) in members {
-            let name = portion_core::scan::decoded(key);
+            let name = portion_core::scan::unescape(key);
             let path = if path.is_empty() { name } else { format!("{path}.{name}") };
             paths(value, &path, all);
             all.insert(path);
@@ -97,12 +97,12 @@ fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
     }
 }
 
-fn session(text: String, manner: Manner, tokens: usize) -> Session {
+fn session(text: String, manner: RenderOptions, tokens: usize) -> Session {
     let policy = Policy {
         reply_target: tokens,
         token_budget_threshold: tokens,
-        rows: Rows::Objects,
-        manner,
+        rows: RowStyle::Objects,
+        render_options: manner,
         ..Policy::default()
     };
     Session::new(text_payload(text), policy, Tokenizer::Chars4.counter())
@@ -121,7 +121,7 @@ fn check_noise(seed: u64) {
     let around = vec![("items", Json::Array(items.clone())), ("debug", word("1")), ("count", word("7"))];
     let sort = dice.pick(&[None, Some("weight desc"), Some("nothing")]).map(Into::into);
     let summary_fields = [vec![], vec!["weight".to_owned()]][dice.below(2)].clone().into();
-    let manner = Manner { sort, summary_fields, ..Manner::default() };
+    let manner = RenderOptions { default_sort: sort, summary_fields, ..RenderOptions::default() };
     let session = session(object(around).minified(), manner, dice.within(1_500, 4_000));
     let replies = session.walk(&Request::default()).expect("plain").expect("large");
     let shown: Vec<Json> = replies.iter().flat_map(page).collect();
@@ -143,11 +143,13 @@ fn check_noise(seed: u64) {
     }
     let weights: Vec<String> =
         shown.iter().filter_map(|item| item.get("weight")).map(Json::minified).collect();
-    if session.policy.manner.sort.as_deref() == Some("weight desc") && weights.len() == shown.len() {
+    if session.policy.render_options.default_sort.as_deref() == Some("weight desc")
+        && weights.len() == shown.len()
+    {
         assert!(weights.is_sorted_by(|a, b| a >= b), "{weights:?}");
         assert_eq!(replies[0].notice["meta"]["sort"], "weight desc");
     }
-    if !session.policy.manner.summary_fields.is_empty() {
+    if !session.policy.render_options.summary_fields.is_empty() {
         assert_eq!(weights.len(), shown.len());
     }
     // What was left out comes back.
@@ -166,8 +168,8 @@ fn check_section(seed: u64) {
         fields.iter().filter(|_| dice.once_in(2)).map(|field| (*field).to_owned()).collect()
     };
     let sections = [("one", of(&mut dice)), ("two", of(&mut dice))];
-    let sections = sections.map(|(name, fields)| Section { name: name.into(), fields });
-    let manner = Manner { sections: sections.to_vec().into(), ..Manner::default() };
+    let sections = sections.map(|(name, fields)| NamedSection { name: name.into(), fields });
+    let manner = RenderOptions { sections: sections.to_vec().into(), ..RenderOptions::default() };
     let whole = payloads::object(&mut dice);
     let session = session(whole.minified(), manner, 4_000);
     for section in &sections {
@@ -185,7 +187,7 @@ fn check_section(seed: u64) {
         }
         let Some(Json::Object(shown)) = Json::parse(reply.text()) else { panic!("no object: {reply:?}") };
         'members: for (key, value) in &shown {
-            let name = portion_core::scan::decoded(key);
+            let name = portion_core::scan::unescape(key);
             let inside = |field: &String| field.strip_prefix(&name).is_some_and(|rest| rest.starts_with('.'));
             let mine = section.fields.iter().any(|field| *field == name || inside(field));
             assert!(mine, "{name} is of no {section:?}");
@@ -235,7 +237,11 @@ fn an_object_that_is_small_without_its_noise_is_shown_whole() {
         ("name", Json::Text("\"x\"".into())),
         ("old", word("null")),
     ]);
-    let session = session(whole.minified(), Manner { strip: Strip::noise(), ..Manner::default() }, 4_000);
+    let session = session(
+        whole.minified(),
+        RenderOptions { strip_rule: StripRule::default_noise(), ..RenderOptions::default() },
+        4_000,
+    );
     let reply = session.call(&Request::default()).expect("plain").expect("large");
     assert_eq!(reply.text(), r#"{"id":7,"name":"x"}"#);
     let meta = &reply.notice["meta"];

@@ -21,7 +21,7 @@ fn check(parts: &[(&str, Content)], controls: &[(&str, &str)], tokens: usize) ->
     let session = Session::new(payload, policy, Tokenizer::O200k.counter());
     let mut request = Request::default();
     for (name, json) in controls {
-        request.take(name, json, &session.policy).expect("a control");
+        request.set_control(name, json, &session.policy).expect("a control");
     }
     session.walk(&request).expect("it is there").unwrap_or_default()
 }
@@ -90,7 +90,7 @@ fn raw_reads_what_only_programs_see() {
 fn what_is_left_out_beside_the_content_is_named() {
     let aside = format!("{{\"trace\":\"{}\"}}", "a word ".repeat(9_000));
     let parts =
-        [("/structuredContent", Content::Structured("{\"id\":1}".into())), ("/_meta", Content::Aside(aside))];
+        [("/structuredContent", Content::Structured("{\"id\":1}".into())), ("/_meta", Content::Extra(aside))];
     let replies = check(&parts, &[], 600);
     assert!(replies[0].notice["meta"]["partsNotShown"].is_object());
 }

@@ -71,7 +71,10 @@ impl Json {
     /// The members of that key.
     fn all(&self, key: &str) -> impl Iterator<Item = &Self> {
         let members = if let Self::Object(members) = self { &members[..] } else { &[] };
-        members.iter().filter(move |(own, _)| portion_core::scan::decoded(own) == key).map(|(_, value)| value)
+        members
+            .iter()
+            .filter(move |(own, _)| portion_core::scan::unescape(own) == key)
+            .map(|(_, value)| value)
     }
 
     /// Where a pointer leads, by whichever of duplicate keys leads somewhere.

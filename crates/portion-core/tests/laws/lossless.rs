@@ -1,9 +1,9 @@
 //! Nothing is lost: pages read to the end are the list, chunks the text, raw chunks the bytes.
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::Rows;
-use portion_core::render::Body;
-use portion_core::snapshot::{Form, Layout, Part, PartBody, Subject};
+use portion_core::policy::RowStyle;
+use portion_core::render::PieceBody;
+use portion_core::snapshot::{IndexedText, Layout, Part, PartBody, Structure};
 use portion_core::view::Request;
 use proptest::prelude::*;
 
@@ -25,18 +25,18 @@ fn session(dice: &mut Dice, text: String) -> Session {
 fn request(controls: &[(&str, &str)], session: &Session) -> Request {
     let mut request = Request::default();
     for (name, json) in controls {
-        request.take(name, json, &session.policy).expect("a control");
+        request.set_control(name, json, &session.policy).expect("a control");
     }
     request
 }
 
-fn subject(session: &Session) -> &Subject {
-    session.snapshot.parts()[0].subject().expect("text")
+fn subject(session: &Session) -> &IndexedText {
+    session.snapshot.parts()[0].indexed_text().expect("text")
 }
 
 /// The items of a list in a text, as the list's layout has them: keys with their values in a map.
 fn items(session: &Session, text: &str) -> Vec<(Option<String>, Json)> {
-    let Form::List(list) = &subject(session).form else { panic!("no list") };
+    let Structure::List(list) = &subject(session).structure else { panic!("no list") };
     let table = table::expanded(text, subject(session));
     let text = table.as_deref().unwrap_or(text);
     if list.layout == Layout::Lines {
@@ -86,7 +86,7 @@ pub(crate) fn check_list(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::list(&mut dice);
     let session = session(&mut dice, text);
-    if !matches!(subject(&session).form, Form::List(_)) {
+    if !matches!(subject(&session).structure, Structure::List(_)) {
         return;
     }
     let whole = items(&session, &subject(&session).text);
@@ -97,9 +97,9 @@ pub(crate) fn check_list(seed: u64) {
     assert_eq!(read.len(), whole.len());
     // A table keeps what each record holds, not in which order.
     let dense = replies.iter().any(|reply| reply.notice["meta"]["rows"] == "dense");
-    assert!(!dense || session.policy.rows == Rows::Auto);
+    assert!(!dense || session.policy.rows == RowStyle::Auto);
     let mut whole = whole;
-    if session.policy.manner.sort.is_some() {
+    if session.policy.render_options.default_sort.is_some() {
         // In which order is for another law.
         let spelled = |(_, item): &(_, Json)| item.clone().sorted().minified();
         whole.sort_by_key(spelled);
@@ -154,7 +154,7 @@ pub(crate) fn check_raw(seed: u64) {
         here.raw = false;
         let replies = session.walk(&here).expect("it is there").expect("asked for");
         let read: String = replies.iter().map(Reply::text).collect();
-        assert_eq!(read, portion_core::scan::decoded(quoted));
+        assert_eq!(read, portion_core::scan::unescape(quoted));
     }
 }
 
@@ -169,7 +169,7 @@ fn some_pointer(dice: &mut Dice, whole: &Json) -> String {
             }
             Json::Object(members) if !members.is_empty() => {
                 let (key, value) = &members[dice.below(members.len())];
-                let name = portion_core::scan::decoded(key);
+                let name = portion_core::scan::unescape(key);
                 if at.get(&name) != Some(value) {
                     break;
                 }
@@ -215,8 +215,8 @@ pub(crate) fn check_parts(seed: u64) {
     let policy = requests::policy(&mut dice);
     let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
     let Some(replies) = session.walk(&Request::default()).expect("plain") else { return };
-    for part in session.snapshot.parts().iter().filter(|part| part.twin.is_none()) {
-        let pieces: Vec<(&Reply, &Body)> = replies
+    for part in session.snapshot.parts().iter().filter(|part| part.duplicate.is_none()) {
+        let pieces: Vec<(&Reply, &PieceBody)> = replies
             .iter()
             .flat_map(|reply| reply.pieces.iter().map(move |piece| (reply, piece)))
             .filter(|(_, piece)| session.part_of(piece).address == part.address)
@@ -227,7 +227,7 @@ pub(crate) fn check_parts(seed: u64) {
         let aside = matches!(part.body, PartBody::Atomic { aside: true, .. });
         let named = aside && replies[0].notice["meta"]["partsNotShown"].is_object();
         assert!(apart || named || !pieces.is_empty(), "{} is never shown", part.address);
-        if !apart && part.subject().is_some_and(|subject| !subject.is_json()) {
+        if !apart && part.indexed_text().is_some_and(|subject| !subject.is_json()) {
             let shown: String = pieces.iter().map(|(_, body)| body.as_str()).collect();
             assert_eq!(shown, part.text(), "{}", part.address);
         }
@@ -246,7 +246,7 @@ pub(crate) fn check_raw_parts(seed: u64) {
     let policy = requests::policy(&mut dice);
     let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
     let replies = session.walk(&request(&[("raw", "true")], &session)).expect("raw").expect("asked for");
-    let parts = session.snapshot.parts().iter().filter(|part| part.twin.is_none());
+    let parts = session.snapshot.parts().iter().filter(|part| part.duplicate.is_none());
     let whole: String = parts.map(Part::text).collect();
     assert_eq!(replies.iter().map(Reply::text).collect::<String>(), whole);
 }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Envelope, Manner, Metadata, MetadataStyle, Policy, Techniques};
-use portion_core::render::{Body, Context, First, Piece, Portion, first};
-use portion_core::scan::decoded;
-use portion_core::snapshot::{Form, Layout, PartBody};
+use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions, Techniques};
+use portion_core::render::{Context, FirstReply, Piece, PieceBody, Portion, first_reply};
+use portion_core::scan::unescape;
+use portion_core::snapshot::{Layout, PartBody, Structure};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
 use proptest::prelude::*;
@@ -21,14 +21,14 @@ use super::session::Session;
 use super::{cases, payloads, requests};
 
 /// A manner at random that leaves all other choices of the seed as they are; mostly the usual one.
-pub(crate) fn manner(dice: &Dice) -> Manner {
+pub(crate) fn manner(dice: &Dice) -> RenderOptions {
     let off = |turn| !dice.aside(turn, &[true, false, false, false, false]);
-    Manner {
+    RenderOptions {
         techniques: Techniques { pagination: off(3), summarization: off(4), chunking: off(5), query: true },
-        metadata: dice.aside(6, &[Metadata::WhenShaped, Metadata::WhenShaped, Metadata::Always]),
+        metadata: dice.aside(6, &[MetadataMode::WhenShaped, MetadataMode::WhenShaped, MetadataMode::Always]),
         metadata_style: dice.aside(7, &[MetadataStyle::Camel, MetadataStyle::Snake]),
-        envelope: dice.aside(8, &[Envelope::Auto, Envelope::Wrap]),
-        ..Manner::default()
+        envelope: dice.aside(8, &[EnvelopeMode::Auto, EnvelopeMode::Wrap]),
+        ..RenderOptions::default()
     }
 }
 
@@ -84,10 +84,10 @@ fn check_numbers(meta: &Value) {
 /// The pieces of a portion out of their envelope, and whether there was one.
 pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (Vec<Piece>, bool) {
     let mut pieces = portion.pieces().to_vec();
-    let enveloped = portion.notice_beside().is_none();
+    let enveloped = portion.separate_notice().is_none();
     if enveloped {
-        assert_eq!(session.policy.manner.envelope, Envelope::Wrap);
-        let handle = format!("\"cursor\":\"{}\"", portion.handle().expect("every reply has a handle"));
+        assert_eq!(session.policy.render_options.envelope, EnvelopeMode::Wrap);
+        let handle = format!("\"cursor\":\"{}\"", portion.start_cursor().expect("every reply has a handle"));
         let is_envelope = |piece: &&mut Piece| {
             piece.mime.as_deref() == Some("application/json") && piece.body.as_str().contains(&handle)
         };
@@ -96,8 +96,8 @@ pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (V
         let whole = out_of_envelope(session, part.text(), piece.body.as_str(), portion, notice);
         let items = part.item_blocks && portion.kind() == "page" && whole.starts_with('[');
         if !items {
-            piece.body = Body::Text(whole);
-            piece.mime = part.label.mime.clone();
+            piece.body = PieceBody::Text(whole);
+            piece.mime = part.label.mime_type.clone();
         }
     }
     (pieces, enveloped)
@@ -113,11 +113,11 @@ pub(crate) fn out_of_envelope(
     portion: &Portion,
     notice: &Value,
 ) -> String {
-    let style = session.policy.manner.metadata_style;
+    let style = session.policy.render_options.metadata_style;
     let members: Meta<'_> = serde_json::from_str(envelope).expect("an envelope is an object");
     let get = |key: &str| members.get(key).map(|raw| raw.get());
     let next = style.key("nextCursor");
-    assert_eq!(get(&next).map(decoded), notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
+    assert_eq!(get(&next).map(unescape), notice["nextCursor"].as_str().map(ToOwned::to_owned), "{envelope}");
     let kept = |keys: &[&str]| {
         let known = |key: &String| keys.contains(&key.as_str()) || *key == next;
         assert!(members.keys().all(known), "{envelope}");
@@ -151,13 +151,14 @@ pub(crate) fn out_of_envelope(
     kept(&["content", "metadata", &indices[0], &indices[1]]);
     let content = get("content").expect("content");
     let is_text = content.starts_with('"') && !(portion.kind() == "whole" && part.trim() == content);
-    if is_text { decoded(content) } else { content.to_owned() }
+    if is_text { unescape(content) } else { content.to_owned() }
 }
 
 /// A page with its items where they stand in what is around them.
 fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> String {
-    let form = session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.subject());
-    let Some(Form::List(list)) = form.map(|subject| &subject.form) else { return items.to_owned() };
+    let form =
+        session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.indexed_text());
+    let Some(Structure::List(list)) = form.map(|subject| &subject.structure) else { return items.to_owned() };
     if list.pointer.is_empty() && list.layout != Layout::Lines {
         assert!(beside.is_none());
         return items.to_owned();
@@ -169,16 +170,16 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
     }
     let mut whole = beside.map_or(Json::Object(Vec::new()), |beside| Json::parse(beside).expect("JSON"));
     let mut at = &mut whole;
-    for (i, level) in list.levels.iter().enumerate() {
+    for (i, level) in list.enclosing_objects.iter().enumerate() {
         // Keys are as they were written: not each can be spelled anew.
-        let key = level.members[level.inner].key.of(part);
+        let key = level.members[level.list_member].key.slice(part);
         let Json::Object(members) = at else { panic!("no object around {items}") };
         let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
             members.push((key.to_owned(), Json::Object(Vec::new())));
             members.len() - 1
         });
         at = &mut members[found].1;
-        if i + 1 == list.levels.len() {
+        if i + 1 == list.enclosing_objects.len() {
             *at = value;
             break;
         }
@@ -193,25 +194,27 @@ pub(crate) fn check_left(seed: u64) {
     let flag = |turn| dice.aside(turn, &[true, false]);
     let techniques =
         Techniques { pagination: flag(20), summarization: flag(21), chunking: flag(22), query: true };
-    policy.manner.techniques = techniques;
+    policy.render_options.techniques = techniques;
     let payload = payloads::payload(&mut dice);
-    let clean = payload.invalid_utf8 == 0;
+    let clean = payload.invalid_utf8_count == 0;
     let session = Session::new(payload, policy, Tokenizer::Chars4.counter());
     let none = !(techniques.pagination || techniques.summarization || techniques.chunking);
-    let readable = session.snapshot.parts().iter().all(|part| part.subject().is_some());
+    let readable = session.snapshot.parts().iter().all(|part| part.indexed_text().is_some());
     let reply = session.call(&Request::default()).expect("plain");
-    let always = session.policy.manner.metadata == Metadata::Always;
+    let always = session.policy.render_options.metadata == MetadataMode::Always;
     assert!(!(none && readable && clean && !always) || reply.is_none());
     let Some(reply) = reply else { return };
-    let apart = session.snapshot.structured().is_some();
+    let apart = session.snapshot.structured_part().is_some();
     for (at, part) in session.snapshot.parts().iter().enumerate() {
         let structured = apart && part.address == "/structuredContent";
-        if !session.is_left(at) || part.twin.is_some() || part.item_blocks || structured {
+        if !session.is_left(at) || part.duplicate.is_some() || part.item_blocks || structured {
             continue;
         }
         let shown = reply.pieces.iter().find(|piece| piece.address == part.address);
         let shown = shown.unwrap_or_else(|| panic!("{} is not shown", part.address));
-        if reply.enveloped && part.subject().is_some_and(|subject| matches!(subject.form, Form::List(_))) {
+        if reply.enveloped
+            && part.indexed_text().is_some_and(|subject| matches!(subject.structure, Structure::List(_)))
+        {
             continue;
         }
         assert!(
@@ -228,8 +231,9 @@ fn check_always(seed: u64) {
     let (counter, policy) = (Tokenizer::Chars4.counter(), Policy::default());
     let usual = Session::new(text_payload(text.clone()), policy.clone(), counter);
     let small = usual.call(&Request::default()).expect("plain").is_none();
-    let manner = Manner { metadata: Metadata::Always, ..Manner::default() };
-    let session = Session::new(text_payload(text.clone()), Policy { manner, ..policy }, counter);
+    let manner = RenderOptions { metadata: MetadataMode::Always, ..RenderOptions::default() };
+    let session =
+        Session::new(text_payload(text.clone()), Policy { render_options: manner, ..policy }, counter);
     let reply = session.call(&Request::default()).expect("plain").expect("always told of");
     if small && counter.count(&text) < 3_000 {
         assert_eq!(reply.text(), text);
@@ -256,7 +260,7 @@ fn a_large_list_is_left_alone_until_something_is_asked() {
     let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i},\"name\":\"Room {i}\"}}")).collect();
     let list = format!("{{\"rooms\": [{}]}}", items.join(","));
     let mut policy = Policy::default();
-    policy.manner.techniques.pagination = false;
+    policy.render_options.techniques.pagination = false;
     let block =
         |at: usize, text: &str| Block::new(format!("/content/{at}/text"), Content::Text(text.to_owned()));
     let prose = "A word of prose. ".repeat(4_000);
@@ -283,14 +287,14 @@ fn a_large_list_is_left_alone_until_something_is_asked() {
     assert!(first.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", first.notice);
     let again = beside.read(&replies[0].view, replies[0].start(), &Request::default()).expect("a handle");
     assert!(again.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", again.notice);
-    assert!(matches!(beside.snapshot.parts()[1].body, PartBody::Readable(_)));
+    assert!(matches!(beside.snapshot.parts()[1].body, PartBody::Indexed(_)));
 }
 
 /// Beside tens of thousands of parts that are left, one is still served in portions, and soon.
 #[test]
 fn very_many_parts_are_left_alone() {
     let mut policy = Policy::default();
-    policy.manner.techniques.chunking = false;
+    policy.render_options.techniques.chunking = false;
     let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i}}}")).collect();
     let block = |at: usize, text: String| Block::new(format!("/content/{at}/text"), Content::Text(text));
     let mut blocks: Vec<Block> = (0..30_000).map(|at| block(at, format!("Word {at}."))).collect();
@@ -301,12 +305,14 @@ fn very_many_parts_are_left_alone() {
     let cx = Context {
         policy: &session.policy,
         counter: session.counter,
-        mint: &|_| None,
+        mint_cursor: &|_| None,
         read_tool: "portion_read",
         query_tool: None,
         read_uri: None,
     };
-    let First::Portion(portion) = first(&session.snapshot, &asked, &cx) else { panic!("a large list") };
+    let FirstReply::Portion(portion) = first_reply(&session.snapshot, &asked, &cx) else {
+        panic!("a large list")
+    };
     assert_eq!((portion.pieces().len(), portion.kind()), (30_001, "page"));
     assert!(portion.pieces()[7].body.as_str() == "Word 7.");
 }

@@ -3,7 +3,7 @@
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::Body;
+use portion_core::render::PieceBody;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
 
@@ -21,7 +21,7 @@ fn session(policy: Policy, images: usize) -> Session {
 }
 
 fn images(reply: &Reply) -> Vec<&str> {
-    let images = reply.pieces.iter().filter(|piece| matches!(piece.body, Body::Block(_)));
+    let images = reply.pieces.iter().filter(|piece| matches!(piece.body, PieceBody::Block(_)));
     images.map(|piece| piece.address.as_str()).collect()
 }
 

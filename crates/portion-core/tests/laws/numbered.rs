@@ -1,8 +1,8 @@
 //! Pages by number: however a client counts, no item is passed over without a word.
 
-use portion_core::cursor::{Place, Position};
+use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::MetadataStyle;
-use portion_core::snapshot::Form;
+use portion_core::snapshot::Structure;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
 use proptest::prelude::*;
@@ -33,7 +33,8 @@ impl Seen {
         if reply.kind() == "raw" {
             // A part of one item is shown, and the cursor brings the others.
             self.mark(offset, 1);
-            self.end = offset + usize::from(reply.next().is_none_or(|at| matches!(at.place, Place::Item(_))));
+            self.end =
+                offset + usize::from(reply.next().is_none_or(|at| matches!(at.offset, PartOffset::Item(_))));
         }
         let number_in = |told: &Value, key: &str| number(&told[key]).expect("it is a number");
         if let Some(cut) = notice.get("cut") {
@@ -64,7 +65,7 @@ fn number(value: &Value) -> Option<usize> {
 /// The next page by number: of the same arguments, or by the handle of the first reply.
 fn page(session: &Session, first: &Reply, request: &Request, recalled: bool) -> Reply {
     if recalled {
-        session.recall(&first.view.root_at_its_pace(), request).expect("the same was asked before")
+        session.recall(&first.view.root_with_pagination(), request).expect("the same was asked before")
     } else {
         let only = Request { page: request.page, ..Request::default() };
         session.read(&first.view, first.start(), &only).expect("a page")
@@ -75,14 +76,16 @@ pub(crate) fn check(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::list(&mut dice);
     let mut policy = requests::policy(&mut dice);
-    policy.manner.fixed_pages = dice.once_in(3);
+    policy.render_options.has_fixed_page_size = dice.once_in(3);
     let numbers = dice.once_in(3);
     if numbers {
-        policy.manner.metadata_style = MetadataStyle::Snake;
+        policy.render_options.metadata_style = MetadataStyle::Snake;
     }
     let counter = requests::counter(&mut dice);
     let session = Session::new(text_payload(text), policy, counter);
-    let Form::List(list) = &session.snapshot.parts()[0].subject().expect("text").form else { return };
+    let Structure::List(list) = &session.snapshot.parts()[0].indexed_text().expect("text").structure else {
+        return;
+    };
     let limit = dice.pick(&[None, None, Some(1), Some(7), Some(20), Some(50)]);
     let limit = limit.filter(|limit| *limit as usize <= session.policy.max_page_size);
     let fields = dice.pick(&[None, None, None, Some("all")]).filter(|_| !list.profile.fields.is_empty());
@@ -137,7 +140,9 @@ pub(crate) fn check_second(seed: u64) {
     let policy = requests::policy(&mut dice);
     // By length: what a cursor costs must not depend on what is in it.
     let session = Session::new(text_payload(text), policy, Tokenizer::Chars4.counter());
-    let Form::List(list) = &session.snapshot.parts()[0].subject().expect("text").form else { return };
+    let Structure::List(list) = &session.snapshot.parts()[0].indexed_text().expect("text").structure else {
+        return;
+    };
     let second = Request { page: Some(2), ..Request::default() };
     let first = session.call(&Request::default()).expect("plain");
     let fresh = session.call(&second).expect("a page").expect("asked for");
@@ -156,7 +161,7 @@ pub(crate) fn check_second(seed: u64) {
 /// A view of everything has the size of pages that its walk has.
 #[test]
 fn a_root_view_has_no_pace_of_its_own() {
-    assert_eq!(View::root().id(), View::root().root_at_its_pace().id());
+    assert_eq!(View::root().id(), View::root().root_with_pagination().id());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use portion_core::payload::{Binary, Block, Content, Label, Payload};
+use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
 use portion_core::scan::quote;
 
 use super::dice::Dice;
@@ -23,8 +23,9 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     let mut blocks = Vec::new();
     let framed = dice.pick(&[0, 0, 60, 300]);
     let mut add = |address: String, content| {
-        let label = Label { of: Some(format!("file:///{address}")), mime: None, frame: framed };
-        let label = if framed > 0 && address != "/structuredContent" { label } else { Label::default() };
+        let label =
+            BlockLabel { source: Some(format!("file:///{address}")), mime_type: None, frame_bytes: framed };
+        let label = if framed > 0 && address != "/structuredContent" { label } else { BlockLabel::default() };
         blocks.push(Block { label, ..Block::new(address, content) });
     };
     match dice.below(8) {
@@ -66,21 +67,21 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     }
     let aside = dice.once_in(8);
     if aside {
-        let content = Content::Aside(written(dice, &object));
+        let content = Content::Extra(written(dice, &object));
         blocks.push(Block::new("/_meta", content));
     }
     let lone_surrogates = if dice.once_in(8) { 3 } else { 0 };
     let invalid_utf8 = if dice.once_in(8) { 2 } else { 0 };
     Payload {
         blocks,
-        invalid_utf8,
-        lone_surrogates,
+        invalid_utf8_count: invalid_utf8,
+        lone_surrogate_count: lone_surrogates,
         is_error: false,
-        text_only: dice.once_in(6),
-        frame: framed * 10,
-        answer: None,
-        redact: None,
-        items: None,
+        is_text_only: dice.once_in(6),
+        frame_bytes: framed * 10,
+        query_answer: None,
+        redaction_rules: None,
+        list_path: None,
         ..Payload::default()
     }
 }
@@ -96,7 +97,15 @@ pub(crate) fn binary(base64: &str, media: bool) -> Content {
         (format!("{{\"type\":\"resource\",\"resource\":{resource}}}"), mime, "/resource/blob")
     };
     let bytes = base64.trim_end_matches('=').len() * 3 / 4;
-    Content::Atomic { json, binary: Some(Binary { mime: mime.into(), data, bytes, media }) }
+    Content::Atomic {
+        json,
+        binary: Some(BinaryInfo {
+            mime_type: mime.into(),
+            data_pointer: data,
+            decoded_bytes: bytes,
+            is_media: media,
+        }),
+    }
 }
 
 fn block(dice: &mut Dice) -> Content {

@@ -1,7 +1,7 @@
 //! What is small passes untouched; how a list is paged does not change it.
 
 use portion_core::policy::Policy;
-use portion_core::snapshot::Form;
+use portion_core::snapshot::Structure;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use proptest::prelude::*;
@@ -18,10 +18,12 @@ pub(crate) fn check_small(seed: u64) {
     let session = Session::new(text_payload(text.clone()), Policy::default(), counter);
     let policy = &session.policy;
     let cost = counter.count(&text);
-    let small = match &session.snapshot.parts()[0].subject().expect("text").form {
-        Form::List(list) => list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold,
-        Form::Object(_) => cost <= policy.summarize_above,
-        Form::Text(_) => cost <= policy.chunk_above,
+    let small = match &session.snapshot.parts()[0].indexed_text().expect("text").structure {
+        Structure::List(list) => {
+            list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold
+        }
+        Structure::Object(_) => cost <= policy.summarize_above,
+        Structure::Text(_) => cost <= policy.chunk_above,
     };
     let small = small || cost <= policy.full_below;
     let untouched = session.call(&Request::default()).expect("plain").is_none();
@@ -34,7 +36,7 @@ pub(crate) fn check_page(seed: u64) {
     let text = payloads::list(&mut dice);
     let session = Session::new(text_payload(text), Policy::default(), Tokenizer::Chars4.counter());
     let (limit, page) = (dice.within(1, 60) as u32, dice.within(1, 6) as u32);
-    if !matches!(session.snapshot.parts()[0].subject().expect("text").form, Form::List(_)) {
+    if !matches!(session.snapshot.parts()[0].indexed_text().expect("text").structure, Structure::List(_)) {
         return;
     }
     let plain = Request { limit: Some(limit), ..Request::default() };
@@ -42,7 +44,7 @@ pub(crate) fn check_page(seed: u64) {
     let by_offset = session.call(&Request { offset: Some((page - 1) * limit), ..plain }).expect("an offset");
     let (by_page, by_offset) = (by_page.expect("asked for"), by_offset.expect("asked for"));
     assert_eq!(by_page.text(), by_offset.text());
-    assert_eq!(by_page.next().map(|at| at.place), by_offset.next().map(|at| at.place));
+    assert_eq!(by_page.next().map(|at| at.offset), by_offset.next().map(|at| at.offset));
 }
 
 proptest! {

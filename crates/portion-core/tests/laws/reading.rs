@@ -2,9 +2,9 @@
 
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Manner, Metadata, Policy};
+use portion_core::policy::{MetadataMode, Policy, RenderOptions};
 use portion_core::scan::quote;
-use portion_core::snapshot::{Form, capture};
+use portion_core::snapshot::{Structure, capture};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, View};
 
@@ -175,7 +175,7 @@ fn what_programs_read_keeps_its_type() {
     for (text, json, key, found) in cases {
         let was: Value = serde_json::from_str(&json).expect("JSON");
         let payload = structured(text, json);
-        assert_eq!(capture(payload.clone()).parts()[0].origin.is_some(), found, "{key}");
+        assert_eq!(capture(payload.clone()).parts()[0].json_origin.is_some(), found, "{key}");
         let session = Session::new(payload, Policy::default(), Tokenizer::Chars4.counter());
         let reply = session.call(&Request::default()).expect("plain").expect("long");
         let shown = reply.portion.structured().expect("there is some");
@@ -204,9 +204,9 @@ fn limits_are_kept() {
     ];
     for text in &texts {
         for budget in [300, 700, 1_200, 4_000, 12_000] {
-            for metadata in [Metadata::WhenShaped, Metadata::Always] {
-                let manner = Manner { metadata, ..Manner::default() };
-                let policy = Policy { reply_target: budget, manner, ..Policy::default() };
+            for metadata in [MetadataMode::WhenShaped, MetadataMode::Always] {
+                let manner = RenderOptions { metadata, ..RenderOptions::default() };
+                let policy = Policy { reply_target: budget, render_options: manner, ..Policy::default() };
                 let session = Session::new(payload(text), policy, Tokenizer::Len4.counter());
                 let asks = [
                     Request::default(),
@@ -234,7 +234,7 @@ fn text_that_holds_a_little_json_stays_text() {
         format!("{{\"note\":\"[not JSON, {}\",\"id\":1}}", "x".repeat(200)),
     ] {
         let snapshot = capture(payload(&text));
-        assert!(snapshot.parts()[0].origin.is_none(), "{text:.60}");
+        assert!(snapshot.parts()[0].json_origin.is_none(), "{text:.60}");
         assert_eq!(snapshot.parts()[0].text(), text);
     }
 }
@@ -264,6 +264,6 @@ fn hostile_text_costs_no_more_than_its_length() {
     }
     let deep = format!("x:\n{}NaN{}", "[".repeat(200_000), "]".repeat(200_000));
     let snapshot = capture(payload(&deep));
-    let subject = snapshot.parts()[0].subject().expect("it can be read");
-    assert!(matches!(subject.form, Form::List(_)));
+    let subject = snapshot.parts()[0].indexed_text().expect("it can be read");
+    assert!(matches!(subject.structure, Structure::List(_)));
 }

@@ -1,6 +1,6 @@
 //! Requests and limits at random.
 
-use portion_core::policy::{Fill, Policy, Rows, Strategy};
+use portion_core::policy::{FillStrategy, OrderStrategy, Policy, RowStyle};
 use portion_core::scan::quote;
 use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::Request;
@@ -32,10 +32,10 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
         chunk_size: dice.pick(&[100, 500, 2_000]),
         chunk_lines: dice.pick(&[1, 20, 200]),
         warn_at: 0.8,
-        rows: dice.aside(0, &[Rows::Objects, Rows::Auto]),
-        strategy: dice.aside(1, &[Strategy::Auto, Strategy::Ranked, Strategy::Plain]),
-        fill: dice.aside(2, &[Fill::Stop, Fill::Skip, Fill::Value]),
-        manner: known(dice, &manner(dice)),
+        rows: dice.aside(0, &[RowStyle::Objects, RowStyle::Auto]),
+        strategy: dice.aside(1, &[OrderStrategy::Auto, OrderStrategy::Ranked, OrderStrategy::Plain]),
+        fill: dice.aside(2, &[FillStrategy::Stop, FillStrategy::Skip, FillStrategy::Value]),
+        render_options: known(dice, &manner(dice)),
     };
     policy.validate().expect("limits that can be");
     policy
@@ -59,7 +59,7 @@ pub(crate) fn request(dice: &mut Dice, policy: &Policy) -> Request {
         return request;
     }
     let mut take = |name: &str, json: String| {
-        let _ = request.take(name, &json, policy);
+        let _ = request.set_control(name, &json, policy);
     };
     for _ in 0..dice.within(1, 3) {
         match dice.below(11) {

@@ -1,7 +1,7 @@
 //! A page written as a table says what the page of objects says: it can be put together again.
 
-use portion_core::policy::{Policy, Rows};
-use portion_core::snapshot::Form;
+use portion_core::policy::{Policy, RowStyle};
+use portion_core::snapshot::Structure;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::Request;
 use proptest::prelude::*;
@@ -64,10 +64,10 @@ fn check(seed: u64) -> bool {
         let reply = session.call(&request).expect("all fields are there").expect("asked for");
         (session, reply)
     };
-    let ((session, table), (_, objects)) = (page(Rows::Auto), page(Rows::Objects));
+    let ((session, table), (_, objects)) = (page(RowStyle::Auto), page(RowStyle::Objects));
     assert_eq!(objects.notice["meta"].get("rows"), None);
-    let subject = session.snapshot.parts()[0].subject().expect("text");
-    if !matches!(subject.form, Form::List(_)) {
+    let subject = session.snapshot.parts()[0].indexed_text().expect("text");
+    if !matches!(subject.structure, Structure::List(_)) {
         return false;
     }
     let dense = table.notice["meta"]["rows"] == "dense";
@@ -114,7 +114,7 @@ fn structured_content_is_never_a_table() {
             continue;
         }
         tables += 1;
-        let subject = session.snapshot.parts()[0].subject().expect("text");
+        let subject = session.snapshot.parts()[0].indexed_text().expect("text");
         let rows = Json::parse(&expanded(reply.text(), subject).expect("a table")).expect("JSON");
         let structured = Json::parse(reply.portion.structured().expect("a twin")).expect("JSON");
         let Json::Array(rows) = rows else { panic!("no list: {rows:?}") };

@@ -5,14 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use portion_core::cursor::{Keyring, Pointer, Position, Scope, ViewId};
-use portion_core::payload::{Binary, Payload};
-use portion_core::policy::{LEAST_BYTES, Metadata, Policy, Techniques};
-use portion_core::render::{self, Body, Context, First, Piece, Portion};
+use portion_core::cursor::{CursorTarget, Keyring, Position, Scope, ViewId};
+use portion_core::payload::{BinaryInfo, Payload};
+use portion_core::policy::{MIN_BYTE_LIMIT, MetadataMode, Policy, Techniques};
+use portion_core::render::{self, Context, FirstReply, Piece, PieceBody, Portion};
 use portion_core::scan::{escaped_len, minify};
-use portion_core::snapshot::{Form, Part, PartBody, Snapshot, capture};
+use portion_core::snapshot::{Part, PartBody, Snapshot, Structure, capture};
 use portion_core::tokens::TokenCounter;
-use portion_core::view::{Asked, Request, View, ViewError, rank, resolve};
+use portion_core::view::{Request, ResolvedRequest, View, ViewError, rank, resolve};
 use serde_json::Value;
 
 use super::json::Json;
@@ -47,7 +47,7 @@ struct Whole {
 
 /// The JSON that is shown in the string in which it was found, all around which stays.
 fn out_of_string(part: &Part, text: &str) -> Option<String> {
-    let held = part.holder()?.value;
+    let held = part.enclosing_string()?.span;
     let (before, after) = (&part.text()[..held.start as usize], &part.text()[held.end as usize..]);
     let string = text.strip_prefix(before)?.strip_suffix(after)?;
     serde_json::from_str(string).ok()
@@ -81,7 +81,7 @@ pub(crate) struct Reply {
 
 impl Session {
     pub(crate) fn new(mut payload: Payload, policy: Policy, counter: &'static dyn TokenCounter) -> Self {
-        payload.items.clone_from(&policy.manner.items);
+        payload.list_path.clone_from(&policy.render_options.list_path);
         Self {
             snapshot: capture(payload),
             policy,
@@ -97,32 +97,32 @@ impl Session {
     pub(crate) fn call(&self, request: &Request) -> Result<Option<Reply>, ViewError> {
         let asked = resolve(&self.snapshot, None, request, &self.policy)?;
         let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        let first = self.render(&asked, render::first);
-        let again = self.render(&asked, render::first);
+        let first = self.render(&asked, render::first_reply);
+        let again = self.render(&asked, render::first_reply);
         let same = match (&first, &again) {
-            (First::Untouched { .. }, First::Untouched { .. }) => true,
-            (First::Portion(first), First::Portion(again)) => is_same(first, again),
+            (FirstReply::Untouched { .. }, FirstReply::Untouched { .. }) => true,
+            (FirstReply::Portion(first), FirstReply::Portion(again)) => is_same(first, again),
             _ => false,
         };
         assert!(same, "not repeatable: {first:?}, then {again:?}");
         Ok(match first {
-            First::Untouched { .. } => {
-                assert!(self.policy.manner.metadata != Metadata::Always, "nothing is told");
+            FirstReply::Untouched { .. } => {
+                assert!(self.policy.render_options.metadata != MetadataMode::Always, "nothing is told");
                 None
             }
-            First::Portion(portion) => Some(self.checked(&asked, portion, Some(request))),
+            FirstReply::Portion(portion) => Some(self.checked(&asked, portion, Some(request))),
         })
     }
 
     /// Whether what would be done to a part is switched off.
     pub(crate) fn is_left(&self, at: usize) -> bool {
         let parts = self.snapshot.parts();
-        let of = parts[at].twin.map_or(at, |twin| twin.of);
-        let Techniques { pagination, summarization, chunking, .. } = self.policy.manner.techniques;
-        parts[of].subject().is_some_and(|subject| match subject.form {
-            Form::List(_) => !pagination,
-            Form::Object(_) => !summarization,
-            Form::Text(_) => !chunking,
+        let of = parts[at].duplicate.map_or(at, |twin| twin.part);
+        let Techniques { pagination, summarization, chunking, .. } = self.policy.render_options.techniques;
+        parts[of].indexed_text().is_some_and(|subject| match subject.structure {
+            Structure::List(_) => !pagination,
+            Structure::Object(_) => !summarization,
+            Structure::Text(_) => !chunking,
         })
     }
 
@@ -130,10 +130,10 @@ impl Session {
     pub(crate) fn read(&self, view: &View, from: Position, request: &Request) -> Result<Reply, ViewError> {
         let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
         let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        let portion = self.render(&asked, render::follow);
+        let portion = self.render(&asked, render::follow_up_reply);
         self.reads.set(self.reads.get() + 1);
         if self.reads.get() <= AGAIN {
-            let again = self.render(&asked, render::follow);
+            let again = self.render(&asked, render::follow_up_reply);
             assert!(is_same(&portion, &again), "not repeatable: {portion:?}, then {again:?}");
         }
         Ok(self.checked(&asked, portion, None))
@@ -144,9 +144,9 @@ impl Session {
         let base = Some((root, Position::default()));
         let asked = resolve(&self.snapshot, base, request, &self.policy)?;
         let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
-        match self.render(&asked, render::first) {
-            First::Portion(portion) => Ok(self.checked(&asked, portion, Some(request))),
-            First::Untouched { .. } => panic!("a page passes untouched"),
+        match self.render(&asked, render::first_reply) {
+            FirstReply::Portion(portion) => Ok(self.checked(&asked, portion, Some(request))),
+            FirstReply::Untouched { .. } => panic!("a page passes untouched"),
         }
     }
 
@@ -164,11 +164,12 @@ impl Session {
     /// A reply and so many that follow.
     pub(crate) fn walk_for(&self, reply: Reply, far: usize) -> Vec<Reply> {
         // A reply that gets on by less than an item, a line or some bytes does not end in a lifetime either.
-        let steps =
-            self.snapshot.parts().iter().map(|part| match part.subject().map(|subject| &subject.form) {
-                Some(Form::List(list)) => list.len(),
+        let steps = self.snapshot.parts().iter().map(|part| {
+            match part.indexed_text().map(|subject| &subject.structure) {
+                Some(Structure::List(list)) => list.len(),
                 _ => part.text().matches('\n').count(),
-            });
+            }
+        });
         let most = 20 + steps.sum::<usize>() + self.snapshot.payload_bytes() / 16;
         let mut replies = vec![reply];
         while replies.len() <= far
@@ -181,16 +182,20 @@ impl Session {
         replies
     }
 
-    fn render<T>(&self, asked: &Asked, render: impl Fn(&Snapshot, &Asked, &Context<'_>) -> T) -> T {
+    fn render<T>(
+        &self,
+        asked: &ResolvedRequest,
+        render: impl Fn(&Snapshot, &ResolvedRequest, &Context<'_>) -> T,
+    ) -> T {
         let mint = |position| {
-            let pointer = Pointer { snapshot: *b"snapshot", view: asked.view.id(), position };
-            Some(keyring().sign(&pointer, &Scope::of("caller")))
+            let pointer = CursorTarget { snapshot: *b"snapshot", view: asked.view.id(), position };
+            Some(keyring().sign(&pointer, &Scope::from_principal("caller")))
         };
         let (policy, counter) = (&self.policy, self.counter);
         let cx = Context {
             policy,
             counter,
-            mint: &mint,
+            mint_cursor: &mint,
             read_tool: "portion_read",
             query_tool: None,
             read_uri: self.read_uri,
@@ -199,37 +204,37 @@ impl Session {
     }
 
     /// `fresh`: what was asked, of a first reply.
-    fn checked(&self, asked: &Asked, portion: Portion, fresh: Option<&Request>) -> Reply {
-        let notice = manner::camel(portion.notice(), self.policy.manner.metadata_style);
+    fn checked(&self, asked: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
+        let notice = manner::camel(portion.notice(), self.policy.render_options.metadata_style);
         let (pieces, enveloped) = manner::opened(self, &portion, &notice);
-        let view = render::at_pace(asked.view.clone(), &portion);
+        let view = render::view_with_pagination(asked.view.clone(), &portion);
         let reply = Reply { portion, pieces, enveloped, notice, view };
         self.fits(asked, &reply, fresh);
         self.is_valid(&reply, fresh.is_some());
         if reply.next().is_some() {
-            let shows = |body: &Body| !matches!(body, Body::Text(text) if text.is_empty());
+            let shows = |body: &PieceBody| !matches!(body, PieceBody::Text(text) if text.is_empty());
             let some = reply.pieces.iter().any(|piece| shows(&piece.body));
             assert!(some || reply.portion.structured().is_some(), "goes on, but is empty");
         }
         reply
     }
 
-    fn fits(&self, asked: &Asked, reply: &Reply, request: Option<&Request>) {
+    fn fits(&self, asked: &ResolvedRequest, reply: &Reply, request: Option<&Request>) {
         let portion = &reply.portion;
         let fresh = request.is_some();
         // What is left as it came is not held against a reply, and what is small may cost as much as passes.
         let plain = request.is_some_and(|request| *request == Request::default());
         let is_free = |at: usize| plain && self.is_left(at);
-        let always = plain && self.policy.manner.metadata == Metadata::Always;
+        let always = plain && self.policy.render_options.metadata == MetadataMode::Always;
         let threshold = self.policy.token_budget_threshold;
         // What is small may cost the threshold, and media what they need.
-        let most = if always { threshold.max(asked.tokens) } else { asked.tokens };
-        let twice = fresh && self.snapshot.structured().is_some();
+        let most = if always { threshold.max(asked.token_budget) } else { asked.token_budget };
+        let twice = fresh && self.snapshot.structured_part().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
         let most = most.min(share);
         let notice = portion.notice();
         let (mut tokens, mut bytes) = (0, ENVELOPE + notice.len());
-        if let Some(notice) = portion.notice_beside() {
+        if let Some(notice) = portion.separate_notice() {
             tokens += self.counter.count(notice);
             bytes += escaped_len(notice);
         }
@@ -240,23 +245,25 @@ impl Session {
             }
             let binary = match &part.body {
                 PartBody::Atomic { binary, .. } => binary.as_ref(),
-                PartBody::Readable(_) => None,
+                PartBody::Indexed(_) => None,
             };
             let cost = self.counter.count(piece.body.as_str());
-            let frame = if fresh { part.label.frame } else { 0 };
+            let frame = if fresh { part.label.frame_bytes } else { 0 };
             let (cost, size) = match (&piece.body, binary) {
-                (Body::Block(_), Some(Binary { media: true, .. })) => (self.policy.media_tokens, 0),
-                (Body::Block(base64), Some(_)) => (cost.min(self.policy.media_tokens), base64.len()),
-                (Body::Base64(base64), _) => (cost.min(self.policy.media_tokens), base64.len() + BLOCK),
-                (Body::Block(json), None) => (cost, json.len()),
-                (Body::Text(text), _) => (cost, escaped_len(text) + BLOCK.max(frame)),
+                (PieceBody::Block(_), Some(BinaryInfo { is_media: true, .. })) => {
+                    (self.policy.media_tokens, 0)
+                }
+                (PieceBody::Block(base64), Some(_)) => (cost.min(self.policy.media_tokens), base64.len()),
+                (PieceBody::Base64(base64), _) => (cost.min(self.policy.media_tokens), base64.len() + BLOCK),
+                (PieceBody::Block(json), None) => (cost, json.len()),
+                (PieceBody::Text(text), _) => (cost, escaped_len(text) + BLOCK.max(frame)),
             };
             tokens += cost;
             bytes += size;
         }
         assert!(tokens <= most, "{tokens} tokens of {most}: {reply:?}");
         assert!(tokens <= portion.tokens(), "{tokens} tokens, {} told", portion.tokens());
-        let free = self.snapshot.structured().is_some_and(is_free);
+        let free = self.snapshot.structured_part().is_some_and(is_free);
         if let Some(structured) = portion.structured().filter(|_| !free) {
             let tokens = self.counter.count(&minified(structured));
             assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
@@ -264,7 +271,7 @@ impl Session {
         }
         // A limit that holds hardly anything holds at least that.
         let frame = if fresh { self.snapshot.frame() } else { 0 };
-        let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(LEAST_BYTES);
+        let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(MIN_BYTE_LIMIT);
         assert!(bytes <= limit, "{bytes} bytes of {limit}: {reply:?}");
         let meta = &reply.notice["meta"];
         assert!(meta["budgetUsed"].as_f64().is_some_and(|used| used <= 1.0), "{meta}");
@@ -281,8 +288,8 @@ impl Session {
         *self.views.borrow_mut().entry(view.id()).or_insert_with(|| {
             let said = format!("{view:?}");
             Told {
-                narrow: is_narrow(&said) || said.contains("section: true"),
-                asked_so: said.contains("wanted: Some") || !said.contains("order: None"),
+                narrow: is_narrow(&said) || said.contains("is_section: true"),
+                asked_so: said.contains("field_selection: Only") || !said.contains("order: None"),
             }
         })
     }
@@ -298,9 +305,9 @@ impl Session {
     /// What was JSON stays JSON, and every value in it is what the upstream wrote, or less of it.
     fn is_valid(&self, reply: &Reply, fresh: bool) {
         for piece in &reply.pieces {
-            let Body::Text(text) = &piece.body else { continue };
+            let PieceBody::Text(text) = &piece.body else { continue };
             let part = self.part_of(piece);
-            let Some(subject) = part.subject().filter(|subject| subject.is_json() && !part.item_blocks)
+            let Some(subject) = part.indexed_text().filter(|subject| subject.is_json() && !part.item_blocks)
             else {
                 continue;
             };
@@ -319,7 +326,7 @@ impl Session {
                 continue;
             }
             if reply.about() != piece.address {
-                let page = matches!(subject.form, Form::List(_)) && !fresh;
+                let page = matches!(subject.structure, Structure::List(_)) && !fresh;
                 assert!(page || asked_so, "nothing is said of {}: {reply:?}", piece.address);
                 continue;
             }
@@ -421,8 +428,9 @@ impl Reply {
 
 /// Whether a view is of a value inside a part.
 fn is_narrow(view: &str) -> bool {
-    let node =
-        view.split_once("target: Node(Node { part: ").and_then(|(_, node)| node.split_once("pointer: "));
+    let node = view
+        .split_once("target: Value(TargetValue { part: ")
+        .and_then(|(_, node)| node.split_once("pointer: "));
     node.is_some_and(|(_, pointer)| !pointer.starts_with("\"\""))
 }
 
@@ -431,5 +439,5 @@ fn keyring() -> Keyring {
 }
 
 fn place_of(token: &str) -> Position {
-    keyring().verify(token, &Scope::of("caller")).expect("its own cursors are known").position
+    keyring().verify(token, &Scope::from_principal("caller")).expect("its own cursors are known").position
 }

@@ -1,12 +1,12 @@
 //! A table, written out as the records that it says.
 
-use portion_core::snapshot::{Form, Layout, Subject};
+use portion_core::snapshot::{IndexedText, Layout, Structure};
 
 use super::json::Json;
 
 /// A page with its table, if it has one, made a list again, as its layout has them. `None` where it has no table.
-pub(crate) fn expanded(text: &str, subject: &Subject) -> Option<String> {
-    let Form::List(list) = &subject.form else { return None };
+pub(crate) fn expanded(text: &str, subject: &IndexedText) -> Option<String> {
+    let Structure::List(list) = &subject.structure else { return None };
     let is_table = matches!(list.layout, Layout::Table { .. });
     let mut page = Json::parse(text)?;
     let place = if is_table { return None } else { at_mut(&mut page, &list.pointer)? };
@@ -91,7 +91,7 @@ fn at_mut<'a>(whole: &'a mut Json, pointer: &str) -> Option<&'a mut Json> {
     for step in pointer.split('/').skip(1) {
         let name = step.replace("~1", "/").replace("~0", "~");
         let Json::Object(members) = at else { return None };
-        let (_, value) = members.iter_mut().find(|(key, _)| portion_core::scan::decoded(key) == name)?;
+        let (_, value) = members.iter_mut().find(|(key, _)| portion_core::scan::unescape(key) == name)?;
         at = value;
     }
     Some(at)

@@ -1,30 +1,30 @@
 //! What a `traceparent` says, and nothing else does.
 
-use portion_core::trace::{Parent, SPAN, span_id};
+use portion_core::trace_context::{PARENT_ID_RANGE, TraceParent, format_span_id};
 use proptest::prelude::*;
 
-fn written(parent: Parent, flags: u8) -> String {
-    format!("00-{:032x}-{}-{flags:02x}", parent.id, span_id(parent.span))
+fn written(parent: TraceParent, flags: u8) -> String {
+    format!("00-{:032x}-{}-{flags:02x}", parent.id, format_span_id(parent.span))
 }
 
 prop_compose! {
-    fn parents()(id in 1u128.., span in 1u64.., flags: u8) -> (Parent, u8) {
-        (Parent { id, span, sampled: flags & 1 == 1 }, flags)
+    fn parents()(id in 1u128.., span in 1u64.., flags: u8) -> (TraceParent, u8) {
+        (TraceParent { id, span, is_sampled: flags & 1 == 1 }, flags)
     }
 }
 
 proptest! {
     #[test]
     fn what_is_written_is_read((parent, flags) in parents()) {
-        prop_assert_eq!(Parent::of(&written(parent, flags)), Some(parent));
+        prop_assert_eq!(TraceParent::parse(&written(parent, flags)), Some(parent));
     }
 
     #[test]
     fn another_span_in_its_place_changes_nothing_else((parent, flags) in parents(), span in 1u64..) {
         let mut text = written(parent, flags);
-        text.replace_range(SPAN, &span_id(span));
-        prop_assert_eq!(&text, &written(Parent { span, ..parent }, flags));
-        let trace = parent.with(span);
+        text.replace_range(PARENT_ID_RANGE, &format_span_id(span));
+        prop_assert_eq!(&text, &written(TraceParent { span, ..parent }, flags));
+        let trace = parent.child(span);
         prop_assert_eq!((trace.id, trace.parent, trace.span), (parent.id, parent.span, span));
     }
 
@@ -33,7 +33,7 @@ proptest! {
     fn only_what_is_written_so_is_read((parent, flags) in parents(), at in 0..55usize, put in "[\\PC\n]{0,2}") {
         let mut text = written(parent, flags);
         text.replace_range(at..=at, &put);
-        if let Some(read) = Parent::of(&text) {
+        if let Some(read) = TraceParent::parse(&text) {
             let flags = u8::from_str_radix(&text[53..], 16).expect("they were read");
             prop_assert_eq!(&text[2..], &written(read, flags)[2..], "the version may be another one");
         }
@@ -41,7 +41,7 @@ proptest! {
 
     #[test]
     fn any_text_is_held_against_it(text in "(?s)[0-9a-fA-F-]{0,60}|.{0,60}") {
-        if let Some(read) = Parent::of(&text) {
+        if let Some(read) = TraceParent::parse(&text) {
             prop_assert!(read.id != 0 && read.span != 0 && text.len() >= 55);
         }
     }
@@ -50,7 +50,8 @@ proptest! {
 #[test]
 fn what_is_none() {
     let (id, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
-    let check = |text: String, expect: bool| assert_eq!(Parent::of(&text).is_some(), expect, "{text}");
+    let check =
+        |text: String, expect: bool| assert_eq!(TraceParent::parse(&text).is_some(), expect, "{text}");
     check(format!("00-{id}-{span}-01"), true);
     check(format!("00-{id}-{span}-03"), true);
     check(format!("00-{id}-{span}-1"), false);

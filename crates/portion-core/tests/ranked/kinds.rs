@@ -1,11 +1,11 @@
 //! What is taken for the result of a retrieval, and what is left in its own order.
 
-use portion_core::policy::{Policy, Strategy};
+use portion_core::policy::{OrderStrategy, Policy};
 
 use super::material::{call, snapshot};
 
 /// Whether a list of such records, told apart by `{i}`, is ranked.
-fn is_ranked(record: &str, strategy: Strategy, controls: &[(&str, &str)]) -> bool {
+fn is_ranked(record: &str, strategy: OrderStrategy, controls: &[(&str, &str)]) -> bool {
     let text = "the flow over a thin wing ".repeat(20);
     let record = |i: usize| record.replace("{i}", &format!("{i}")).replace("{text}", &text);
     let records: Vec<String> = (10..90).map(record).collect();
@@ -18,7 +18,8 @@ fn is_ranked(record: &str, strategy: Strategy, controls: &[(&str, &str)]) -> boo
 }
 
 fn check(record: &str, auto: bool, ranked: bool) {
-    let told = [Strategy::Auto, Strategy::Ranked, Strategy::Plain].map(|how| is_ranked(record, how, &[]));
+    let told = [OrderStrategy::Auto, OrderStrategy::Ranked, OrderStrategy::Plain]
+        .map(|how| is_ranked(record, how, &[]));
     assert_eq!(told, [auto, ranked, false], "{record}");
 }
 
@@ -48,7 +49,7 @@ fn other_lists_keep_their_order() {
 #[test]
 fn what_is_asked_for_is_served_as_asked() {
     let record = r#"{"id":{i},"score":0.{i},"text":"{text}"}"#;
-    for strategy in [Strategy::Auto, Strategy::Ranked] {
+    for strategy in [OrderStrategy::Auto, OrderStrategy::Ranked] {
         for controls in
             [("limit", "5"), ("sort", "\"id\""), ("page", "2"), ("fields", "\"id\""), ("offset", "3")]
         {

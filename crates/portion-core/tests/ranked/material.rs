@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, First, Portion, first, follow};
+use portion_core::render::{Context, FirstReply, Portion, first_reply, follow_up_reply};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::tokens::{TokenCounter, Tokenizer};
-use portion_core::view::{Asked, Request, View, rank, resolve};
+use portion_core::view::{Request, ResolvedRequest, View, rank, resolve};
 use serde_json::Value;
 
 /// So many passages, of lengths and scores in no order.
@@ -55,28 +55,29 @@ fn keyring() -> Keyring {
     Keyring::new(&[0; 32])
 }
 
-fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> Option<Reply> {
+fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: bool) -> Option<Reply> {
     let mint = |position: Position| {
-        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
-        Some(keyring().sign(&pointer, &Scope::of("ranked")))
+        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring().sign(&pointer, &Scope::from_principal("ranked")))
     };
     let cx = Context {
         policy,
         counter: counter(),
-        mint: &mint,
+        mint_cursor: &mint,
         read_tool: "portion_read",
         query_tool: None,
         read_uri: None,
     };
-    let first = fresh.then(|| first(snapshot, asked, &cx));
+    let first = fresh.then(|| first_reply(snapshot, asked, &cx));
     let portion = match first {
-        Some(First::Untouched { .. }) => return None,
-        Some(First::Portion(portion)) => portion,
-        None => follow(snapshot, asked, &cx),
+        Some(FirstReply::Untouched { .. }) => return None,
+        Some(FirstReply::Portion(portion)) => portion,
+        None => follow_up_reply(snapshot, asked, &cx),
     };
     let notice: Value = serde_json::from_str(portion.notice()).expect("JSON");
     let next = notice.get("nextCursor").and_then(Value::as_str);
-    let next = next.map(|token| keyring().verify(token, &Scope::of("ranked")).expect("its own").position);
+    let next = next
+        .map(|token| keyring().verify(token, &Scope::from_principal("ranked")).expect("its own").position);
     Some(Reply { portion, meta: notice["meta"].clone(), view: asked.view.clone(), next })
 }
 
@@ -84,7 +85,7 @@ fn render(snapshot: &Snapshot, asked: &Asked, policy: &Policy, fresh: bool) -> O
 pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Policy) -> Option<Reply> {
     let mut request = Request::default();
     for (name, json) in controls {
-        request.take(name, json, policy).expect("a control");
+        request.set_control(name, json, policy).expect("a control");
     }
     let asked = resolve(snapshot, None, &request, policy).expect("it is there");
     render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true)

@@ -1,14 +1,14 @@
 //! What callers of retrieval count on.
 
-use portion_core::policy::{Fill, Policy, Strategy};
+use portion_core::policy::{FillStrategy, OrderStrategy, Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::material::{Reply, call, counter, passages, scores, snapshot, told, walk};
 
-const FILLS: [Fill; 3] = [Fill::Stop, Fill::Skip, Fill::Value];
+const FILLS: [FillStrategy; 3] = [FillStrategy::Stop, FillStrategy::Skip, FillStrategy::Value];
 
-fn policy(fill: Fill) -> Policy {
+fn policy(fill: FillStrategy) -> Policy {
     Policy { fill, ..Policy::default() }
 }
 
@@ -35,7 +35,7 @@ fn whole_passages_until_the_next_would_exceed_the_budget() {
         scores(std::slice::from_ref(b))[0].total_cmp(&scores(std::slice::from_ref(a))[0])
     };
     all.sort_by(by_score);
-    let reply = call(&snapshot(&text), &[], &policy(Fill::Stop)).expect("large");
+    let reply = call(&snapshot(&text), &[], &policy(FillStrategy::Stop)).expect("large");
     let shown = reply.records();
     assert_eq!(shown, all[..shown.len()], "{}", told(&shown));
     let next = counter().count(&all[shown.len()]);
@@ -57,7 +57,7 @@ fn what_is_dropped_is_told() {
 /// R4: where nothing is dropped, that is told, too.
 #[test]
 fn nothing_dropped_is_told() {
-    let policy = Policy { strategy: Strategy::Ranked, ..policy(Fill::Stop) };
+    let policy = Policy { strategy: OrderStrategy::Ranked, ..policy(FillStrategy::Stop) };
     let reply = call(&snapshot(&passages(9)), &[], &policy).expect("an operator wants it in order");
     assert_eq!((&reply.meta["truncated"], &reply.meta["dropped"]), (&false.into(), &0.into()));
     assert_eq!(reply.records().len(), 9);
@@ -120,7 +120,7 @@ fn a_passage_that_does_not_fit_is_summed_up() {
         "a few words. ".repeat(20),
     );
     let snapshot = snapshot(&huge);
-    let replies = walk(&snapshot, &policy(Fill::Stop));
+    let replies = walk(&snapshot, &policy(FillStrategy::Stop));
     assert!(replies[0].text().contains("\"id\":\"a\"") && !replies[0].text().contains("\"id\":\"b\""));
     assert!(replies.iter().any(|reply| reply.text().contains("\"id\":\"b\"")));
 }
@@ -139,7 +139,7 @@ proptest! {
             format!("{{\"id\":{i},\"score\":-0.{score},\"text\":\"{text}\"}}")
         };
         let records: Vec<String> = records.iter().enumerate().map(record).collect();
-        let policy = Policy { reply_target: target, strategy: Strategy::Ranked, ..policy(fill) };
+        let policy = Policy { reply_target: target, strategy: OrderStrategy::Ranked, ..policy(fill) };
         let replies = walk(&snapshot(&format!("[{}]", records.join(","))), &policy);
         let mut shown = Vec::new();
         for reply in &replies {

@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::redact::Redact;
-use portion_core::render::{self, Context, First};
-use portion_core::snapshot::{STRUCTURED, capture};
+use portion_core::redact::RedactionRules;
+use portion_core::render::{self, Context, FirstReply};
+use portion_core::snapshot::{STRUCTURED_CONTENT, capture};
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
 
 fn payload(blocks: Vec<Block>) -> Payload {
-    Payload { blocks, redact: Some(Arc::new(Redact::default_secrets())), ..Payload::default() }
+    Payload {
+        blocks,
+        redaction_rules: Some(Arc::new(RedactionRules::default_secrets())),
+        ..Payload::default()
+    }
 }
 
 /// The pieces and the notice of the first reply.
@@ -22,14 +26,14 @@ fn shown(payload: Payload) -> String {
     let cx = Context {
         policy: &policy,
         counter: Tokenizer::O200k.counter(),
-        mint: &|_| None,
+        mint_cursor: &|_| None,
         read_tool: "read",
         query_tool: None,
         read_uri: None,
     };
-    match render::first(&snapshot, &asked, &cx) {
-        First::Untouched { .. } => panic!("it is passed on as it came"),
-        First::Portion(portion) => {
+    match render::first_reply(&snapshot, &asked, &cx) {
+        FirstReply::Untouched { .. } => panic!("it is passed on as it came"),
+        FirstReply::Portion(portion) => {
             let pieces: Vec<_> =
                 portion.pieces().iter().map(|piece| piece.body.as_str().to_owned()).collect();
             format!("{}\n{}", pieces.join("\n"), portion.notice())
@@ -41,7 +45,7 @@ fn shown(payload: Payload) -> String {
 fn small_payloads_are_shown_without_and_say_so() {
     let json = r#"{"id":1,"wifiPassword":"hunter2"}"#;
     let text = Block::new("/content/0/text", Content::Text(json.into()));
-    let structured = Block::new(STRUCTURED, Content::Structured(json.into()));
+    let structured = Block::new(STRUCTURED_CONTENT, Content::Structured(json.into()));
     let shown = shown(payload(vec![text, structured]));
     assert!(shown.contains(r#"{"id":1,"wifiPassword":"[redacted]"}"#), "{shown}");
     assert!(shown.contains(r#""redacted":["wifiPassword"]"#), "{shown}");

@@ -1,6 +1,6 @@
 //! What holds for any payload: what is left is JSON where it was, nothing of a secret is in it, all else is as it was.
 
-use portion_core::redact::Redact;
+use portion_core::redact::RedactionRules;
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -56,12 +56,12 @@ proptest! {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.expect("JSON").replace("\"rows\"", "\"rowz\"");
         let value: Value = serde_json::from_str(&text).expect("JSON");
-        let left = Redact::default_secrets().apply(&text).map_or(text.clone(), |(left, names)| {
+        let left = RedactionRules::default_secrets().redact_json(&text).map_or(text.clone(), |(left, names)| {
             assert!(!names.is_empty() && left != text);
             left
         });
         prop_assert_eq!(serde_json::from_str::<Value>(&left).expect("JSON is left"), expected(&value));
-        let again = Redact::default_secrets().apply(&left).map_or(left.clone(), |(again, _)| again);
+        let again = RedactionRules::default_secrets().redact_json(&left).map_or(left.clone(), |(again, _)| again);
         prop_assert_eq!(again, left);
     }
 
@@ -69,7 +69,7 @@ proptest! {
     fn tables_stay_tables(cells in prop::collection::vec((any::<Option<u8>>(), "[a-z]{0,4}"), 1..20)) {
         let rows: Vec<Value> = cells.iter().map(|(pin, name)| serde_json::json!([pin, name, name])).collect();
         let table = serde_json::json!({ "columns": ["pin", "name", "secret"], "rows": rows });
-        let (text, _) = Redact::default_secrets().apply(&table.to_string()).unwrap_or((table.to_string(), vec![]));
+        let (text, _) = RedactionRules::default_secrets().redact_json(&table.to_string()).unwrap_or((table.to_string(), vec![]));
         let left: Value = serde_json::from_str(&text).expect("JSON is left");
         for (row, (_, name)) in left["rows"].as_array().expect("rows").iter().zip(&cells) {
             let secret = if name.is_empty() { "" } else { "[redacted]" };
@@ -79,15 +79,15 @@ proptest! {
 
     #[test]
     fn any_text_is_taken(text in any::<String>(), patterns in "[a-z.*,]{0,12}") {
-        for redact in [Redact::default_secrets(), Redact::parse(&patterns).unwrap_or_default()] {
-            let _ = (redact.hide(&text), redact.apply(&text), redact.apply_text(&text));
+        for redact in [RedactionRules::default_secrets(), RedactionRules::parse(&patterns).unwrap_or_default()] {
+            let _ = (redact.redact(&text), redact.redact_json(&text), redact.redact_text(&text));
         }
     }
 
     #[test]
     fn other_bytes_are_unchanged(before in "[a-z \n\"{}:,=]{0,40}", after in "[a-z \n]{0,40}") {
         let text = format!("{before}\npassword=hunter2\n{after}");
-        let (left, _) = Redact::default_secrets().apply_text(&text).expect("a password");
+        let (left, _) = RedactionRules::default_secrets().redact_text(&text).expect("a password");
         prop_assert!(left.contains("\npassword=[redacted]\n") && left.ends_with(&after) && !left.contains("hunter2"));
     }
 }

@@ -1,14 +1,14 @@
 //! What is hidden of a payload, and that nothing of it is left.
 
-use portion_core::redact::{Redact, RedactError};
+use portion_core::redact::{RedactError, RedactionRules};
 
 mod capture;
 mod laws;
 
 /// What is left of a text under the patterns, and the fields that are named; `-` where there is nothing to hide.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
-    let redact = Redact::parse(patterns).expect("patterns");
-    match redact.hide(text) {
+    let redact = RedactionRules::parse(patterns).expect("patterns");
+    match redact.redact(text) {
         Some((shown, hidden)) => assert_eq!((shown.as_str(), hidden), (expect, owned(named)), "{text}"),
         None => assert_eq!(expect, "-", "{text}"),
     }
@@ -107,16 +107,16 @@ fn patterns() {
     );
     for wrong in ["", "a,,b", "a..b", "*", "a,**", "*.*"] {
         let expect = wrong.contains('*');
-        let found = matches!(Redact::parse(wrong), Err(RedactError::Everything(_)));
-        assert!(Redact::parse(wrong).is_err() && found == expect, "{wrong}");
+        let found = matches!(RedactionRules::parse(wrong), Err(RedactError::MatchesEverything(_)));
+        assert!(RedactionRules::parse(wrong).is_err() && found == expect, "{wrong}");
     }
 }
 
 #[test]
 fn words_that_are_no_preset_are_refused() {
     let check = |given: &str, expect: Option<&'static str>| {
-        let meant = match Redact::parse(given) {
-            Err(RedactError::Preset { meant, .. }) => Some(meant),
+        let meant = match RedactionRules::parse(given) {
+            Err(RedactError::UnknownPreset { meant, .. }) => Some(meant),
             _ => None,
         };
         assert_eq!(meant, expect, "{given}");
@@ -212,7 +212,7 @@ fn depth_and_length_cost_no_stack() {
         "{\"a\":[".repeat(200_000).trim_end_matches('[').to_owned() + "[{",
         "}]}".repeat(200_000)
     );
-    let (left, names) = Redact::default_secrets().hide(&deep).expect("a pin");
+    let (left, names) = RedactionRules::default_secrets().redact(&deep).expect("a pin");
     assert_eq!(left.len(), deep.len() + "[redacted]".len() - 1);
     assert_eq!(names.len(), 1);
     for unit in [
@@ -228,7 +228,7 @@ fn depth_and_length_cost_no_stack() {
         "{\"columns\":[\"pin\"],\"rows\":[[",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
-        let _ = Redact::default_secrets().hide(&text);
+        let _ = RedactionRules::default_secrets().redact(&text);
     }
 }
 

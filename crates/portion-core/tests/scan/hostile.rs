@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use portion_core::scan::{Kind, KnownKey, Reader, decode, minify, same_json};
+use portion_core::scan::{ExpectedKey, JsonKind, JsonReader, is_equivalent_json, minify, unescape_into};
 use portion_core::span::Span;
 
 use crate::json::near_json;
@@ -19,7 +19,7 @@ fn a_million_levels_are_no_trouble() {
         assert_eq!(scan(&text).map(Span::len), Ok(text.len()));
         let mut out = String::new();
         minify(&text, &mut out);
-        assert!(out == text && same_json(&out, &text));
+        assert!(out == text && is_equivalent_json(&out, &text));
     }
 }
 
@@ -27,17 +27,17 @@ fn a_million_levels_are_no_trouble() {
 fn a_million_levels_that_do_not_close_are_refused() {
     for (open, at) in [("[", 1), ("{\"a\":", 5), ("[{\"a\":", 6)] {
         let text = open.repeat(DEEP);
-        assert_eq!(scan(&text).map_err(|error| error.at), Err(DEEP * at));
+        assert_eq!(scan(&text).map_err(|error| error.offset), Err(DEEP * at));
     }
     let crossed = format!("{}}}{}", "[".repeat(DEEP), "]".repeat(DEEP - 1));
-    assert_eq!(scan(&crossed).map_err(|error| error.at), Err(DEEP));
+    assert_eq!(scan(&crossed).map_err(|error| error.offset), Err(DEEP));
 }
 
 #[test]
 fn the_wrong_bracket_is_found_at_every_depth_around_a_word_of_the_stack() {
     for depth in 1..200 {
         let text = format!("{}{{}}{}}}", "[".repeat(depth), "]".repeat(depth - 1));
-        assert_eq!(scan(&text).map_err(|error| error.at), Err(depth * 2 + 1), "{depth}");
+        assert_eq!(scan(&text).map_err(|error| error.offset), Err(depth * 2 + 1), "{depth}");
     }
 }
 
@@ -48,19 +48,19 @@ proptest! {
     #[test]
     fn no_step_panics_wherever_it_begins(text in near_json(), at in any::<prop::sample::Index>(), steps in prop::collection::vec(0..10_u8, 1..12)) {
         let at = text.floor_char_boundary(at.index(text.len() + 1));
-        let mut reader = Reader::resume(&text, at);
+        let mut reader = JsonReader::resume(&text, at);
         for step in steps {
             let before = reader.at();
             let went = match step {
                 0 => reader.skip().is_ok_and(|span| scan(reader.text(span)).is_ok()),
-                1 => reader.skip_string().is_ok_and(|span| Kind::of(reader.text(span)) == Kind::String),
+                1 => reader.skip_string().is_ok_and(|span| JsonKind::of_value(reader.text(span)) == JsonKind::String),
                 2 => reader.next_key().is_ok_and(|key| key.is_none_or(|key| scan(reader.text(key)).is_ok())),
                 3 => reader.next_item().is_ok(),
                 4 => reader.enter_object().is_ok(),
                 5 => reader.enter_array().is_ok(),
-                6 => reader.pass_whole().is_some(),
-                7 => reader.skip_word().is_ok_and(|word| scan(reader.text(word)).is_ok()),
-                8 => reader.pass_key(&KnownKey::new("\"a\"")),
+                6 => reader.try_read_integer().is_some(),
+                7 => reader.skip_literal().is_ok_and(|word| scan(reader.text(word)).is_ok()),
+                8 => reader.try_skip_key(&ExpectedKey::new("\"a\"")),
                 _ => reader.peek().is_ok(),
             };
             prop_assert!(reader.at() >= before && reader.at() <= text.len());
@@ -75,7 +75,7 @@ proptest! {
     fn no_writer_panics_on_what_is_no_json(text in near_json(), other in near_json()) {
         let mut out = String::new();
         minify(&text, &mut out);
-        decode(&text, &mut out);
-        same_json(&text, &other);
+        unescape_into(&text, &mut out);
+        is_equivalent_json(&text, &other);
     }
 }

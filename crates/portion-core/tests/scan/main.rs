@@ -1,6 +1,6 @@
 //! What the scanner accepts, finds and writes: by table, against `serde_json`, and on anything at all.
 
-use portion_core::scan::{Reader, ScanError};
+use portion_core::scan::{JsonReader, ScanError};
 use portion_core::span::Span;
 
 mod hostile;
@@ -12,8 +12,8 @@ mod tokens;
 
 /// The span of the one value that a text is.
 fn scan(text: &str) -> Result<Span, ScanError> {
-    let mut reader = Reader::new(text);
+    let mut reader = JsonReader::new(text);
     let span = reader.skip()?;
-    reader.end()?;
+    reader.expect_end()?;
     Ok(span)
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-use portion_core::scan::{Kind, KnownKey, Reader, ScanError, decoded};
+use portion_core::scan::{ExpectedKey, JsonKind, JsonReader, ScanError, unescape};
 use portion_core::span::Span;
 
 use crate::json::{json, near_json};
@@ -26,13 +26,13 @@ proptest! {
     fn values_stand_in_the_same_places(text in json(), lead in "[ \n\t\r]{0,10}", trail in "[ \n]{0,10}") {
         let text = format!("{lead}{text}{trail}");
         let span = scan(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        prop_assert_eq!(span.of(&text), raw(&text).map_or("", RawValue::get));
+        prop_assert_eq!(span.slice(&text), raw(&text).map_or("", RawValue::get));
         let ours = children(&text).unwrap_or_default();
         let theirs = theirs(&text);
         prop_assert_eq!(ours.len(), theirs.len());
         for ((key, value), (their_key, their_value)) in ours.into_iter().zip(theirs) {
-            prop_assert_eq!(key.map(|key| decoded(key.of(&text))), their_key);
-            prop_assert_eq!(value.of(&text), their_value);
+            prop_assert_eq!(key.map(|key| unescape(key.slice(&text))), their_key);
+            prop_assert_eq!(value.slice(&text), their_value);
         }
     }
 
@@ -40,9 +40,9 @@ proptest! {
     #[test]
     fn a_reader_resumes_at_every_item(text in json()) {
         let all = children(&text).unwrap_or_default();
-        let object = Kind::of(&text) == Kind::Object;
+        let object = JsonKind::of_value(&text) == JsonKind::Object;
         for (i, (key, value)) in all.iter().enumerate() {
-            let mut reader = Reader::resume(&text, key.unwrap_or(*value).start as usize);
+            let mut reader = JsonReader::resume(&text, key.unwrap_or(*value).start as usize);
             prop_assert_eq!(rest(&mut reader, object), Ok(all[i..].to_vec()));
         }
     }
@@ -52,8 +52,8 @@ proptest! {
 #[test]
 fn whole_numbers_of_a_few_digits_are_read_as_written() {
     let check = |text: &str, expect: Option<i64>| {
-        let mut reader = Reader::new(text);
-        assert_eq!(reader.pass_whole(), expect, "{text}");
+        let mut reader = JsonReader::new(text);
+        assert_eq!(reader.try_read_integer(), expect, "{text}");
         let passed = expect.map_or(0, |number| number.to_string().len());
         assert_eq!(reader.at(), passed, "{text}");
     };
@@ -85,17 +85,17 @@ fn whole_numbers_of_a_few_digits_are_read_as_written() {
 #[test]
 fn known_keys_are_passed_where_they_stand() {
     let check = |text: &str, key: &str, expect: bool| {
-        let mut reader = Reader::new(text);
+        let mut reader = JsonReader::new(text);
         reader.enter_object().expect("an object");
         let before = reader.at();
-        assert_eq!(reader.pass_key(&KnownKey::new(key)), expect, "{text} {key}");
-        let mut plain = Reader::new(text);
+        assert_eq!(reader.try_skip_key(&ExpectedKey::new(key)), expect, "{text} {key}");
+        let mut plain = JsonReader::new(text);
         plain.enter_object().expect("an object");
         if expect {
             plain.next_key().expect("a key");
             assert_eq!(reader.at(), plain.at(), "{text} {key}");
             reader.skip().expect("a value");
-            assert!(!reader.pass_key(&KnownKey::new(key)), "{text} {key}");
+            assert!(!reader.try_skip_key(&ExpectedKey::new(key)), "{text} {key}");
         } else {
             assert_eq!(reader.at(), before, "{text} {key}");
         }
@@ -126,18 +126,18 @@ type Child = (Option<Span>, Span);
 
 /// Keys and values of a container.
 fn children(text: &str) -> Result<Vec<Child>, ScanError> {
-    let mut reader = Reader::new(text);
+    let mut reader = JsonReader::new(text);
     let object = match reader.peek()? {
-        Kind::Object => reader.enter_object().map(|()| true)?,
-        Kind::Array => reader.enter_array().map(|()| false)?,
+        JsonKind::Object => reader.enter_object().map(|()| true)?,
+        JsonKind::Array => reader.enter_array().map(|()| false)?,
         _ => return Ok(Vec::new()),
     };
     let children = rest(&mut reader, object)?;
-    reader.end()?;
+    reader.expect_end()?;
     Ok(children)
 }
 
-fn rest(reader: &mut Reader<'_>, object: bool) -> Result<Vec<Child>, ScanError> {
+fn rest(reader: &mut JsonReader<'_>, object: bool) -> Result<Vec<Child>, ScanError> {
     let mut children = Vec::new();
     if object {
         while let Some(key) = reader.next_key()? {

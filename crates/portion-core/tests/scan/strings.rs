@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use portion_core::scan::{decode, decoded, escape, escaped_len, quote};
+use portion_core::scan::{escape_into, escaped_len, quote, unescape, unescape_into};
 
 use crate::json::string;
 use crate::scan;
@@ -10,7 +10,7 @@ use crate::scan;
 /// What a string stands for, and how many lone surrogates were replaced in it.
 fn check(quoted: &str, expect: &str, replaced: usize) {
     let mut out = "before ".to_owned();
-    assert_eq!(decode(quoted, &mut out), replaced, "{quoted}");
+    assert_eq!(unescape_into(quoted, &mut out), replaced, "{quoted}");
     assert_eq!(out.strip_prefix("before "), Some(expect), "{quoted}");
 }
 
@@ -56,7 +56,7 @@ proptest! {
     #[test]
     fn decoding_is_that_of_serde_json(quoted in string()) {
         let theirs: String = serde_json::from_str(&quoted).map_err(|e| TestCaseError::fail(e.to_string()))?;
-        prop_assert_eq!(decoded(&quoted), theirs);
+        prop_assert_eq!(unescape(&quoted), theirs);
     }
 
     #[test]
@@ -66,10 +66,10 @@ proptest! {
         prop_assert_eq!(escaped_len(&text) + 2, quoted.len());
         prop_assert!(scan(&quoted).is_ok());
         let mut out = String::new();
-        prop_assert_eq!(decode(&quoted, &mut out), 0);
+        prop_assert_eq!(unescape_into(&quoted, &mut out), 0);
         prop_assert_eq!(&out, &text);
         out.clear();
-        escape(&text, &mut out);
+        escape_into(&text, &mut out);
         prop_assert_eq!(out.as_str(), &quoted[1..quoted.len() - 1]);
     }
 }

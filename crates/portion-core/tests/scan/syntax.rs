@@ -4,7 +4,7 @@ use crate::scan;
 
 /// `Ok` for JSON, else the byte where it stops being so.
 fn check(text: &str, expect: Result<(), usize>) {
-    assert_eq!(scan(text).map(|_| ()).map_err(|error| error.at), expect, "{text}");
+    assert_eq!(scan(text).map(|_| ()).map_err(|error| error.offset), expect, "{text}");
 }
 
 #[test]
@@ -261,6 +261,6 @@ fn a_quote_ends_a_string_after_an_even_number_of_backslashes() {
 fn spans_leave_out_the_space_around_a_value() {
     for value in ["1", "\"a b\"", "[ 1 , 2 ]", "{ \"a\" : { } }", "null"] {
         let text = format!(" \n\t{value}\r\n ");
-        assert_eq!(scan(&text).map(|span| span.of(&text)), Ok(value));
+        assert_eq!(scan(&text).map(|span| span.slice(&text)), Ok(value));
     }
 }

@@ -5,7 +5,7 @@ mod laws;
 mod outline;
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::snapshot::{Form, Snapshot, capture};
+use portion_core::snapshot::{Snapshot, Structure, capture};
 use portion_core::tokens::Tokenizer;
 use serde_json::{Map, Value};
 
@@ -20,17 +20,17 @@ fn snapshot(text: &str) -> Snapshot {
 /// What is told of a list, within so many tokens.
 fn facts(text: &str, tokens: usize) -> Map<String, Value> {
     let snapshot = snapshot(text);
-    let subject = snapshot.parts()[0].subject().expect("readable");
-    let Form::List(list) = &subject.form else { panic!("no list: {text}") };
-    list.facts(&subject.text).told(Tokenizer::O200k.counter(), tokens)
+    let subject = snapshot.parts()[0].indexed_text().expect("readable");
+    let Structure::List(list) = &subject.structure else { panic!("no list: {text}") };
+    list.facts(&subject.text).describe(Tokenizer::O200k.counter(), tokens)
 }
 
 /// What is told of an object, within so many tokens.
 fn outline(text: &str, tokens: usize) -> Map<String, Value> {
     let snapshot = snapshot(text);
-    let subject = snapshot.parts()[0].subject().expect("readable");
-    let Form::Object(members) = &subject.form else { panic!("no object: {text}") };
-    portion_core::tell::outline(&subject.text, members, Tokenizer::O200k.counter(), tokens)
+    let subject = snapshot.parts()[0].indexed_text().expect("readable");
+    let Structure::Object(members) = &subject.structure else { panic!("no object: {text}") };
+    portion_core::describe::outline(&subject.text, members, Tokenizer::O200k.counter(), tokens)
 }
 
 /// One line each: `field: words`.

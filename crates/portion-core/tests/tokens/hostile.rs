@@ -1,12 +1,12 @@
 //! Walls of one thing, which have brought other counters down.
 
-use portion_core::tokens::{BYTES, Tokenizer};
+use portion_core::tokens::{BYTE_COUNTER, Tokenizer};
 
 const SIZE: usize = 1 << 20;
 
 fn check(unit: &str) {
     let text = unit.repeat(SIZE / unit.len());
-    for counter in Tokenizer::ALL.map(Tokenizer::counter).into_iter().chain([BYTES]) {
+    for counter in Tokenizer::ALL.map(Tokenizer::counter).into_iter().chain([BYTE_COUNTER]) {
         let end = counter.prefix_within(&text, 4_000);
         let within = counter.count_within(&text[..end], 4_000);
         assert!(within.is_some_and(|n| n >= 3_990), "{} of {unit:?}: {within:?}", counter.name());

@@ -1,6 +1,6 @@
 //! What holds for every counter and every text.
 
-use portion_core::tokens::{BYTES, Factor, TokenCounter, Tokenizer};
+use portion_core::tokens::{BYTE_COUNTER, Factor, TokenCounter, Tokenizer};
 use proptest::prelude::*;
 
 use crate::texts::text;
@@ -11,8 +11,9 @@ const SLACK: usize = 128;
 /// Every counter as it is, and some times the least, the most and an odd factor.
 fn counters() -> impl Iterator<Item = &'static dyn TokenCounter> {
     let factors = [(Tokenizer::Len4, 0.25), (Tokenizer::Claude, 4.0), (Tokenizer::Auto, 1.237)];
-    let scaled = factors.map(|(tokenizer, factor)| tokenizer.scaled(Factor::of(factor).expect("a factor")));
-    Tokenizer::ALL.into_iter().map(Tokenizer::counter).chain(scaled).chain([BYTES])
+    let scaled = factors
+        .map(|(tokenizer, factor)| tokenizer.scaled_counter(Factor::from_f64(factor).expect("a factor")));
+    Tokenizer::ALL.into_iter().map(Tokenizer::counter).chain(scaled).chain([BYTE_COUNTER])
 }
 
 /// The text's characters beyond `at`, as the byte lengths of ever longer prefixes.
@@ -42,18 +43,18 @@ proptest! {
 
     #[test]
     fn a_factor_multiplies_every_count(text in text(), factor in 0.25..4.0_f64) {
-        let factor = Factor::of(factor).expect("a factor");
+        let factor = Factor::from_f64(factor).expect("a factor");
         for tokenizer in Tokenizer::ALL {
-            let (plain, scaled) = (tokenizer.counter().count(&text), tokenizer.scaled(factor).count(&text));
-            let expect = plain as f64 * factor.value();
+            let (plain, scaled) = (tokenizer.counter().count(&text), tokenizer.scaled_counter(factor).count(&text));
+            let expect = plain as f64 * factor.as_f64();
             prop_assert!((expect - 1e-6..expect + 1.0).contains(&(scaled as f64)), "{tokenizer}: {plain}, {scaled}");
         }
     }
 
     #[test]
     fn no_count_is_below_what_it_is_held_against(text in text()) {
-        for tokenizer in Tokenizer::ALL.into_iter().filter(|tokenizer| !tokenizer.is_blind()) {
-            let (counted, reference) = (tokenizer.counter().count(&text), tokenizer.reference(Factor::ONE));
+        for tokenizer in Tokenizer::ALL.into_iter().filter(|tokenizer| !tokenizer.is_length_based()) {
+            let (counted, reference) = (tokenizer.counter().count(&text), tokenizer.reference_counter(Factor::ONE));
             prop_assert!(reference.count(&text) <= counted, "{tokenizer}");
         }
     }

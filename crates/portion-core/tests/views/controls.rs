@@ -6,7 +6,7 @@ use portion_core::view::{CONTROLS, Request};
 /// Takes one control; what comes of it, as `Debug` has it, or the code and message of the error.
 fn check(name: &str, json: &str, expect: &str) {
     let mut request = Request::default();
-    let said = match request.take(name, json, &Policy::default()) {
+    let said = match request.set_control(name, json, &Policy::default()) {
         Ok(true) => shown(&request),
         Ok(false) => "none of ours".to_owned(),
         Err(error) => format!("{}: {error}", error.code()),
@@ -117,7 +117,7 @@ fn the_rest() {
 fn check_together(controls: &[(&str, &str)], expect: Option<(&str, &str)>) {
     let mut request = Request::default();
     for (name, json) in controls {
-        assert_eq!(request.take(name, json, &Policy::default()), Ok(true));
+        assert_eq!(request.set_control(name, json, &Policy::default()), Ok(true));
     }
     let expect = expect.map(|(one, other)| format!("{one} and {other} cannot be combined"));
     assert_eq!(request.check().err().map(|error| error.to_string()), expect, "{controls:?}");

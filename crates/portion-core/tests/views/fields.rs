@@ -1,11 +1,11 @@
 //! Projection: the fields that are wanted, as the upstream wrote them.
 
-use portion_core::projection::{Fields, LeftOut};
+use portion_core::projection::{FieldSelection, OmittedFields};
 
 /// Projects a record: what is left of it, and what was left out.
 fn check(record: &str, fields: &str, expect: &str, left_out: &[&str]) {
-    let (mut out, mut left) = (String::new(), LeftOut::new());
-    Fields::parse(fields).project(record, &mut out, &mut left);
+    let (mut out, mut left) = (String::new(), OmittedFields::new());
+    FieldSelection::parse(fields).project(record, &mut out, &mut left);
     assert_eq!(out, expect, "{fields} of {record}");
     assert_eq!(left.iter().map(String::as_str).collect::<Vec<_>>(), left_out, "{fields} of {record}");
 }
@@ -48,8 +48,8 @@ fn what_is_no_record_stays() {
 fn depth_is_no_matter() {
     let deep = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
     let path = vec!["a"; 200].join(".");
-    let (mut out, mut left) = (String::new(), LeftOut::new());
-    Fields::parse(&path).project(&deep, &mut out, &mut left);
+    let (mut out, mut left) = (String::new(), OmittedFields::new());
+    FieldSelection::parse(&path).project(&deep, &mut out, &mut left);
     assert!(out.len() < deep.len());
     check(&deep, "b", "{}", &["a"]);
 }

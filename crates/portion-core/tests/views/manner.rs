@@ -1,31 +1,31 @@
 //! What an operator says of payloads, held against what a caller asks.
 
-use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::policy::{Fill, Manner, Policy, Section, Strategy, Strip};
-use portion_core::render::{Context, First, first};
+use portion_core::policy::{FillStrategy, NamedSection, OrderStrategy, Policy, RenderOptions, StripRule};
+use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, rank, resolve};
 use serde_json::Value;
 
 /// What is shown, and what is told of it, or the code and the message of what is wrong.
-fn shown(text: &str, manner: &Manner, controls: &[(&str, &str)]) -> (String, Value) {
+fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (String, Value) {
     let policy = Policy {
         full_below: 0,
         default_page_size: 2,
         summarize_above: 30,
-        strategy: Strategy::Auto,
-        fill: Fill::Stop,
-        manner: manner.clone(),
+        strategy: OrderStrategy::Auto,
+        fill: FillStrategy::Stop,
+        render_options: manner.clone(),
         ..Policy::default()
     };
     let block = Block::new("/content/0/text", Content::Text(text.to_owned()));
-    let items = manner.items.clone();
-    let snapshot = capture(Payload { blocks: vec![block], items, ..Payload::default() });
+    let items = manner.list_path.clone();
+    let snapshot = capture(Payload { blocks: vec![block], list_path: items, ..Payload::default() });
     let mut request = Request::default();
     for (name, json) in controls {
-        assert_eq!(request.take(name, json, &policy), Ok(true));
+        assert_eq!(request.set_control(name, json, &policy), Ok(true));
     }
     let counter = Tokenizer::Chars4.counter();
     let asked = match resolve(&snapshot, None, &request, &policy) {
@@ -33,27 +33,27 @@ fn shown(text: &str, manner: &Manner, controls: &[(&str, &str)]) -> (String, Val
         Err(error) => return (format!("{}: {error}; {}", error.code(), error.advice()), Value::Null),
     };
     let mint = |position: Position| {
-        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
-        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::of("")))
+        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let cx = Context {
         policy: &policy,
         counter,
-        mint: &mint,
+        mint_cursor: &mint,
         read_tool: "portion_read",
         query_tool: None,
         read_uri: None,
     };
-    match first(&snapshot, &asked, &cx) {
-        First::Untouched { .. } => (text.to_owned(), Value::Null),
-        First::Portion(portion) => {
+    match first_reply(&snapshot, &asked, &cx) {
+        FirstReply::Untouched { .. } => (text.to_owned(), Value::Null),
+        FirstReply::Portion(portion) => {
             let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
             (portion.pieces().iter().map(|piece| piece.body.as_str()).collect(), notice["meta"].clone())
         }
     }
 }
 
-fn check(text: &str, manner: &Manner, controls: &[(&str, &str)], expect: &str) {
+fn check(text: &str, manner: &RenderOptions, controls: &[(&str, &str)], expect: &str) {
     assert_eq!(shown(text, manner, controls).0, expect, "{controls:?} of {text}");
 }
 
@@ -61,15 +61,15 @@ fn names(all: &[&str]) -> Vec<String> {
     all.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn section(name: &str, fields: &[&str]) -> Section {
-    Section { name: name.to_owned(), fields: names(fields) }
+fn section(name: &str, fields: &[&str]) -> NamedSection {
+    NamedSection { name: name.to_owned(), fields: names(fields) }
 }
 
 const LIST: &str = r#"{"total":3,"items":[{"id":2,"at":"b"},{"id":3,"at":"c"},{"id":1,"at":"a"}]}"#;
 
 #[test]
 fn an_order_holds_that_nobody_asked_for() {
-    let sorted = Manner { sort: Some("at desc".into()), ..Manner::default() };
+    let sorted = RenderOptions { default_sort: Some("at desc".into()), ..RenderOptions::default() };
     check(LIST, &sorted, &[], r#"{"total":3,"items":[{"id":3,"at":"c"},{"id":2,"at":"b"}]}"#);
     assert_eq!(shown(LIST, &sorted, &[]).1["sort"], "at desc");
     check(LIST, &sorted, &[("page", "2")], r#"{"total":3,"items":[{"id":1,"at":"a"}]}"#);
@@ -80,7 +80,7 @@ fn an_order_holds_that_nobody_asked_for() {
         r#"{"total":3,"items":[{"id":1,"at":"a"},{"id":2,"at":"b"}]}"#,
     );
     assert_eq!(shown(LIST, &sorted, &[("sort", "\"id\"")]).1.get("sort"), None);
-    let nothing = Manner { sort: Some("made desc".into()), ..Manner::default() };
+    let nothing = RenderOptions { default_sort: Some("made desc".into()), ..RenderOptions::default() };
     check(LIST, &nothing, &[], r#"{"total":3,"items":[{"id":2,"at":"b"},{"id":3,"at":"c"}]}"#);
     assert_eq!(shown(LIST, &nothing, &[]).1.get("sort"), None);
 }
@@ -90,8 +90,9 @@ fn ranked_order_gives_way() {
     let chunk = |i: usize| format!("{{\"score\":0.{i},\"text\":\"{}\"}}", "some words ".repeat(60 - i));
     let chunks: Vec<String> = (1..=9).map(chunk).collect();
     let text = format!("{{\"query\":\"q\",\"chunks\":[{}]}}", chunks.join(","));
-    assert_eq!(shown(&text, &Manner::default(), &[]).1["strategy"], "ranked");
-    let (page, meta) = shown(&text, &Manner { sort: Some("score".into()), ..Manner::default() }, &[]);
+    assert_eq!(shown(&text, &RenderOptions::default(), &[]).1["strategy"], "ranked");
+    let (page, meta) =
+        shown(&text, &RenderOptions { default_sort: Some("score".into()), ..RenderOptions::default() }, &[]);
     assert_eq!((meta.get("strategy"), &meta["sort"]), (None, &"score asc".into()));
     assert!(page.starts_with(r#"{"query":"q","chunks":[{"score":0.1"#), "{page}");
 }
@@ -102,11 +103,11 @@ fn a_list_is_where_it_is_said_to_be() {
         r#"{{"words":["{}"],"data":{{"found":[{{"id":1}},{{"id":2}},{{"id":3}}]}}}}"#,
         "w".repeat(400)
     );
-    let here = |path: &str| Manner { items: Some(path.into()), ..Manner::default() };
+    let here = |path: &str| RenderOptions { list_path: Some(path.into()), ..RenderOptions::default() };
     assert_eq!(shown(&text, &here("data.found"), &[("limit", "1")]).1["served"], 1);
     assert!(shown(&text, &here("data.found"), &[("offset", "2")]).0.contains(r#""found":[{"id":3}]"#));
     // As if nothing were said.
-    let plain = shown(&text, &Manner::default(), &[("limit", "1")]);
+    let plain = shown(&text, &RenderOptions::default(), &[("limit", "1")]);
     assert_eq!(shown(&text, &here("data.lost"), &[("limit", "1")]), plain);
 }
 
@@ -119,7 +120,7 @@ fn sections_have_the_names_they_are_given() {
         section("none", &["nothing"]),
         section("ids", &["result.id"]),
     ];
-    let manner = Manner { sections: sections.to_vec().into(), ..Manner::default() };
+    let manner = RenderOptions { sections: sections.to_vec().into(), ..RenderOptions::default() };
     let money = r#"{"price":7,"fees":[{"name":"x","n":1}],"deposit":null}"#;
     check(OBJECT, &manner, &[("section", "\"Money\"")], money);
     check(OBJECT, &manner, &[("section", "\"mon\"")], money);
@@ -136,7 +137,8 @@ fn sections_have_the_names_they_are_given() {
     assert_eq!(listed[..2], ["Money", "ids"], "{meta}");
     assert!(!listed.contains(&&"fees".to_owned()), "{meta}");
     // Of a list they are those fields of each item.
-    let dates = Manner { sections: vec![section("dates", &["at"])].into(), ..Manner::default() };
+    let dates =
+        RenderOptions { sections: vec![section("dates", &["at"])].into(), ..RenderOptions::default() };
     check(LIST, &dates, &[("section", "\"dates\"")], r#"{"total":3,"items":[{"at":"b"},{"at":"c"}]}"#);
 }
 
@@ -144,7 +146,7 @@ fn sections_have_the_names_they_are_given() {
 fn noise_comes_back_where_it_is_asked_for() {
     let item = |i: usize| format!(r#"{{"id":{i},"_links":{{"self":"/{i}"}},"x":null}}"#);
     let list = format!("[{},{},{}]", item(1), item(2), item(3));
-    let manner = Manner::default();
+    let manner = RenderOptions::default();
     check(&list, &manner, &[], r#"[{"id":1},{"id":2}]"#);
     check(&list, &manner, &[("page", "2")], r#"[{"id":3}]"#);
     let whole = format!("[{},{}]", item(1), item(2));
@@ -157,10 +159,10 @@ fn noise_comes_back_where_it_is_asked_for() {
     );
     check(&list, &manner, &[("path", "\"/1\"")], &item(2));
     check(&list, &manner, &[("raw", "true")], &list);
-    check(&list, &Manner { strip: Strip::nothing(), ..manner }, &[], &whole);
-    let x = Manner { strip: Strip::of(["x", "i*"]), ..Manner::default() };
+    check(&list, &RenderOptions { strip_rule: StripRule::none(), ..manner }, &[], &whole);
+    let x = RenderOptions { strip_rule: StripRule::from_names(["x", "i*"]), ..RenderOptions::default() };
     check(&list, &x, &[], r#"[{"_links":{"self":"/1"}},{"_links":{"self":"/2"}}]"#);
     assert_eq!(shown(&list, &x, &[]).1["stripped"], serde_json::json!(["id", "x"]));
     let table = r#"{"columns":["id","debug","y"],"rows":[[1,2,null],[3,4,null],[5,6,null]]}"#;
-    check(table, &Manner::default(), &[], r#"{"columns":["id"],"rows":[[1],[3]]}"#);
+    check(table, &RenderOptions::default(), &[], r#"{"columns":["id"],"rows":[[1],[3]]}"#);
 }

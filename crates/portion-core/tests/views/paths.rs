@@ -1,16 +1,21 @@
 //! Where paths lead.
 
-use portion_core::path::follow;
-use portion_core::snapshot::{Slice, Subject};
+use portion_core::path::resolve_path;
+use portion_core::snapshot::{IndexedText, Slice};
 
 /// Follows a path: the value it leads to, or how far it leads and what was likely meant.
 fn check(json: &str, path: &str, expect: &str) {
-    let subject = Subject::of_payload(Slice::new(json.to_owned()));
-    let said = match follow(&subject, path) {
-        Ok(reached) => format!("{} = {}", reached.pointer, reached.value.of(json)),
+    let subject = IndexedText::from_payload(Slice::new(json.to_owned()));
+    let said = match resolve_path(&subject, path) {
+        Ok(reached) => format!("{} = {}", reached.pointer, reached.span.slice(json)),
         Err(astray) => {
-            let nearest = astray.nearest.map_or_else(String::new, |name| format!(", {name}?"));
-            format!("{} has no {}{nearest} [{}]", astray.reached, astray.missing, astray.available.join(" "))
+            let nearest = astray.closest_step.map_or_else(String::new, |name| format!(", {name}?"));
+            format!(
+                "{} has no {}{nearest} [{}]",
+                astray.resolved_pointer,
+                astray.missing_step,
+                astray.available_steps.join(" ")
+            )
         }
     };
     assert_eq!(said, expect, "{path} in {json}");

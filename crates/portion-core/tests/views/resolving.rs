@@ -1,40 +1,40 @@
 //! Requests held against payloads: what is served, or what is said.
 
-use portion_core::cursor::{Keyring, Place, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, First, first};
+use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::tokens::Tokenizer;
-use portion_core::view::{Asked, Request, ViewError, resolve};
+use portion_core::view::{Request, ResolvedRequest, ViewError, resolve};
 
-fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(Asked, String), ViewError> {
+fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String), ViewError> {
     let policy = Policy::default();
     let content = Content::Text(text.to_owned());
     let block = Block::new("/content/0/text", content);
     let snapshot = capture(Payload { blocks: vec![block], ..Payload::default() });
     let mut request = Request::default();
     for (name, json) in controls {
-        request.take(name, json, &policy)?;
+        request.set_control(name, json, &policy)?;
     }
     let asked = resolve(&snapshot, None, &request, &policy)?;
     let keyring = Keyring::new(&[0; 32]);
     let mint = |position| {
-        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
-        Some(keyring.sign(&pointer, &Scope::of("")))
+        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(keyring.sign(&pointer, &Scope::from_principal("")))
     };
     let counter = Tokenizer::Chars4.counter();
     let cx = Context {
         policy: &policy,
         counter,
-        mint: &mint,
+        mint_cursor: &mint,
         read_tool: "portion_read",
         query_tool: None,
         read_uri: None,
     };
-    let shown = match first(&snapshot, &asked, &cx) {
-        First::Untouched { .. } => text.to_owned(),
-        First::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
+    let shown = match first_reply(&snapshot, &asked, &cx) {
+        FirstReply::Untouched { .. } => text.to_owned(),
+        FirstReply::Portion(portion) => portion.pieces().iter().map(|piece| piece.body.as_str()).collect(),
     };
     Ok((asked, shown))
 }
@@ -159,11 +159,11 @@ fn raw_is_as_written() {
 
 #[test]
 fn a_page_is_a_place() {
-    let place = |controls| ask(LIST, controls).map(|(asked, _)| asked.from.place);
-    assert_eq!(place(&[("page", "3"), ("limit", "20")]), Ok(Place::Item(40)));
-    assert_eq!(place(&[("page", "3")]), Ok(Place::Item(100)));
-    assert_eq!(place(&[("page", "4294967295"), ("limit", "200")]), Ok(Place::Item(u32::MAX)));
-    assert_eq!(ask(LIST, &[]).map(|(asked, _)| asked.from), Ok(Position::default()));
+    let place = |controls| ask(LIST, controls).map(|(asked, _)| asked.start.offset);
+    assert_eq!(place(&[("page", "3"), ("limit", "20")]), Ok(PartOffset::Item(40)));
+    assert_eq!(place(&[("page", "3")]), Ok(PartOffset::Item(100)));
+    assert_eq!(place(&[("page", "4294967295"), ("limit", "200")]), Ok(PartOffset::Item(u32::MAX)));
+    assert_eq!(ask(LIST, &[]).map(|(asked, _)| asked.start), Ok(Position::default()));
 }
 
 /// Views are kept by their name: no two may share one.

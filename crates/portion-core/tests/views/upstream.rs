@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{Context, First, first};
+use portion_core::render::{Context, FirstReply, first_reply};
 use portion_core::snapshot::capture;
 use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
@@ -21,16 +21,18 @@ fn check(payload: &str, arguments: &str, expect: &str) {
     let text = payload.replace('$', &(0..3).map(item).collect::<Vec<_>>().join(","));
     let paging: Arc<[String]> = arguments.split_whitespace().map(str::to_owned).collect();
     let blocks = vec![Block::new("/content/0/text", Content::Text(text))];
-    let snapshot = capture(Payload { blocks, paging, ..Payload::default() });
+    let snapshot = capture(Payload { blocks, paging_arguments: paging, ..Payload::default() });
     let counter = Tokenizer::Chars4.counter();
     let asked = resolve(&snapshot, None, &Request::default(), &policy).expect("plain");
     let mint = |position: Position| {
-        let pointer = Pointer { snapshot: [0; 8], view: asked.view.id(), position };
-        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::of("")))
+        let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
+        Some(Keyring::new(&[0; 32]).sign(&pointer, &Scope::from_principal("")))
     };
     let (read_tool, query_tool, read_uri) = ("portion_read", None, None);
-    let cx = Context { policy: &policy, counter, mint: &mint, read_tool, query_tool, read_uri };
-    let First::Portion(portion) = first(&snapshot, &asked, &cx) else { panic!("untouched: {payload}") };
+    let cx = Context { policy: &policy, counter, mint_cursor: &mint, read_tool, query_tool, read_uri };
+    let FirstReply::Portion(portion) = first_reply(&snapshot, &asked, &cx) else {
+        panic!("untouched: {payload}")
+    };
     let notice: Value = serde_json::from_str(portion.notice()).expect("a notice is JSON");
     assert_eq!(notice["totalCount"], 3, "{payload}");
     let told = |key: &str| {

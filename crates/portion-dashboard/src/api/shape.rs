@@ -1,6 +1,6 @@
 //! JSON forms of recorded events.
 
-use portion_core::event::{Alerted, Configured, Misconfigured};
+use portion_core::event::{AlertChanged, ConfigApplied, ConfigRejected};
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::values;
 use portion_telemetry::timestamp;
@@ -24,7 +24,7 @@ pub(super) fn statistics(stats: &TrafficStats) -> Value {
     json
 }
 
-pub(super) fn configuration(configured: &Configured) -> Value {
+pub(super) fn configuration(configured: &ConfigApplied) -> Value {
     let changes = configured.changes.iter().map(|change| {
         // Values are stored as JSON; other text is returned as a string.
         let value = |value: &Option<String>| {
@@ -42,19 +42,19 @@ pub(super) fn configuration(configured: &Configured) -> Value {
     })
 }
 
-pub(super) fn refused(refused: &Misconfigured) -> Value {
+pub(super) fn refused(refused: &ConfigRejected) -> Value {
     json!({ "timestamp": timestamp(refused.at), "source": refused.source, "errors": refused.errors })
 }
 
-pub(super) fn alert(alert: &Alerted) -> Value {
+pub(super) fn alert(alert: &AlertChanged) -> Value {
     json!({
         "timestamp": timestamp(alert.at),
-        "alert": alert.alert,
-        "raised": alert.raised,
+        "alert": alert.alert_name,
+        "raised": alert.is_raised,
         "share": alert.share,
         "threshold": alert.threshold,
         "requests": alert.requests,
-        "counted": alert.counted,
+        "counted": alert.matching_requests,
         "windowSeconds": alert.window.as_secs(),
         "process": format!("{:016x}", alert.process),
     })

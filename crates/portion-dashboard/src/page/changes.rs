@@ -2,7 +2,7 @@
 //! page.
 
 use maud::{Markup, html};
-use portion_core::event::{Alerted, Change, Configured, Misconfigured};
+use portion_core::event::{AlertChanged, ConfigApplied, ConfigChange, ConfigRejected};
 use portion_telemetry::read::{Filter, ReadError, Reader};
 use serde_json::{Value, json};
 
@@ -23,9 +23,9 @@ const MAX_NAMED: usize = 4;
 
 /// An event on the time axis.
 enum Event {
-    Configured(Configured),
-    Refused(Misconfigured),
-    Alert(Alerted),
+    Configured(ConfigApplied),
+    Refused(ConfigRejected),
+    Alert(AlertChanged),
 }
 
 /// Events of a time range, the newest first.
@@ -48,7 +48,7 @@ impl Event {
         match self {
             Self::Configured(_) => "configuration",
             Self::Refused(_) => "refused",
-            Self::Alert(alert) if alert.raised => "alert",
+            Self::Alert(alert) if alert.is_raised => "alert",
             Self::Alert(_) => "over",
         }
     }
@@ -57,8 +57,10 @@ impl Event {
         match self {
             Self::Configured(configured) => format!("Configuration {}", configured.version),
             Self::Refused(_) => "Configuration refused".to_owned(),
-            Self::Alert(alert) if alert.raised => format!("Alert: {} {}", alert.alert, percent(alert.share)),
-            Self::Alert(alert) => format!("Alert over: {}", alert.alert),
+            Self::Alert(alert) if alert.is_raised => {
+                format!("Alert: {} {}", alert.alert_name, percent(alert.share))
+            }
+            Self::Alert(alert) => format!("Alert over: {}", alert.alert_name),
         }
     }
 
@@ -78,7 +80,7 @@ impl Event {
             Self::Refused(refused) => refused.errors.clone(),
             Self::Alert(alert) => vec![format!(
                 "{} of {} in {}",
-                alert.counted,
+                alert.matching_requests,
                 plural(alert.requests, "request", "requests"),
                 window_length(alert)
             )],
@@ -170,7 +172,7 @@ fn detail(event: &Event) -> Markup {
     match event {
         Event::Configured(configured) if !configured.changes.is_empty() => html! {
             ul {
-                @for Change { key, old, new } in &configured.changes {
+                @for ConfigChange { key, old, new } in &configured.changes {
                     li {
                         code { (key) } " "
                         @if let Some(old) = old { del { (old) } } @else { span.quiet { "unset" } }
@@ -193,17 +195,17 @@ fn id(event: &Event) -> Option<String> {
 }
 
 /// Each file numbers its own versions, so the id contains the time as well.
-fn id_of(configured: &Configured) -> String {
+fn id_of(configured: &ConfigApplied) -> String {
     format!("v{}-{}", configured.version, configured.at)
 }
 
 /// Returns a link to a configuration on the page of changes.
-pub(super) fn link_to(configured: &Configured) -> String {
+pub(super) fn link_to(configured: &ConfigApplied) -> String {
     let range = Range::around(configured.at);
     link("/changes", &range.parameters()) + "#" + &id_of(configured)
 }
 
-fn describe(change: &Change) -> String {
+fn describe(change: &ConfigChange) -> String {
     let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "unset".to_owned());
     format!("{}: {} → {}", change.key, value(&change.old), value(&change.new))
 }

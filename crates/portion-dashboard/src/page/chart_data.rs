@@ -58,7 +58,7 @@ impl ChartData {
                 "p99": added(|stats| stats.overhead.p99),
             },
             "accuracy": {
-                "near": maybe(&|stats| stats.accuracy.near_share()),
+                "near": maybe(&|stats| stats.accuracy.accurate_share()),
                 "bias": maybe(&|stats| stats.accuracy.bias()),
             },
         })

@@ -44,7 +44,7 @@ pub(super) fn section(data: &ChartData, events: &Events) -> Markup {
                 ChartSeries { key: "p99", title: "p99", cell: &|stats| duration(stats.overhead.p99) },
             ]))
             (chart("accuracy", "Estimates", "against exact counts; the line is 90 %", data, &[
-                ChartSeries { key: "near", title: "within 20 %", cell: &|stats| share_or_dash(stats.accuracy.near_share()) },
+                ChartSeries { key: "near", title: "within 20 %", cell: &|stats| share_or_dash(stats.accuracy.accurate_share()) },
                 ChartSeries { key: "bias", title: "bias", cell: &|stats| share_or_dash(stats.accuracy.bias()) },
             ]))
             (embedded(data, events))

@@ -4,7 +4,7 @@ use portion_core::event::Outcome;
 
 /// Explains an outcome.
 pub(super) fn outcome(name: &str) -> &'static str {
-    match Outcome::named(name) {
+    match Outcome::from_name(name) {
         Some(Outcome::Untouched) => "The payload was small and passed byte for byte.",
         Some(Outcome::Unshaped) => "Shaping is off: the payload passed whole, whatever its size.",
         Some(Outcome::Paginated) => "A page of a list was served; a cursor leads to the rest.",
@@ -40,7 +40,7 @@ pub(super) fn step(name: &str) -> &'static str {
         "elide" => "Long strings were shortened to their beginnings, with a mark of what is missing.",
         "fewer" => "Fewer items than requested were served; a cursor leads to the rest.",
         // After the byte limit applied, the stage is an outcome.
-        _ => Outcome::named(name).map_or("", |left| outcome(left.name())),
+        _ => Outcome::from_name(name).map_or("", |left| outcome(left.name())),
     }
 }
 

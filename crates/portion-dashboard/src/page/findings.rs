@@ -1,7 +1,7 @@
 //! Findings of a time range: errors and unusual values, by endpoint.
 
 use maud::{Markup, html};
-use portion_core::event::Alerted;
+use portion_core::event::AlertChanged;
 use portion_core::event::Outcome;
 use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::{Filter, Notable, ReadError, Reader, Traffic};
@@ -33,7 +33,7 @@ struct Finding<'a> {
 type Condition = (Option<Outcome>, Option<Notable>);
 
 /// Renders active alerts.
-pub(super) fn banner(alerts: &[Alerted]) -> Markup {
+pub(super) fn banner(alerts: &[AlertChanged]) -> Markup {
     html! {
         @for alert in alerts {
             div.banner role="alert" {
@@ -47,11 +47,11 @@ pub(super) fn banner(alerts: &[Alerted]) -> Markup {
 }
 
 /// Returns the start of the window that raised the alert.
-fn since(alert: &Alerted) -> String {
+fn since(alert: &AlertChanged) -> String {
     rfc3339(alert.at.saturating_sub(alert.window.as_micros() as u64))
 }
 
-pub(super) fn window_length(alert: &Alerted) -> String {
+pub(super) fn window_length(alert: &AlertChanged) -> String {
     match alert.window.as_secs() {
         seconds if seconds >= 60 => plural(seconds / 60, "minute", "minutes"),
         _ => duration(alert.window),

@@ -1,7 +1,7 @@
 //! Page of one request: sizes, processing steps, facts and follow-ups.
 
 use maud::{Markup, html};
-use portion_core::event::{Configured, Outcome};
+use portion_core::event::{ConfigApplied, Outcome};
 use portion_telemetry::read::Record;
 use portion_telemetry::show::grouped;
 
@@ -125,7 +125,7 @@ fn reduction_text(record: &Record) -> String {
         return "Nothing was cut: the reply is an error.".to_owned();
     }
     let counts = record.items.zip(record.total_items).filter(|(items, total)| items < total);
-    match Outcome::named(&record.outcome) {
+    match Outcome::from_name(&record.outcome) {
         Some(Outcome::Untouched) => "Nothing was cut: the payload was small enough.".to_owned(),
         Some(Outcome::Unshaped) => "Nothing was cut: shaping is off for this endpoint.".to_owned(),
         Some(Outcome::Paginated) => match counts {
@@ -145,7 +145,7 @@ fn reduction_text(record: &Record) -> String {
     }
 }
 
-fn facts(record: &Record, configured: &[Configured]) -> Markup {
+fn facts(record: &Record, configured: &[ConfigApplied]) -> Markup {
     let around = Range::around(record.at);
     let share =
         (!record.latency.is_zero()).then(|| record.overhead.as_secs_f64() / record.latency.as_secs_f64());

@@ -1,7 +1,7 @@
 //! Key statistics at the top of a page.
 
 use maud::{Markup, html};
-use portion_core::tokens::accuracy::NEAR_SHARE;
+use portion_core::tokens::accuracy::MIN_ACCURATE_SHARE;
 use portion_telemetry::alert::DEFAULT_SHARE;
 use portion_telemetry::read::TrafficStats;
 use portion_telemetry::show::grouped;
@@ -14,7 +14,7 @@ pub(super) fn strip(stats: &TrafficStats, lost: Option<u64>) -> Markup {
         requests, follow_ups, errors, original_tokens, served_tokens, accuracy, overhead, ..
     } = stats;
     let oversized = stats.oversized_share();
-    let near = accuracy.near_share();
+    let near = accuracy.accurate_share();
     let error_share = (*requests > 0).then(|| *errors as f64 / *requests as f64);
     html! {
         dl.figures {
@@ -26,8 +26,8 @@ pub(super) fn strip(stats: &TrafficStats, lost: Option<u64>) -> Markup {
                 &format!("{} of {} first calls", grouped(stats.oversized), grouped(stats.sized)),
                 oversized.is_some_and(|share| share > DEFAULT_SHARE)))
             (figure("Errors", &grouped(*errors), None, &error_share.map_or_else(|| "none".to_owned(), |share| format!("{} of requests", percent(share))), false))
-            (figure("Estimates within 20 %", &share_or_dash(near), None, &format!("of {} counted exactly", grouped(accuracy.sampled)),
-                near.is_some_and(|near| near < NEAR_SHARE)))
+            (figure("Estimates within 20 %", &share_or_dash(near), None, &format!("of {} counted exactly", grouped(accuracy.sample_count)),
+                near.is_some_and(|near| near < MIN_ACCURATE_SHARE)))
             (figure("Added latency, p95", &duration(overhead.p95), None, &format!("{} at p99", duration(overhead.p99)), false))
             @if let Some(lost) = lost.filter(|lost| *lost > 0) {
                 (figure("Not recorded", &grouped(lost), None, "since this process started", true))

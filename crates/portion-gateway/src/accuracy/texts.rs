@@ -4,59 +4,59 @@ use std::borrow::Cow;
 
 use portion_core::payload::{Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Body, Portion};
-use portion_core::snapshot::{PartBody, STRUCTURED, Snapshot};
-use portion_core::tokens::{Reference, TokenCounter, approximate};
+use portion_core::render::{self, PieceBody, Portion};
+use portion_core::snapshot::{PartBody, STRUCTURED_CONTENT, Snapshot};
+use portion_core::tokens::{ReferenceCounter, TokenCounter, estimate_size};
 
-use super::Sample;
+use super::CountSample;
 
 /// The texts of a reply in each of its forms: those of its blocks, and `structuredContent`. What is no text has a cost
 /// of its own, which no counter knows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts<'a> {
+pub(crate) struct ReplyTexts<'a> {
     forms: [Vec<Cow<'a, str>>; 2],
 }
 
-impl<'a> Texts<'a> {
+impl<'a> ReplyTexts<'a> {
     /// What a portion shows, its notice included.
-    pub(crate) fn of_portion(portion: &'a Portion) -> Self {
+    pub(crate) fn from_portion(portion: &'a Portion) -> Self {
         let shown = portion.pieces().iter().filter_map(|piece| match &piece.body {
-            Body::Text(text) => Some(text.as_str()),
-            Body::Block(_) | Body::Base64(_) => None,
+            PieceBody::Text(text) => Some(text.as_str()),
+            PieceBody::Block(_) | PieceBody::Base64(_) => None,
         });
-        let blocks = shown.chain(portion.notice_beside()).map(Cow::Borrowed).collect();
+        let blocks = shown.chain(portion.separate_notice()).map(Cow::Borrowed).collect();
         Self { forms: [blocks, portion.structured().map(Cow::Borrowed).into_iter().collect()] }
     }
 
     /// What passes as it came, but for what is left as it is because a technique is off.
-    pub(crate) fn of_payload(snapshot: &'a Snapshot, policy: &Policy) -> Self {
+    pub(crate) fn from_snapshot(snapshot: &'a Snapshot, policy: &Policy) -> Self {
         let mut texts = Self::default();
         for (at, part) in snapshot.parts().iter().enumerate() {
-            if part.subject().is_some() && !render::is_left(snapshot, at, policy) {
-                texts.forms[usize::from(part.address == STRUCTURED)].push(Cow::Borrowed(part.text()));
+            if part.indexed_text().is_some() && !render::is_exempt(snapshot, at, policy) {
+                texts.forms[usize::from(part.address == STRUCTURED_CONTENT)].push(Cow::Borrowed(part.text()));
             }
         }
         texts
     }
 
     /// What is relayed as it comes.
-    pub(crate) fn of_relayed(payload: &'a Payload) -> Self {
+    pub(crate) fn from_payload(payload: &'a Payload) -> Self {
         let mut texts = Self::default();
         for block in &payload.blocks {
             match &block.content {
                 Content::Text(text) => texts.forms[0].push(Cow::Borrowed(text)),
                 Content::Structured(text) => texts.forms[1].push(Cow::Borrowed(text)),
-                Content::Aside(_) | Content::Atomic { .. } => {}
+                Content::Extra(_) | Content::Atomic { .. } => {}
             }
         }
         texts
     }
 
     /// The same for later.
-    pub(crate) fn into_owned(self) -> Texts<'static> {
+    pub(crate) fn into_owned(self) -> ReplyTexts<'static> {
         let owned =
             |texts: Vec<Cow<'_, str>>| texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect();
-        Texts { forms: self.forms.map(owned) }
+        ReplyTexts { forms: self.forms.map(owned) }
     }
 
     /// Bytes of all of them.
@@ -70,11 +70,11 @@ impl<'a> Texts<'a> {
     }
 
     /// What the form that seems dearest costs by a counter, and by what that is held against.
-    pub(crate) fn sample(&self, counter: &dyn TokenCounter, reference: Reference) -> Sample {
+    pub(crate) fn sample(&self, counter: &dyn TokenCounter, reference: ReferenceCounter) -> CountSample {
         let [blocks, structured] = self.costs(counter);
         let dearest = usize::from(structured > blocks);
         let actual = self.forms[dearest].iter().map(|text| reference.count(text)).sum();
-        Sample { estimated: blocks.max(structured), actual }
+        CountSample { estimated: blocks.max(structured), actual }
     }
 
     fn costs(&self, counter: &dyn TokenCounter) -> [usize; 2] {
@@ -83,26 +83,34 @@ impl<'a> Texts<'a> {
 }
 
 /// About what a payload costs in the dearest of its forms, by samples of what is large.
-pub(crate) fn approximate_payload(snapshot: &Snapshot, policy: &Policy, counter: &dyn TokenCounter) -> usize {
+pub(crate) fn approximate_snapshot_tokens(
+    snapshot: &Snapshot,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> usize {
     let mut forms = [0; 2];
     for part in snapshot.parts() {
-        forms[usize::from(part.address == STRUCTURED)] += match &part.body {
-            PartBody::Atomic { binary: Some(binary), .. } if binary.media => policy.media_tokens,
-            _ => approximate(counter, part.text()).tokens,
+        forms[usize::from(part.address == STRUCTURED_CONTENT)] += match &part.body {
+            PartBody::Atomic { binary: Some(binary), .. } if binary.is_media => policy.media_tokens,
+            _ => estimate_size(counter, part.text()).tokens,
         };
     }
     forms[0].max(forms[1])
 }
 
 /// The same of one that nobody looked into.
-pub(crate) fn approximate_relayed(payload: &Payload, policy: &Policy, counter: &dyn TokenCounter) -> usize {
+pub(crate) fn approximate_payload_tokens(
+    payload: &Payload,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> usize {
     let mut forms = [0; 2];
     for block in &payload.blocks {
         let (form, tokens) = match &block.content {
-            Content::Text(text) | Content::Aside(text) => (0, approximate(counter, text).tokens),
-            Content::Structured(text) => (1, approximate(counter, text).tokens),
-            Content::Atomic { binary: Some(binary), .. } if binary.media => (0, policy.media_tokens),
-            Content::Atomic { json, .. } => (0, approximate(counter, json).tokens),
+            Content::Text(text) | Content::Extra(text) => (0, estimate_size(counter, text).tokens),
+            Content::Structured(text) => (1, estimate_size(counter, text).tokens),
+            Content::Atomic { binary: Some(binary), .. } if binary.is_media => (0, policy.media_tokens),
+            Content::Atomic { json, .. } => (0, estimate_size(counter, json).tokens),
         };
         forms[form] += tokens;
     }

@@ -8,9 +8,9 @@
 //!
 //! [`Link`]: crate::upstream::link::Link
 
-mod era;
-mod reply;
+mod post_response;
 mod session;
+mod session_mode;
 mod stateless;
 
 use std::pin::Pin;
@@ -20,91 +20,102 @@ use std::time::Duration;
 use hyper::header::{ALLOW, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 
-use crate::front::http::refusal::Refusal;
-use crate::front::http::{Answering, Asked, Backend, WellKnown};
+use crate::front::http::http_error::HttpError;
+use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
 use crate::http::body::{self, Body};
-use crate::mcp::code::INVALID_REQUEST;
-use crate::mcp::{Heard, Lanes};
-use crate::upstream::link::Dial;
-use era::Era;
-use session::Sessions;
-use stateless::Shared;
+use crate::mcp::error_code::INVALID_REQUEST;
+use crate::mcp::{McpProcessorFactory, ParsedBatch};
+use crate::upstream::link::Connector;
+use session::SessionManager;
+use session_mode::SessionMode;
+use stateless::StatelessClients;
 
 /// What clients may use up.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct BridgeLimits {
     /// Sessions at the same time.
-    pub sessions: usize,
+    pub max_sessions: usize,
     /// How long a session may be idle, and the link that those without sessions share.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for BridgeLimits {
     fn default() -> Self {
-        Self { sessions: 1000, idle: Duration::from_mins(30) }
+        Self { max_sessions: 1000, idle_timeout: Duration::from_mins(30) }
     }
 }
 
 /// A server behind a path of ours, with which one can only have a conversation.
 pub struct Bridge {
-    sessions: Arc<Sessions>,
-    shared: Arc<Shared>,
+    sessions: Arc<SessionManager>,
+    stateless: Arc<StatelessClients>,
 }
 
 impl Bridge {
     /// A bridge to the server that `dial` reaches. Nobody is dialled before somebody asks.
-    pub fn new(dial: Arc<dyn Dial>, lanes: Lanes, limits: Limits) -> Self {
-        let sessions = Arc::new(Sessions::new(Arc::clone(&dial), lanes.clone(), limits));
-        Self { sessions, shared: Arc::new(Shared::new(dial, lanes, limits.idle)) }
+    pub fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, limits: BridgeLimits) -> Self {
+        let sessions = Arc::new(SessionManager::new(Arc::clone(&dial), lanes.clone(), limits));
+        Self { sessions, stateless: Arc::new(StatelessClients::new(dial, lanes, limits.idle_timeout)) }
     }
 
-    async fn post(&self, asked: Asked) -> Result<Response<Body>, Refusal> {
-        let text = String::from_utf8(asked.body).map_err(|error| bad(error.to_string()))?;
-        let heard = Heard::read(&text).map_err(|error| bad(error.to_string()))?;
-        match era::of_post(&asked.headers, &heard)? {
-            Era::Sessions => self.sessions.post(&asked.principal, &asked.headers, &text, &heard).await,
-            Era::Stateless => self.shared.post(&asked.principal, &asked.headers, &text, &heard).await,
+    async fn handle_post(&self, asked: InboundRequest) -> Result<Response<Body>, HttpError> {
+        let text = String::from_utf8(asked.body).map_err(|error| bad_request(error.to_string()))?;
+        let heard = ParsedBatch::parse(&text).map_err(|error| bad_request(error.to_string()))?;
+        match session_mode::from_post(&asked.headers, &heard)? {
+            SessionMode::Stateful => {
+                self.sessions.handle_post(&asked.principal, &asked.headers, &text, &heard).await
+            }
+            SessionMode::Stateless => {
+                self.stateless.handle_post(&asked.principal, &asked.headers, &text, &heard).await
+            }
         }
     }
 
-    fn other(&self, asked: Asked) -> Result<Response<Body>, Refusal> {
-        match (asked.method, era::of_header(&asked.headers)?) {
-            (Method::GET, Era::Sessions) => self.sessions.listen(&asked.principal, &asked.headers),
-            (Method::DELETE, Era::Sessions) => self.sessions.end(&asked.principal, &asked.headers),
-            (_, Era::Sessions) => Ok(not_allowed("GET, POST, DELETE")),
-            (_, Era::Stateless) => Ok(not_allowed("POST")),
+    fn handle_other(&self, asked: InboundRequest) -> Result<Response<Body>, HttpError> {
+        match (asked.method, session_mode::from_headers(&asked.headers)?) {
+            (Method::GET, SessionMode::Stateful) => {
+                self.sessions.open_stream(&asked.principal, &asked.headers)
+            }
+            (Method::DELETE, SessionMode::Stateful) => {
+                self.sessions.end_session(&asked.principal, &asked.headers)
+            }
+            (_, SessionMode::Stateful) => Ok(method_not_allowed("GET, POST, DELETE")),
+            (_, SessionMode::Stateless) => Ok(method_not_allowed("POST")),
         }
     }
 }
 
 impl Backend for Bridge {
-    fn answer(&self, asked: Asked) -> Answering<'_> {
+    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
         Box::pin(async {
-            let answer =
-                if asked.method == Method::POST { self.post(asked).await } else { self.other(asked) };
+            let answer = if asked.method == Method::POST {
+                self.handle_post(asked).await
+            } else {
+                self.handle_other(asked)
+            };
             answer.unwrap_or_else(Into::into)
         })
     }
 
-    fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
+    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
         None
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async {
-            tokio::join!(self.sessions.close(), self.shared.close());
+            tokio::join!(self.sessions.close(), self.stateless.close());
         })
     }
 }
 
-fn bad(message: impl Into<String>) -> Refusal {
-    Refusal::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
+fn bad_request(message: impl Into<String>) -> HttpError {
+    HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message)
 }
 
-fn not_allowed(allowed: &'static str) -> Response<Body> {
+fn method_not_allowed(allowed: &'static str) -> Response<Body> {
     let message = format!("this method is not served here; served: {allowed}");
     let mut response: Response<Body> =
-        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
+        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
@@ -117,6 +128,6 @@ fn accepted() -> Response<Body> {
 }
 
 /// The text of a header field that may stand once.
-fn field<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

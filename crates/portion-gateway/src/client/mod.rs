@@ -2,33 +2,33 @@
 //!
 //! What is known of each is in `table`, and nowhere else.
 
+mod known;
 mod preset;
-mod table;
 
-use portion_core::policy::Room;
+use portion_core::policy::ClientLimits;
 use portion_core::tokens::Tokenizer;
 
+pub use known::CLIENTS;
 pub use preset::{Preset, UnknownPreset};
-pub use table::CLIENTS;
 
 /// A program that shows results to a model, and what it does with large ones.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Client {
+pub struct ClientProfile {
     /// Its name as a preset.
     pub preset: &'static str,
     /// What people call it.
     pub title: &'static str,
     /// What it calls itself (`clientInfo.name`), whatever the case and punctuation. A `*` at the end stands for
     /// anything.
-    pub names: &'static [&'static str],
+    pub name_patterns: &'static [&'static str],
     /// What a result may have, unless its user has set something else.
-    pub limits: &'static [Limit],
+    pub limits: &'static [ResultLimit],
     /// What becomes of a result above.
-    pub above: &'static str,
+    pub overflow_behaviour: &'static str,
     /// What its models count by, where they are of one family.
     pub tokenizer: Option<Tokenizer>,
-    /// It goes by what a listed tool says of its own results: [`TOOL_LIMIT`].
-    pub heeds_tools: bool,
+    /// It goes by what a listed tool says of its own results: [`TOOL_LIMIT_META_KEY`].
+    pub honours_tool_limits: bool,
     /// It shows its model `structuredContent` and not the text, where a result has both.
     pub shows_structured: bool,
     /// Where this was read.
@@ -38,11 +38,11 @@ pub struct Client {
 /// What a listed tool's `_meta` says of its results: characters that they may have.
 ///
 /// Source: <https://code.claude.com/docs/en/mcp>, "Raise the limit for a specific tool".
-pub const TOOL_LIMIT: &str = "anthropic/maxResultSizeChars";
+pub const TOOL_LIMIT_META_KEY: &str = "anthropic/maxResultSizeChars";
 
 /// A bound that a client sets to results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
+pub enum ResultLimit {
     /// Tokens, as the client counts them.
     Tokens(usize),
     /// Characters of text.
@@ -50,43 +50,47 @@ pub enum Limit {
     /// Bytes of text.
     Bytes(usize),
     /// Bytes of everything, images included.
-    AllBytes(usize),
+    TotalBytes(usize),
 }
 
-impl Client {
+impl ClientProfile {
     /// The client that calls itself so.
-    pub fn named(name: &str) -> Option<&'static Self> {
-        CLIENTS.iter().find(|client| client.names.iter().any(|known| matches(known, name)))
+    pub fn find_by_name(name: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.name_patterns.iter().any(|known| name_matches(known, name)))
     }
 
     /// What a reply to it may have, 10 % below its limits.
-    pub fn room(&self) -> Room {
-        self.limits.iter().fold(Room::UNKNOWN, |room, limit| room.and(limit.room()))
+    pub fn reply_room(&self) -> ClientLimits {
+        self.limits.iter().fold(ClientLimits::UNKNOWN, |room, limit| room.intersect(limit.reply_room()))
     }
 }
 
-impl Limit {
+impl ResultLimit {
     /// What a reply may have under it, 10 % below.
-    pub fn room(self) -> Room {
-        let (Self::Tokens(limit) | Self::Characters(limit) | Self::Bytes(limit) | Self::AllBytes(limit)) =
+    pub fn reply_room(self) -> ClientLimits {
+        let (Self::Tokens(limit) | Self::Characters(limit) | Self::Bytes(limit) | Self::TotalBytes(limit)) =
             self;
-        let within = Some(Room::within(limit));
+        let within = Some(ClientLimits::with_headroom(limit));
         match self {
-            Self::Tokens(_) => Room { tokens: within, ..Room::UNKNOWN },
+            Self::Tokens(_) => ClientLimits { max_tokens: within, ..ClientLimits::UNKNOWN },
             // No character is less than a byte.
-            Self::Characters(_) | Self::Bytes(_) => Room { bytes: within, ..Room::UNKNOWN },
-            Self::AllBytes(_) => Room { bytes: within, media_bytes: within, ..Room::UNKNOWN },
+            Self::Characters(_) | Self::Bytes(_) => {
+                ClientLimits { max_bytes: within, ..ClientLimits::UNKNOWN }
+            }
+            Self::TotalBytes(_) => {
+                ClientLimits { max_bytes: within, max_media_bytes: within, ..ClientLimits::UNKNOWN }
+            }
         }
     }
 }
 
 /// Whether a name is the known one: `Visual-Studio-Code` is `Visual Studio Code`.
-fn matches(known: &str, name: &str) -> bool {
-    let mut name = letters(name);
-    letters(known).all(|c| name.next() == Some(c)) && (known.ends_with('*') || name.next().is_none())
+fn name_matches(known: &str, name: &str) -> bool {
+    let mut name = normalized_chars(name);
+    normalized_chars(known).all(|c| name.next() == Some(c)) && (known.ends_with('*') || name.next().is_none())
 }
 
-fn letters(name: &str) -> impl Iterator<Item = char> {
+fn normalized_chars(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| c.is_alphanumeric()).map(|c| c.to_ascii_lowercase())
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{CLIENTS, Client};
+use super::{CLIENTS, ClientProfile};
 
 /// Which client's limits bound the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub enum Preset {
     /// Those of the client that asks, if it is known.
     Auto,
     /// Those of this one: it is taken to be the one that asks.
-    Named(&'static Client),
+    Named(&'static ClientProfile),
     /// Nobody's: whoever asks is a program, which takes results whole where that is allowed.
     Code,
 }

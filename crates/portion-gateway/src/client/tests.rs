@@ -1,10 +1,10 @@
-use portion_core::policy::Room;
+use portion_core::policy::ClientLimits;
 
-use super::{CLIENTS, Client, Limit, Preset};
+use super::{CLIENTS, ClientProfile, Preset, ResultLimit};
 
 /// `expect`: the preset of the client that calls itself so.
 fn check(name: &str, expect: Option<&str>) {
-    assert_eq!(Client::named(name).map(|client| client.preset), expect, "{name}");
+    assert_eq!(ClientProfile::find_by_name(name).map(|client| client.preset), expect, "{name}");
 }
 
 #[test]
@@ -38,13 +38,13 @@ fn others_are_not_taken_for_them() {
 #[test]
 fn the_table_is_of_one_piece() {
     for client in &CLIENTS {
-        for name in client.names {
+        for name in client.name_patterns {
             check(name.trim_end_matches('*'), Some(client.preset));
         }
         assert_eq!(client.preset.parse(), Ok(Preset::Named(client)));
         assert!(client.sources.iter().all(|source| source.starts_with("https://")), "{client:?}");
-        assert!(!client.sources.is_empty() && !client.names.is_empty(), "{client:?}");
-        assert_eq!(client.limits.is_empty(), client.above.is_empty(), "{client:?}");
+        assert!(!client.sources.is_empty() && !client.name_patterns.is_empty(), "{client:?}");
+        assert_eq!(client.limits.is_empty(), client.overflow_behaviour.is_empty(), "{client:?}");
         assert!(
             !client.limits.is_empty() || client.tokenizer.is_some(),
             "a row that changes nothing: {client:?}"
@@ -54,14 +54,21 @@ fn the_table_is_of_one_piece() {
 
 #[test]
 fn a_limit_leaves_its_room() {
-    let check = |limits: &[Limit], expect: Room| {
-        let room = limits.iter().fold(Room::UNKNOWN, |room, limit| room.and(limit.room()));
+    let check = |limits: &[ResultLimit], expect: ClientLimits| {
+        let room =
+            limits.iter().fold(ClientLimits::UNKNOWN, |room, limit| room.intersect(limit.reply_room()));
         assert_eq!(room, expect, "{limits:?}");
     };
-    check(&[], Room::UNKNOWN);
-    check(&[Limit::Tokens(1_000)], Room { tokens: Some(900), ..Room::UNKNOWN });
-    check(&[Limit::Characters(1_000), Limit::Bytes(2_000)], Room { bytes: Some(900), ..Room::UNKNOWN });
-    check(&[Limit::AllBytes(1_000)], Room { bytes: Some(900), media_bytes: Some(900), ..Room::UNKNOWN });
+    check(&[], ClientLimits::UNKNOWN);
+    check(&[ResultLimit::Tokens(1_000)], ClientLimits { max_tokens: Some(900), ..ClientLimits::UNKNOWN });
+    check(
+        &[ResultLimit::Characters(1_000), ResultLimit::Bytes(2_000)],
+        ClientLimits { max_bytes: Some(900), ..ClientLimits::UNKNOWN },
+    );
+    check(
+        &[ResultLimit::TotalBytes(1_000)],
+        ClientLimits { max_bytes: Some(900), max_media_bytes: Some(900), ..ClientLimits::UNKNOWN },
+    );
 }
 
 #[test]

@@ -5,19 +5,19 @@
 //! on with the next line. Reading is blocking on purpose: a thread that sleeps in `read` hands a small
 //! message on without waking anybody else, which is what keeps the added latency in microseconds.
 
-mod line;
-mod sniff;
+mod id_scanner;
+mod line_breaks;
 
 use std::io::{self, Read};
 
 use memchr::memchr;
 
-pub(crate) use line::unbreak;
-use sniff::Sniffer;
+use id_scanner::IdScanner;
+pub(crate) use line_breaks::replace_line_breaks;
 
 /// How much is read at once. Measured best between 256 and 512 KiB: large enough for few calls on a
 /// 1 MiB pipe, small enough to stay in the second-level cache.
-const SCRATCH_BYTES: usize = 256 * 1024;
+const DEFAULT_READ_CHUNK: usize = 256 * 1024;
 
 /// What some programs write before UTF-8, which is none of a message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -41,64 +41,71 @@ pub enum Frame {
 
 /// The lines of a byte stream, blank ones skipped. A last line without newline counts. The first
 /// error ends the stream.
-pub struct Frames<R> {
+pub struct FrameReader<R> {
     source: R,
-    limit: usize,
+    max_frame_bytes: usize,
     /// Made when it is needed first.
-    scratch: Vec<u8>,
-    scratch_bytes: usize,
+    buffer: Vec<u8>,
+    read_chunk: usize,
     /// What of `scratch` has been read and not yet been handed out.
-    fresh: std::ops::Range<usize>,
-    over: bool,
+    unread_range: std::ops::Range<usize>,
+    is_over: bool,
 }
 
-impl<R: Read> Frames<R> {
+impl<R: Read> FrameReader<R> {
     /// Frames of at most `limit` bytes each.
     pub fn new(source: R, limit: usize) -> Self {
-        let (scratch, scratch_bytes) = (Vec::new(), SCRATCH_BYTES);
-        Self { source, limit, scratch, scratch_bytes, fresh: 0..0, over: false }
+        let (scratch, scratch_bytes) = (Vec::new(), DEFAULT_READ_CHUNK);
+        Self {
+            source,
+            max_frame_bytes: limit,
+            buffer: scratch,
+            read_chunk: scratch_bytes,
+            unread_range: 0..0,
+            is_over: false,
+        }
     }
 
     /// The same, reading at most `bytes` at once: for one of many streams that are idle most of the time.
     #[must_use]
-    pub fn in_sips_of(self, bytes: usize) -> Self {
-        Self { scratch_bytes: bytes, ..self }
+    pub fn with_read_chunk(self, bytes: usize) -> Self {
+        Self { read_chunk: bytes, ..self }
     }
 
-    fn frame(&mut self) -> io::Result<Option<Frame>> {
-        let mut line = Line::Kept(Vec::new());
-        while !self.over {
-            let fresh = &self.scratch[self.fresh.clone()];
+    fn read_frame(&mut self) -> io::Result<Option<Frame>> {
+        let mut line = PartialLine::Buffered(Vec::new());
+        while !self.is_over {
+            let fresh = &self.buffer[self.unread_range.clone()];
             if let Some(at) = memchr(b'\n', fresh) {
-                line = line.grown(&fresh[..at], self.limit);
-                self.fresh.start += at + 1;
-                if let Some(frame) = line.ended() {
+                line = line.append(&fresh[..at], self.max_frame_bytes);
+                self.unread_range.start += at + 1;
+                if let Some(frame) = line.finish() {
                     return Ok(Some(frame));
                 }
-                line = Line::Kept(Vec::new());
+                line = PartialLine::Buffered(Vec::new());
             } else {
-                line = line.grown(fresh, self.limit);
+                line = line.append(fresh, self.max_frame_bytes);
                 self.refill()?;
             }
         }
-        Ok(line.ended())
+        Ok(line.finish())
     }
 
     fn refill(&mut self) -> io::Result<()> {
-        self.fresh = 0..0;
-        if self.scratch.is_empty() {
-            self.scratch = vec![0; self.scratch_bytes];
+        self.unread_range = 0..0;
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; self.read_chunk];
         }
         loop {
-            match self.source.read(&mut self.scratch) {
+            match self.source.read(&mut self.buffer) {
                 Ok(read) => {
-                    self.fresh.end = read;
-                    self.over = read == 0;
+                    self.unread_range.end = read;
+                    self.is_over = read == 0;
                     return Ok(());
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.over = true;
+                    self.is_over = true;
                     return Err(error);
                 }
             }
@@ -106,65 +113,65 @@ impl<R: Read> Frames<R> {
     }
 }
 
-impl<R: Read> Iterator for Frames<R> {
+impl<R: Read> Iterator for FrameReader<R> {
     type Item = io::Result<Frame>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.frame().transpose()
+        self.read_frame().transpose()
     }
 }
 
 /// Takes a byte order mark off the beginning of a message.
-pub(crate) fn without_byte_order_mark(line: &mut Vec<u8>) {
+pub(crate) fn strip_byte_order_mark(line: &mut Vec<u8>) {
     if line.starts_with(BYTE_ORDER_MARK) {
         line.drain(..BYTE_ORDER_MARK.len());
     }
 }
 
 /// The id of a message that may be no JSON, and whether it has a method.
-pub(crate) fn sniffed(line: &[u8]) -> (Option<Box<str>>, bool) {
-    let mut sniffer = Sniffer::default();
+pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
+    let mut sniffer = IdScanner::default();
     sniffer.feed(line);
-    sniffer.found()
+    sniffer.finish()
 }
 
 /// A line under way.
-enum Line {
-    Kept(Vec<u8>),
-    Dropped { sniffer: Box<Sniffer>, bytes: u64 },
+enum PartialLine {
+    Buffered(Vec<u8>),
+    TooLarge { id_scanner: Box<IdScanner>, bytes: u64 },
 }
 
-impl Line {
-    fn grown(self, piece: &[u8], limit: usize) -> Self {
+impl PartialLine {
+    fn append(self, piece: &[u8], limit: usize) -> Self {
         match self {
-            Self::Kept(mut line) if line.len() + piece.len() <= limit => {
-                make_room(&mut line, piece.len(), limit);
+            Self::Buffered(mut line) if line.len() + piece.len() <= limit => {
+                reserve_line(&mut line, piece.len(), limit);
                 line.extend_from_slice(piece);
-                Self::Kept(line)
+                Self::Buffered(line)
             }
-            Self::Kept(line) => {
-                let mut sniffer = Box::new(Sniffer::default());
+            Self::Buffered(line) => {
+                let mut sniffer = Box::new(IdScanner::default());
                 sniffer.feed(&line);
                 sniffer.feed(piece);
-                Self::Dropped { sniffer, bytes: (line.len() + piece.len()) as u64 }
+                Self::TooLarge { id_scanner: sniffer, bytes: (line.len() + piece.len()) as u64 }
             }
-            Self::Dropped { mut sniffer, bytes } => {
+            Self::TooLarge { id_scanner: mut sniffer, bytes } => {
                 sniffer.feed(piece);
-                Self::Dropped { sniffer, bytes: bytes + piece.len() as u64 }
+                Self::TooLarge { id_scanner: sniffer, bytes: bytes + piece.len() as u64 }
             }
         }
     }
 
-    fn ended(self) -> Option<Frame> {
+    fn finish(self) -> Option<Frame> {
         match self {
-            Self::Kept(line) if line.iter().all(u8::is_ascii_whitespace) => None,
-            Self::Kept(mut line) => {
-                without_byte_order_mark(&mut line);
+            Self::Buffered(line) if line.iter().all(u8::is_ascii_whitespace) => None,
+            Self::Buffered(mut line) => {
+                strip_byte_order_mark(&mut line);
                 line.shrink_to(line.len() + 1);
                 Some(Frame::Message(line))
             }
-            Self::Dropped { sniffer, bytes } => {
-                let (id, has_method) = sniffer.found();
+            Self::TooLarge { id_scanner: sniffer, bytes } => {
+                let (id, has_method) = sniffer.finish();
                 Some(Frame::TooLarge { id, has_method, bytes })
             }
         }
@@ -172,7 +179,7 @@ impl Line {
 }
 
 /// Doubles, as a vector would, but never past the limit, and leaves a place for the newline.
-fn make_room(line: &mut Vec<u8>, more: usize, limit: usize) {
+fn reserve_line(line: &mut Vec<u8>, more: usize, limit: usize) {
     let need = line.len() + more + 1;
     if line.capacity() < need {
         let want = (2 * line.len()).min(limit + 1).max(need);
@@ -198,7 +205,7 @@ mod tests {
     }
 
     fn frames(input: &[u8], step: usize, limit: usize) -> Vec<Frame> {
-        Frames::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
+        FrameReader::new(Drip(input, step), limit).map(|frame| frame.expect("drip never fails")).collect()
     }
 
     fn message(text: &str) -> Frame {
@@ -235,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_message_has_room_for_its_newline() {
-        for length in [1, 16, SCRATCH_BYTES, 3 * SCRATCH_BYTES + 1] {
+        for length in [1, 16, DEFAULT_READ_CHUNK, 3 * DEFAULT_READ_CHUNK + 1] {
             let mut input = vec![b'x'; length];
             input.push(b'\n');
             let Some(Frame::Message(line)) = frames(&input, usize::MAX, 1 << 20).pop() else {

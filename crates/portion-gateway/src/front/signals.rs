@@ -9,9 +9,9 @@ use tokio::sync::mpsc;
 ///
 /// The first signal is told. The second ends the process at once, with the groups of all servers, whatever the process is
 /// busy with: a thread of its own waits for it.
-pub struct Signals(mpsc::UnboundedReceiver<u8>);
+pub struct ShutdownSignals(mpsc::UnboundedReceiver<u8>);
 
-impl Signals {
+impl ShutdownSignals {
     /// Takes over SIGTERM, SIGINT and SIGHUP, or Ctrl-C.
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Signals {
                 let first = source.next().await;
                 let _ = to.send(first);
                 source.next().await;
-                crate::upstream::groups::kill_all();
+                crate::upstream::group_registry::kill_all();
                 std::process::exit(i32::from(128 + first));
             });
         })?;

@@ -3,53 +3,58 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use super::signals::Signals;
-use crate::frame::Frames;
-use crate::relay::Closing;
+use super::signals::ShutdownSignals;
+use crate::frame::FrameReader;
+use crate::relay::ShutdownDeadline;
 
 /// The one who started us: what it says, what it hears, and how it tells us to leave.
-pub struct Front {
+pub struct StdioFront {
     /// Its messages.
-    pub input: Frames<Box<dyn Read + Send>>,
+    pub input: FrameReader<Box<dyn Read + Send>>,
     /// Takes ours; nothing else may ever write there.
     pub output: Box<dyn Write + Send>,
     /// Its wish to end this.
-    pub signals: Signals,
+    pub signals: ShutdownSignals,
     /// Tells when the relay began to stop.
-    pub closing: Closing,
+    pub shutdown_deadline: ShutdownDeadline,
 }
 
-impl Front {
+impl StdioFront {
     /// Takes our stdin, stdout and signals. Call it within a runtime, and before a child is started, so that
     /// no signal can leave that alone. Its messages may have `message_limit` bytes each.
     ///
     /// # Errors
     /// When stdin or stdout is closed, or the system refuses a signal handler.
     pub fn open(message_limit: usize) -> io::Result<Self> {
-        let signals = Signals::listen()?;
-        let input: Box<dyn Read + Send> = Box::new(Patient(file(&io::stdin())?));
-        let output = Box::new(Patient(file(&io::stdout())?));
-        Ok(Self { input: Frames::new(input, message_limit), output, signals, closing: Closing::default() })
+        let signals = ShutdownSignals::listen()?;
+        let input: Box<dyn Read + Send> = Box::new(BlockingFile(unbuffered_file(&io::stdin())?));
+        let output = Box::new(BlockingFile(unbuffered_file(&io::stdout())?));
+        Ok(Self {
+            input: FrameReader::new(input, message_limit),
+            output,
+            signals,
+            shutdown_deadline: ShutdownDeadline::default(),
+        })
     }
 }
 
 /// Unbuffered: std's own `Stdout` looks for line ends and copies.
 #[cfg(unix)]
-fn file(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
+fn unbuffered_file(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
     Ok(stream.as_fd().try_clone_to_owned()?.into())
 }
 
 /// Unbuffered: std's own `Stdout` looks for line ends and copies.
 #[cfg(windows)]
-fn file(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
+fn unbuffered_file(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
     Ok(stream.as_handle().try_clone_to_owned()?.into())
 }
 
 /// A file that waits where it should block. Whoever shares our end of a socket or terminal may have made it
 /// non-blocking, for that is a property of the file and not of a process.
-struct Patient(File);
+struct BlockingFile(File);
 
-impl Read for Patient {
+impl Read for BlockingFile {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.0.read(buf) {
@@ -60,7 +65,7 @@ impl Read for Patient {
     }
 }
 
-impl Write for Patient {
+impl Write for BlockingFile {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         loop {
             match self.0.write(buf) {
@@ -83,14 +88,14 @@ mod wait {
     use rustix::event::{PollFd, PollFlags, poll};
 
     pub(super) fn readable(file: &File) -> io::Result<()> {
-        ready(file, PollFlags::IN)
+        poll_ready(file, PollFlags::IN)
     }
 
     pub(super) fn writable(file: &File) -> io::Result<()> {
-        ready(file, PollFlags::OUT)
+        poll_ready(file, PollFlags::OUT)
     }
 
-    fn ready(file: &File, flags: PollFlags) -> io::Result<()> {
+    fn poll_ready(file: &File, flags: PollFlags) -> io::Result<()> {
         match poll(&mut [PollFd::new(file, flags)], None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),

@@ -10,17 +10,17 @@ use thiserror::Error;
 use tokio::io::{AsyncBufRead, AsyncRead};
 use tokio_util::io::{ReaderStream, StreamReader};
 
-use super::body::{self, Body, Broken};
+use super::body::{self, Body, TruncatedBody};
 
 /// A compression that is not read here, though it was not asked for.
 #[derive(Debug, Error)]
 #[error(
     "the body is compressed as `{0}`, which was not asked for; have the server send gzip, deflate, br or plain bodies"
 )]
-pub struct Unknown(String);
+pub struct UnsupportedEncoding(String);
 
 /// Asks only for what can be read here, of what was asked for.
-pub fn ask_for_readable(fields: &mut HeaderMap) {
+pub fn restrict_accept_encoding(fields: &mut HeaderMap) {
     let asked: Vec<&str> =
         fields.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
     let asked = asked.join(",");
@@ -40,35 +40,37 @@ pub fn ask_for_readable(fields: &mut HeaderMap) {
 /// reads it sets the limit.
 ///
 /// # Errors
-/// [`Unknown`] where it cannot be read.
-pub fn plain(fields: &mut HeaderMap, body: Incoming) -> Result<Body, Unknown> {
-    let Some(coding) = fields.get(CONTENT_ENCODING) else { return Ok(body::passed(body)) };
+/// [`UnsupportedEncoding`] where it cannot be read.
+pub fn decode_body(fields: &mut HeaderMap, body: Incoming) -> Result<Body, UnsupportedEncoding> {
+    let Some(coding) = fields.get(CONTENT_ENCODING) else { return Ok(body::pass_through(body)) };
     let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
     let plain = match coding.as_str() {
-        "" | "identity" => body::passed(body),
-        "gzip" | "x-gzip" => read(GzipDecoder::new(reader(body))),
-        "deflate" => read(ZlibDecoder::new(reader(body))),
-        "br" => read(BrotliDecoder::new(reader(body))),
-        _ => return Err(Unknown(coding)),
+        "" | "identity" => body::pass_through(body),
+        "gzip" | "x-gzip" => decoded_body(GzipDecoder::new(body_reader(body))),
+        "deflate" => decoded_body(ZlibDecoder::new(body_reader(body))),
+        "br" => decoded_body(BrotliDecoder::new(body_reader(body))),
+        _ => return Err(UnsupportedEncoding(coding)),
     };
     fields.remove(CONTENT_ENCODING);
     fields.remove(CONTENT_LENGTH);
     Ok(plain)
 }
 
-fn reader(body: Incoming) -> impl AsyncBufRead + Send + Unpin {
+fn body_reader(body: Incoming) -> impl AsyncBufRead + Send + Unpin {
     let bytes = body.into_data_stream().map_err(std::io::Error::other);
     StreamReader::new(bytes)
 }
 
-fn read(decoder: impl AsyncRead + Send + 'static) -> Body {
+fn decoded_body(decoder: impl AsyncRead + Send + 'static) -> Body {
     let bytes = ReaderStream::new(decoder);
-    body::streamed(bytes.map(|bytes: std::io::Result<Bytes>| bytes.map_err(|error| Broken(error.into()))))
+    body::from_stream(
+        bytes.map(|bytes: std::io::Result<Bytes>| bytes.map_err(|error| TruncatedBody(error.into()))),
+    )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ask_for_readable;
+    use super::restrict_accept_encoding;
     use hyper::HeaderMap;
     use hyper::header::{ACCEPT_ENCODING, HeaderValue};
 
@@ -77,7 +79,7 @@ mod tests {
         for value in asked {
             fields.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
         }
-        ask_for_readable(&mut fields);
+        restrict_accept_encoding(&mut fields);
         assert_eq!(fields[ACCEPT_ENCODING], expect);
     }
 

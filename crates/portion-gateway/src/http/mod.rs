@@ -9,5 +9,5 @@
 
 pub mod body;
 pub mod encoding;
-pub mod event;
-pub mod fields;
+pub mod hop_by_hop;
+pub mod sse;

@@ -1,29 +1,33 @@
 //! Our own parameters, taken out of a call's arguments. The rest is forwarded as it was written.
 
 use portion_core::policy::Policy;
-use portion_core::scan::{Kind, decoded, minify};
+use portion_core::scan::{JsonKind, minify, unescape};
 use portion_core::span::Span;
 use portion_core::view::{CONTROLS, Request, ViewError};
 
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
-use crate::call::{Ask, Fault};
+use crate::call::{Fault, SnapshotQuery};
 
 /// Arguments nested deeper than this are compared as they were written, not by their sorted keys.
-const SORTED_DEPTH: usize = 32;
+const MAX_SORT_DEPTH: usize = 32;
 
 /// Whether some argument has the name of a control.
-pub(super) fn any(text: &str, arguments: Span) -> bool {
+pub(super) fn has_control(text: &str, arguments: Span) -> bool {
     walk::members(text, arguments).iter().any(|member| is_control(text, member))
 }
 
 /// Names of arguments that are told of a call.
-const NAMES_TOLD: usize = 32;
+const MAX_ARGUMENT_NAMES: usize = 32;
 
 /// The names of the arguments, for those who are told of the call: never a value.
-pub(super) fn names(text: &str, arguments: Span) -> Vec<String> {
+pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
     let members = walk::members(text, arguments);
-    members.iter().take(NAMES_TOLD).map(|m| decoded(m.key.of(text)).chars().take(64).collect()).collect()
+    members
+        .iter()
+        .take(MAX_ARGUMENT_NAMES)
+        .map(|m| unescape(m.key.slice(text)).chars().take(64).collect())
+        .collect()
 }
 
 /// Takes out of the arguments what `ours` says is ours.
@@ -32,7 +36,7 @@ pub(super) fn names(text: &str, arguments: Span) -> Vec<String> {
 ///
 /// # Errors
 /// What is wrong with a control.
-pub(super) fn split(
+pub(super) fn split_controls(
     splice: &mut Splice<'_>,
     text: &str,
     arguments: Span,
@@ -43,18 +47,18 @@ pub(super) fn split(
     let mut request = Request::default();
     let mut taken = Vec::with_capacity(members.len());
     for Member { key, value } in &members {
-        let name = decoded(key.of(text));
-        taken.push(ours(&name) && request.take(&name, value.of(text), policy)?);
+        let name = unescape(key.slice(text));
+        taken.push(ours(&name) && request.set_control(&name, value.slice(text), policy)?);
     }
     request.check()?;
     if taken.contains(&true) {
-        let items = members.iter().map(|member| member.whole()).collect();
-        splice.edit(&Sequence { whole: arguments, items }, |i| !taken[i], &[]);
+        let items = members.iter().map(|member| member.span()).collect();
+        splice.edit_sequence(&Sequence { span: arguments, items }, |i| !taken[i], &[]);
     }
     let rest: Vec<Member> =
         members.into_iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(m, _)| m).collect();
     let mut canonical = String::new();
-    sorted(text, rest, 0, &mut canonical);
+    write_sorted_object(text, rest, 0, &mut canonical);
     Ok((request, canonical))
 }
 
@@ -62,62 +66,73 @@ pub(super) fn split(
 ///
 /// # Errors
 /// What is wrong with a control, or an argument that is none.
-pub(super) fn read(text: &str, arguments: Span, policy: &Policy) -> Result<Request, ViewError> {
+pub(super) fn parse_read_arguments(
+    text: &str,
+    arguments: Span,
+    policy: &Policy,
+) -> Result<Request, ViewError> {
     let stranger = walk::members(text, arguments).into_iter().find(|member| !is_control(text, member));
     if let Some(Member { key, .. }) = stranger {
-        return Err(ViewError::Stranger(decoded(key.of(text)).chars().take(64).collect()));
+        return Err(ViewError::UnknownArgument(unescape(key.slice(text)).chars().take(64).collect()));
     }
     let mut nothing = Splice::new(text);
-    split(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
+    split_controls(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
 }
 
 /// Reads the arguments of `portion_query`: how its answer is wanted, and the question.
 ///
 /// # Errors
 /// What is wrong with an argument, or that there is no question or more than one.
-pub(super) fn query(text: &str, arguments: Span, policy: &Policy) -> Result<(Request, Ask), Fault> {
+pub(super) fn parse_query_arguments(
+    text: &str,
+    arguments: Span,
+    policy: &Policy,
+) -> Result<(Request, SnapshotQuery), Fault> {
     let (mut request, mut sql, mut pattern) = (Request::default(), None, None);
     let (mut params, mut context) = (Vec::new(), None);
     for Member { key, value } in walk::members(text, arguments) {
-        let (name, json) = (decoded(key.of(text)), value.of(text));
+        let (name, json) = (unescape(key.slice(text)), value.slice(text));
         match (name.as_str(), walk::kind(text, value)) {
-            (_, Kind::Null) => {}
-            ("sql", Kind::String) => sql = Some(decoded(json)),
+            (_, JsonKind::Null) => {}
+            ("sql", JsonKind::String) => sql = Some(unescape(json)),
             // What is looked for may look like a number.
-            ("find", Kind::String) => pattern = Some(decoded(json)),
-            ("find", Kind::Number | Kind::Bool) => pattern = Some(json.to_owned()),
-            ("sql" | "find", _) => return Err(wrong(&format!("{name} is no text"))),
-            ("params", Kind::Object) => {
+            ("find", JsonKind::String) => pattern = Some(unescape(json)),
+            ("find", JsonKind::Number | JsonKind::Bool) => pattern = Some(json.to_owned()),
+            ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is no text"))),
+            ("params", JsonKind::Object) => {
                 let given = walk::members(text, value).into_iter();
-                params = given.map(|m| (decoded(m.key.of(text)), m.value.of(text).to_owned())).collect();
+                params =
+                    given.map(|m| (unescape(m.key.slice(text)), m.value.slice(text).to_owned())).collect();
             }
-            ("params", _) => return Err(wrong("params is no object of names and values")),
+            ("params", _) => return Err(invalid_query("params is no object of names and values")),
             ("context", _) => {
-                let lines = decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MOST_CONTEXT);
-                context = Some(lines.ok_or_else(|| wrong("context is no number of lines from 0 to 100"))?);
+                let lines =
+                    decoded_scalar(json).trim().parse().ok().filter(|lines| *lines <= MAX_CONTEXT_LINES);
+                context =
+                    Some(lines.ok_or_else(|| invalid_query("context is no number of lines from 0 to 100"))?);
             }
             _ => {
-                if !request.take(&name, json, policy)? {
+                if !request.set_control(&name, json, policy)? {
                     let name = name.chars().take(64).collect::<String>();
-                    return Err(wrong(&format!("there is no argument {name}")));
+                    return Err(invalid_query(&format!("there is no argument {name}")));
                 }
             }
         }
     }
     request.check()?;
     let ask = match (sql, pattern) {
-        (Some(sql), None) => Ask::Sql { sql, params },
-        (None, Some(pattern)) => Ask::Find { pattern, context, fields: request.fields.take() },
-        (None, None) => return Err(wrong("there is no question")),
-        (Some(_), Some(_)) => return Err(wrong("there are two questions")),
+        (Some(sql), None) => SnapshotQuery::Sql { sql, params },
+        (None, Some(pattern)) => SnapshotQuery::Find { pattern, context, fields: request.fields.take() },
+        (None, None) => return Err(invalid_query("there is no question")),
+        (Some(_), Some(_)) => return Err(invalid_query("there are two questions")),
     };
     Ok((request, ask))
 }
 
 /// Lines around a match that can be asked for.
-const MOST_CONTEXT: u32 = 100;
+const MAX_CONTEXT_LINES: u32 = 100;
 
-fn wrong(why: &str) -> Fault {
+fn invalid_query(why: &str) -> Fault {
     let advice = "give a cursor and one of them: sql, a SELECT over items (or lines, of text), or find, a text \
                   or a /regex/; limit, fields, params and context are optional";
     Fault::new("query_invalid", why.to_owned(), advice.to_owned())
@@ -125,42 +140,44 @@ fn wrong(why: &str) -> Fault {
 
 /// A scalar, whether it came as a string or bare.
 fn decoded_scalar(json: &str) -> String {
-    if Kind::of(json) == Kind::String { decoded(json) } else { json.to_owned() }
+    if JsonKind::of_value(json) == JsonKind::String { unescape(json) } else { json.to_owned() }
 }
 
 fn is_control(text: &str, member: &Member) -> bool {
-    CONTROLS.contains(&decoded(member.key.of(text)).as_str())
+    CONTROLS.contains(&unescape(member.key.slice(text)).as_str())
 }
 
 /// Writes an object minified, its keys in order.
-fn sorted(text: &str, mut members: Vec<Member>, depth: usize, out: &mut String) {
-    members.sort_by_cached_key(|member| decoded(member.key.of(text)));
+fn write_sorted_object(text: &str, mut members: Vec<Member>, depth: usize, out: &mut String) {
+    members.sort_by_cached_key(|member| unescape(member.key.slice(text)));
     out.push('{');
     for (i, Member { key, value }) in members.into_iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        out.push_str(&portion_core::scan::quote(&decoded(key.of(text))));
+        out.push_str(&portion_core::scan::quote(&unescape(key.slice(text))));
         out.push(':');
-        canonical(text, value, depth + 1, out);
+        write_canonical(text, value, depth + 1, out);
     }
     out.push('}');
 }
 
-fn canonical(text: &str, value: Span, depth: usize, out: &mut String) {
+fn write_canonical(text: &str, value: Span, depth: usize, out: &mut String) {
     match walk::kind(text, value) {
-        Kind::Object if depth < SORTED_DEPTH => sorted(text, walk::members(text, value), depth, out),
-        Kind::Array if depth < SORTED_DEPTH => {
+        JsonKind::Object if depth < MAX_SORT_DEPTH => {
+            write_sorted_object(text, walk::members(text, value), depth, out)
+        }
+        JsonKind::Array if depth < MAX_SORT_DEPTH => {
             out.push('[');
             for (i, item) in walk::items(text, value).into_iter().enumerate() {
                 if i > 0 {
                     out.push(',');
                 }
-                canonical(text, item, depth + 1, out);
+                write_canonical(text, item, depth + 1, out);
             }
             out.push(']');
         }
-        _ => minify(value.of(text), out),
+        _ => minify(value.slice(text), out),
     }
 }
 
@@ -171,16 +188,16 @@ mod tests {
 
     use super::super::splice::Splice;
     use super::super::walk;
-    use super::{any, query, read, split};
-    use crate::call::Ask;
+    use super::{has_control, parse_query_arguments, parse_read_arguments, split_controls};
+    use crate::call::SnapshotQuery;
 
     /// `expect`: the forwarded arguments, their canonical form, and the limit.
     fn check(arguments: &str, expect: (&str, &str, Option<u32>)) {
         let mut splice = Splice::new(arguments);
         let ours = |name: &str| name != "fields";
-        let all = walk::whole(arguments);
+        let all = walk::document_span(arguments);
         let (request, canonical) =
-            split(&mut splice, arguments, all, ours, &Policy::default()).expect("good controls");
+            split_controls(&mut splice, arguments, all, ours, &Policy::default()).expect("good controls");
         assert_eq!((splice.apply().as_str(), canonical.as_str(), request.limit), expect, "{arguments}");
     }
 
@@ -206,7 +223,8 @@ mod tests {
     #[test]
     fn names_what_is_wrong() {
         let check = |arguments: &str, expect: &str| {
-            let error = read(arguments, walk::whole(arguments), &Policy::default()).expect_err("bad");
+            let error = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default())
+                .expect_err("bad");
             assert_eq!(error.code(), expect, "{arguments}: {error}");
         };
         check(r#"{"cursor":"x","limit":0}"#, "limit_invalid");
@@ -219,20 +237,23 @@ mod tests {
         check(r#"{"cursor":"x","page":1,"offset":1}"#, "controls_conflict");
         check(r#"{"cursor":"x","filter":"y"}"#, "controls_conflict");
         let fine = r#"{"cursor":"x","raw":true}"#;
-        let request = read(fine, walk::whole(fine), &Policy::default()).expect("good");
+        let request =
+            parse_read_arguments(fine, walk::document_span(fine), &Policy::default()).expect("good");
         assert_eq!(request, Request { cursor: Some("x".into()), raw: true, ..Request::default() });
     }
 
     #[test]
     fn sees_controls() {
-        let check = |text: &str, expect: bool| assert_eq!(any(text, walk::whole(text)), expect, "{text}");
+        let check = |text: &str, expect: bool| {
+            assert_eq!(has_control(text, walk::document_span(text)), expect, "{text}")
+        };
         check(r#"{"a":{"limit":1}}"#, false);
         check(r#"{"a":1,"limit":1}"#, true);
         check("[1]", false);
     }
 
-    fn asks(arguments: &str) -> Result<(Request, Ask), String> {
-        let asked = query(arguments, walk::whole(arguments), &Policy::default());
+    fn asks(arguments: &str) -> Result<(Request, SnapshotQuery), String> {
+        let asked = parse_query_arguments(arguments, walk::document_span(arguments), &Policy::default());
         asked.map_err(|fault| format!("{}: {}", fault.code, fault.message))
     }
 
@@ -240,14 +261,14 @@ mod tests {
     fn reads_questions_however_they_are_written() {
         let sql = |sql: &str, params: &[(&str, &str)]| {
             let params = params.iter().map(|(name, json)| ((*name).into(), (*json).into())).collect();
-            Ask::Sql { sql: sql.into(), params }
+            SnapshotQuery::Sql { sql: sql.into(), params }
         };
-        let find = |pattern: &str, context, fields: Option<&str>| Ask::Find {
+        let find = |pattern: &str, context, fields: Option<&str>| SnapshotQuery::Find {
             pattern: pattern.into(),
             context,
             fields: fields.map(str::to_owned),
         };
-        let check = |arguments: &str, expect: Ask| {
+        let check = |arguments: &str, expect: SnapshotQuery| {
             let (request, ask) = asks(arguments).expect(arguments);
             assert_eq!((request.cursor.as_deref(), ask), (Some("c"), expect), "{arguments}");
         };

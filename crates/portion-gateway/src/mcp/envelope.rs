@@ -2,19 +2,19 @@
 
 use std::borrow::Cow;
 
-use portion_core::scan::{Kind, Reader, ScanError, decoded, quote};
+use portion_core::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use portion_core::span::Span;
 use thiserror::Error;
 
 use super::walk;
 
 /// Messages that a batch may have: each is answered by itself, and their answers are one message again.
-pub(super) const BATCH: usize = 1000;
+pub(super) const MAX_BATCH_MESSAGES: usize = 1000;
 
 /// A line of the protocol.
 #[derive(Debug)]
-pub(super) enum Message {
-    One(Envelope),
+pub(super) enum MessageOrBatch {
+    Single(Envelope),
     /// JSON-RPC batches were part of revision 2025-03-26 alone.
     Batch(Vec<Envelope>),
 }
@@ -25,19 +25,19 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// A JSON-RPC 2.0 message as spans of its text. Members not named here are relayed unread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Envelope {
-    pub whole: Span,
+    pub span: Span,
     pub id: Option<Span>,
     pub method: Option<Span>,
     pub params: Option<Span>,
     pub result: Option<Span>,
     pub error: Option<Span>,
     /// How many members have other names.
-    pub beside: u32,
+    pub unknown_member_count: u32,
 }
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum MessageKind {
     /// It wants an answer.
     Request,
     /// It wants none.
@@ -48,20 +48,20 @@ pub enum Role {
 
 /// Why a line is no message.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
-pub enum NotRpc {
+pub enum InvalidMessage {
     /// It is not even JSON.
     #[error(transparent)]
     Json(#[from] ScanError),
     /// It is JSON, but no message.
     #[error("not JSON-RPC 2.0: {0}")]
-    Rpc(&'static str),
+    NotJsonRpc(&'static str),
     /// It is a batch of too many messages.
-    #[error("a batch of more than {BATCH} messages; send at most {BATCH} at once")]
-    Batch,
+    #[error("a batch of more than {MAX_BATCH_MESSAGES} messages; send at most {MAX_BATCH_MESSAGES} at once")]
+    BatchTooLarge,
 }
 
 /// The text of a line, without a byte order mark. Bytes that are no UTF-8 are replaced, and counted.
-pub(super) fn text_of(line: &[u8]) -> (Cow<'_, str>, usize) {
+pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     if let Ok(text) = std::str::from_utf8(line) {
         return (Cow::Borrowed(text), 0);
@@ -73,46 +73,46 @@ pub(super) fn text_of(line: &[u8]) -> (Cow<'_, str>, usize) {
 /// Reads a message, validating all of it.
 ///
 /// # Errors
-/// [`NotRpc`] for everything that is no JSON-RPC 2.0 message, or batch of such.
-pub(super) fn parse(text: &str) -> Result<Message, NotRpc> {
-    message(text).map_err(|why| match why {
+/// [`InvalidMessage`] for everything that is no JSON-RPC 2.0 message, or batch of such.
+pub(super) fn parse(text: &str) -> Result<MessageOrBatch, InvalidMessage> {
+    parse_message(text).map_err(|why| match why {
         // What follows the place where it was no message may not even be JSON.
-        NotRpc::Rpc(_) => valid(text).err().map_or(why, NotRpc::Json),
-        NotRpc::Json(_) | NotRpc::Batch => why,
+        InvalidMessage::NotJsonRpc(_) => validate_json(text).err().map_or(why, InvalidMessage::Json),
+        InvalidMessage::Json(_) | InvalidMessage::BatchTooLarge => why,
     })
 }
 
-fn valid(text: &str) -> Result<(), ScanError> {
-    let mut reader = Reader::new(text);
+fn validate_json(text: &str) -> Result<(), ScanError> {
+    let mut reader = JsonReader::new(text);
     reader.skip()?;
-    reader.end()
+    reader.expect_end()
 }
 
-fn message(text: &str) -> Result<Message, NotRpc> {
-    let mut reader = Reader::new(text);
-    let message = if reader.peek()? == Kind::Array {
+fn parse_message(text: &str) -> Result<MessageOrBatch, InvalidMessage> {
+    let mut reader = JsonReader::new(text);
+    let message = if reader.peek()? == JsonKind::Array {
         let mut batch = Vec::new();
         reader.enter_array()?;
         while reader.next_item()? {
-            if batch.len() == BATCH {
-                return Err(NotRpc::Batch);
+            if batch.len() == MAX_BATCH_MESSAGES {
+                return Err(InvalidMessage::BatchTooLarge);
             }
-            batch.push(envelope(&mut reader)?);
+            batch.push(parse_envelope(&mut reader)?);
         }
         if batch.is_empty() {
-            return Err(NotRpc::Rpc("an empty batch"));
+            return Err(InvalidMessage::NotJsonRpc("an empty batch"));
         }
-        Message::Batch(batch)
+        MessageOrBatch::Batch(batch)
     } else {
-        Message::One(envelope(&mut reader)?)
+        MessageOrBatch::Single(parse_envelope(&mut reader)?)
     };
-    reader.end()?;
+    reader.expect_end()?;
     Ok(message)
 }
 
-fn envelope(reader: &mut Reader<'_>) -> Result<Envelope, NotRpc> {
-    if reader.peek()? != Kind::Object {
-        return Err(NotRpc::Rpc("no object"));
+fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessage> {
+    if reader.peek()? != JsonKind::Object {
+        return Err(InvalidMessage::NotJsonRpc("no object"));
     }
     let start = reader.at();
     reader.enter_object()?;
@@ -123,78 +123,92 @@ fn envelope(reader: &mut Reader<'_>) -> Result<Envelope, NotRpc> {
         let value = reader.skip()?;
         let key = reader.text(key);
         let name: Cow<'_, str> =
-            if key.contains('\\') { decoded(key).into() } else { key.trim_matches('"').into() };
+            if key.contains('\\') { unescape(key).into() } else { key.trim_matches('"').into() };
         // Of two members of one name each parser takes another: then a message is one thing here and another there.
         match &*name {
-            "jsonrpc" if version.is_some() => return Err(NotRpc::Rpc("two members `jsonrpc`")),
-            "id" if envelope.id.is_some() => return Err(NotRpc::Rpc("two members `id`")),
-            "method" if envelope.method.is_some() => return Err(NotRpc::Rpc("two members `method`")),
-            "params" if envelope.params.is_some() => return Err(NotRpc::Rpc("two members `params`")),
-            "result" if envelope.result.is_some() => return Err(NotRpc::Rpc("two members `result`")),
-            "error" if envelope.error.is_some() => return Err(NotRpc::Rpc("two members `error`")),
-            "jsonrpc" => version = Some(walk::is(reader.text(value), "2.0")),
-            "id" if !matches!(kind, Kind::String | Kind::Number | Kind::Null) => {
-                return Err(NotRpc::Rpc("an id that is no string, number or null"));
+            "jsonrpc" if version.is_some() => {
+                return Err(InvalidMessage::NotJsonRpc("two members `jsonrpc`"));
+            }
+            "id" if envelope.id.is_some() => return Err(InvalidMessage::NotJsonRpc("two members `id`")),
+            "method" if envelope.method.is_some() => {
+                return Err(InvalidMessage::NotJsonRpc("two members `method`"));
+            }
+            "params" if envelope.params.is_some() => {
+                return Err(InvalidMessage::NotJsonRpc("two members `params`"));
+            }
+            "result" if envelope.result.is_some() => {
+                return Err(InvalidMessage::NotJsonRpc("two members `result`"));
+            }
+            "error" if envelope.error.is_some() => {
+                return Err(InvalidMessage::NotJsonRpc("two members `error`"));
+            }
+            "jsonrpc" => version = Some(walk::string_equals(reader.text(value), "2.0")),
+            "id" if !matches!(kind, JsonKind::String | JsonKind::Number | JsonKind::Null) => {
+                return Err(InvalidMessage::NotJsonRpc("an id that is no string, number or null"));
             }
             "id" => envelope.id = Some(value),
-            "method" if kind != Kind::String => return Err(NotRpc::Rpc("a method that is no string")),
+            "method" if kind != JsonKind::String => {
+                return Err(InvalidMessage::NotJsonRpc("a method that is no string"));
+            }
             "method" => envelope.method = Some(value),
             "params" => envelope.params = Some(value),
             "result" => envelope.result = Some(value),
             "error" => envelope.error = Some(value),
-            _ => envelope.beside = envelope.beside.saturating_add(1),
+            _ => envelope.unknown_member_count = envelope.unknown_member_count.saturating_add(1),
         }
     }
-    envelope.whole = Span::new(start, reader.at());
+    envelope.span = Span::new(start, reader.at());
     if version != Some(true) {
-        return Err(NotRpc::Rpc("`jsonrpc` is not \"2.0\""));
+        return Err(InvalidMessage::NotJsonRpc("`jsonrpc` is not \"2.0\""));
     }
-    envelope.role().ok_or(NotRpc::Rpc("neither request, notification nor response"))?;
+    envelope.kind().ok_or(InvalidMessage::NotJsonRpc("neither request, notification nor response"))?;
     Ok(envelope)
 }
 
 impl Envelope {
     /// What it is; `None` where it is nothing of JSON-RPC, which [`parse`] lets nobody see.
-    pub(super) fn role(&self) -> Option<Role> {
+    pub(super) fn kind(&self) -> Option<MessageKind> {
         match (self.method, self.id) {
-            (Some(_), Some(_)) => Some(Role::Request),
-            (Some(_), None) => Some(Role::Notification),
-            (None, _) if self.result.is_some() || self.error.is_some() => Some(Role::Response),
+            (Some(_), Some(_)) => Some(MessageKind::Request),
+            (Some(_), None) => Some(MessageKind::Notification),
+            (None, _) if self.result.is_some() || self.error.is_some() => Some(MessageKind::Response),
             _ => None,
         }
     }
 
     /// The method's name.
     pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let quoted = self.method.map(|span| span.of(text)).unwrap_or_default();
-        if quoted.contains('\\') { decoded(quoted).into() } else { quoted.trim_matches('"').into() }
+        let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
+        if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
     }
 
     /// The id as it was written; `null` where there is none.
     pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
-        self.id.map_or("null", |span| span.of(text))
+        self.id.map_or("null", |span| span.slice(text))
     }
 
     /// A text member of the params.
-    pub(super) fn param(&self, text: &str, name: &str) -> Option<String> {
-        walk::string(text, self.params?, name)
+    pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
+        walk::string_member(text, self.params?, name)
     }
 }
 
 /// What tells requests apart: the id as written, but a string however it is escaped.
 pub(super) fn id_key(raw: &str) -> String {
-    if raw.contains('\\') { quote(&decoded(raw)) } else { raw.to_owned() }
+    if raw.contains('\\') { quote(&unescape(raw)) } else { raw.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BATCH, Message, NotRpc, Role, id_key, parse, text_of};
+    use super::{
+        InvalidMessage, MAX_BATCH_MESSAGES, MessageKind, MessageOrBatch, decode_line, id_key, parse,
+    };
 
     /// `expect`: the role, and the id as written.
-    fn check(text: &str, expect: Option<(Role, &str)>) {
+    fn check(text: &str, expect: Option<(MessageKind, &str)>) {
         match (parse(text), expect) {
-            (Ok(Message::One(envelope)), Some((role, id))) => {
-                assert_eq!(envelope.role(), Some(role), "{text}");
+            (Ok(MessageOrBatch::Single(envelope)), Some((role, id))) => {
+                assert_eq!(envelope.kind(), Some(role), "{text}");
                 assert_eq!(envelope.raw_id(text), id, "{text}");
             }
             (Err(_), None) => {}
@@ -204,13 +218,16 @@ mod tests {
 
     #[test]
     fn tells_messages_apart() {
-        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Some((Role::Request, "1")));
-        check(r#" {"method":"x","\u0069d":"a","jsonrpc":"2.0"} "#, Some((Role::Request, "\"a\"")));
-        check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, Some((Role::Request, "null")));
-        check(r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#, Some((Role::Notification, "null")));
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Some((MessageKind::Request, "1")));
+        check(r#" {"method":"x","\u0069d":"a","jsonrpc":"2.0"} "#, Some((MessageKind::Request, "\"a\"")));
+        check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, Some((MessageKind::Request, "null")));
+        check(r#"{"jsonrpc":"2.0","method":"x","params":[1]}"#, Some((MessageKind::Notification, "null")));
         let huge = "123456789012345678901234567890.0e0";
-        check(&format!(r#"{{"jsonrpc":"2.0","id":{huge},"result":null}}"#), Some((Role::Response, huge)));
-        check(r#"{"jsonrpc":"2.0","error":{},"id":null}"#, Some((Role::Response, "null")));
+        check(
+            &format!(r#"{{"jsonrpc":"2.0","id":{huge},"result":null}}"#),
+            Some((MessageKind::Response, huge)),
+        );
+        check(r#"{"jsonrpc":"2.0","error":{},"id":null}"#, Some((MessageKind::Response, "null")));
     }
 
     #[test]
@@ -239,19 +256,19 @@ mod tests {
             check(text, None);
         }
         for text in ["[[]]", "7", "null", r#"[{"jsonrpc":"2.0","id":1}]"#] {
-            assert!(matches!(parse(text), Err(NotRpc::Rpc(_))), "{text}");
+            assert!(matches!(parse(text), Err(InvalidMessage::NotJsonRpc(_))), "{text}");
         }
         for text in ["no", "[[", "nil", r#"{"jsonrpc":"2.0","id":{}"#, "7 7"] {
-            assert!(matches!(parse(text), Err(NotRpc::Json(_))), "{text}");
+            assert!(matches!(parse(text), Err(InvalidMessage::Json(_))), "{text}");
         }
     }
 
     #[test]
     fn reads_batches() {
         let text = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]"#;
-        let Ok(Message::Batch(batch)) = parse(text) else { panic!("a batch") };
+        let Ok(MessageOrBatch::Batch(batch)) = parse(text) else { panic!("a batch") };
         assert_eq!(batch.iter().map(|e| e.method(text)).collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(batch[1].whole.of(text), r#"{"jsonrpc":"2.0","method":"b"}"#);
+        assert_eq!(batch[1].span.slice(text), r#"{"jsonrpc":"2.0","method":"b"}"#);
     }
 
     #[test]
@@ -260,17 +277,19 @@ mod tests {
             let message = r#"{"jsonrpc":"2.0","method":"b"}"#;
             format!("[{}]", vec![message; count].join(","))
         };
-        assert!(matches!(parse(&batch(BATCH)), Ok(Message::Batch(all)) if all.len() == BATCH));
-        let error = parse(&batch(BATCH + 1)).err();
-        assert_eq!(error, Some(NotRpc::Batch));
+        assert!(
+            matches!(parse(&batch(MAX_BATCH_MESSAGES)), Ok(MessageOrBatch::Batch(all)) if all.len() == MAX_BATCH_MESSAGES)
+        );
+        let error = parse(&batch(MAX_BATCH_MESSAGES + 1)).err();
+        assert_eq!(error, Some(InvalidMessage::BatchTooLarge));
         assert!(error.is_some_and(|error| error.to_string().contains("at most 1000")));
     }
 
     #[test]
     fn replaces_and_counts_what_is_no_text() {
-        let (text, replaced) = text_of(b"a\xff\xfeb\xc3");
+        let (text, replaced) = decode_line(b"a\xff\xfeb\xc3");
         assert_eq!((&*text, replaced), ("a\u{fffd}\u{fffd}b\u{fffd}", 3));
-        assert_eq!(text_of("é".as_bytes()), ("é".into(), 0));
+        assert_eq!(decode_line("é".as_bytes()), ("é".into(), 0));
     }
 
     #[test]

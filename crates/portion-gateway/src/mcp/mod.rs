@@ -17,26 +17,30 @@
 //!
 //! Must be absent here: any idea of how a portion is made, and any IO.
 
-mod bound;
-mod catalogue;
-pub mod code;
+mod catalog;
 mod controls;
 mod envelope;
-mod forged;
-mod heard;
-mod ids;
-mod lane;
-mod lanes;
-pub mod mirror;
-mod mirrored;
-mod query;
+pub mod error_code;
+mod header_params;
+mod member_limits;
+mod parsed_batch;
+mod processor;
+mod processor_factory;
+mod read_uri;
+pub mod request_headers;
+mod request_id_map;
+mod reserved_meta;
 mod result;
 mod splice;
 mod walk;
 
-pub use catalogue::{Advertise, DESCRIBE_TOOL, Listing, QUERY_TOOL, READ_TOOL, Style, UnknownStyle};
-pub use heard::{Heard, NotRpc, Note, Role, asking_for_whole, revised};
-pub use ids::Ids;
-pub use lane::McpLane;
-pub use lanes::Lanes;
-pub use mirrored::{Argument, Mirrored};
+pub use catalog::{
+    AdvertisePolicy, DESCRIBE_TOOL, ListingOptions, ListingStyle, QUERY_TOOL, READ_TOOL, UnknownListingStyle,
+};
+pub use header_params::{HeaderArgument, HeaderParam};
+pub use parsed_batch::{
+    InvalidMessage, MessageKind, MessageView, ParsedBatch, replace_spans, request_whole_results,
+};
+pub use processor::McpProcessor;
+pub use processor_factory::McpProcessorFactory;
+pub use request_id_map::RequestIdMap;

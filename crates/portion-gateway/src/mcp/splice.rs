@@ -23,7 +23,12 @@ impl<'a> Splice<'a> {
     }
 
     /// Leaves members or items out, and adds others (`"key":value`, or values) at the end.
-    pub(super) fn edit(&mut self, sequence: &Sequence, keep: impl Fn(usize) -> bool, added: &[String]) {
+    pub(super) fn edit_sequence(
+        &mut self,
+        sequence: &Sequence,
+        keep: impl Fn(usize) -> bool,
+        added: &[String],
+    ) {
         let items = &sequence.items;
         let kept = (0..items.len()).rev().find(|i| keep(*i));
         for i in (0..kept.unwrap_or(0)).filter(|i| !keep(*i)) {
@@ -36,7 +41,7 @@ impl<'a> Splice<'a> {
         let start = match (kept, items.first()) {
             (Some(kept), _) => items[kept].end,
             (None, Some(first)) => first.start,
-            (None, None) => sequence.whole.start + 1,
+            (None, None) => sequence.span.start + 1,
         };
         let end = items.last().map_or(start, |last| last.end);
         if start < end || !tail.is_empty() {
@@ -46,11 +51,11 @@ impl<'a> Splice<'a> {
 
     /// Adds members or items at the end.
     pub(super) fn append(&mut self, sequence: &Sequence, added: &[String]) {
-        self.edit(sequence, |_| true, added);
+        self.edit_sequence(sequence, |_| true, added);
     }
 
     /// Whether something else is to stand in just that place.
-    pub(super) fn replaces(&self, place: Span) -> bool {
+    pub(super) fn has_edit_at(&self, place: Span) -> bool {
         self.edits.iter().any(|(edited, _)| *edited == place)
     }
 
@@ -76,25 +81,25 @@ impl<'a> Splice<'a> {
             if place.start < done || place.end > span.end {
                 continue;
             }
-            out.push_str(Span { start: done, end: place.start }.of(self.text));
+            out.push_str(Span { start: done, end: place.start }.slice(self.text));
             out.push_str(&with);
             done = place.end;
         }
-        out.push_str(Span { start: done, end: span.end }.of(self.text));
+        out.push_str(Span { start: done, end: span.end }.slice(self.text));
         out
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::walk::{Sequence, items, whole};
+    use super::super::walk::{Sequence, document_span, items};
     use super::Splice;
 
     fn check(array: &str, keep: &[usize], added: &[&str], expect: &str) {
-        let sequence = Sequence { whole: whole(array), items: items(array, whole(array)) };
+        let sequence = Sequence { span: document_span(array), items: items(array, document_span(array)) };
         let mut splice = Splice::new(array);
         let added: Vec<String> = added.iter().map(ToString::to_string).collect();
-        splice.edit(&sequence, |i| keep.contains(&i), &added);
+        splice.edit_sequence(&sequence, |i| keep.contains(&i), &added);
         assert_eq!(splice.apply(), expect);
     }
 

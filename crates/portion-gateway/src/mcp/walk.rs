@@ -1,13 +1,13 @@
 //! Finding things in JSON that has been validated: members, items, names.
 
-use portion_core::scan::{Kind, Reader, decode, decoded};
+use portion_core::scan::{JsonKind, JsonReader, unescape, unescape_into};
 use portion_core::span::Span;
 
 /// The members of an object or the items of an array, where they lie.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sequence {
     /// The object or array itself, brackets included.
-    pub whole: Span,
+    pub span: Span,
     /// What is in it. A member reaches from its key to the end of its value.
     pub items: Vec<Span>,
 }
@@ -22,20 +22,20 @@ pub(super) struct Member {
 
 impl Member {
     /// Key and value.
-    pub(super) fn whole(self) -> Span {
+    pub(super) fn span(self) -> Span {
         Span { start: self.key.start, end: self.value.end }
     }
 }
 
 /// What begins at a span.
-pub(super) fn kind(text: &str, span: Span) -> Kind {
-    Kind::of(span.of(text))
+pub(super) fn kind(text: &str, span: Span) -> JsonKind {
+    JsonKind::of_value(span.slice(text))
 }
 
 /// The members of the object at a span, in order; none where there is no object.
 pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
     let mut all = Vec::new();
-    let mut reader = Reader::resume(text, object.start as usize);
+    let mut reader = JsonReader::resume(text, object.start as usize);
     if !object.is_empty() && reader.enter_object().is_ok() {
         while let Ok(Some(key)) = reader.next_key() {
             let Ok(value) = reader.skip() else { break };
@@ -48,7 +48,7 @@ pub(super) fn members(text: &str, object: Span) -> Vec<Member> {
 /// The items of the array at a span, in order; none where there is no array.
 pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
     let mut all = Vec::new();
-    let mut reader = Reader::resume(text, array.start as usize);
+    let mut reader = JsonReader::resume(text, array.start as usize);
     if !array.is_empty() && reader.enter_array().is_ok() {
         while let Ok(true) = reader.next_item() {
             let Ok(item) = reader.skip() else { break };
@@ -59,41 +59,41 @@ pub(super) fn items(text: &str, array: Span) -> Vec<Span> {
 }
 
 /// The member of that name. Of several the last, for that is the one which JSON parsers keep.
-pub(super) fn find(text: &str, members: &[Member], name: &str) -> Option<Member> {
-    members.iter().rev().find(|member| is(member.key.of(text), name)).copied()
+pub(super) fn find_member(text: &str, members: &[Member], name: &str) -> Option<Member> {
+    members.iter().rev().find(|member| string_equals(member.key.slice(text), name)).copied()
 }
 
 /// The value of the object's member of that name.
-pub(super) fn member(text: &str, object: Span, name: &str) -> Option<Span> {
-    find(text, &members(text, object), name).map(|member| member.value)
+pub(super) fn member_value(text: &str, object: Span, name: &str) -> Option<Span> {
+    find_member(text, &members(text, object), name).map(|member| member.value)
 }
 
 /// The value that a path of names leads to.
-pub(super) fn at(text: &str, object: Span, path: &[&str]) -> Option<Span> {
-    path.iter().try_fold(object, |object, name| member(text, object, name))
+pub(super) fn value_at(text: &str, object: Span, path: &[&str]) -> Option<Span> {
+    path.iter().try_fold(object, |object, name| member_value(text, object, name))
 }
 
 /// The text of the object's member of that name, where it is a string.
-pub(super) fn string(text: &str, object: Span, name: &str) -> Option<String> {
-    let value = member(text, object, name)?;
-    (kind(text, value) == Kind::String).then(|| decoded(value.of(text)))
+pub(super) fn string_member(text: &str, object: Span, name: &str) -> Option<String> {
+    let value = member_value(text, object, name)?;
+    (kind(text, value) == JsonKind::String).then(|| unescape(value.slice(text)))
 }
 
 /// Whether a JSON string, quotes included, says `name`.
-pub(super) fn is(quoted: &str, name: &str) -> bool {
+pub(super) fn string_equals(quoted: &str, name: &str) -> bool {
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
-    inner == name || (inner.contains('\\') && decoded(quoted) == name)
+    inner == name || (inner.contains('\\') && unescape(quoted) == name)
 }
 
 /// What a JSON string says, as one step of a JSON Pointer.
-pub(super) fn step(quoted: &str) -> String {
+pub(super) fn pointer_step(quoted: &str) -> String {
     let mut name = String::new();
-    decode(quoted, &mut name);
+    unescape_into(quoted, &mut name);
     name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The span of everything.
-pub(super) fn whole(text: &str) -> Span {
+pub(super) fn document_span(text: &str) -> Span {
     let space = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
     let start = text.len() - text.trim_start_matches(space).len();
     Span::new(start, text.trim_end_matches(space).len().max(start))
@@ -101,6 +101,6 @@ pub(super) fn whole(text: &str) -> Span {
 
 /// The key of a member, quotes included.
 pub(super) fn member_key(text: &str, member: Span) -> &str {
-    let mut reader = Reader::resume(text, member.start as usize);
+    let mut reader = JsonReader::resume(text, member.start as usize);
     reader.skip_string().map(|key| reader.text(key)).unwrap_or_default()
 }

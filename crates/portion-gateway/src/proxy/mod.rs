@@ -11,10 +11,10 @@
 //! - `opening`: the first moments of a session
 
 mod exchange;
-mod opening;
-mod outward;
-mod sessions;
+mod session_cache;
+mod session_opening;
 mod stream;
+mod upstream_client;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -23,113 +23,117 @@ use bytes::Bytes;
 use hyper::header::{ALLOW, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 
-use crate::front::http::refusal::Refusal;
-use crate::front::http::{Answering, Asked, Backend, WellKnown};
+use crate::front::http::http_error::HttpError;
+use crate::front::http::{Backend, InboundRequest, ResponseFuture, WellKnownDocument};
 use crate::http::body::{self, Body};
-use crate::latch::Latch;
-use crate::mcp::Lanes;
-use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
-use crate::upstream::http::{Client, Target};
-use outward::{Carried, Outward};
-use sessions::Sessions;
+use crate::mcp::McpProcessorFactory;
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::one_shot_flag::OneShotFlag;
+use crate::upstream::http::{HttpClient, UpstreamTarget};
+use session_cache::SessionCache;
+use upstream_client::{ForwardedParts, UpstreamClient};
 
 /// A server that speaks streamable HTTP, behind a path of ours.
 pub struct Proxy {
-    inner: Arc<Inner>,
+    shared: Arc<ProxyShared>,
 }
 
 /// What a request, and what outlives it, shares with the others.
-struct Inner {
-    outward: Outward,
-    lanes: Lanes,
-    sessions: Sessions,
+struct ProxyShared {
+    upstream: UpstreamClient,
+    processor_factory: McpProcessorFactory,
+    sessions: SessionCache,
     /// Set once we are leaving.
-    leaving: Latch,
+    shutdown_started: OneShotFlag,
 }
 
 impl Proxy {
     /// A proxy for the server at `target`.
-    pub fn new(target: Target, client: Client, lanes: Lanes) -> Self {
-        let outward = Outward::new(target, client);
+    pub fn new(target: UpstreamTarget, client: HttpClient, lanes: McpProcessorFactory) -> Self {
+        let outward = UpstreamClient::new(target, client);
         Self {
-            inner: Arc::new(Inner {
-                outward,
-                lanes,
-                sessions: Sessions::default(),
-                leaving: Latch::default(),
+            shared: Arc::new(ProxyShared {
+                upstream: outward,
+                processor_factory: lanes,
+                sessions: SessionCache::default(),
+                shutdown_started: OneShotFlag::default(),
             }),
         }
     }
 
     /// Everything but a post: the stream of a session, its end, and what a later revision may know.
-    async fn other(&self, asked: Asked) -> Response<Body> {
-        let Inner { outward, sessions, lanes, .. } = &*self.inner;
-        let Asked { method, headers, query, body, principal, .. } = asked;
-        let session = (method == Method::GET).then(|| sessions.session(&principal, lanes));
-        let opening = session.as_ref().map(|session| session.opening.coming());
-        let carried = Carried { headers, query };
+    async fn forward_other(&self, asked: InboundRequest) -> Response<Body> {
+        let ProxyShared { upstream: outward, sessions, processor_factory: lanes, .. } = &*self.shared;
+        let InboundRequest { method, headers, query, body, principal, .. } = asked;
+        let session = (method == Method::GET).then(|| sessions.get_or_insert(&principal, lanes));
+        let opening = session.as_ref().map(|session| session.opening.begin_stream_request());
+        let carried = ForwardedParts { headers, query };
         let answer = match outward.send(&method, &carried, body).await {
             Ok(answer) => answer,
-            Err(error) => return Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
+            Err(error) => {
+                return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();
+            }
         };
         drop(opening);
         if method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
-            sessions.end(&principal);
+            sessions.remove(&principal);
         }
         match session {
-            Some(session) if outward::is_stream(&answer) => {
-                stream::listening(Arc::clone(&self.inner), session, carried, answer)
+            Some(session) if upstream_client::is_event_stream(&answer) => {
+                stream::relay_listening_stream(Arc::clone(&self.shared), session, carried, answer)
             }
-            _ => outward::passed(answer),
+            _ => upstream_client::pass_through(answer),
         }
     }
 }
 
 impl Backend for Proxy {
-    fn answer(&self, asked: Asked) -> Answering<'_> {
+    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
         if asked.method == Method::POST {
-            return Box::pin(exchange::post(Arc::clone(&self.inner), asked));
+            return Box::pin(exchange::forward_post(Arc::clone(&self.shared), asked));
         }
-        if shows_request(&asked.method) {
-            return Box::pin(std::future::ready(not_allowed()));
+        if echoes_request(&asked.method) {
+            return Box::pin(std::future::ready(method_not_allowed()));
         }
-        Box::pin(self.other(asked))
+        Box::pin(self.forward_other(asked))
     }
 
-    fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>> {
-        let target = self.inner.outward.target();
+    fn well_known(&self, asked: InboundRequest, question: WellKnownDocument) -> Option<ResponseFuture<'_>> {
+        let target = self.shared.upstream.target();
         let query = asked.query.map(|query| format!("?{query}")).unwrap_or_default();
         let path = format!("{}{query}", question.path(target.url().path())).parse().ok()?;
-        let url = target.elsewhere(path);
+        let url = target.url_at(path);
         Some(Box::pin(async move {
-            match self.inner.outward.document(&asked.method, &asked.headers, &url).await {
-                Ok(answer) => outward::passed(answer),
-                Err(error) => Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()).into(),
+            match self.shared.upstream.fetch_document(&asked.method, &asked.headers, &url).await {
+                Ok(answer) => upstream_client::pass_through(answer),
+                Err(error) => {
+                    HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into()
+                }
             }
         }))
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         // The sessions are the clients' and the server's own; only whoever listens need not wait for the end.
-        self.inner.leaving.set();
+        self.shared.shutdown_started.set();
         Box::pin(async {})
     }
 }
 
 /// Whether a server answers the method with the request as it came to it, and so with the operator's credentials.
-fn shows_request(method: &Method) -> bool {
+fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
 }
 
-fn not_allowed() -> Response<Body> {
+fn method_not_allowed() -> Response<Body> {
     let message = "this method is not passed on; use POST, GET or DELETE";
     let mut response: Response<Body> =
-        Refusal::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
+        HttpError::new(StatusCode::METHOD_NOT_ALLOWED, INVALID_REQUEST, message).into();
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
     response
 }
 
 /// A body of JSON, with the head that came.
-fn with_body(head: hyper::http::response::Parts, bytes: impl Into<Bytes>) -> Response<Body> {
+fn response_with_body(head: hyper::http::response::Parts, bytes: impl Into<Bytes>) -> Response<Body> {
     Response::from_parts(head, body::full(bytes))
 }

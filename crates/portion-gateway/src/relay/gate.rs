@@ -5,41 +5,41 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 /// How often a waiting task looks.
-const GLANCE: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
-pub(super) struct Gate {
-    closed: AtomicBool,
+pub(super) struct DirectionGate {
+    is_closed: AtomicBool,
     passing: Mutex<()>,
 }
 
-impl Gate {
+impl DirectionGate {
     /// To be held while a message is dealt with; None once the gate is closed.
-    pub(super) fn pass(&self) -> Option<MutexGuard<'_, ()>> {
+    pub(super) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
         let passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
-        (!self.closed.load(Ordering::Acquire)).then_some(passing)
+        (!self.is_closed.load(Ordering::Acquire)).then_some(passing)
     }
 
     /// Lets no further message pass, and waits until the last one has.
     pub(super) async fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.passed().await;
+        self.is_closed.store(true, Ordering::Release);
+        self.wait_until_idle().await;
     }
 
     /// Waits until no message is passing.
-    pub(super) async fn passed(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         while self.is_busy() {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until nothing was passing for `limit` in all.
-    pub(super) async fn idle(&self, limit: Duration) {
+    pub(super) async fn wait_idle_for(&self, limit: Duration) {
         let mut idle = Duration::ZERO;
         while idle < limit {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             if !self.is_busy() {
-                idle += GLANCE;
+                idle += POLL_INTERVAL;
             }
         }
     }

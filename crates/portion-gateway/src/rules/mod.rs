@@ -1,170 +1,202 @@
-//! What follows from a [`Book`] for each endpoint and client: on which terms it is served, and whether at all.
+//! What follows from a [`PolicySource`] for each endpoint and client: on which terms it is served, and whether at all.
 //!
-//! [`Rules`] are one version and never change; a gateway that is given others serves what comes next by those. What an
+//! [`EndpointRules`] are one version and never change; a gateway that is given others serves what comes next by those. What an
 //! operator wrote stands. Else what is known of the client lowers a limit; nothing raises one. A rule is worked out when
 //! its endpoint is first called, and kept: from then on it costs a look-up.
 
-mod treatment;
+mod shaping_mode;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use portion_core::policy::{Given, Policy, Room, Structured};
+use portion_core::policy::{ClientLimits, LimitOverrides, Policy, StructuredMode};
 use portion_core::tokens::{Factor, Tokenizer};
 
-use crate::book::{Book, Target, Written};
 use crate::call::EndpointKind;
-use crate::client::{CLIENTS, Client, Limit, Preset};
-use crate::terms::Terms;
+use crate::client::{CLIENTS, ClientProfile, Preset, ResultLimit};
+use crate::effective_policy::EffectivePolicy;
+use crate::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 
-pub use treatment::{Relayed, Treatment};
+pub use shaping_mode::{PassThrough, ShapingMode};
 
 /// Endpoints whose rules are kept. Names of resources may be without end.
-const KEPT: usize = 4096;
+const MAX_CACHED_NAMES: usize = 4096;
 
 /// What decides on which terms clients are served, at one version of the configuration.
-pub struct Rules {
-    book: Arc<dyn Book>,
+pub struct EndpointRules {
+    policy_source: Arc<dyn PolicySource>,
     /// What the surroundings say, whoever asks.
-    room: Room,
+    environment_room: ClientLimits,
     /// For whatever nothing else was written for.
-    general: Arc<Rule>,
+    default_rule: Arc<EndpointRule>,
     /// By the endpoint's name; there may be several of one name.
-    kept: RwLock<HashMap<Box<str>, Vec<Ruled>>>,
+    cache: RwLock<HashMap<Box<str>, Vec<CachedRule>>>,
 }
 
 /// What decides on which terms clients are served at one endpoint.
 #[derive(Debug)]
-pub struct Rule {
-    written: Written,
+pub struct EndpointRule {
+    config: EndpointConfig,
     version: u64,
     /// By which clients are told apart, whatever the endpoint.
     preset: Preset,
-    room: Room,
+    environment_room: ClientLimits,
     /// Of the [`CLIENTS`], in their order.
-    known: Vec<Arc<Terms>>,
-    unknown: Arc<Terms>,
+    policy_by_client: Vec<Arc<EffectivePolicy>>,
+    default_policy: Arc<EffectivePolicy>,
 }
 
 /// How tokens are counted, and by which clients are told apart: the same for every endpoint.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Counting {
+struct CountingConfig {
     tokenizer: Tokenizer,
     factor: Factor,
     preset: Preset,
 }
 
 /// An endpoint, its name aside, and what was decided for it.
-struct Ruled {
+struct CachedRule {
     upstream: Option<Box<str>>,
     kind: EndpointKind,
-    rule: Arc<Rule>,
+    rule: Arc<EndpointRule>,
 }
 
-impl Rules {
+impl EndpointRules {
     /// The rules that follow from a book, and from the room that the surroundings leave whoever asks.
-    pub fn new(book: Arc<dyn Book>, room: Room) -> Self {
-        let general = book.written(None);
-        let counting = Counting::of(&general);
-        let general = Rule::new(general, book.version(), counting, room);
-        Self { book, room, general: Arc::new(general), kept: RwLock::default() }
+    pub fn new(book: Arc<dyn PolicySource>, room: ClientLimits) -> Self {
+        let general = book.endpoint_config(None);
+        let counting = CountingConfig::from_config(&general);
+        let general = EndpointRule::new(general, book.version(), counting, room);
+        Self {
+            policy_source: book,
+            environment_room: room,
+            default_rule: Arc::new(general),
+            cache: RwLock::default(),
+        }
     }
 
     /// The same terms for everybody.
-    pub fn fixed(terms: Terms) -> Self {
-        let limits = Given::from(&terms.policy);
-        let written = Written { limits, redact: terms.redact.clone(), ..Written::default() };
-        let mut rules = Self::new(Arc::new(written.clone()), Room::UNKNOWN);
+    pub fn fixed(terms: EffectivePolicy) -> Self {
+        let limits = LimitOverrides::from(&terms.policy);
+        let written = EndpointConfig { limits, redact: terms.redact.clone(), ..EndpointConfig::default() };
+        let mut rules = Self::new(Arc::new(written.clone()), ClientLimits::UNKNOWN);
         let terms = Arc::new(terms);
         let known = CLIENTS.iter().map(|_| Arc::clone(&terms)).collect();
-        let (preset, room) = (Preset::None, Room::UNKNOWN);
-        rules.general = Arc::new(Rule { written, version: 0, preset, room, known, unknown: terms });
+        let (preset, room) = (Preset::None, ClientLimits::UNKNOWN);
+        rules.default_rule = Arc::new(EndpointRule {
+            config: written,
+            version: 0,
+            preset,
+            environment_room: room,
+            policy_by_client: known,
+            default_policy: terms,
+        });
         rules
     }
 
     /// The version of the configuration that they follow from.
     pub fn version(&self) -> u64 {
-        self.general.version
+        self.default_rule.version
     }
 
     /// Whom a client is taken for that calls itself so, or says nothing.
-    pub fn client(&self, name: Option<&str>) -> Option<&'static Client> {
-        match self.general.preset {
+    pub fn resolve_client(&self, name: Option<&str>) -> Option<&'static ClientProfile> {
+        match self.default_rule.preset {
             Preset::Named(client) => Some(client),
-            Preset::None | Preset::Auto => name.and_then(Client::named),
+            Preset::None | Preset::Auto => name.and_then(ClientProfile::find_by_name),
             Preset::Code => None,
         }
     }
 
     /// Whether tokens are counted as by these other ones.
-    pub(crate) fn count_like(&self, other: &Self) -> bool {
-        Counting::of(&self.general.written) == Counting::of(&other.general.written)
+    pub(crate) fn has_same_counting(&self, other: &Self) -> bool {
+        CountingConfig::from_config(&self.default_rule.config)
+            == CountingConfig::from_config(&other.default_rule.config)
     }
 
     /// What was decided for whatever is not named.
-    pub fn general(&self) -> &Arc<Rule> {
-        &self.general
+    pub fn default_rule(&self) -> &Arc<EndpointRule> {
+        &self.default_rule
     }
 
     /// What was decided for an endpoint.
-    pub fn rule(&self, target: Target<'_>) -> Arc<Rule> {
-        let find = |rules: &HashMap<Box<str>, Vec<Ruled>>| {
-            let found = rules.get(target.name)?.iter().find(|ruled| ruled.is_of(target))?;
+    pub fn rule_for(&self, target: EndpointTarget<'_>) -> Arc<EndpointRule> {
+        let find = |rules: &HashMap<Box<str>, Vec<CachedRule>>| {
+            let found = rules.get(target.name)?.iter().find(|ruled| ruled.matches(target))?;
             Some(Arc::clone(&found.rule))
         };
-        if let Some(rule) = find(&self.kept.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(rule) = find(&self.cache.read().unwrap_or_else(PoisonError::into_inner)) {
             return rule;
         }
-        let rule = self.worked_out(target);
-        let mut rules = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        if rules.len() >= KEPT {
+        let rule = self.compute_rule(target);
+        let mut rules = self.cache.write().unwrap_or_else(PoisonError::into_inner);
+        if rules.len() >= MAX_CACHED_NAMES {
             rules.clear();
         }
         let (upstream, kind) = (target.upstream.map(Into::into), target.kind);
-        rules.entry(target.name.into()).or_default().push(Ruled { upstream, kind, rule: Arc::clone(&rule) });
+        rules.entry(target.name.into()).or_default().push(CachedRule {
+            upstream,
+            kind,
+            rule: Arc::clone(&rule),
+        });
         rule
     }
 
-    fn worked_out(&self, target: Target<'_>) -> Arc<Rule> {
-        let written = self.book.written(Some(target));
-        if written == self.general.written {
-            return Arc::clone(&self.general);
+    fn compute_rule(&self, target: EndpointTarget<'_>) -> Arc<EndpointRule> {
+        let written = self.policy_source.endpoint_config(Some(target));
+        if written == self.default_rule.config {
+            return Arc::clone(&self.default_rule);
         }
-        Arc::new(Rule::new(written, self.version(), Counting::of(&self.general.written), self.room))
+        Arc::new(EndpointRule::new(
+            written,
+            self.version(),
+            CountingConfig::from_config(&self.default_rule.config),
+            self.environment_room,
+        ))
     }
 }
 
-impl Counting {
-    fn of(general: &Written) -> Self {
-        let Written { tokenizer, tokenizer_factor: factor, preset, .. } = *general;
+impl CountingConfig {
+    fn from_config(general: &EndpointConfig) -> Self {
+        let EndpointConfig { tokenizer, tokenizer_factor: factor, preset, .. } = *general;
         Self { tokenizer, factor, preset }
     }
 }
 
-impl Rule {
-    fn new(written: Written, version: u64, counting: Counting, room: Room) -> Self {
-        let Counting { tokenizer, factor, preset } = counting;
-        let terms = |client: Option<&'static Client>| {
+impl EndpointRule {
+    fn new(written: EndpointConfig, version: u64, counting: CountingConfig, room: ClientLimits) -> Self {
+        let CountingConfig { tokenizer, factor, preset } = counting;
+        let terms = |client: Option<&'static ClientProfile>| {
             let family = match tokenizer {
                 Tokenizer::Auto => client.and_then(|client| client.tokenizer).unwrap_or_default(),
                 named => named,
             };
-            let policy = policy(&written, client, room_of(client, preset).and(room));
-            Arc::new(Terms { redact: written.redact.clone(), ..Terms::by(policy, family, factor) })
+            let policy = client_policy(&written, client, preset_room(client, preset).intersect(room));
+            Arc::new(EffectivePolicy {
+                redact: written.redact.clone(),
+                ..EffectivePolicy::with_tokenizer(policy, family, factor)
+            })
         };
         let known = CLIENTS.iter().map(|client| terms(Some(client))).collect();
         let unknown = terms(None);
-        Self { written, version, preset, room, known, unknown }
+        Self {
+            config: written,
+            version,
+            preset,
+            environment_room: room,
+            policy_by_client: known,
+            default_policy: unknown,
+        }
     }
 
     /// Whether a caller gets results whole who asks for that, or is taken for a program.
-    pub fn serves_whole(&self, asked: bool) -> bool {
-        self.written.allow_whole && (asked || self.preset == Preset::Code)
+    pub fn allows_whole(&self, asked: bool) -> bool {
+        self.config.allow_whole && (asked || self.preset == Preset::Code)
     }
 
     /// What it follows from.
-    pub fn written(&self) -> &Written {
-        &self.written
+    pub fn config(&self) -> &EndpointConfig {
+        &self.config
     }
 
     /// The version of the configuration that it follows from.
@@ -173,47 +205,49 @@ impl Rule {
     }
 
     /// The terms of a client, `None` where it is not known.
-    pub fn terms(&self, client: Option<&'static Client>) -> &Arc<Terms> {
+    pub fn policy_for_client(&self, client: Option<&'static ClientProfile>) -> &Arc<EffectivePolicy> {
         let place = client.and_then(|client| CLIENTS.iter().position(|known| std::ptr::eq(known, client)));
-        place.and_then(|place| self.known.get(place)).unwrap_or(&self.unknown)
+        place.and_then(|place| self.policy_by_client.get(place)).unwrap_or(&self.default_policy)
     }
 
     /// The terms of a client for a tool that says of itself how many characters its results may have.
     ///
     /// Where the client heeds that, it stands in place of the client's own limit in characters.
-    pub fn terms_for_tool(&self, client: &'static Client, characters: usize) -> Arc<Terms> {
-        let terms = self.terms(Some(client));
-        if !client.heeds_tools {
+    pub fn policy_for_tool(&self, client: &'static ClientProfile, characters: usize) -> Arc<EffectivePolicy> {
+        let terms = self.policy_for_client(Some(client));
+        if !client.honours_tool_limits {
             return Arc::clone(terms);
         }
-        let others = Room { bytes: None, ..room_of(Some(client), self.preset) };
-        let room = others.and(Limit::Characters(characters).room()).and(self.room);
-        let policy = policy(&self.written, Some(client), room);
+        let others = ClientLimits { max_bytes: None, ..preset_room(Some(client), self.preset) };
+        let room = others
+            .intersect(ResultLimit::Characters(characters).reply_room())
+            .intersect(self.environment_room);
+        let policy = client_policy(&self.config, Some(client), room);
         if policy == terms.policy { Arc::clone(terms) } else { Arc::new(terms.with_policy(policy)) }
     }
 }
 
-impl Ruled {
-    fn is_of(&self, target: Target<'_>) -> bool {
+impl CachedRule {
+    fn matches(&self, target: EndpointTarget<'_>) -> bool {
         self.kind == target.kind && self.upstream.as_deref() == target.upstream
     }
 }
 
 /// The limits for a client within a room.
-fn policy(written: &Written, client: Option<&Client>, room: Room) -> Policy {
-    let mut policy = written.limits.policy(room);
+fn client_policy(written: &EndpointConfig, client: Option<&ClientProfile>, room: ClientLimits) -> Policy {
+    let mut policy = written.limits.resolve(room);
     if client.is_some_and(|client| client.shows_structured) {
-        policy.manner.structured = Structured::AsText;
+        policy.render_options.structured = StructuredMode::AsText;
     }
     policy
 }
 
 /// The room that a client leaves, where its preset is gone by.
-fn room_of(client: Option<&Client>, preset: Preset) -> Room {
+fn preset_room(client: Option<&ClientProfile>, preset: Preset) -> ClientLimits {
     match preset {
-        Preset::None | Preset::Code => Room::UNKNOWN,
-        Preset::Auto => client.map_or(Room::UNKNOWN, Client::room),
-        Preset::Named(client) => client.room(),
+        Preset::None | Preset::Code => ClientLimits::UNKNOWN,
+        Preset::Auto => client.map_or(ClientLimits::UNKNOWN, ClientProfile::reply_room),
+        Preset::Named(client) => client.reply_room(),
     }
 }
 

@@ -20,34 +20,34 @@ use portion_core::view::View;
 use thiserror::Error;
 
 use crate::call::{Endpoint, ReuseKey};
-use crate::rules::Rule;
+use crate::rules::EndpointRule;
 
 pub use memory::MemoryStore;
 
 /// What a store promises to bring.
-pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Keeps snapshots, each for one scope and a while.
 pub trait SnapshotStore: Send + Sync {
     /// Keeps a snapshot. It answers to its reuse key from now on, in place of any earlier one.
     ///
-    /// Fails with [`Refused`] where there is no room, and then nothing is evicted for it.
+    /// Fails with [`StoreWriteError`] where there is no room, and then nothing is evicted for it.
     fn put<'a>(
         &'a self,
         scope: &'a Scope,
-        deposit: Deposit,
+        deposit: NewSnapshot,
         now: Instant,
-    ) -> Pending<'a, Result<(), Refused>>;
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
 
     /// Keeps a view of a snapshot that is kept. A view that is there already is as if used, and has the pace of its first
     /// reply.
-    fn keep_view<'a>(
+    fn put_view<'a>(
         &'a self,
         scope: &'a Scope,
         id: SnapshotId,
         view: View,
         now: Instant,
-    ) -> Pending<'a, Result<(), Refused>>;
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
 
     /// The snapshot and the view that a cursor points to.
     fn find<'a>(
@@ -56,21 +56,26 @@ pub trait SnapshotStore: Send + Sync {
         id: SnapshotId,
         view: ViewId,
         now: Instant,
-    ) -> Pending<'a, Result<Held, Missing>>;
+    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>>;
 
     /// The last snapshot kept under a reuse key, with its root view, if it is still there.
-    fn recall<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey, now: Instant) -> Pending<'a, Option<Held>>;
+    fn find_reusable<'a>(
+        &'a self,
+        scope: &'a Scope,
+        reuse: ReuseKey,
+        now: Instant,
+    ) -> StoreFuture<'a, Option<StoredSnapshot>>;
 
     /// Lets a reuse key stand for nothing: a newer answer to the same call was not kept.
-    fn forget<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> Pending<'a, ()>;
+    fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()>;
 
     /// What this process knows of the store.
-    fn figures(&self, now: Instant) -> Figures;
+    fn stats(&self, now: Instant) -> StoreStats;
 }
 
 /// A snapshot to be kept, with what has to be known of it.
 #[derive(Clone, Debug)]
-pub struct Deposit {
+pub struct NewSnapshot {
     /// Its name; random, so that no two are alike.
     pub id: SnapshotId,
     /// The snapshot.
@@ -80,16 +85,16 @@ pub struct Deposit {
     /// What it came from: it is remembered for a while after the snapshot has gone.
     pub endpoint: Option<Arc<Endpoint>>,
     /// What it can be recalled by.
-    pub reuse: Option<ReuseKey>,
+    pub reuse_key: Option<ReuseKey>,
     /// The rule that it was captured under, which what follows is served under too.
-    pub rule: Option<Arc<Rule>>,
+    pub rule: Option<Arc<EndpointRule>>,
     /// The snapshot of the payload that it goes back to: itself, unless it is the answer to a question.
-    pub origin: SnapshotId,
+    pub origin_snapshot: SnapshotId,
 }
 
 /// A snapshot that is there.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct StoredSnapshot {
     /// Its name.
     pub id: SnapshotId,
     /// The snapshot.
@@ -99,17 +104,17 @@ pub struct Held {
     /// What it came from.
     pub endpoint: Option<Arc<Endpoint>>,
     /// The rule that it was captured under; `None` where the store is shared and cannot know.
-    pub rule: Option<Arc<Rule>>,
+    pub rule: Option<Arc<EndpointRule>>,
     /// The snapshot of the payload that it goes back to.
-    pub origin: SnapshotId,
+    pub origin_snapshot: SnapshotId,
 }
 
 /// Why a snapshot was not kept.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum Refused {
+pub enum StoreWriteError {
     /// There is no room that could be made for it.
     #[error("{bytes} bytes do not fit in the {room} that this principal can have now")]
-    NoRoom {
+    NoCapacity {
         /// What it weighs.
         bytes: usize,
         /// What there is for it.
@@ -117,7 +122,7 @@ pub enum Refused {
     },
     /// The snapshot that a view belongs to is not there.
     #[error("the snapshot of this view is no longer kept")]
-    Gone,
+    SnapshotGone,
     /// The backend does not answer.
     #[error("the snapshot store does not answer: {0}")]
     Unreachable(String),
@@ -125,20 +130,20 @@ pub enum Refused {
 
 /// Why there is nothing to show.
 #[derive(Clone, Debug, Error)]
-pub enum Missing {
+pub enum StoreLookupError {
     /// It was here, and has expired or was evicted.
     #[error("the snapshot is no longer kept")]
-    Gone {
+    SnapshotGone {
         /// What it came from, where that is still known.
         endpoint: Option<Arc<Endpoint>>,
         /// The snapshot of the payload that it goes back to.
-        origin: SnapshotId,
+        origin_snapshot: SnapshotId,
     },
     /// The snapshot is here, but that view of it is not kept any more.
     #[error("the view is no longer kept")]
-    View {
+    ViewGone {
         /// The snapshot, with its root view.
-        root: Box<Held>,
+        root: Box<StoredSnapshot>,
     },
     /// Never heard of, or not this scope's, or gone too long ago: that makes no difference to a caller.
     #[error("the snapshot is not known")]
@@ -150,7 +155,7 @@ pub enum Missing {
 
 /// What a store holds and what became of the rest. Counts are since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct StoreStats {
     /// Snapshots held.
     pub snapshots: usize,
     /// Scopes that hold any.
@@ -167,15 +172,15 @@ pub struct Figures {
 
 /// How much a store keeps, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct StoreLimits {
     /// Bytes of all snapshots: `snapshotMemory`.
-    pub memory: usize,
+    pub memory_bytes: usize,
     /// How long a snapshot lives after the last cursor to it was issued: `snapshotTtl`.
     pub ttl: Duration,
 }
 
-impl Default for Limits {
+impl Default for StoreLimits {
     fn default() -> Self {
-        Self { memory: 512 << 20, ttl: Duration::from_mins(10) }
+        Self { memory_bytes: 512 << 20, ttl: Duration::from_mins(10) }
     }
 }

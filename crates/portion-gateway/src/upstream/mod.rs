@@ -1,9 +1,9 @@
 //! Whom we call.
 
-mod group;
-pub mod groups;
+pub mod group_registry;
 pub mod http;
 pub mod link;
+mod process_group;
 mod program;
 mod stderr;
 pub mod stdio;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Programs that start the one that their first argument names, and options that may stand before that.
 const LAUNCHERS: &[&str] = &["bun", "bunx", "deno", "node", "npx", "pipx", "python", "python3", "uvx"];
-const LAUNCHING: &[&str] = &["-m", "-y", "--yes", "run", "x"];
+const LAUNCHER_OPTIONS: &[&str] = &["-m", "-y", "--yes", "run", "x"];
 
 /// A program that can be started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Program {
         let set =
             self.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
         let Some(places) = set.or_else(|| std::env::var_os("PATH")) else { return Ok(()) };
-        let names: Vec<OsString> = names_of(&self.name);
+        let names: Vec<OsString> = candidate_names(&self.name);
         let found = std::env::split_paths(&places)
             .flat_map(|place| names.iter().map(move |name| place.join(name)))
             .any(|path| path.metadata().is_ok_and(|file| is_executable(&file)));
@@ -57,7 +57,7 @@ impl Program {
         let name = self.name.to_string_lossy();
         let base = Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy();
         let launched =
-            self.args.iter().map(|arg| arg.to_string_lossy()).find(|arg| !LAUNCHING.contains(&&**arg));
+            self.args.iter().map(|arg| arg.to_string_lossy()).find(|arg| !LAUNCHER_OPTIONS.contains(&&**arg));
         let launched =
             launched.filter(|arg| LAUNCHERS.contains(&&*base) && !arg.starts_with('-') && arg.len() < 100);
         launched.map_or_else(|| name.to_string(), |launched| format!("{name} … {launched}"))
@@ -110,12 +110,12 @@ fn is_executable(file: &Metadata) -> bool {
 
 /// The names under which a program may stand in a directory of PATH.
 #[cfg(unix)]
-fn names_of(name: &OsStr) -> Vec<OsString> {
+fn candidate_names(name: &OsStr) -> Vec<OsString> {
     vec![name.to_owned()]
 }
 
 #[cfg(not(unix))]
-fn names_of(name: &OsStr) -> Vec<OsString> {
+fn candidate_names(name: &OsStr) -> Vec<OsString> {
     let with = |end: &str| {
         let mut name = name.to_owned();
         name.push(end);

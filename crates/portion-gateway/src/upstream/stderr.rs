@@ -9,26 +9,26 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::latch::Latch;
+use crate::one_shot_flag::OneShotFlag;
 
 /// How much of the end is kept, and how many lines of that are told. It goes to the client, so it is little.
-const KEPT_BYTES: usize = 2 << 10;
-const TOLD_LINES: usize = 20;
+const MAX_TAIL_BYTES: usize = 2 << 10;
+const MAX_TAIL_LINES: usize = 20;
 /// A thread here does nothing but copy.
 const STACK_BYTES: usize = 128 << 10;
 
 /// The end of what a server has written on its stderr.
 #[derive(Clone, Default)]
-pub(super) struct Tail(Arc<Inner>);
+pub(super) struct StderrTail(Arc<TailShared>);
 
 #[derive(Default)]
-struct Inner {
-    kept: Mutex<VecDeque<u8>>,
+struct TailShared {
+    buffer: Mutex<VecDeque<u8>>,
     /// Set when nobody can write there any more.
-    ended: Latch,
+    ended: OneShotFlag,
 }
 
-impl Tail {
+impl StderrTail {
     /// Copies a server's stderr to ours, on a thread of its own.
     ///
     /// # Errors
@@ -44,14 +44,14 @@ impl Tail {
     }
 
     /// Waits until all of it has been read, or until the time is up: others may hold it open.
-    pub(super) async fn settled(&self, limit: Duration) {
+    pub(super) async fn wait_until_read(&self, limit: Duration) {
         let _ = timeout(limit, self.0.ended.wait()).await;
     }
 
     /// The last lines, without control characters; empty where nothing was written.
     pub(super) fn lines(&self) -> String {
         let kept: Vec<u8> = {
-            let kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             kept.iter().copied().collect()
         };
         last_lines(&String::from_utf8_lossy(&kept))
@@ -68,22 +68,22 @@ impl Tail {
                 Err(_) => return,
             };
             let _ = to.write_all(&buffer[..read]);
-            let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
             kept.extend(&buffer[..read]);
-            let excess = kept.len().saturating_sub(KEPT_BYTES);
+            let excess = kept.len().saturating_sub(MAX_TAIL_BYTES);
             kept.drain(..excess);
         }
     }
 }
 
 fn last_lines(text: &str) -> String {
-    let plain = without_controls(text);
+    let plain = strip_controls(text);
     let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n")
+    lines[lines.len().saturating_sub(MAX_TAIL_LINES)..].join("\n")
 }
 
 /// Drops control characters but line ends and tabs, and the escape sequences that colour a terminal.
-fn without_controls(text: &str) -> String {
+fn strip_controls(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -99,7 +99,7 @@ fn without_controls(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT_BYTES, TOLD_LINES, Tail, last_lines};
+    use super::{MAX_TAIL_BYTES, MAX_TAIL_LINES, StderrTail, last_lines};
 
     #[test]
     fn last_lines_are_plain_and_few() {
@@ -111,17 +111,17 @@ mod tests {
         check("\u{1b}[1;31merror\u{1b}[0m: \u{7}no\tport\n", "error: no\tport");
         check("cut \u{1b}[1;3", "cut");
         let many: Vec<String> = (0..100).map(|n| n.to_string()).collect();
-        check(&many.join("\n"), &many[100 - TOLD_LINES..].join("\n"));
+        check(&many.join("\n"), &many[100 - MAX_TAIL_LINES..].join("\n"));
     }
 
     #[test]
     fn all_is_passed_on_and_the_end_is_kept() {
-        let (tail, mut passed) = (Tail::default(), Vec::new());
-        let said = "0123456789\n".repeat(KEPT_BYTES);
+        let (tail, mut passed) = (StderrTail::default(), Vec::new());
+        let said = "0123456789\n".repeat(MAX_TAIL_BYTES);
         tail.copy(said.as_bytes(), &mut passed);
         assert_eq!(passed, said.as_bytes());
-        assert_eq!(tail.lines().lines().count(), TOLD_LINES);
-        tail.copy([b'x'; 3 * KEPT_BYTES].as_slice(), &mut passed);
-        assert_eq!(tail.lines().len(), KEPT_BYTES);
+        assert_eq!(tail.lines().lines().count(), MAX_TAIL_LINES);
+        tail.copy([b'x'; 3 * MAX_TAIL_BYTES].as_slice(), &mut passed);
+        assert_eq!(tail.lines().len(), MAX_TAIL_BYTES);
     }
 }

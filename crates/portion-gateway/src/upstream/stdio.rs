@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::group::{self, Push};
-use super::groups;
+use super::group_registry;
+use super::process_group::{self, TerminationSignal};
 pub use super::program::{Program, SpawnError};
-use super::stderr::Tail;
-use crate::frame::Frames;
+use super::stderr::StderrTail;
+use crate::frame::FrameReader;
 
 /// Linux lets anybody have this much (`/proc/sys/fs/pipe-max-size`); with it a pipe carries 2.1–3.6 GB/s,
 /// with the default 64 KiB 1.2–2.7.
@@ -29,19 +29,19 @@ const STDERR_GRACE: Duration = Duration::from_millis(200);
 pub struct Child {
     process: std::process::Child,
     stdin: Option<ChildStdin>,
-    output: Option<Frames<Output>>,
-    stderr: Tail,
+    output: Option<FrameReader<ServerOutput>>,
+    stderr: StderrTail,
     /// By which it is called in error messages.
     name: String,
     #[cfg(unix)]
-    exit: group::Exit,
-    buried: Arc<AtomicBool>,
-    ended: Option<Ended>,
+    exit_watcher: process_group::ExitWatcher,
+    is_reaped: Arc<AtomicBool>,
+    server_exit: Option<ServerExit>,
 }
 
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
+pub enum ServerExit {
     /// It left by itself, with this code.
     #[error("the server exited with code {0}")]
     Exited(i32),
@@ -54,9 +54,9 @@ pub enum Ended {
 ///
 /// It shows as a sentence, and from its second line on as the end of the server's stderr, if there is any.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct ServerFailure {
     name: String,
-    ended: Ended,
+    server_exit: ServerExit,
     stderr: String,
 }
 
@@ -75,34 +75,38 @@ impl Child {
         let mut command = Command::new(program);
         command.args(args).envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        group::lead_group(&mut command);
+        process_group::make_group_leader(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
-        groups::started(process.id());
+        group_registry::register(process.id());
         let unattended = |process: &mut std::process::Child, error| {
-            group::push(process, Push::Hard);
-            groups::ended(process.id());
+            process_group::signal_group(process, TerminationSignal::Kill);
+            group_registry::unregister(process.id());
             SpawnError::Other(program.to_string_lossy().into_owned(), error)
         };
         #[cfg(unix)]
-        let exit = group::Exit::of(&process).map_err(|error| unattended(&mut process, error))?;
-        let stderr = process.stderr.take().map_or_else(|| Ok(Tail::default()), Tail::follow);
+        let exit =
+            process_group::ExitWatcher::watch(&process).map_err(|error| unattended(&mut process, error))?;
+        let stderr = process.stderr.take().map_or_else(|| Ok(StderrTail::default()), StderrTail::follow);
         let stderr = stderr.map_err(|error| unattended(&mut process, error))?;
         let buried = Arc::new(AtomicBool::new(false));
-        let stdin = process.stdin.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
-        let stdout = process.stdout.take().inspect(|pipe| group::widen(pipe, PIPE_BYTES));
+        let stdin = process.stdin.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
+        let stdout = process.stdout.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
         let output = stdout.map(|pipe| {
-            Frames::new(Output { pipe, buried: Arc::clone(&buried), rest: PIPE_BYTES }, message_limit)
+            FrameReader::new(
+                ServerOutput { pipe, is_reaped: Arc::clone(&buried), remaining_bytes: PIPE_BYTES },
+                message_limit,
+            )
         });
         Ok(Self {
             #[cfg(unix)]
-            exit,
+            exit_watcher: exit,
             process,
             stdin,
             output,
             stderr,
             name,
-            buried,
-            ended: None,
+            is_reaped: buried,
+            server_exit: None,
         })
     }
 
@@ -117,101 +121,103 @@ impl Child {
     }
 
     /// What the server says, once.
-    pub fn take_output(&mut self) -> Option<Frames<Output>> {
+    pub fn take_output(&mut self) -> Option<FrameReader<ServerOutput>> {
         self.output.take()
     }
 
     /// Waits until the process has ended; those that it started may still run.
     #[cfg(unix)]
-    pub async fn exited(&mut self) {
-        self.exit.wait().await;
+    pub async fn wait_exited(&mut self) {
+        self.exit_watcher.wait().await;
     }
 
     /// Waits until the process has ended; those that it started may still run.
     #[cfg(not(unix))]
-    pub async fn exited(&mut self) {
+    pub async fn wait_exited(&mut self) {
         while let Ok(None) = self.process.try_wait() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     /// Asks the whole group to end (SIGTERM).
-    pub fn ask_to_end(&mut self) {
-        self.push(Push::Gentle);
+    pub fn terminate(&mut self) {
+        self.signal(TerminationSignal::Terminate);
     }
 
     /// SIGTERM to the group, and after `grace` SIGKILL.
     pub async fn stop(&mut self, grace: Duration) {
-        self.ask_to_end();
-        if tokio::time::timeout(grace, self.exited()).await.is_err() {
-            self.push(Push::Hard);
-            let _ = tokio::time::timeout(KILL_GRACE, self.exited()).await;
+        self.terminate();
+        if tokio::time::timeout(grace, self.wait_exited()).await.is_err() {
+            self.signal(TerminationSignal::Kill);
+            let _ = tokio::time::timeout(KILL_GRACE, self.wait_exited()).await;
         }
     }
 
     /// Kills who is left of the group and reaps the process. From here on its output ends with what
     /// the pipe can hold, even if somebody who left the group goes on writing.
-    pub fn bury(&mut self) -> Ended {
-        if let Some(ended) = self.ended {
+    pub fn reap(&mut self) -> ServerExit {
+        if let Some(ended) = self.server_exit {
             return ended;
         }
-        self.push(Push::Hard);
-        groups::ended(self.process.id());
-        self.buried.store(true, Ordering::Release);
+        self.signal(TerminationSignal::Kill);
+        group_registry::unregister(self.process.id());
+        self.is_reaped.store(true, Ordering::Release);
         // Not `wait`: a process that the kernel holds up must not hold us up as well.
         let status = self.process.try_wait().ok().flatten();
-        let ended = status.map_or(Ended::Signalled(9), Ended::from);
-        self.ended = Some(ended);
+        let ended = status.map_or(ServerExit::Signalled(9), ServerExit::from);
+        self.server_exit = Some(ended);
         ended
     }
 
     /// Buries it, and says how it ended and what it wrote on its stderr last.
-    pub async fn failure(&mut self) -> Failure {
-        let ended = self.bury();
-        self.stderr.settled(STDERR_GRACE).await;
-        Failure { name: self.name.clone(), ended, stderr: self.stderr.lines() }
+    pub async fn failure(&mut self) -> ServerFailure {
+        let ended = self.reap();
+        self.stderr.wait_until_read(STDERR_GRACE).await;
+        ServerFailure { name: self.name.clone(), server_exit: ended, stderr: self.stderr.lines() }
     }
 
     /// Closes its stdin if that is still here, waits `grace` for it to leave, asks it to (SIGTERM), waits
     /// `grace` again, and kills it.
-    pub async fn shutdown(&mut self, grace: Duration) -> Ended {
+    pub async fn shutdown(&mut self, grace: Duration) -> ServerExit {
         self.stdin = None;
-        if tokio::time::timeout(grace, self.exited()).await.is_err() {
+        if tokio::time::timeout(grace, self.wait_exited()).await.is_err() {
             self.stop(grace).await;
         }
-        self.bury()
+        self.reap()
     }
 
-    fn push(&mut self, push: Push) {
+    fn signal(&mut self, push: TerminationSignal) {
         // A reaped leader's number may already be somebody else's.
-        if self.ended.is_none() {
-            group::push(&mut self.process, push);
+        if self.server_exit.is_none() {
+            process_group::signal_group(&mut self.process, push);
         }
     }
 }
 
 impl Drop for Child {
     fn drop(&mut self) {
-        self.bury();
+        self.reap();
     }
 }
 
-impl Failure {
+impl ServerFailure {
     /// How the server ended.
-    pub fn ended(&self) -> Ended {
-        self.ended
+    pub fn server_exit(&self) -> ServerExit {
+        self.server_exit
     }
 
     /// The first line: which server it is, and how it ended.
     pub fn sentence(&self) -> String {
-        match self.ended {
-            Ended::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
-            Ended::Signalled(signal) => format!("the server `{}` was ended by signal {signal}", self.name),
+        match self.server_exit {
+            ServerExit::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
+            ServerExit::Signalled(signal) => {
+                format!("the server `{}` was ended by signal {signal}", self.name)
+            }
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ServerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence())?;
         if self.stderr.is_empty() {
@@ -221,9 +227,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Ended {
+impl ServerExit {
     /// What a shell would report: the code itself, or 128 and the signal's number.
-    pub fn code(self) -> u8 {
+    pub fn exit_code(self) -> u8 {
         match self {
             Self::Exited(code) => u8::try_from(code).unwrap_or(1),
             Self::Signalled(signal) => u8::try_from(128 + signal).unwrap_or(1),
@@ -231,7 +237,7 @@ impl Ended {
     }
 }
 
-impl From<ExitStatus> for Ended {
+impl From<ExitStatus> for ServerExit {
     fn from(status: ExitStatus) -> Self {
         #[cfg(unix)]
         if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -243,20 +249,20 @@ impl From<ExitStatus> for Ended {
 
 /// The server's stdout. It ends when nobody holds its other end, or when the server is buried and
 /// everything that it can have written has been read.
-pub struct Output {
+pub struct ServerOutput {
     pipe: ChildStdout,
-    buried: Arc<AtomicBool>,
-    rest: usize,
+    is_reaped: Arc<AtomicBool>,
+    remaining_bytes: usize,
 }
 
-impl Read for Output {
+impl Read for ServerOutput {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if !self.buried.load(Ordering::Acquire) {
+        if !self.is_reaped.load(Ordering::Acquire) {
             return self.pipe.read(buf);
         }
-        let room = self.rest.min(buf.len());
+        let room = self.remaining_bytes.min(buf.len());
         let read = self.pipe.read(&mut buf[..room])?;
-        self.rest -= read;
+        self.remaining_bytes -= read;
         Ok(read)
     }
 }
@@ -267,7 +273,7 @@ mod tests {
 
     const GRACE: Duration = Duration::from_secs(1);
 
-    fn shutdown(script: &str) -> Ended {
+    fn shutdown(script: &str) -> ServerExit {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let mut child = Child::spawn(&Program::new("sh", ["-c", script]), 1024).expect("starts");
@@ -279,15 +285,20 @@ mod tests {
 
     #[test]
     fn shutdown_asks_before_it_kills() {
-        assert_eq!(shutdown("echo 1; cat; exit 3"), Ended::Exited(3));
-        assert_eq!(shutdown("echo 1; exec sleep 100"), Ended::Signalled(15));
-        assert_eq!(shutdown("trap '' TERM; echo 1; while :; do sleep 100; done"), Ended::Signalled(9));
+        assert_eq!(shutdown("echo 1; cat; exit 3"), ServerExit::Exited(3));
+        assert_eq!(shutdown("echo 1; exec sleep 100"), ServerExit::Signalled(15));
+        assert_eq!(shutdown("trap '' TERM; echo 1; while :; do sleep 100; done"), ServerExit::Signalled(9));
     }
 
     #[test]
     fn codes_are_those_of_a_shell() {
-        let codes = [Ended::Exited(0), Ended::Exited(255), Ended::Signalled(15), Ended::Exited(-1)];
-        assert_eq!(codes.map(Ended::code), [0, 255, 143, 1]);
+        let codes = [
+            ServerExit::Exited(0),
+            ServerExit::Exited(255),
+            ServerExit::Signalled(15),
+            ServerExit::Exited(-1),
+        ];
+        assert_eq!(codes.map(ServerExit::exit_code), [0, 255, 143, 1]);
     }
 
     #[test]

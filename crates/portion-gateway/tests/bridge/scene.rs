@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
-use portion_gateway::bridge::{Bridge, Limits};
-use portion_gateway::front::http::{self, Backend, Door, Guard, Principals};
+use portion_gateway::bridge::{Bridge, BridgeLimits};
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::front::http::{self, Backend, HttpServer, OriginGuard, PrincipalResolver};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::latch::Latch;
-use portion_gateway::mcp::{Lanes, Listing};
-use portion_gateway::rules::Rules;
-use portion_gateway::settings::Settings;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::mcp::{ListingOptions, McpProcessorFactory};
+use portion_gateway::one_shot_flag::OneShotFlag;
+use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
-use portion_gateway::terms::Terms;
-use portion_gateway::upstream::link::ChildDial;
+use portion_gateway::upstream::link::ChildConnector;
 use portion_gateway::upstream::stdio::Program;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ const LIMIT: usize = 2 << 20;
 /// A bridge to a server.
 pub(crate) struct Scene {
     address: SocketAddr,
-    leave: Arc<Latch>,
+    leave: Arc<OneShotFlag>,
     serving: Option<JoinHandle<()>>,
 }
 
@@ -53,28 +53,33 @@ impl Scene {
     /// In front of the test server.
     pub(crate) fn new() -> Self {
         let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bridge/server.py");
-        Self::around("python3", &[server], Limits::default())
+        Self::around("python3", &[server], BridgeLimits::default())
     }
 
-    pub(crate) fn around(program: &str, args: &[&str], limits: Limits) -> Self {
-        let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
-        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
-        let gateway = Arc::new(Gateway::new(Settings::new(rules, Arc::new(store), [7; 32])));
-        let lanes = Lanes::new(gateway, Listing::default(), LIMIT);
-        let dial = ChildDial { program: Program::new(program, args), message_limit: LIMIT };
+    pub(crate) fn around(program: &str, args: &[&str], limits: BridgeLimits) -> Self {
+        let store =
+            MemoryStore::new(store::StoreLimits { memory_bytes: 64 << 20, ttl: Duration::from_mins(5) });
+        let rules =
+            EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let gateway = Arc::new(Gateway::new(GatewayParts::new(rules, Arc::new(store), [7; 32])));
+        let lanes = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
+        let dial = ChildConnector { program: Program::new(program, args), message_limit: LIMIT };
         let backend: Arc<dyn Backend> = Arc::new(Bridge::new(Arc::new(dial), lanes, limits));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
-        let limits = http::Limits { drain: Duration::ZERO, ..http::Limits::default().with_body(LIMIT) };
-        let principals = Principals::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
-        let door = Door::new(
-            Guard::new(address, vec![], vec![]),
+        let limits = http::HttpLimits {
+            drain_timeout: Duration::ZERO,
+            ..http::HttpLimits::default().with_max_body_bytes(LIMIT)
+        };
+        let principals = PrincipalResolver::new([9; 32], http::DEFAULT_PRINCIPAL_HEADERS.to_vec());
+        let door = HttpServer::new(
+            OriginGuard::new(address, vec![], vec![]),
             principals,
             limits,
             vec![("/mcp".into(), backend)],
         );
-        let leave = Arc::new(Latch::default());
+        let leave = Arc::new(OneShotFlag::default());
         let until = Arc::clone(&leave);
         let serving = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -1,6 +1,6 @@
 //! Clients with sessions, 2024-11-05 to 2025-11-25.
 
-use portion_gateway::bridge::Limits;
+use portion_gateway::bridge::BridgeLimits;
 use serde_json::json;
 
 use crate::scene::{Scene, request, runs, wait_until};
@@ -187,7 +187,7 @@ fn a_server_that_dies_is_one_error_for_each_and_ends_the_session() {
 
 #[test]
 fn what_cannot_be_started_says_what_to_mend() {
-    let scene = Scene::around("no-such-server", &[], Limits::default());
+    let scene = Scene::around("no-such-server", &[], BridgeLimits::default());
     let answer = scene.post("", &request("1", "initialize", ""));
     assert!(answer.status == 200 && answer.body.contains("not found on PATH"), "{answer:?}");
 }
@@ -195,7 +195,8 @@ fn what_cannot_be_started_says_what_to_mend() {
 #[test]
 fn there_are_only_so_many_sessions() {
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bridge/server.py");
-    let scene = Scene::around("python3", &[server], Limits { sessions: 1, ..Limits::default() });
+    let scene =
+        Scene::around("python3", &[server], BridgeLimits { max_sessions: 1, ..BridgeLimits::default() });
     let session = scene.begin();
     let refused = scene.post("", &request("1", "initialize", ""));
     assert!(refused.status == 503 && refused.body.contains("1 sessions are open"), "{refused:?}");

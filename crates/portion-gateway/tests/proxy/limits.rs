@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use portion_gateway::front::http::Limits;
-use portion_gateway::latch::Latch;
+use portion_gateway::front::http::HttpLimits;
+use portion_gateway::one_shot_flag::OneShotFlag;
 
 use crate::peers::{Scene, json, say};
 
@@ -16,13 +16,17 @@ const PONG: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
 /// Far beyond what anything here takes.
 const HANG: Duration = Duration::from_secs(30);
 
-fn ponging(limits: Limits) -> Scene {
+fn ponging(limits: HttpLimits) -> Scene {
     Scene::within(limits, |_, stream| say(stream, json(PONG)))
 }
 
 /// Slow clients are given up after a second, idle ones never here.
-fn short() -> Limits {
-    Limits { slow: Duration::from_secs(1), idle: Duration::from_hours(1), ..Limits::default() }
+fn short() -> HttpLimits {
+    HttpLimits {
+        stall_timeout: Duration::from_secs(1),
+        idle_timeout: Duration::from_hours(1),
+        ..HttpLimits::default()
+    }
 }
 
 fn request(length: usize) -> String {
@@ -71,7 +75,7 @@ fn a_body_that_makes_no_progress_is_refused() {
 
 #[test]
 fn idle_connections_lock_nobody_out() {
-    let scene = ponging(Limits { connections: 8, ..short() });
+    let scene = ponging(HttpLimits { max_connections: 8, ..short() });
     let mut idle: Vec<TcpStream> = (0..8).map(|_| scene.says(whole().as_bytes())).collect();
     idle.iter_mut().for_each(|stream| assert!(heard(stream).ends_with(PONG)));
     for _ in 0..20 {
@@ -88,9 +92,9 @@ fn idle_connections_lock_nobody_out() {
 
 #[test]
 fn where_all_are_busy_a_connection_is_turned_away() {
-    let answer = Arc::new(Latch::default());
+    let answer = Arc::new(OneShotFlag::default());
     let until = Arc::clone(&answer);
-    let scene = Scene::within(Limits { connections: 2, ..short() }, move |_, stream| {
+    let scene = Scene::within(HttpLimits { max_connections: 2, ..short() }, move |_, stream| {
         wait(&until);
         say(stream, json(PONG));
     });
@@ -106,7 +110,8 @@ fn where_all_are_busy_a_connection_is_turned_away() {
 
 #[test]
 fn unfinished_bodies_stay_within_one_budget() {
-    let limits = Limits { bodies: 1 << 20, body: 1 << 20, ..Limits::default() };
+    let limits =
+        HttpLimits { max_total_body_bytes: 1 << 20, max_body_bytes: 1 << 20, ..HttpLimits::default() };
     let scene = ponging(limits);
     let unfinished: Vec<TcpStream> =
         (0..3).map(|_| scene.says((request(1 << 20) + &" ".repeat(300 << 10)).as_bytes())).collect();
@@ -130,7 +135,7 @@ fn unfinished_bodies_stay_within_one_budget() {
 
 #[test]
 fn a_batch_of_too_many_messages_is_refused() {
-    let scene = ponging(Limits::default());
+    let scene = ponging(HttpLimits::default());
     let (head, body) = scene.post("", &format!("[{}]", vec![PING; 1001].join(",")));
     assert!(head.starts_with("HTTP/1.1 400 ") && body.contains("at most 1000"), "{head}{body}");
     assert!(scene.seen().is_empty());
@@ -138,7 +143,7 @@ fn a_batch_of_too_many_messages_is_refused() {
 
 #[test]
 fn what_runs_is_finished_and_nothing_new_begins() {
-    let answer = Arc::new(Latch::default());
+    let answer = Arc::new(OneShotFlag::default());
     let until = Arc::clone(&answer);
     let scene = Scene::within(short(), move |request, stream| {
         // Only the ping is held: what gets through before the proxy has seen that it is to stop is answered.
@@ -174,7 +179,7 @@ fn what_runs_is_finished_and_nothing_new_begins() {
 
 #[test]
 fn what_does_not_finish_in_time_gets_an_answer_all_the_same() {
-    let scene = Scene::within(Limits { drain: Duration::from_millis(200), ..short() }, |_, _| {
+    let scene = Scene::within(HttpLimits { drain_timeout: Duration::from_millis(200), ..short() }, |_, _| {
         thread::sleep(2 * HANG);
     });
     let mut running = scene.says(whole().as_bytes());
@@ -187,7 +192,7 @@ fn what_does_not_finish_in_time_gets_an_answer_all_the_same() {
     scene.ended();
 }
 
-fn wait(latch: &Latch) {
+fn wait(latch: &OneShotFlag) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(latch.wait());
 }

@@ -8,16 +8,18 @@ use std::time::Duration;
 
 use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
-use portion_gateway::front::http::{Backend, DEFAULT_PRINCIPAL_HEADERS, Door, Guard, Limits, Principals};
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::front::http::{
+    Backend, DEFAULT_PRINCIPAL_HEADERS, HttpLimits, HttpServer, OriginGuard, PrincipalResolver,
+};
 use portion_gateway::gateway::Gateway;
-use portion_gateway::latch::Latch;
-use portion_gateway::mcp::{Lanes, Listing};
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::mcp::{ListingOptions, McpProcessorFactory};
+use portion_gateway::one_shot_flag::OneShotFlag;
 use portion_gateway::proxy::Proxy;
-use portion_gateway::rules::Rules;
-use portion_gateway::settings::Settings;
+use portion_gateway::rules::EndpointRules;
 use portion_gateway::store::{self, MemoryStore};
-use portion_gateway::terms::Terms;
-use portion_gateway::upstream::http::{Client, Target};
+use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
 
 /// Far beyond what anything here takes: reaching it means a hang.
 const HANG: Duration = Duration::from_secs(30);
@@ -35,7 +37,7 @@ pub(crate) struct Request {
 pub(crate) struct Scene {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
-    leave: Arc<Latch>,
+    leave: Arc<OneShotFlag>,
     serving: Option<JoinHandle<()>>,
 }
 
@@ -47,7 +49,7 @@ impl Scene {
 
     /// The same within other limits.
     pub(crate) fn within(
-        limits: Limits,
+        limits: HttpLimits,
         answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
         Self::made("/mcp", &[], limits, answer)
@@ -59,13 +61,13 @@ impl Scene {
         headers: &[&str],
         answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
-        Self::made(path, headers, Limits::default().with_body(LIMIT), answer)
+        Self::made(path, headers, HttpLimits::default().with_max_body_bytes(LIMIT), answer)
     }
 
     fn made(
         path: &str,
         headers: &[&str],
-        limits: Limits,
+        limits: HttpLimits,
         answer: impl Fn(&Request, &mut TcpStream) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -89,28 +91,30 @@ impl Scene {
     /// A scene in which nobody listens where the server should be.
     pub(crate) fn deserted() -> Self {
         let nobody = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-        let limits = Limits::default().with_body(LIMIT);
+        let limits = HttpLimits::default().with_max_body_bytes(LIMIT);
         Self::before(&format!("http://{nobody}/mcp"), &[], Arc::default(), limits)
     }
 
-    fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>, limits: Limits) -> Self {
-        let store = MemoryStore::new(store::Limits { memory: 64 << 20, ttl: Duration::from_mins(5) });
-        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
-        let settings = Settings::new(rules, Arc::new(store), [7; 32]);
+    fn before(url: &str, headers: &[&str], seen: Arc<Mutex<Vec<Request>>>, limits: HttpLimits) -> Self {
+        let store =
+            MemoryStore::new(store::StoreLimits { memory_bytes: 64 << 20, ttl: Duration::from_mins(5) });
+        let rules =
+            EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = GatewayParts::new(rules, Arc::new(store), [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
-        let lanes = Lanes::new(gateway, Listing::default(), LIMIT);
-        let target = headers.iter().fold(Target::new(url).expect("a URL"), |target, line| {
+        let lanes = McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT);
+        let target = headers.iter().fold(UpstreamTarget::new(url).expect("a URL"), |target, line| {
             target.with_header(line).expect("a header")
         });
         let backend: Arc<dyn Backend> =
-            Arc::new(Proxy::new(target, Client::new(false).expect("no TLS"), lanes));
+            Arc::new(Proxy::new(target, HttpClient::new(false).expect("no TLS"), lanes));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         listener.set_nonblocking(true).expect("a socket");
         let address = listener.local_addr().expect("an address");
-        let guard = Guard::new(address, vec![], vec![]);
-        let principals = Principals::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
-        let door = Arc::new(Door::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
-        let leave = Arc::new(Latch::default());
+        let guard = OriginGuard::new(address, vec![], vec![]);
+        let principals = PrincipalResolver::new([9; 32], DEFAULT_PRINCIPAL_HEADERS.to_vec());
+        let door = Arc::new(HttpServer::new(guard, principals, limits, vec![("/mcp".into(), backend)]));
+        let leave = Arc::new(OneShotFlag::default());
         let until = Arc::clone(&leave);
         let serving = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();

@@ -7,49 +7,51 @@ use std::thread::JoinHandle;
 use portion_core::cursor::Scope;
 use portion_core::policy::Policy;
 use portion_core::tokens::Tokenizer;
-use portion_gateway::frame::Frames;
-use portion_gateway::front::signals::Signals;
-use portion_gateway::front::stdio::Front;
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::frame::FrameReader;
+use portion_gateway::front::signals::ShutdownSignals;
+use portion_gateway::front::stdio::StdioFront;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::mcp::{Lanes, Listing};
-use portion_gateway::relay::{Closing, Exit, relay_link};
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
-use portion_gateway::store::{Limits, MemoryStore};
-use portion_gateway::terms::Terms;
-use portion_gateway::upstream::http::{Client, Target};
-use portion_gateway::upstream::link::remote::{Remote, Transport};
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::mcp::{ListingOptions, McpProcessorFactory};
+use portion_gateway::relay::{RelayOutcome, ShutdownDeadline, relay_link};
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
+use portion_gateway::store::{MemoryStore, StoreLimits};
+use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
+use portion_gateway::upstream::link::remote::{RemoteConnector, Transport};
 
 use crate::server::{Server, session};
 use crate::{BEGUN, HELLO, LIMIT, call, result};
 
 /// A session on a thread of its own: the client writes here, reads there.
-fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<Exit>) {
+fn run(url: String) -> (PipeWriter, BufReader<PipeReader>, JoinHandle<RelayOutcome>) {
     let (input, said) = pipe().expect("a pipe");
     let (heard, output) = pipe().expect("a pipe");
     let session = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let limits = Limits { memory: 1 << 20, ttl: std::time::Duration::from_mins(1) };
+        let limits = StoreLimits { memory_bytes: 1 << 20, ttl: std::time::Duration::from_mins(1) };
         let store = Arc::new(MemoryStore::new(limits));
-        let rules = Rules::fixed(Terms::new(Policy::default(), Tokenizer::Chars4.counter(), None));
-        let settings = Settings::new(rules, store, [7; 32]);
+        let rules =
+            EndpointRules::fixed(EffectivePolicy::new(Policy::default(), Tokenizer::Chars4.counter(), None));
+        let settings = GatewayParts::new(rules, store, [7; 32]);
         let gateway = Arc::new(Gateway::new(settings));
         let lane = Arc::new(
-            Lanes::new(gateway, Listing::default(), LIMIT).lane(Scope::of("test"), Session::unique()),
+            McpProcessorFactory::new(gateway, ListingOptions::default(), LIMIT)
+                .new_processor(Scope::from_principal("test"), ClientSession::new_unique()),
         );
         let exit = runtime.block_on(async {
             let input: Box<dyn Read + Send> = Box::new(input);
-            let front = Front {
-                input: Frames::new(input, LIMIT),
+            let front = StdioFront {
+                input: FrameReader::new(input, LIMIT),
                 output: Box::new(output),
-                signals: Signals::listen().expect("handlers"),
-                closing: Closing::default(),
+                signals: ShutdownSignals::listen().expect("handlers"),
+                shutdown_deadline: ShutdownDeadline::default(),
             };
-            let target = Target::new(&url).expect("a URL");
-            let client = Client::new(false).expect("no TLS");
-            let remote = Remote { target, client, message_limit: LIMIT, transport: Transport::Auto };
-            let (link, carried) = remote.start().await.expect("a link");
+            let target = UpstreamTarget::new(&url).expect("a URL");
+            let client = HttpClient::new(false).expect("no TLS");
+            let remote = RemoteConnector { target, client, message_limit: LIMIT, transport: Transport::Auto };
+            let (link, carried) = remote.connect_with_task().await.expect("a link");
             relay_link(lane, link, carried, front).await
         });
         runtime.shutdown_background();

@@ -11,9 +11,9 @@ mod troubles;
 use std::time::Duration;
 
 use portion_gateway::frame::Frame;
-use portion_gateway::upstream::http::{Client, Target};
-use portion_gateway::upstream::link::remote::{Remote, Transport};
-use portion_gateway::upstream::link::{Link, Said};
+use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
+use portion_gateway::upstream::link::remote::{RemoteConnector, Transport};
+use portion_gateway::upstream::link::{Link, LinkEvent};
 use tokio::task::JoinHandle;
 
 /// Bytes of the largest message.
@@ -37,13 +37,13 @@ impl Peer {
     }
 
     async fn with(url: &str, transport: Transport, headers: &[&str]) -> Result<Self, String> {
-        let mut target = Target::new(url).expect("a URL");
+        let mut target = UpstreamTarget::new(url).expect("a URL");
         for header in headers {
             target = target.with_header(header).expect("a header");
         }
-        let client = Client::new(false).expect("no TLS");
-        let remote = Remote { target, client, message_limit: LIMIT, transport };
-        let (link, carried) = remote.start().await.map_err(|error| error.to_string())?;
+        let client = HttpClient::new(false).expect("no TLS");
+        let remote = RemoteConnector { target, client, message_limit: LIMIT, transport };
+        let (link, carried) = remote.connect_with_task().await.map_err(|error| error.to_string())?;
         Ok(Self { link, carried })
     }
 
@@ -60,19 +60,19 @@ impl Peer {
         self.link.outbox.send(message.as_bytes().to_vec()).await.expect("the link lives");
     }
 
-    async fn next(&mut self) -> Option<Said> {
+    async fn next(&mut self) -> Option<LinkEvent> {
         tokio::time::timeout(HANG, self.link.inbox.next()).await.expect("hangs")
     }
 
     async fn hear(&mut self) -> String {
         match self.next().await {
-            Some(Said::Frame(Frame::Message(message))) => String::from_utf8(message).expect("UTF-8"),
+            Some(LinkEvent::Frame(Frame::Message(message))) => String::from_utf8(message).expect("UTF-8"),
             other => panic!("{other:?} instead of a message"),
         }
     }
 
     /// Says nothing more; returns what still comes, after the server has been told.
-    async fn leave(self) -> Vec<Said> {
+    async fn leave(self) -> Vec<LinkEvent> {
         let Self { link: Link { outbox, mut inbox }, carried } = self;
         drop(outbox);
         let mut said = Vec::new();

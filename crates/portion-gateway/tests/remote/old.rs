@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use portion_gateway::frame::Frame;
-use portion_gateway::upstream::http::{Client, Target};
+use portion_gateway::upstream::http::{HttpClient, UpstreamTarget};
 use portion_gateway::upstream::link::remote::Transport;
-use portion_gateway::upstream::link::sse::SseDial;
-use portion_gateway::upstream::link::{Dial as _, Said};
+use portion_gateway::upstream::link::sse::SseConnector;
+use portion_gateway::upstream::link::{Connector as _, LinkEvent};
 
 use crate::server::{Reply, Server};
 use crate::{HELLO, LIMIT, Peer, call, result};
@@ -80,10 +80,12 @@ async fn the_servers_end_is_told_and_what_it_does_not_take_too() {
     let server = old("event: endpoint\ndata: post?s=1\n\n", REFUSAL);
     let mut peer = Peer::to(&server.url("/sse"), Transport::Sse).await;
     peer.say(&call("\"large\"")).await;
-    let Some(Said::Frame(Frame::TooLarge { id, .. })) = peer.next().await else { panic!("it is too large") };
+    let Some(LinkEvent::Frame(Frame::TooLarge { id, .. })) = peer.next().await else {
+        panic!("it is too large")
+    };
     assert_eq!(id.as_deref(), Some("\"large\""));
     peer.say(&call("\"end\"")).await;
-    let Some(Said::Gone(why)) = peer.next().await else { panic!("it is gone") };
+    let Some(LinkEvent::Closed(why)) = peer.next().await else { panic!("it is gone") };
     assert!(why.ends_with("/sse has closed its event stream"), "{why}");
     assert_eq!(peer.next().await, None);
 
@@ -103,9 +105,10 @@ async fn a_stream_that_names_no_place_of_its_server_is_refused() {
         ("data: {}\n\n", "does not begin with the place"),
     ] {
         let server = old(first, REFUSAL);
-        let target = Target::new(&server.url("/sse")).expect("a URL");
-        let dial = SseDial { target, client: Client::new(false).expect("no TLS"), message_limit: LIMIT };
-        let error = dial.dial().await.expect_err("no link").to_string();
+        let target = UpstreamTarget::new(&server.url("/sse")).expect("a URL");
+        let dial =
+            SseConnector { target, client: HttpClient::new(false).expect("no TLS"), message_limit: LIMIT };
+        let error = dial.connect().await.expect_err("no link").to_string();
         assert!(error.contains(expect), "{error}");
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use portion_gateway::frame::Frame;
-use portion_gateway::upstream::link::Said;
+use portion_gateway::upstream::link::LinkEvent;
 use portion_gateway::upstream::link::remote::Transport;
 
 use crate::server::{Server, session};
@@ -111,7 +111,7 @@ async fn what_is_too_large_is_let_go_however_it_comes() {
     for path in ["/json", "/stream", "/gzip"] {
         let mut peer = Peer::to(&server.url(path), Transport::Http).await;
         peer.say(&call("1")).await;
-        let Some(Said::Frame(Frame::TooLarge { id, has_method, bytes })) = peer.next().await else {
+        let Some(LinkEvent::Frame(Frame::TooLarge { id, has_method, bytes })) = peer.next().await else {
             panic!("{path}: it is too large")
         };
         assert!(id.as_deref() == Some("1") && !has_method && bytes > LIMIT as u64, "{path}");

@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portion_core::cursor::Scope;
-use portion_core::event::{Event, Observer, Served};
+use portion_core::event::{Event, Observer, RequestServed};
 use portion_core::payload::Payload;
 use portion_core::policy::Policy;
 use portion_core::render::Portion;
 use portion_core::tokens::TokenCounter;
 use portion_core::view::Request;
-use portion_gateway::call::{Ask, Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey};
+use portion_gateway::call::{Call, Caller, Endpoint, Fault, Intent, Reply, ReuseKey, SnapshotQuery};
+use portion_gateway::effective_policy::EffectivePolicy;
 use portion_gateway::gateway::Gateway;
-use portion_gateway::rules::Rules;
-use portion_gateway::session::Session;
-use portion_gateway::settings::Settings;
-use portion_gateway::store::{Figures, Limits, MemoryStore, SnapshotStore};
-use portion_gateway::terms::Terms;
+use portion_gateway::gateway_parts::GatewayParts;
+use portion_gateway::rules::EndpointRules;
+use portion_gateway::session::ClientSession;
+use portion_gateway::store::{MemoryStore, SnapshotStore, StoreLimits, StoreStats};
 
 /// A token for every four bytes.
 pub(crate) struct Quarters;
@@ -63,12 +63,12 @@ pub(crate) struct Trial {
 
 /// Remembers what it hears.
 #[derive(Default)]
-pub(crate) struct Ear(pub(crate) Mutex<Vec<Served>>);
+pub(crate) struct Ear(pub(crate) Mutex<Vec<RequestServed>>);
 
 impl Observer for Ear {
-    fn hear(&self, event: Event) {
-        if let Event::Served(served) = event {
-            self.0.lock().expect("nobody panics with it").push(Served::clone(&served));
+    fn observe(&self, event: Event) {
+        if let Event::RequestServed(served) = event {
+            self.0.lock().expect("nobody panics with it").push(RequestServed::clone(&served));
         }
     }
 }
@@ -81,24 +81,27 @@ impl Trial {
     }
 
     pub(crate) fn of(counter: &'static dyn TokenCounter, store: Arc<dyn SnapshotStore>) -> Self {
-        Self::on(Terms::new(Policy::default(), counter, None), store)
+        Self::on(EffectivePolicy::new(Policy::default(), counter, None), store)
     }
 
     /// With a store that has so many bytes.
     pub(crate) fn within(memory: usize) -> Self {
-        Self::of(&Quarters, Arc::new(MemoryStore::new(Limits { memory, ..Limits::default() })))
+        Self::of(
+            &Quarters,
+            Arc::new(MemoryStore::new(StoreLimits { memory_bytes: memory, ..StoreLimits::default() })),
+        )
     }
 
     /// On these terms.
-    pub(crate) fn on(terms: Terms, store: Arc<dyn SnapshotStore>) -> Self {
+    pub(crate) fn on(terms: EffectivePolicy, store: Arc<dyn SnapshotStore>) -> Self {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
-        let rules = Rules::fixed(terms);
+        let rules = EndpointRules::fixed(terms);
         let ear = Arc::new(Ear::default());
-        let settings = Settings {
+        let settings = GatewayParts {
             clock: Arc::new(move || *time.lock().expect("nobody panics with it")),
             observer: Arc::clone(&ear) as Arc<dyn Observer>,
-            ..Settings::new(rules, Arc::clone(&store), SECRET)
+            ..GatewayParts::new(rules, Arc::clone(&store), SECRET)
         };
         Self { gateway: Gateway::new(settings), store, now, ear }
     }
@@ -108,25 +111,28 @@ impl Trial {
     }
 
     pub(crate) fn caller(&self, scope: Scope) -> Caller {
-        let rule = Arc::clone(self.gateway.rules().general());
-        Caller { since: self.gateway.now(), ..Caller::new(scope, Session::of(scope, ""), rule) }
+        let rule = Arc::clone(self.gateway.rules().default_rule());
+        Caller {
+            received_at: self.gateway.now(),
+            ..Caller::new(scope, ClientSession::with_id(scope, ""), rule)
+        }
     }
 
     /// What was told since the last time of asking, in the order of the requests.
-    pub(crate) fn told(&self) -> Vec<Served> {
-        assert!(self.gateway.settle(Duration::from_mins(1)), "something is still to be told");
+    pub(crate) fn told(&self) -> Vec<RequestServed> {
+        assert!(self.gateway.flush(Duration::from_mins(1)), "something is still to be told");
         let mut told = std::mem::take(&mut *self.ear.0.lock().expect("nobody panics with it"));
         told.sort_by_key(|served| served.request);
         told
     }
 
-    pub(crate) fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> StoreStats {
         let now = *self.now.lock().expect("nobody panics with it");
-        self.store.figures(now)
+        self.store.stats(now)
     }
 
     pub(crate) async fn fresh(&self, endpoint: Endpoint, payload: Payload, request: Request) -> Reply {
-        let reuse = Some(ReuseKey::of(&endpoint, "{}"));
+        let reuse = Some(ReuseKey::new(&endpoint, "{}"));
         let intent = Intent::Fresh { payload, request, reuse };
         self.gateway.answer(Call { caller: self.caller(ada()), endpoint: Some(endpoint), intent }).await
     }
@@ -136,32 +142,32 @@ impl Trial {
     }
 
     pub(crate) async fn follow_as(&self, scope: Scope, request: Request) -> Reply {
-        let (caller, intent) = (self.caller(scope), Intent::Follow { request });
+        let (caller, intent) = (self.caller(scope), Intent::FollowUp { request });
         self.gateway.answer(Call { caller, endpoint: None, intent }).await
     }
 
     /// Asks about what a cursor points to, as somebody who knows the tool for it.
-    pub(crate) async fn ask(&self, cursor: impl ToString, ask: Ask) -> Reply {
+    pub(crate) async fn ask(&self, cursor: impl ToString, ask: SnapshotQuery) -> Reply {
         self.ask_for(Request { cursor: Some(cursor.to_string()), ..Request::default() }, ask).await
     }
 
-    pub(crate) async fn ask_for(&self, request: Request, ask: Ask) -> Reply {
+    pub(crate) async fn ask_for(&self, request: Request, ask: SnapshotQuery) -> Reply {
         self.ask_as(ada(), request, ask).await
     }
 
-    pub(crate) async fn ask_as(&self, scope: Scope, request: Request, ask: Ask) -> Reply {
-        let (caller, intent) = (self.caller(scope), Intent::Query { request, ask });
+    pub(crate) async fn ask_as(&self, scope: Scope, request: Request, ask: SnapshotQuery) -> Reply {
+        let (caller, intent) = (self.caller(scope), Intent::Query { request, query: ask });
         self.gateway.answer(Call { caller, endpoint: None, intent }).await
     }
 
     pub(crate) async fn recall(&self, scope: Scope, endpoint: &Endpoint, request: Request) -> Option<Reply> {
-        let reuse = ReuseKey::of(endpoint, "{}");
-        self.gateway.recall(&self.caller(scope), endpoint, &reuse, &request).await
+        let reuse = ReuseKey::new(endpoint, "{}");
+        self.gateway.answer_from_reuse(&self.caller(scope), endpoint, &reuse, &request).await
     }
 }
 
 pub(crate) fn ada() -> Scope {
-    Scope::of("ada")
+    Scope::from_principal("ada")
 }
 
 pub(crate) fn portion(reply: Reply) -> Portion {

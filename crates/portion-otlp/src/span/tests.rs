@@ -30,7 +30,7 @@ impl SpanProcessor for FinishedSpans {
 }
 
 /// Returns the finished spans of the requests.
-fn spans(served: &[Served]) -> Vec<SpanData> {
+fn spans(served: &[RequestServed]) -> Vec<SpanData> {
     let (kept, ids) = (FinishedSpans::default(), SpanIds::default());
     let sampler = Sampler::ParentBased(Box::new(Sampler::AlwaysOn));
     let provider = SdkTracerProvider::builder()
@@ -45,13 +45,13 @@ fn spans(served: &[Served]) -> Vec<SpanData> {
     spans
 }
 
-fn served(kind: &'static str, endpoint: &str) -> Served {
+fn served(kind: &'static str, endpoint: &str) -> RequestServed {
     let latency = Duration::from_micros(250);
-    Served { kind, endpoint: endpoint.into(), at: 1_000_000, latency, ..Served::default() }
+    RequestServed { kind, endpoint: endpoint.into(), at: 1_000_000, latency, ..RequestServed::default() }
 }
 
 /// Checks the name of the span and some of its attributes.
-fn check(served: Served, expect: &str, attributes: &[(&str, Option<&str>)]) {
+fn check(served: RequestServed, expect: &str, attributes: &[(&str, Option<&str>)]) {
     let error = error(&served).is_some();
     let [span] = &spans(&[served])[..] else { panic!("one span") };
     assert_eq!(span.name, expect);
@@ -77,7 +77,7 @@ fn names_are_few_and_attributes_say_the_rest() {
 
 #[test]
 fn errors_are_told_by_their_codes() {
-    let failed = |kind, error| Served { error: Some(error), ..served(kind, "a") };
+    let failed = |kind, error| RequestServed { error: Some(error), ..served(kind, "a") };
     let check = |kind, error, expect| {
         check(failed(kind, error), &name(&served(kind, "a")), &[("error.type", Some(expect))]);
     };
@@ -88,7 +88,7 @@ fn errors_are_told_by_their_codes() {
 
 #[test]
 fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
-    let counted = Served {
+    let counted = RequestServed {
         outcome: Outcome::Paginated,
         original_tokens: Some(9_000),
         estimated_tokens: Some(800),
@@ -124,9 +124,9 @@ fn sizes_are_numbers_and_what_nobody_counted_is_left_out() {
 
 #[test]
 fn a_span_hangs_below_its_caller_under_the_id_that_was_handed_on() {
-    let trace = Trace { id: 7, parent: 8, span: 9, sampled: true };
-    let unkept = Trace { sampled: false, span: 10, ..trace };
-    let within = |trace| Served { trace, ..served("tool", "list") };
+    let trace = TraceContext { id: 7, parent: 8, span: 9, sampled: true };
+    let unkept = TraceContext { sampled: false, span: 10, ..trace };
+    let within = |trace| RequestServed { trace, ..served("tool", "list") };
     let all = spans(&[within(Some(trace)), within(Some(unkept)), within(None)]);
     let [below, alone] = &all[..] else { panic!("what the caller does not keep is not kept: {all:?}") };
     let context = &below.span_context;

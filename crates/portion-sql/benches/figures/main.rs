@@ -11,7 +11,7 @@ mod table;
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
-use portion_sql::{Limits, Question, query};
+use portion_sql::{QueryLimits, SqlQuery, query};
 
 /// Records, their bytes being some 1.4 KB each.
 const BYTES: usize = 12_000_000;
@@ -46,11 +46,11 @@ fn of(text: String) -> Snapshot {
 }
 
 fn add(table: &mut table::Table, snapshot: &Snapshot, sql: &str, target: &str) {
-    let question = Question { sql, params: &[] };
-    let limits = Limits::default();
+    let question = SqlQuery { sql, params: &[] };
+    let limits = QueryLimits::default();
     let took = measure::median_of(7, || query(snapshot, &View::root(), &question, &limits));
     let answered = match query(snapshot, &View::root(), &question, &limits) {
-        Ok(answer) => format!("{} rows", answer.rows),
+        Ok(answer) => format!("{} rows", answer.row_count),
         Err(error) => error.code().to_owned(),
     };
     let shown: String = sql.chars().take(50).collect();

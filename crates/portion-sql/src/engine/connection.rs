@@ -9,18 +9,18 @@ use rusqlite::hooks::AuthContext;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Result};
 
-use super::permit;
+use super::authorizer;
 use crate::catalogue::Catalogue;
-use crate::limits::{Clock, Limits, Stopped};
-use crate::redacted::{COLLATION, Usage};
+use crate::limits::{QueryDeadline, QueryLimits, StopReason};
+use crate::redaction::{REDACTED_COLLATION, RedactionUsage};
 use crate::{functions, vtab};
 
 /// Steps of SQLite's machine between two looks at the clock and at the memory: few, for one may take as long as it takes to
 /// write the largest value.
-const STEPS: i32 = 10;
+const PROGRESS_STEPS: i32 = 10;
 
 /// What a statement may be at most, beyond its length.
-const MOST: [(Limit, i32); 10] = [
+const STATEMENT_LIMITS: [(Limit, i32); 10] = [
     (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
     (Limit::SQLITE_LIMIT_PARSER_DEPTH, 500),
     (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
@@ -34,7 +34,7 @@ const MOST: [(Limit, i32); 10] = [
 ];
 
 /// Switches, and how they are set.
-const SWITCHES: [(DbConfig, bool); 8] = [
+const DB_CONFIG: [(DbConfig, bool); 8] = [
     (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
     (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
     // A column that is misspelt in double quotes is an error, and no text.
@@ -47,43 +47,47 @@ const SWITCHES: [(DbConfig, bool); 8] = [
 ];
 
 /// A connection, and how many values the statements prepared on it make.
-pub(super) struct Opened {
+pub(super) struct QueryConnection {
     pub(super) connection: Connection,
     /// What the statement does with redacted columns.
-    pub(super) usage: Arc<Usage>,
-    values: Arc<AtomicUsize>,
+    pub(super) usage: Arc<RedactionUsage>,
+    value_count: Arc<AtomicUsize>,
 }
 
 /// What a value may have however many there are.
-const LEAST: usize = 16 << 10;
+const MIN_VALUE_BYTES: usize = 16 << 10;
 
-impl Opened {
+impl QueryConnection {
     /// Bounds what each value of a statement may have, and tells the bound.
     ///
     /// SQLite looks at the clock and at the memory where its program goes round, never on the way: a row of a thousand
     /// values of 16 MiB each is made at one go. So all that one pass makes together has to fit.
-    pub(super) fn bound_values(&self, sql: &str, limits: &Limits) -> Result<usize> {
-        let made = self.values.load(Ordering::Relaxed) + sql.matches("||").count();
-        let most = limits.value.min((limits.heap / made.max(1)).max(LEAST));
+    pub(super) fn limit_value_bytes(&self, sql: &str, limits: &QueryLimits) -> Result<usize> {
+        let made = self.value_count.load(Ordering::Relaxed) + sql.matches("||").count();
+        let most = limits.max_value_bytes.min((limits.max_heap_bytes / made.max(1)).max(MIN_VALUE_BYTES));
         self.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(most).unwrap_or(i32::MAX))?;
         Ok(most)
     }
 }
 
 /// Opens one, in memory, with those tables.
-pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -> Result<Opened> {
+pub(super) fn open(
+    catalogue: &Catalogue,
+    clock: &Arc<QueryDeadline>,
+    limits: &QueryLimits,
+) -> Result<QueryConnection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_in_memory_with_flags(flags)?;
     // What is sorted and grouped stays in memory: no file is ever opened.
     connection.execute_batch("PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = OFF")?;
-    for (switch, to) in SWITCHES {
+    for (switch, to) in DB_CONFIG {
         connection.set_db_config(switch, to)?;
     }
     functions::register(&connection, clock, limits)?;
-    let usage = Arc::new(Usage::default());
+    let usage = Arc::new(RedactionUsage::default());
     let compared = Arc::clone(&usage);
-    connection.create_collation(COLLATION, move |a, b| {
-        compared.note_compared();
+    connection.create_collation(REDACTED_COLLATION, move |a, b| {
+        compared.mark_compared();
         a.cmp(b)
     })?;
     let mut names: HashSet<String> = ["json_each", "json_tree"].map(str::to_owned).into();
@@ -94,33 +98,37 @@ pub(super) fn open(catalogue: &Catalogue, clock: &Arc<Clock>, limits: &Limits) -
         names.insert(name.to_lowercase());
         tables.push((name.clone(), Arc::clone(table)));
     }
-    for (limit, most) in MOST {
+    for (limit, most) in STATEMENT_LIMITS {
         connection.set_limit(limit, most)?;
     }
-    watch(&mut connection, Arc::clone(clock), limits.heap)?;
+    install_progress_handler(&mut connection, Arc::clone(clock), limits.max_heap_bytes)?;
     let values = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&values);
-    let (noted, redacts) = (Arc::clone(&usage), !catalogue.redacted.is_empty());
+    let (noted, redacts) = (Arc::clone(&usage), !catalogue.redacted_fields.is_empty());
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         // Called for every column and every function that is named.
         counted.fetch_add(1, Ordering::Relaxed);
         if redacts {
-            noted.note(&context.action, &tables);
+            noted.record_action(&context.action, &tables);
         }
-        permit::permit(&context.action, &names)
+        authorizer::authorize(&context.action, &names)
     }))?;
-    Ok(Opened { connection, usage, values })
+    Ok(QueryConnection { connection, usage, value_count: values })
 }
 
 /// Stops the connection when its time is over or it holds too much. SQLite counts for all of the process: what others
 /// take meanwhile counts as well, which only ever makes a question cheaper.
-fn watch(connection: &mut Connection, clock: Arc<Clock>, heap: usize) -> Result<()> {
+fn install_progress_handler(
+    connection: &mut Connection,
+    clock: Arc<QueryDeadline>,
+    heap: usize,
+) -> Result<()> {
     let most = vtab::memory_used().saturating_add(i64::try_from(heap).unwrap_or(i64::MAX));
     connection.progress_handler(
-        STEPS,
+        PROGRESS_STEPS,
         Some(move || {
             if vtab::memory_used() > most {
-                clock.stop(Stopped::Memory);
+                clock.stop(StopReason::Memory);
             }
             clock.is_over()
         }),

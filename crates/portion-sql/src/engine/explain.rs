@@ -1,34 +1,40 @@
 //! What SQLite says of a statement, for who wrote it.
 
-use portion_core::nearest::nearest;
+use portion_core::spelling::closest_name;
 use rusqlite::{Error, ErrorCode};
 
-use super::permit::functions;
+use super::authorizer::allowed_functions;
 use crate::catalogue::Catalogue;
-use crate::column::Kinds;
-use crate::error::{QueryError, TableColumns, identifier};
-use crate::limits::{Clock, Limits, Stopped};
+use crate::column::ValueKinds;
+use crate::error::{QueryError, TableColumns, quote_identifier};
+use crate::limits::{QueryDeadline, QueryLimits, StopReason};
 
 /// An error of SQLite's as ours.
-pub(super) fn error(error: Error, catalogue: &Catalogue, clock: &Clock, limits: &Limits) -> QueryError {
-    match (clock.stopped(), error.sqlite_error_code()) {
-        (Some(Stopped::Time), _) => return time(limits),
-        (Some(Stopped::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory(limits),
+pub(super) fn map_error(
+    error: Error,
+    catalogue: &Catalogue,
+    clock: &QueryDeadline,
+    limits: &QueryLimits,
+) -> QueryError {
+    match (clock.stop_reason(), error.sqlite_error_code()) {
+        (Some(StopReason::Time), _) => return timeout_error(limits),
+        (Some(StopReason::Memory), _) | (None, Some(ErrorCode::OutOfMemory)) => return memory_error(limits),
         _ => {}
     }
     let (message, token) = match error {
         Error::SqlInputError { msg, sql, offset, .. } => {
-            let token = usize::try_from(offset).ok().and_then(|at| sql.get(at..)).map(token);
+            let token = usize::try_from(offset).ok().and_then(|at| sql.get(at..)).map(leading_token);
             (msg, token.filter(|token| !token.is_empty()))
         }
         Error::MultipleStatement => ("one statement can be asked at a time".into(), None),
         other => (other.to_string(), None),
     };
-    if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted)) {
+    if let Some(field) = missing_column(&message).filter(|name| is_redacted(name, &catalogue.redacted_fields))
+    {
         return QueryError::redacted(&[field]);
     }
-    let tables = tables(catalogue, limits);
-    let nearest = meant(&message, &tables);
+    let tables = table_columns(catalogue, limits);
+    let nearest = suggest_name(&message, &tables);
     let message = match message.as_str() {
         "not authorized" => "not authorized: only SELECT can be asked".to_owned(),
         _ => message,
@@ -60,7 +66,7 @@ fn is_redacted(name: &str, fields: &[String]) -> bool {
 }
 
 /// The token that a text begins with.
-fn token(text: &str) -> String {
+fn leading_token(text: &str) -> String {
     let end = match text.chars().next() {
         Some(quote @ ('"' | '\'' | '`')) => text[1..].find(quote).map_or(text.len(), |at| at + 2),
         Some(c) if c.is_alphanumeric() || c == '_' => {
@@ -73,14 +79,15 @@ fn token(text: &str) -> String {
 }
 
 /// The name that was probably meant by one that is not there, as it is written in SQL.
-fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
+fn suggest_name(message: &str, tables: &[TableColumns]) -> Option<String> {
     let missing = |what: &str| message.strip_prefix(what).map(str::trim);
     if let Some(name) = missing("no such table: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
-        return nearest(name, tables.iter().map(|table| table.name.as_str())).map(|name| identifier(&name));
+        return closest_name(name, tables.iter().map(|table| table.name.as_str()))
+            .map(|name| quote_identifier(&name));
     }
     if let Some(name) = missing("no such function: ") {
-        return nearest(name, functions().filter(|name| !name.starts_with('-')));
+        return closest_name(name, allowed_functions().filter(|name| !name.starts_with('-')));
     }
     let ambiguous = missing("ambiguous column name: ");
     let name = ambiguous.or_else(|| missing("no such column: "))?;
@@ -90,42 +97,44 @@ fn meant(message: &str, tables: &[TableColumns]) -> Option<String> {
     let last = name.rsplit('.').next().unwrap_or(name);
     for table in tables {
         if let Some(column) = table.columns.iter().find(|column| column.eq_ignore_ascii_case(last)) {
-            return Some(format!("{}.{}", identifier(&table.name), identifier(column)));
+            return Some(format!("{}.{}", quote_identifier(&table.name), quote_identifier(column)));
         }
     }
     let columns = || tables.iter().flat_map(|table| table.columns.iter().map(String::as_str));
-    nearest(name, columns()).or_else(|| nearest(last, columns())).map(|name| identifier(&name))
+    closest_name(name, columns())
+        .or_else(|| closest_name(last, columns()))
+        .map(|name| quote_identifier(&name))
 }
 
 /// The tables there are with their columns, the most telling first.
-pub(super) fn tables(catalogue: &Catalogue, limits: &Limits) -> Vec<TableColumns> {
-    let clock = Clock::new(limits);
-    let columns = |table: &crate::table::Table| {
+pub(super) fn table_columns(catalogue: &Catalogue, limits: &QueryLimits) -> Vec<TableColumns> {
+    let clock = QueryDeadline::new(limits);
+    let columns = |table: &crate::table::VirtualTable| {
         let Some(rows) = table.rows(&clock) else {
-            return TableColumns { name: table.name.clone(), columns: Vec::new(), without_column: 0 };
+            return TableColumns { name: table.name.clone(), columns: Vec::new(), unlisted_field_count: 0 };
         };
-        let telling = rows.telling();
-        let mut columns: Vec<(usize, &crate::column::Column)> = rows
+        let telling = rows.ranked_columns();
+        let mut columns: Vec<(usize, &crate::column::ColumnDef)> = rows
             .columns()
             .iter()
-            .filter(|column| !column.hidden || column.kinds.any(Kinds::OBJECT))
+            .filter(|column| !column.is_hidden || column.kinds.intersects(ValueKinds::OBJECT))
             .map(|column| {
                 (telling.iter().position(|name| *name == column.name).unwrap_or(usize::MAX), column)
             })
             .collect();
-        columns.sort_by_key(|(rank, column)| (column.hidden && !column.record, *rank));
+        columns.sort_by_key(|(rank, column)| (column.is_hidden && !column.is_record, *rank));
         TableColumns {
             name: table.name.clone(),
             columns: columns.into_iter().map(|(_, column)| column.name.clone()).collect(),
-            without_column: rows.without_column(),
+            unlisted_field_count: rows.unlisted_field_count(),
         }
     };
     catalogue.tables.iter().map(|table| columns(table)).collect()
 }
 
-fn time(limits: &Limits) -> QueryError {
+fn timeout_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
-        what: format!("the query took longer than {} s", limits.deadline.as_secs_f64()),
+        what: format!("the query took longer than {} s", limits.timeout.as_secs_f64()),
         advice: "narrow it: filter before joining, join on one column of each table (a.x = b.y), group instead of \
                  comparing all rows with all rows, or add LIMIT"
             .into(),
@@ -133,24 +142,24 @@ fn time(limits: &Limits) -> QueryError {
 }
 
 /// More memory than there may be.
-pub(super) fn memory(limits: &Limits) -> QueryError {
+pub(super) fn memory_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
-        what: format!("the query needed more than {} MiB of memory", limits.heap >> 20),
+        what: format!("the query needed more than {} MiB of memory", limits.max_heap_bytes >> 20),
         advice: "narrow it: select only the columns needed, filter before sorting or joining, or add LIMIT"
             .into(),
     }
 }
 
 /// A row that no answer can hold.
-pub(super) fn row(limits: &Limits) -> QueryError {
+pub(super) fn row_too_large_error(limits: &QueryLimits) -> QueryError {
     QueryError::TooCostly {
-        what: format!("the first row has more than {} MiB", limits.bytes >> 20),
+        what: format!("the first row has more than {} MiB", limits.max_bytes >> 20),
         advice: "select fewer columns, or parts of them: substr(text, 1, 1000)".into(),
     }
 }
 
 /// A value of more bytes than that.
-pub(super) fn value(most: usize) -> QueryError {
+pub(super) fn value_too_large_error(most: usize) -> QueryError {
     QueryError::TooCostly {
         what: format!("a value grew beyond {} KiB", most >> 10),
         advice: "take fewer columns, and parts of them: substr(text, 1, 1000), columns instead of item, fewer rows in \

@@ -1,116 +1,119 @@
 //! One question, from its text to its answer.
 
+mod authorizer;
 mod connection;
 mod explain;
-mod permit;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use connection::Opened;
+use connection::QueryConnection;
 use rusqlite::{Error, ErrorCode, Statement};
 
-use crate::answer::{Answer, Writing};
 use crate::catalogue::Catalogue;
-use crate::column::REDACTED;
-use crate::limits::{Clock, Limits};
-use crate::{QueryError, Question, forgive, params};
+use crate::column::REDACTED_TYPE;
+use crate::limits::{QueryDeadline, QueryLimits};
+use crate::query_result::{QueryResult, ResultWriter};
+use crate::{QueryError, SqlQuery, params, quote_repair};
 
 /// Asks a question of those tables.
-pub(crate) fn ask(
+pub(crate) fn run_query(
     catalogue: &Catalogue,
-    question: &Question<'_>,
-    limits: &Limits,
-) -> Result<Answer, QueryError> {
-    let clock = Arc::new(Clock::new(limits));
-    let asked = Asked { catalogue, question, limits, clock };
+    question: &SqlQuery<'_>,
+    limits: &QueryLimits,
+) -> Result<QueryResult, QueryError> {
+    let clock = Arc::new(QueryDeadline::new(limits));
+    let asked = QueryRun { catalogue, query: question, limits, deadline: clock };
     // Without memory, SQLite gives texts that are none, which rusqlite does not expect.
-    catch_unwind(AssertUnwindSafe(|| asked.answer())).unwrap_or_else(|_| Err(explain::memory(limits)))
+    catch_unwind(AssertUnwindSafe(|| asked.run())).unwrap_or_else(|_| Err(explain::memory_error(limits)))
 }
 
 /// A question that is being answered.
-struct Asked<'a> {
+struct QueryRun<'a> {
     catalogue: &'a Catalogue,
-    question: &'a Question<'a>,
-    limits: &'a Limits,
-    clock: Arc<Clock>,
+    query: &'a SqlQuery<'a>,
+    limits: &'a QueryLimits,
+    deadline: Arc<QueryDeadline>,
 }
 
-impl Asked<'_> {
-    fn answer(&self) -> Result<Answer, QueryError> {
-        let sql = self.question.sql;
-        if sql.len() > self.limits.sql {
-            let message = format!("the statement has {} bytes, {} at most", sql.len(), self.limits.sql);
-            return Err(self.invalid(message));
+impl QueryRun<'_> {
+    fn run(&self) -> Result<QueryResult, QueryError> {
+        let sql = self.query.sql;
+        if sql.len() > self.limits.max_sql_bytes {
+            let message =
+                format!("the statement has {} bytes, {} at most", sql.len(), self.limits.max_sql_bytes);
+            return Err(self.invalid_error(message));
         }
         if sql.contains('\0') {
-            return Err(self.invalid("a NUL character is in the statement".into()));
+            return Err(self.invalid_error("a NUL character is in the statement".into()));
         }
         let opened =
-            connection::open(self.catalogue, &self.clock, self.limits).map_err(|e| self.explain(e))?;
+            connection::open(self.catalogue, &self.deadline, self.limits).map_err(|e| self.explain(e))?;
         let mut statement = self.prepare(&opened)?;
-        let taken = opened.usage.taken_out(sql, self.question.params, &self.catalogue.redacted);
+        let taken = opened.usage.extracted_fields(sql, self.query.params, &self.catalogue.redacted_fields);
         if !taken.is_empty() {
             return Err(QueryError::redacted(&taken));
         }
-        let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED)).count();
-        params::bind(&mut statement, self.question.params).map_err(|unbound| QueryError::Invalid {
+        let shown = statement.columns().filter(|column| column.decl_type() == Some(REDACTED_TYPE)).count();
+        params::bind(&mut statement, self.query.params).map_err(|unbound| QueryError::Invalid {
             message: unbound.message,
             token: unbound.token,
             nearest: unbound.nearest,
-            tables: explain::tables(self.catalogue, self.limits),
+            tables: explain::table_columns(self.catalogue, self.limits),
         })?;
-        let value = opened.bound_values(sql, self.limits).map_err(|e| self.explain(e))?;
-        match self.rows(&mut statement) {
-            Err(Failed::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
-                Err(explain::value(value))
+        let value = opened.limit_value_bytes(sql, self.limits).map_err(|e| self.explain(e))?;
+        match self.collect_rows(&mut statement) {
+            Err(RowsError::Sqlite(error)) if error.sqlite_error_code() == Some(ErrorCode::TooBig) => {
+                Err(explain::value_too_large_error(value))
             }
-            Err(Failed::Sqlite(error)) => Err(self.explain(error)),
-            Err(Failed::TooWide) => Err(explain::row(self.limits)),
-            Ok(answer) => match opened.usage.computed(shown, &self.catalogue.tables) {
+            Err(RowsError::Sqlite(error)) => Err(self.explain(error)),
+            Err(RowsError::RowTooLarge) => Err(explain::row_too_large_error(self.limits)),
+            Ok(answer) => match opened.usage.computed_columns(shown, &self.catalogue.tables) {
                 Some(fields) => Err(QueryError::redacted(&fields)),
                 None => Ok(answer),
             },
         }
     }
 
-    fn rows(&self, statement: &mut Statement<'_>) -> Result<Answer, Failed> {
-        let mut writing = Writing::of(statement);
+    fn collect_rows(&self, statement: &mut Statement<'_>) -> Result<QueryResult, RowsError> {
+        let mut writing = ResultWriter::for_statement(statement);
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next()? {
-            if !writing.row(row, self.limits)? {
+            if !writing.write_row(row, self.limits)? {
                 break;
             }
         }
-        if writing.is_too_wide() && self.limits.rows > 0 {
-            return Err(Failed::TooWide);
+        if writing.is_too_wide() && self.limits.max_rows > 0 {
+            return Err(RowsError::RowTooLarge);
         }
         Ok(writing.finish())
     }
 
     /// The statement, with names in quotes that can only have been meant so.
-    fn prepare<'c>(&self, opened: &'c Opened) -> Result<Statement<'c>, QueryError> {
+    fn prepare<'c>(&self, opened: &'c QueryConnection) -> Result<Statement<'c>, QueryError> {
         let connection = &opened.connection;
-        let mut sql = self.question.sql.to_owned();
-        for _ in 0..forgive::TIMES {
+        let mut sql = self.query.sql.to_owned();
+        for _ in 0..quote_repair::MAX_REPAIRS {
             opened.usage.reset();
             match connection.prepare(&sql) {
-                Ok(statement) => return self.only_reads(statement),
-                Err(error) => match forgive::quoted(&error, &sql, |name| self.has_column(name)) {
-                    Some(better) => sql = better,
-                    None => return Err(self.explain(error)),
-                },
+                Ok(statement) => return self.ensure_read_only(statement),
+                Err(error) => {
+                    match quote_repair::quote_missing_column(&error, &sql, |name| self.has_column(name)) {
+                        Some(better) => sql = better,
+                        None => return Err(self.explain(error)),
+                    }
+                }
             }
         }
         opened.usage.reset();
-        connection.prepare(&sql).map_err(|error| self.explain(error)).and_then(|s| self.only_reads(s))
+        connection.prepare(&sql).map_err(|error| self.explain(error)).and_then(|s| self.ensure_read_only(s))
     }
 
-    fn only_reads<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
+    fn ensure_read_only<'c>(&self, statement: Statement<'c>) -> Result<Statement<'c>, QueryError> {
         if statement.column_count() == 0 || !statement.readonly() || statement.is_explain() != 0 {
             let empty = statement.column_count() == 0 && statement.readonly();
             let message = if empty { "there is no statement" } else { "only SELECT can be asked" };
-            return Err(self.invalid(message.into()));
+            return Err(self.invalid_error(message.into()));
         }
         Ok(statement)
     }
@@ -119,27 +122,27 @@ impl Asked<'_> {
         self.catalogue
             .tables
             .iter()
-            .filter_map(|table| table.rows(&self.clock))
+            .filter_map(|table| table.rows(&self.deadline))
             .any(|rows| rows.columns().iter().any(|column| column.name.eq_ignore_ascii_case(name)))
     }
 
-    fn invalid(&self, message: String) -> QueryError {
-        let tables = explain::tables(self.catalogue, self.limits);
+    fn invalid_error(&self, message: String) -> QueryError {
+        let tables = explain::table_columns(self.catalogue, self.limits);
         QueryError::Invalid { message, token: None, nearest: None, tables }
     }
 
     fn explain(&self, error: Error) -> QueryError {
-        explain::error(error, self.catalogue, &self.clock, self.limits)
+        explain::map_error(error, self.catalogue, &self.deadline, self.limits)
     }
 }
 
 /// Why there are no more rows.
-enum Failed {
+enum RowsError {
     Sqlite(Error),
-    TooWide,
+    RowTooLarge,
 }
 
-impl From<Error> for Failed {
+impl From<Error> for RowsError {
     fn from(error: Error) -> Self {
         Self::Sqlite(error)
     }

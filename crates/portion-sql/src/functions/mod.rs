@@ -15,7 +15,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result, ffi};
 
-use crate::limits::{Clock, Limits};
+use crate::limits::{QueryDeadline, QueryLimits};
 
 /// Same in, same out.
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
@@ -23,11 +23,11 @@ const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
 /// A function of one number, and of two.
-type One = fn(f64) -> f64;
-type Two = fn(f64, f64) -> f64;
+type UnaryFn = fn(f64) -> f64;
+type BinaryFn = fn(f64, f64) -> f64;
 
 /// What is asked of numbers and not built in.
-const OF_ONE: [(&str, One); 10] = [
+const UNARY_MATH: [(&str, UnaryFn); 10] = [
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
     ("floor", f64::floor),
@@ -39,28 +39,32 @@ const OF_ONE: [(&str, One); 10] = [
     ("log10", f64::log10),
     ("log2", f64::log2),
 ];
-const OF_TWO: [(&str, Two); 3] = [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b)];
+const BINARY_MATH: [(&str, BinaryFn); 3] = [("pow", f64::powf), ("power", f64::powf), ("mod", |a, b| a % b)];
 
 /// Makes them known to a connection.
-pub(crate) fn register(connection: &Connection, clock: &Arc<Clock>, limits: &Limits) -> Result<()> {
+pub(crate) fn register(
+    connection: &Connection,
+    clock: &Arc<QueryDeadline>,
+    limits: &QueryLimits,
+) -> Result<()> {
     pattern::register(connection, clock)?;
     regexp::register(connection)?;
-    strings::register(connection, limits.value)?;
-    for (name, function) in OF_ONE {
+    strings::register(connection, limits.max_value_bytes)?;
+    for (name, function) in UNARY_MATH {
         connection.create_scalar_function(name, 1, PURE, move |context| {
-            Ok(number(context, 0).map(function).filter(|n| n.is_finite()))
+            Ok(number_argument(context, 0).map(function).filter(|n| n.is_finite()))
         })?;
     }
-    for (name, function) in OF_TWO {
+    for (name, function) in BINARY_MATH {
         connection.create_scalar_function(name, 2, PURE, move |context| {
-            let both = number(context, 0).zip(number(context, 1));
+            let both = number_argument(context, 0).zip(number_argument(context, 1));
             Ok(both.map(|(a, b)| function(a, b)).filter(|n| n.is_finite()))
         })?;
     }
     Ok(())
 }
 
-fn number(context: &Context<'_>, at: usize) -> Option<f64> {
+fn number_argument(context: &Context<'_>, at: usize) -> Option<f64> {
     match context.get_raw(at) {
         ValueRef::Integer(n) => Some(n as f64),
         ValueRef::Real(n) => Some(n),
@@ -70,7 +74,7 @@ fn number(context: &Context<'_>, at: usize) -> Option<f64> {
 }
 
 /// A value as text; `None` for NULL.
-fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
+fn text_value(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string().into()),
@@ -79,14 +83,14 @@ fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-fn failure(message: impl Into<String>) -> Error {
+fn function_error(message: impl Into<String>) -> Error {
     Error::UserFunctionError(message.into().into())
 }
 
-fn interrupted() -> Error {
+fn interrupted_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None)
 }
 
-fn too_big() -> Error {
+fn too_big_error() -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_TOOBIG), None)
 }

@@ -8,109 +8,111 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use rusqlite::functions::Context;
 
-use super::{PURE, failure, interrupted, text};
-use crate::limits::Clock;
+use super::{PURE, function_error, interrupted_error, text_value};
+use crate::limits::QueryDeadline;
 
 /// Bytes of a pattern.
-const MOST: usize = 10_000;
+const MAX_PATTERN_BYTES: usize = 10_000;
 
 /// What a character of the text must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Sign {
+enum CharMatcher {
     /// Anything.
     Any,
     /// This.
-    This(char),
+    Literal(char),
     /// In one of those ranges, or else (`true`) in none.
-    Among(Vec<(char, char)>, bool),
+    Ranges(Vec<(char, char)>, bool),
 }
 
 /// A pattern: what stands between the signs for any number of characters.
 #[derive(Debug, Default)]
-struct Pattern {
-    parts: Vec<Vec<Sign>>,
+struct LikePattern {
+    segments: Vec<Vec<CharMatcher>>,
     ignores_case: bool,
 }
 
-pub(super) fn register(connection: &Connection, clock: &Arc<Clock>) -> rusqlite::Result<()> {
+pub(super) fn register(connection: &Connection, clock: &Arc<QueryDeadline>) -> rusqlite::Result<()> {
     let (like, escaped, glob) = (Arc::clone(clock), Arc::clone(clock), Arc::clone(clock));
     connection.create_scalar_function("like", 2, PURE, move |context| {
-        matches(context, &like, |pattern| Pattern::like(pattern, None))
+        evaluate(context, &like, |pattern| LikePattern::like(pattern, None))
     })?;
     connection.create_scalar_function("like", 3, PURE, move |context| {
-        let Some(escape) = text(context.get_raw(2)) else { return Ok(None) };
+        let Some(escape) = text_value(context.get_raw(2)) else { return Ok(None) };
         let mut signs = escape.chars();
         let (Some(escape), None) = (signs.next(), signs.next()) else {
-            return Err(failure("ESCAPE expression must be a single character"));
+            return Err(function_error("ESCAPE expression must be a single character"));
         };
-        matches(context, &escaped, move |pattern| Pattern::like(pattern, Some(escape)))
+        evaluate(context, &escaped, move |pattern| LikePattern::like(pattern, Some(escape)))
     })?;
-    connection.create_scalar_function("glob", 2, PURE, move |context| matches(context, &glob, Pattern::glob))
+    connection
+        .create_scalar_function("glob", 2, PURE, move |context| evaluate(context, &glob, LikePattern::glob))
 }
 
-fn matches(
+fn evaluate(
     context: &Context<'_>,
-    clock: &Clock,
-    compile: impl FnOnce(&str) -> Pattern,
+    clock: &QueryDeadline,
+    compile: impl FnOnce(&str) -> LikePattern,
 ) -> rusqlite::Result<Option<bool>> {
-    let (Some(pattern), Some(whole)) = (text(context.get_raw(0)), text(context.get_raw(1))) else {
+    let (Some(pattern), Some(whole)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1)))
+    else {
         return Ok(None);
     };
-    if pattern.len() > MOST {
-        return Err(failure("LIKE or GLOB pattern too complex"));
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(function_error("LIKE or GLOB pattern too complex"));
     }
     let pattern = context.get_or_create_aux(0, |_| Ok::<_, std::fmt::Error>(compile(&pattern)))?;
-    pattern.matches(&whole, clock).map(Some).map_err(|Over| interrupted())
+    pattern.matches(&whole, clock).map(Some).map_err(|DeadlineReached| interrupted_error())
 }
 
-impl Pattern {
+impl LikePattern {
     fn like(pattern: &str, escape: Option<char>) -> Self {
-        let mut like = Self { parts: vec![Vec::new()], ignores_case: true };
+        let mut like = Self { segments: vec![Vec::new()], ignores_case: true };
         let mut signs = pattern.chars();
         while let Some(c) = signs.next() {
             match c {
                 c if Some(c) == escape => match signs.next() {
-                    Some(c) => like.push(Sign::This(fold(c))),
+                    Some(c) => like.push(CharMatcher::Literal(fold_case(c))),
                     // Nothing is escaped: nothing is like it.
-                    None => like.push(Sign::Among(Vec::new(), false)),
+                    None => like.push(CharMatcher::Ranges(Vec::new(), false)),
                 },
-                '%' => like.parts.push(Vec::new()),
-                '_' => like.push(Sign::Any),
-                c => like.push(Sign::This(fold(c))),
+                '%' => like.segments.push(Vec::new()),
+                '_' => like.push(CharMatcher::Any),
+                c => like.push(CharMatcher::Literal(fold_case(c))),
             }
         }
         like
     }
 
     fn glob(pattern: &str) -> Self {
-        let mut glob = Self { parts: vec![Vec::new()], ignores_case: false };
+        let mut glob = Self { segments: vec![Vec::new()], ignores_case: false };
         let mut signs = pattern.chars();
         while let Some(c) = signs.next() {
             match c {
-                '*' => glob.parts.push(Vec::new()),
-                '?' => glob.push(Sign::Any),
-                '[' => glob.push(among(&mut signs)),
-                c => glob.push(Sign::This(c)),
+                '*' => glob.segments.push(Vec::new()),
+                '?' => glob.push(CharMatcher::Any),
+                '[' => glob.push(parse_brackets(&mut signs)),
+                c => glob.push(CharMatcher::Literal(c)),
             }
         }
         glob
     }
 
-    fn push(&mut self, sign: Sign) {
-        if let Some(part) = self.parts.last_mut() {
+    fn push(&mut self, sign: CharMatcher) {
+        if let Some(part) = self.segments.last_mut() {
             part.push(sign);
         }
     }
 
     /// Whether all of a text is as the pattern says.
-    fn matches(&self, text: &str, clock: &Clock) -> Result<bool, Over> {
-        let [first, rest @ ..] = self.parts.as_slice() else { return Ok(text.is_empty()) };
-        let mut steps = Steps { left: STEPS, clock };
-        let Some(mut left) = self.begins(first, text, &mut steps)? else { return Ok(false) };
+    fn matches(&self, text: &str, clock: &QueryDeadline) -> Result<bool, DeadlineReached> {
+        let [first, rest @ ..] = self.segments.as_slice() else { return Ok(text.is_empty()) };
+        let mut steps = StepBudget { remaining: STEPS_PER_CHECK, deadline: clock };
+        let Some(mut left) = self.match_prefix(first, text, &mut steps)? else { return Ok(false) };
         let Some((last, between)) = rest.split_last() else { return Ok(left.is_empty()) };
         for part in between {
             loop {
-                if let Some(after) = self.begins(part, left, &mut steps)? {
+                if let Some(after) = self.match_prefix(part, left, &mut steps)? {
                     left = after;
                     break;
                 }
@@ -127,20 +129,25 @@ impl Pattern {
             Some(nth) => left.char_indices().rev().nth(nth).map(|(at, _)| at),
         };
         let Some(end) = start.and_then(|at| left.get(at..)) else { return Ok(false) };
-        Ok(self.begins(last, end, &mut steps)?.is_some())
+        Ok(self.match_prefix(last, end, &mut steps)?.is_some())
     }
 
     /// What is left of a text that begins with a part.
-    fn begins<'a>(&self, part: &[Sign], text: &'a str, steps: &mut Steps<'_>) -> Begins<'a> {
+    fn match_prefix<'a>(
+        &self,
+        part: &[CharMatcher],
+        text: &'a str,
+        steps: &mut StepBudget<'_>,
+    ) -> PrefixMatch<'a> {
         let mut signs = text.chars();
-        steps.take()?;
+        steps.spend()?;
         for sign in part {
-            steps.take()?;
+            steps.spend()?;
             let Some(c) = signs.next() else { return Ok(None) };
             let fits = match sign {
-                Sign::Any => true,
-                Sign::This(wanted) => *wanted == if self.ignores_case { fold(c) } else { c },
-                Sign::Among(ranges, not) => {
+                CharMatcher::Any => true,
+                CharMatcher::Literal(wanted) => *wanted == if self.ignores_case { fold_case(c) } else { c },
+                CharMatcher::Ranges(ranges, not) => {
                     ranges.iter().any(|(from, to)| (*from..=*to).contains(&c)) != *not
                 }
             };
@@ -153,38 +160,38 @@ impl Pattern {
 }
 
 /// The clock says stop.
-struct Over;
+struct DeadlineReached;
 
 /// What is left of a text that begins with a part; `None` where it does not.
-type Begins<'a> = Result<Option<&'a str>, Over>;
+type PrefixMatch<'a> = Result<Option<&'a str>, DeadlineReached>;
 
 /// Steps until the clock is looked at: well under a millisecond's.
-const STEPS: u32 = 1 << 16;
+const STEPS_PER_CHECK: u32 = 1 << 16;
 
-struct Steps<'a> {
-    left: u32,
-    clock: &'a Clock,
+struct StepBudget<'a> {
+    remaining: u32,
+    deadline: &'a QueryDeadline,
 }
 
-impl Steps<'_> {
+impl StepBudget<'_> {
     #[inline]
-    fn take(&mut self) -> Result<(), Over> {
-        self.left -= 1;
-        if self.left == 0 {
-            self.left = STEPS;
-            return if self.clock.is_over() { Err(Over) } else { Ok(()) };
+    fn spend(&mut self) -> Result<(), DeadlineReached> {
+        self.remaining -= 1;
+        if self.remaining == 0 {
+            self.remaining = STEPS_PER_CHECK;
+            return if self.deadline.is_over() { Err(DeadlineReached) } else { Ok(()) };
         }
         Ok(())
     }
 }
 
 #[inline]
-fn fold(c: char) -> char {
+fn fold_case(c: char) -> char {
     if c.is_ascii() { c.to_ascii_lowercase() } else { c.to_lowercase().next().unwrap_or(c) }
 }
 
 /// What stands in brackets: `a-z]`, `^a-z]`, `]a]`. A bracket that is not closed fits nothing.
-fn among(signs: &mut std::str::Chars<'_>) -> Sign {
+fn parse_brackets(signs: &mut std::str::Chars<'_>) -> CharMatcher {
     let not = signs.as_str().starts_with('^');
     if not {
         signs.next();
@@ -192,7 +199,7 @@ fn among(signs: &mut std::str::Chars<'_>) -> Sign {
     let mut ranges: Vec<(char, char)> = Vec::new();
     while let Some(c) = signs.next() {
         if c == ']' && !ranges.is_empty() {
-            return Sign::Among(ranges, not);
+            return CharMatcher::Ranges(ranges, not);
         }
         let mut ahead = signs.clone();
         let to = if ahead.next() == Some('-') { ahead.next().filter(|to| *to != ']') } else { None };
@@ -201,5 +208,5 @@ fn among(signs: &mut std::str::Chars<'_>) -> Sign {
         }
         ranges.push((c, to.unwrap_or(c)));
     }
-    Sign::Among(Vec::new(), false)
+    CharMatcher::Ranges(Vec::new(), false)
 }

@@ -4,41 +4,42 @@
 use regex::{Regex, RegexBuilder};
 use rusqlite::{Connection, Result};
 
-use super::{PURE, failure, text};
+use super::{PURE, function_error, text_value};
 
 /// Bytes of a compiled pattern: the first that it fits is what it counts as.
-const SIZES: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+const SIZE_LIMITS: [usize; 5] = [1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 /// Bytes of a text times bytes of the pattern, which the slowest way to search takes some two seconds for.
-const MOST: usize = 1 << 34;
+const MAX_MATCH_WORK: usize = 1 << 34;
 
 /// Bytes of a pattern as it is written.
-const LONGEST: usize = 10_000;
+const MAX_PATTERN_BYTES: usize = 10_000;
 
-struct Compiled {
+struct CompiledPattern {
     regex: Regex,
     size: usize,
 }
 
 pub(super) fn register(connection: &Connection) -> Result<()> {
     connection.create_scalar_function("regexp", 2, PURE, |context| {
-        let (Some(_), Some(whole)) = (text(context.get_raw(0)), text(context.get_raw(1))) else {
+        let (Some(_), Some(whole)) = (text_value(context.get_raw(0)), text_value(context.get_raw(1))) else {
             return Ok(None);
         };
-        let pattern = context.get_or_create_aux(0, |value| compile(&text(value).unwrap_or_default()))?;
-        if whole.len().saturating_mul(pattern.size) > MOST {
-            return Err(failure("REGEXP: the pattern is too large for a text of that length"));
+        let pattern =
+            context.get_or_create_aux(0, |value| compile(&text_value(value).unwrap_or_default()))?;
+        if whole.len().saturating_mul(pattern.size) > MAX_MATCH_WORK {
+            return Err(function_error("REGEXP: the pattern is too large for a text of that length"));
         }
         Ok(Some(pattern.regex.is_match(&whole)))
     })
 }
 
-fn compile(pattern: &str) -> std::result::Result<Compiled, String> {
-    if pattern.len() > LONGEST {
+fn compile(pattern: &str) -> std::result::Result<CompiledPattern, String> {
+    if pattern.len() > MAX_PATTERN_BYTES {
         return Err("REGEXP: the pattern is too long".into());
     }
-    for size in SIZES {
+    for size in SIZE_LIMITS {
         match RegexBuilder::new(pattern).size_limit(size).build() {
-            Ok(regex) => return Ok(Compiled { regex, size }),
+            Ok(regex) => return Ok(CompiledPattern { regex, size }),
             Err(regex::Error::CompiledTooBig(_)) => {}
             Err(error) => return Err(format!("REGEXP: {}", last_line(&error.to_string()))),
         }

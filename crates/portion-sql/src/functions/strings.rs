@@ -4,7 +4,7 @@ use memchr::memmem;
 use rusqlite::functions::Context;
 use rusqlite::{Connection, Result};
 
-use super::{PURE, text, too_big};
+use super::{PURE, text_value, too_big_error};
 
 pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
     connection.create_scalar_function("instr", 2, PURE, |context| Ok(instr(context)))?;
@@ -20,13 +20,13 @@ pub(super) fn register(connection: &Connection, most: usize) -> Result<()> {
 
 /// The place of a part, in characters from 1; 0 where it is not there.
 fn instr(context: &Context<'_>) -> Option<i64> {
-    let (whole, part) = text(context.get_raw(0)).zip(text(context.get_raw(1)))?;
+    let (whole, part) = text_value(context.get_raw(0)).zip(text_value(context.get_raw(1)))?;
     let found = memmem::find(whole.as_bytes(), part.as_bytes()).and_then(|at| whole.get(..at));
     i64::try_from(found.map_or(0, |before| before.chars().count() + 1)).ok()
 }
 
 fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {
-    let [whole, part, by] = [0, 1, 2].map(|at| text(context.get_raw(at)));
+    let [whole, part, by] = [0, 1, 2].map(|at| text_value(context.get_raw(at)));
     let (Some(whole), Some(part), Some(by)) = (whole, part, by) else { return Ok(None) };
     if part.is_empty() {
         return Ok(Some(whole.into_owned()));
@@ -34,14 +34,14 @@ fn replace(context: &Context<'_>, most: usize) -> Result<Option<String>> {
     let times = memmem::find_iter(whole.as_bytes(), part.as_bytes()).count();
     let added = times.saturating_mul(by.len().saturating_sub(part.len()));
     if whole.len().saturating_add(added) > most {
-        return Err(too_big());
+        return Err(too_big_error());
     }
     Ok(Some(whole.replace(&*part, &by)))
 }
 
 fn trim(context: &Context<'_>, start: bool, end: bool) -> Option<String> {
-    let whole = text(context.get_raw(0))?;
-    let signs = if context.len() > 1 { text(context.get_raw(1))? } else { " ".into() };
+    let whole = text_value(context.get_raw(0))?;
+    let signs = if context.len() > 1 { text_value(context.get_raw(1))? } else { " ".into() };
     let mut signs: Vec<char> = signs.chars().collect();
     signs.sort_unstable();
     let is_sign = |c: char| signs.binary_search(&c).is_ok();

@@ -2,92 +2,97 @@
 
 use std::cmp::Reverse;
 
-use super::Role;
-use super::tree::{Below, Node, Tree};
-use crate::column::{Column, Kinds, Names};
+use super::ColumnRole;
+use super::tree::{ChildField, FieldNode, FieldTree};
+use crate::column::{ColumnDef, UniqueNames, ValueKinds};
 
 /// Fields that are columns; `SQLite` allows 2,000.
-pub(super) const MOST: usize = 1_900;
+pub(super) const MAX_COLUMNS: usize = 1_900;
 /// Fields of an object from which it may be a map, whose keys are values rather than names.
-const MAP_FROM: usize = 16;
+const MAP_MIN_FIELDS: usize = 16;
 /// The fields of a map are in one of so many records at most, on the whole.
 const MAP_SHARE: usize = 8;
 
 /// The columns of records, with what each shows.
-pub(super) struct Shape {
-    pub(super) tree: Tree,
-    pub(super) columns: Vec<Column>,
-    pub(super) roles: Vec<Role>,
-    pub(super) dropped: usize,
+pub(super) struct RecordShape {
+    pub(super) field_tree: FieldTree,
+    pub(super) columns: Vec<ColumnDef>,
+    pub(super) roles: Vec<ColumnRole>,
+    pub(super) dropped_field_count: usize,
 }
 
 /// What is known of the items beside their fields.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Others {
-    pub(super) items: usize,
+pub(super) struct ItemStats {
+    pub(super) item_count: usize,
     /// Whether they have keys.
-    pub(super) keys: bool,
+    pub(super) has_keys: bool,
     /// How many are no objects, and what those are.
-    pub(super) values: usize,
-    pub(super) kinds: Kinds,
+    pub(super) scalar_count: usize,
+    pub(super) scalar_kinds: ValueKinds,
 }
 
 /// The columns for the fields of a tree. One-column objects are seen through: of `price: {total}` the column is
 /// `price.total`, and `price` is there for who asks for it.
-pub(super) fn of(learnt: Tree, others: Others) -> Shape {
-    let (tree, dropped) = trimmed(learnt);
-    let mut names = Names::default();
+pub(super) fn build_shape(learnt: FieldTree, others: ItemStats) -> RecordShape {
+    let (tree, dropped) = trim_fields(learnt);
+    let mut names = UniqueNames::default();
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
     let mut fields = Vec::new();
     for (at, node) in tree.nodes.iter().enumerate().skip(1) {
-        let column = Column::new(names.unique(&node.path), node.kinds, node.present);
-        let other = Kinds::NUMERIC.and(Kinds::TEXT).and(Kinds::ARRAY);
-        let through = !node.below.is_empty() && !node.kinds.any(other);
-        fields.push((if through { column.hidden() } else { column }, Role::Field(at as u32)));
+        let column = ColumnDef::new(names.unique(&node.path), node.kinds, node.present_count);
+        let other = ValueKinds::NUMERIC.union(ValueKinds::TEXT).union(ValueKinds::ARRAY);
+        let through = !node.children.is_empty() && !node.kinds.intersects(other);
+        fields.push((if through { column.into_hidden() } else { column }, ColumnRole::Field(at as u32)));
     }
-    if others.keys {
-        columns.push(Column::new(names.ours("_key"), Kinds::TEXT, others.items));
-        roles.push(Role::Key);
+    if others.has_keys {
+        columns.push(ColumnDef::new(names.unique_builtin("_key"), ValueKinds::TEXT, others.item_count));
+        roles.push(ColumnRole::Key);
     }
     for (column, role) in fields {
         columns.push(column);
         roles.push(role);
     }
-    if others.values > 0 {
-        columns.push(Column::new(names.ours("value"), others.kinds, others.values));
-        roles.push(Role::Value);
+    if others.scalar_count > 0 {
+        columns.push(ColumnDef::new(names.unique_builtin("value"), others.scalar_kinds, others.scalar_count));
+        roles.push(ColumnRole::Value);
     }
-    finish(&mut names, others.items, &mut columns, &mut roles);
-    Shape { tree, columns, roles, dropped }
+    push_record_columns(&mut names, others.item_count, &mut columns, &mut roles);
+    RecordShape { field_tree: tree, columns, roles, dropped_field_count: dropped }
 }
 
 /// The columns that every list has: the record, and its place.
-pub(super) fn finish(names: &mut Names, items: usize, columns: &mut Vec<Column>, roles: &mut Vec<Role>) {
-    let mut record = Column::new(names.ours("item"), Kinds::OBJECT, items).hidden();
-    record.record = true;
+pub(super) fn push_record_columns(
+    names: &mut UniqueNames,
+    items: usize,
+    columns: &mut Vec<ColumnDef>,
+    roles: &mut Vec<ColumnRole>,
+) {
+    let mut record = ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, items).into_hidden();
+    record.is_record = true;
     columns.push(record);
-    roles.push(Role::Record);
-    columns.push(Column::new(names.ours("_index"), Kinds::INTEGER, items).hidden());
-    roles.push(Role::Index);
+    roles.push(ColumnRole::Record);
+    columns.push(ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, items).into_hidden());
+    roles.push(ColumnRole::Index);
 }
 
 /// The tree without the insides of maps and without the rarest of too many fields, its nodes in the order of columns;
 /// and how many fields that left out.
-fn trimmed(mut learnt: Tree) -> (Tree, usize) {
+fn trim_fields(mut learnt: FieldTree) -> (FieldTree, usize) {
     let maps: Vec<usize> = (1..learnt.nodes.len()).filter(|at| is_map(&learnt, *at)).collect();
     for at in maps {
         if let Some(node) = learnt.nodes.get_mut(at) {
-            node.below.clear();
-            node.places.clear();
+            node.children.clear();
+            node.child_by_raw_key.clear();
         }
     }
-    let mut order = in_order(&learnt);
+    let mut order = preorder(&learnt);
     let fields = order.len();
-    if fields > MOST + 1 {
+    if fields > MAX_COLUMNS + 1 {
         let mut kept: Vec<(usize, u32)> = order.iter().copied().enumerate().collect();
         // A field is never rarer than one below it, and comes before it: what is kept hangs together.
-        kept.sort_by_key(|(place, at)| (*at != 0, Reverse(learnt.nodes[*at as usize].present), *place));
-        kept.truncate(MOST + 1);
+        kept.sort_by_key(|(place, at)| (*at != 0, Reverse(learnt.nodes[*at as usize].present_count), *place));
+        kept.truncate(MAX_COLUMNS + 1);
         kept.sort_unstable();
         order = kept.into_iter().map(|(_, at)| at).collect();
     }
@@ -96,40 +101,42 @@ fn trimmed(mut learnt: Tree) -> (Tree, usize) {
         number[*old as usize] = Some(new as u32);
     }
     let dropped = fields - order.len();
-    let nodes = order.iter().map(|at| renumbered(std::mem::take(&mut learnt.nodes[*at as usize]), &number));
-    (Tree { nodes: nodes.collect() }, dropped)
+    let nodes =
+        order.iter().map(|at| renumber_children(std::mem::take(&mut learnt.nodes[*at as usize]), &number));
+    (FieldTree { nodes: nodes.collect() }, dropped)
 }
 
-fn is_map(tree: &Tree, at: usize) -> bool {
+fn is_map(tree: &FieldTree, at: usize) -> bool {
     let node = &tree.nodes[at];
-    let present: usize = node.below.iter().map(|below| tree.nodes[below.node as usize].present).sum();
-    node.below.len() >= MAP_FROM
-        && present.saturating_mul(MAP_SHARE) < node.below.len().saturating_mul(node.opened)
+    let present: usize =
+        node.children.iter().map(|below| tree.nodes[below.node as usize].present_count).sum();
+    node.children.len() >= MAP_MIN_FIELDS
+        && present.saturating_mul(MAP_SHARE) < node.children.len().saturating_mul(node.object_count)
 }
 
 /// All nodes that can be reached, each before those below it.
-fn in_order(tree: &Tree) -> Vec<u32> {
+fn preorder(tree: &FieldTree) -> Vec<u32> {
     let mut order = Vec::new();
     let mut open = vec![0_u32];
     while let Some(at) = open.pop() {
         order.push(at);
-        open.extend(tree.nodes[at as usize].below.iter().rev().map(|below| below.node));
+        open.extend(tree.nodes[at as usize].children.iter().rev().map(|below| below.node));
     }
     order
 }
 
-fn renumbered(mut node: Node, number: &[Option<u32>]) -> Node {
+fn renumber_children(mut node: FieldNode, number: &[Option<u32>]) -> FieldNode {
     let place: Vec<Option<u32>> = {
         let mut next = 0;
-        let kept = node.below.iter().map(|below| number[below.node as usize].map(|_| (next, next += 1).0));
+        let kept = node.children.iter().map(|below| number[below.node as usize].map(|_| (next, next += 1).0));
         kept.collect()
     };
-    node.below = node
-        .below
+    node.children = node
+        .children
         .into_iter()
-        .filter_map(|below| Some(Below { node: number[below.node as usize]?, ..below }))
+        .filter_map(|below| Some(ChildField { node: number[below.node as usize]?, ..below }))
         .collect();
-    node.places.retain(|_, at| match place.get(*at as usize) {
+    node.child_by_raw_key.retain(|_, at| match place.get(*at as usize) {
         Some(Some(new)) => {
             *at = *new;
             true

@@ -2,98 +2,109 @@
 
 use std::sync::Arc;
 
-use portion_core::scan::{Kind, Reader, quote};
-use portion_core::snapshot::{Layout, List, Profile, Slice};
+use portion_core::scan::{JsonKind, JsonReader, quote};
+use portion_core::snapshot::{Layout, List, ListProfile, Slice};
 use portion_core::span::Span;
 
-use super::shape::{self, Others};
-use super::tree::Tree;
-use super::{Records, Role};
-use crate::column::{Column, Kinds, Names};
-use crate::limits::Clock;
-use crate::table::{Rows, Source, every};
+use super::shape::{self, ItemStats};
+use super::tree::FieldTree;
+use super::{ColumnRole, RecordRows};
+use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowSource, TableRows, should_stop_at};
 
 /// The list of a subject.
-pub(crate) struct ListOf {
+pub(crate) struct ListSource {
     pub(crate) text: Slice,
     pub(crate) list: Arc<List>,
 }
 
 /// Another array in a text.
-pub(crate) struct ArrayAt {
+pub(crate) struct ArraySource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
 }
 
 /// An object without a list: one row.
-pub(crate) struct ObjectAt {
+pub(crate) struct ObjectSource {
     pub(crate) text: Slice,
     pub(crate) span: Span,
 }
 
-impl Source for ListOf {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
+impl RowSource for ListSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let telling = self.list.profile.fields.iter().map(|field| field.path.clone()).collect();
         let records = match &self.list.layout {
-            Layout::Array => Learning::new().array(&self.text, self.list.span, clock)?.done(&self.text),
-            Layout::Map => Learning::new().map(&self.text, self.list.span, clock)?.done(&self.text),
-            Layout::Lines => Learning::new().lines(&self.text, &self.list, clock)?.done(&self.text),
-            Layout::Table { columns, .. } => table(&self.text, columns, self.list.span, clock)?,
+            Layout::Array => {
+                RecordScanner::new().scan_array(&self.text, self.list.span, clock)?.finish(&self.text)
+            }
+            Layout::Map => {
+                RecordScanner::new().scan_map(&self.text, self.list.span, clock)?.finish(&self.text)
+            }
+            Layout::Lines => {
+                RecordScanner::new().scan_lines(&self.text, &self.list, clock)?.finish(&self.text)
+            }
+            Layout::Table { columns, .. } => columnar_records(&self.text, columns, self.list.span, clock)?,
         };
-        Some(Arc::new(Records { telling, ..records }))
+        Some(Arc::new(RecordRows { ranked_fields: telling, ..records }))
     }
 }
 
-impl Source for ArrayAt {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
-        let records = Learning::new().array(&self.text, self.span, clock)?.done(&self.text);
-        Some(Arc::new(records.with_profile_of_first()))
+impl RowSource for ArraySource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let records = RecordScanner::new().scan_array(&self.text, self.span, clock)?.finish(&self.text);
+        Some(Arc::new(records.with_ranking_of_first()))
     }
 }
 
-impl Source for ObjectAt {
-    fn open(&self, _: &Clock) -> Option<Arc<dyn Rows>> {
-        let mut learning = Learning::new();
-        let _ = learning.item(&mut Reader::resume(&self.text, self.span.start as usize));
-        Some(Arc::new(learning.done(&self.text).with_profile_of_first()))
+impl RowSource for ObjectSource {
+    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let mut learning = RecordScanner::new();
+        let _ = learning.add_item(&mut JsonReader::resume(&self.text, self.span.start as usize));
+        Some(Arc::new(learning.finish(&self.text).with_ranking_of_first()))
     }
 }
 
 /// Records, as far as they were looked at.
-struct Learning {
-    tree: Tree,
+struct RecordScanner {
+    field_tree: FieldTree,
     items: Vec<Span>,
     keys: Vec<Span>,
-    others: Others,
+    item_stats: ItemStats,
 }
 
-impl Learning {
+impl RecordScanner {
     fn new() -> Self {
-        Self { tree: Tree::new(), items: Vec::new(), keys: Vec::new(), others: Others::default() }
+        Self {
+            field_tree: FieldTree::new(),
+            items: Vec::new(),
+            keys: Vec::new(),
+            item_stats: ItemStats::default(),
+        }
     }
 
     /// Takes in the item that the reader is before. `None` where there is none.
-    fn item(&mut self, reader: &mut Reader<'_>) -> Option<()> {
+    fn add_item(&mut self, reader: &mut JsonReader<'_>) -> Option<()> {
         let kind = reader.peek().ok()?;
         let start = reader.at();
-        if kind == Kind::Object {
-            if self.tree.learn(reader, self.items.len() + 1).is_break() {
+        if kind == JsonKind::Object {
+            if self.field_tree.add_record(reader, self.items.len() + 1).is_break() {
                 return None;
             }
         } else {
             let value = reader.skip().ok()?;
-            self.others.values += 1;
-            self.others.kinds.add(Kinds::of_json(reader.text(value)));
+            self.item_stats.scalar_count += 1;
+            self.item_stats.scalar_kinds.insert(ValueKinds::from_json(reader.text(value)));
         }
         self.items.push(Span::new(start, reader.at()));
         Some(())
     }
 
-    fn array(mut self, text: &str, span: Span, clock: &Clock) -> Option<Self> {
-        let mut reader = Reader::resume(text, span.start as usize);
+    fn scan_array(mut self, text: &str, span: Span, clock: &QueryDeadline) -> Option<Self> {
+        let mut reader = JsonReader::resume(text, span.start as usize);
         if reader.enter_array().is_ok() {
-            while reader.next_item() == Ok(true) && self.item(&mut reader).is_some() {
-                if every(self.items.len(), clock) {
+            while reader.next_item() == Ok(true) && self.add_item(&mut reader).is_some() {
+                if should_stop_at(self.items.len(), clock) {
                     return None;
                 }
             }
@@ -101,15 +112,15 @@ impl Learning {
         Some(self)
     }
 
-    fn map(mut self, text: &str, span: Span, clock: &Clock) -> Option<Self> {
-        let mut reader = Reader::resume(text, span.start as usize);
-        self.others.keys = true;
+    fn scan_map(mut self, text: &str, span: Span, clock: &QueryDeadline) -> Option<Self> {
+        let mut reader = JsonReader::resume(text, span.start as usize);
+        self.item_stats.has_keys = true;
         if reader.enter_object().is_ok() {
             while let Ok(Some(key)) = reader.next_key()
-                && self.item(&mut reader).is_some()
+                && self.add_item(&mut reader).is_some()
             {
                 self.keys.push(key);
-                if every(self.items.len(), clock) {
+                if should_stop_at(self.items.len(), clock) {
                     return None;
                 }
             }
@@ -117,10 +128,10 @@ impl Learning {
         Some(self)
     }
 
-    fn lines(mut self, text: &str, list: &List, clock: &Clock) -> Option<Self> {
+    fn scan_lines(mut self, text: &str, list: &List, clock: &QueryDeadline) -> Option<Self> {
         for line in list.iter_from(text, 0) {
-            if self.item(&mut Reader::resume(text, line.value.start as usize)).is_none()
-                || every(self.items.len(), clock)
+            if self.add_item(&mut JsonReader::resume(text, line.value.start as usize)).is_none()
+                || should_stop_at(self.items.len(), clock)
             {
                 return None;
             }
@@ -128,68 +139,73 @@ impl Learning {
         Some(self)
     }
 
-    fn done(mut self, text: &Slice) -> Records {
-        self.others.items = self.items.len();
-        let shape = shape::of(self.tree, self.others);
-        Records {
+    fn finish(mut self, text: &Slice) -> RecordRows {
+        self.item_stats.item_count = self.items.len();
+        let shape = shape::build_shape(self.field_tree, self.item_stats);
+        RecordRows {
             text: text.clone(),
             items: self.items,
             keys: self.keys,
-            tree: shape.tree,
-            header: None,
+            field_tree: shape.field_tree,
+            header_names: None,
             columns: shape.columns,
             roles: shape.roles,
-            telling: Vec::new(),
-            dropped: shape.dropped,
+            ranked_fields: Vec::new(),
+            dropped_field_count: shape.dropped_field_count,
         }
     }
 }
 
-impl Records {
-    fn with_profile_of_first(mut self) -> Self {
-        let first = self.items.first().map_or("", |span| span.of(&self.text));
-        self.telling = Profile::of_record(first).into_iter().map(|field| field.path).collect();
+impl RecordRows {
+    fn with_ranking_of_first(mut self) -> Self {
+        let first = self.items.first().map_or("", |span| span.slice(&self.text));
+        self.ranked_fields = ListProfile::record_fields(first).into_iter().map(|field| field.path).collect();
         self
     }
 }
 
 /// The rows of a columnar table.
-fn table(text: &Slice, header: &[String], span: Span, clock: &Clock) -> Option<Records> {
-    let mut kinds = vec![Kinds::default(); header.len()];
+fn columnar_records(
+    text: &Slice,
+    header: &[String],
+    span: Span,
+    clock: &QueryDeadline,
+) -> Option<RecordRows> {
+    let mut kinds = vec![ValueKinds::default(); header.len()];
     let mut items = Vec::new();
-    let mut reader = Reader::resume(text, span.start as usize);
+    let mut reader = JsonReader::resume(text, span.start as usize);
     if reader.enter_array().is_ok() {
         while reader.next_item() == Ok(true) {
             let Ok(row) = reader.skip() else { break };
-            for (kind, cell) in kinds.iter_mut().zip(super::tree::cells(reader.text(row))) {
-                kind.add(Kinds::of_json(cell));
+            for (kind, cell) in kinds.iter_mut().zip(super::tree::row_cells(reader.text(row))) {
+                kind.insert(ValueKinds::from_json(cell));
             }
             items.push(row);
-            if every(items.len(), clock) {
+            if should_stop_at(items.len(), clock) {
                 return None;
             }
         }
     }
-    let mut names = Names::default();
-    let tree = Tree::of_cells(&kinds);
+    let mut names = UniqueNames::default();
+    let tree = FieldTree::from_cells(&kinds);
     let (mut columns, mut roles) = (Vec::new(), Vec::new());
     for (at, (name, kinds)) in header.iter().zip(kinds).enumerate() {
-        if at < shape::MOST {
-            columns.push(Column::new(names.unique(name), kinds, items.len()));
-            roles.push(Role::Field(at as u32));
+        if at < shape::MAX_COLUMNS {
+            columns.push(ColumnDef::new(names.unique(name), kinds, items.len()));
+            roles.push(ColumnRole::Field(at as u32));
         }
     }
     let dropped = header.len() - columns.len();
-    shape::finish(&mut names, items.len(), &mut columns, &mut roles);
-    Some(Records {
+    shape::push_record_columns(&mut names, items.len(), &mut columns, &mut roles);
+    Some(RecordRows {
         text: text.clone(),
         items,
         keys: Vec::new(),
-        tree,
-        header: Some(header.iter().map(|name| quote(name)).collect()),
+        field_tree: tree,
+        header_names: Some(header.iter().map(|name| quote(name)).collect()),
         columns,
         roles,
-        telling: Vec::new(),
-        dropped,
+        ranked_fields: Vec::new(),
+        dropped_field_count: dropped,
     })
 }

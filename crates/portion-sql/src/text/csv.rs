@@ -8,32 +8,32 @@ use portion_core::snapshot::Slice;
 use portion_core::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{Column, Kinds, Names};
-use crate::limits::Clock;
-use crate::table::{Row, Rows, Source, every};
+use crate::column::{ColumnDef, UniqueNames, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
 
 /// The rows under the header of a text that is comma-separated, by that delimiter.
-pub(crate) struct CsvOf {
+pub(crate) struct CsvSource {
     pub(crate) text: Slice,
     pub(crate) delimiter: u8,
 }
 
 /// Rows that are looked at to tell, and bytes; and the rows that it takes.
-const SAMPLE: usize = 20;
+const SAMPLE_ROWS: usize = 20;
 const SAMPLE_BYTES: usize = 64 << 10;
-const FEWEST: usize = 2;
+const MIN_ROWS: usize = 2;
 /// Cells of a row at most.
-const WIDEST: usize = 1_900;
+const MAX_CELLS: usize = 1_900;
 
 /// The delimiter of a text whose first line names as many columns, each once, as the rows after it have cells.
-pub(crate) fn looks_like(text: &str) -> Option<u8> {
+pub(crate) fn detect_delimiter(text: &str) -> Option<u8> {
     // Whole lines of it: a quote that is never closed must not cost all of the text.
     let most = (0..=SAMPLE_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at))?;
     let sample = text.get(..most)?;
     let sample = if most < text.len() { &sample[..sample.rfind('\n')?] } else { sample };
     [b',', b'\t', b';', b'|'].into_iter().find(|delimiter| {
-        let mut rows = Scan::new(sample, *delimiter);
-        let Some(header) = rows.next() else { return false };
+        let mut rows = CsvScanner::new(sample, *delimiter);
+        let Some(header) = rows.next_record() else { return false };
         let mut names: Vec<&str> = header.cells().collect();
         let width = names.len();
         names.sort_unstable();
@@ -43,26 +43,26 @@ pub(crate) fn looks_like(text: &str) -> Option<u8> {
             return false;
         }
         let mut like = 0;
-        while like < SAMPLE {
-            let Some(row) = rows.next() else { break };
+        while like < SAMPLE_ROWS {
+            let Some(row) = rows.next_record() else { break };
             if row.len() != width {
                 return false;
             }
             like += 1;
         }
-        like >= FEWEST
+        like >= MIN_ROWS
     })
 }
 
 /// The cells of one row, out of their quotes.
 #[derive(Debug, Default)]
-struct Record {
+struct CsvRecord {
     text: Vec<u8>,
     ends: Vec<usize>,
     span: Span,
 }
 
-impl Record {
+impl CsvRecord {
     fn len(&self) -> usize {
         self.ends.len()
     }
@@ -79,34 +79,34 @@ impl Record {
 }
 
 /// One row after another.
-struct Scan<'a> {
+struct CsvScanner<'a> {
     text: &'a str,
-    at: usize,
+    offset: usize,
     reader: Reader,
 }
 
-impl<'a> Scan<'a> {
+impl<'a> CsvScanner<'a> {
     fn new(text: &'a str, delimiter: u8) -> Self {
-        Self { text, at: 0, reader: ReaderBuilder::new().delimiter(delimiter).build() }
+        Self { text, offset: 0, reader: ReaderBuilder::new().delimiter(delimiter).build() }
     }
 }
 
-impl Scan<'_> {
-    fn next(&mut self) -> Option<Record> {
-        let mut record = Record { text: vec![0; 256], ends: vec![0; 32], span: Span::default() };
-        let (start, mut written, mut ended) = (self.at, 0, 0);
+impl CsvScanner<'_> {
+    fn next_record(&mut self) -> Option<CsvRecord> {
+        let mut record = CsvRecord { text: vec![0; 256], ends: vec![0; 32], span: Span::default() };
+        let (start, mut written, mut ended) = (self.offset, 0, 0);
         loop {
-            let input = self.text.as_bytes().get(self.at..)?;
+            let input = self.text.as_bytes().get(self.offset..)?;
             let (result, read, wrote, ends) = self.reader.read_record(
                 input,
                 record.text.get_mut(written..)?,
                 record.ends.get_mut(ended..)?,
             );
-            (self.at, written, ended) = (self.at + read, written + wrote, ended + ends);
+            (self.offset, written, ended) = (self.offset + read, written + wrote, ended + ends);
             match result {
                 ReadRecordResult::Record => break,
                 ReadRecordResult::OutputFull => record.text.resize(record.text.len() * 2, 0),
-                ReadRecordResult::OutputEndsFull if ended > WIDEST => return None,
+                ReadRecordResult::OutputEndsFull if ended > MAX_CELLS => return None,
                 ReadRecordResult::OutputEndsFull => record.ends.resize(record.ends.len() * 2, 0),
                 // The reader is told of the end by an empty input.
                 ReadRecordResult::InputEmpty => {}
@@ -115,55 +115,60 @@ impl Scan<'_> {
         }
         record.text.truncate(written);
         record.ends.truncate(ended);
-        record.span = Span::new(start, self.at);
+        record.span = Span::new(start, self.offset);
         Some(record)
     }
 }
 
-struct Csv {
+struct CsvRows {
     text: Slice,
     delimiter: u8,
     rows: Vec<Span>,
-    columns: Vec<Column>,
+    columns: Vec<ColumnDef>,
 }
 
-impl Source for CsvOf {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
-        let mut scan = Scan::new(&self.text, self.delimiter);
-        let mut names = Names::default();
-        let header = scan.next().unwrap_or_default();
-        let mut columns: Vec<Column> =
-            header.cells().map(|name| Column::new(names.unique(name.trim()), Kinds::default(), 0)).collect();
+impl RowSource for CsvSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let mut scan = CsvScanner::new(&self.text, self.delimiter);
+        let mut names = UniqueNames::default();
+        let header = scan.next_record().unwrap_or_default();
+        let mut columns: Vec<ColumnDef> = header
+            .cells()
+            .map(|name| ColumnDef::new(names.unique(name.trim()), ValueKinds::default(), 0))
+            .collect();
         let mut rows = Vec::new();
-        while let Some(record) = scan.next() {
+        while let Some(record) = scan.next_record() {
             for (column, cell) in columns.iter_mut().zip(record.cells()) {
-                column.present += usize::from(!cell.is_empty());
-                column.kinds.add(kinds(cell));
+                column.present_count += usize::from(!cell.is_empty());
+                column.kinds.insert(cell_kinds(cell));
             }
             rows.push(record.span);
-            if every(rows.len(), clock) {
+            if should_stop_at(rows.len(), clock) {
                 return None;
             }
         }
-        let mut record = Column::new(names.ours("item"), Kinds::OBJECT, rows.len()).hidden();
-        record.record = true;
+        let mut record =
+            ColumnDef::new(names.unique_builtin("item"), ValueKinds::OBJECT, rows.len()).into_hidden();
+        record.is_record = true;
         columns.push(record);
-        columns.push(Column::new(names.ours("_index"), Kinds::INTEGER, rows.len()).hidden());
-        Some(Arc::new(Csv { text: self.text.clone(), delimiter: self.delimiter, rows, columns }))
+        columns.push(
+            ColumnDef::new(names.unique_builtin("_index"), ValueKinds::INTEGER, rows.len()).into_hidden(),
+        );
+        Some(Arc::new(CsvRows { text: self.text.clone(), delimiter: self.delimiter, rows, columns }))
     }
 }
 
 /// What a cell is: a number only where its text is what the number is written as, so that `007` stays text.
-fn kinds(cell: &str) -> Kinds {
-    match number(cell) {
-        _ if cell.is_empty() => Kinds::NULL,
-        Some(Cell::Integer(_)) => Kinds::INTEGER,
-        Some(_) => Kinds::REAL,
-        None => Kinds::TEXT,
+fn cell_kinds(cell: &str) -> ValueKinds {
+    match parse_number(cell) {
+        _ if cell.is_empty() => ValueKinds::NULL,
+        Some(Cell::Integer(_)) => ValueKinds::INTEGER,
+        Some(_) => ValueKinds::REAL,
+        None => ValueKinds::TEXT,
     }
 }
 
-fn number(cell: &str) -> Option<Cell<'static>> {
+fn parse_number(cell: &str) -> Option<Cell<'static>> {
     let digits = cell.strip_prefix('-').unwrap_or(cell);
     let json = digits.starts_with(|c: char| c.is_ascii_digit())
         && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.'))
@@ -178,8 +183,8 @@ fn number(cell: &str) -> Option<Cell<'static>> {
     }
 }
 
-impl Rows for Csv {
-    fn columns(&self) -> &[Column] {
+impl TableRows for CsvRows {
+    fn columns(&self) -> &[ColumnDef] {
         &self.columns
     }
 
@@ -187,57 +192,60 @@ impl Rows for Csv {
         self.rows.len()
     }
 
-    fn read(&self, at: usize, row: &mut Row) {
-        row.at = at;
+    fn read_row(&self, at: usize, row: &mut RowBuffer) {
+        row.index = at;
         row.spans.clear();
         let Some(span) = self.rows.get(at) else { return };
-        let record = Scan::new(span.of(&self.text), self.delimiter).next().unwrap_or_default();
+        let record =
+            CsvScanner::new(span.slice(&self.text), self.delimiter).next_record().unwrap_or_default();
         let mut start = 0;
         for end in &record.ends {
             row.spans.push(Span::new(start, *end));
             start = *end;
         }
-        row.own = record.text;
+        row.owned_text = record.text;
     }
 
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        match column.checked_sub(self.fields()) {
-            None => self.field(row, column),
-            Some(0) => Cell::Text(self.object(row).into()),
-            Some(_) => Cell::count(row.at),
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        match column.checked_sub(self.field_count()) {
+            None => self.field_cell(row, column),
+            Some(0) => Cell::Text(self.row_as_object(row).into()),
+            Some(_) => Cell::from_count(row.index),
         }
     }
 }
 
-impl Csv {
+impl CsvRows {
     /// How many columns are fields.
-    fn fields(&self) -> usize {
+    fn field_count(&self) -> usize {
         self.columns.len().saturating_sub(2)
     }
 
-    fn field<'a>(&self, row: &'a Row, column: usize) -> Cell<'a> {
+    fn field_cell<'a>(&self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         let Some(span) = row.spans.get(column) else { return Cell::Null };
-        let text = row.own.get(span.range()).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        let kinds = self.columns.get(column).map_or(Kinds::default(), |column| column.kinds);
+        let text = row.owned_text.get(span.range()).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let kinds = self.columns.get(column).map_or(ValueKinds::default(), |column| column.kinds);
         match text.unwrap_or_default() {
             "" => Cell::Null,
-            cell if kinds.any(Kinds::TEXT) => Cell::text(cell),
-            cell => number(cell).unwrap_or(Cell::text(cell)),
+            cell if kinds.intersects(ValueKinds::TEXT) => Cell::text(cell),
+            cell => parse_number(cell).unwrap_or(Cell::text(cell)),
         }
     }
 
     /// A row as the JSON object that it would be.
-    fn object(&self, row: &Row) -> String {
+    fn row_as_object(&self, row: &RowBuffer) -> String {
         let mut object = String::from("{");
-        for (at, column) in self.columns.iter().take(self.fields()).enumerate() {
+        for (at, column) in self.columns.iter().take(self.field_count()).enumerate() {
             if at > 0 {
                 object.push(',');
             }
             object.push_str(&quote(&column.name));
             object.push(':');
-            let cell =
-                row.spans.get(at).and_then(|span| std::str::from_utf8(row.own.get(span.range())?).ok());
-            match self.field(row, at) {
+            let cell = row
+                .spans
+                .get(at)
+                .and_then(|span| std::str::from_utf8(row.owned_text.get(span.range())?).ok());
+            match self.field_cell(row, at) {
                 Cell::Null => object.push_str("null"),
                 Cell::Text(text) => object.push_str(&quote(&text)),
                 // As it is written.

@@ -2,89 +2,91 @@
 
 use std::sync::Arc;
 
-use portion_core::entry::{Entry, Level, entries};
-use portion_core::snapshot::{Slice, Text};
+use portion_core::log_entry::{LogEntry, LogLevel, entries};
+use portion_core::snapshot::{LineIndex, Slice};
 
 use crate::cell::Cell;
-use crate::column::{Column, Kinds};
-use crate::limits::Clock;
-use crate::table::{Row, Rows, Source, every};
+use crate::column::{ColumnDef, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowBuffer, RowSource, TableRows, should_stop_at};
 
 /// The entries of a log: a stamped line with what belongs to it.
-pub(crate) struct EntriesOf {
+pub(crate) struct EntriesSource {
     pub(crate) text: Slice,
-    pub(crate) index: Arc<Text>,
+    pub(crate) index: Arc<LineIndex>,
 }
 
-struct Entries {
+struct EntryRows {
     text: Slice,
-    found: Vec<Entry>,
-    columns: Vec<Column>,
+    entries: Vec<LogEntry>,
+    columns: Vec<ColumnDef>,
 }
 
 /// `level` is the word that the log has, `severity` what it means: `trace` to `fatal`.
-const COLUMNS: [(&str, Kinds); 6] = [
-    ("number", Kinds::INTEGER),
-    ("start_line", Kinds::INTEGER),
-    ("time", Kinds::TEXT),
-    ("level", Kinds::TEXT),
-    ("text", Kinds::TEXT),
-    ("severity", Kinds::TEXT),
+const COLUMNS: [(&str, ValueKinds); 6] = [
+    ("number", ValueKinds::INTEGER),
+    ("start_line", ValueKinds::INTEGER),
+    ("time", ValueKinds::TEXT),
+    ("level", ValueKinds::TEXT),
+    ("text", ValueKinds::TEXT),
+    ("severity", ValueKinds::TEXT),
 ];
 
-impl Source for EntriesOf {
-    fn open(&self, clock: &Clock) -> Option<Arc<dyn Rows>> {
+impl RowSource for EntriesSource {
+    fn open(&self, clock: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
         let mut found = Vec::new();
         for entry in entries(&self.text, &self.index).into_iter().flatten() {
             found.push(entry);
-            if every(found.len(), clock) {
+            if should_stop_at(found.len(), clock) {
                 return None;
             }
         }
-        let mut columns = COLUMNS.map(|(name, kinds)| Column::new(name, kinds, found.len()));
+        let mut columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, found.len()));
         for column in &mut columns {
             column.ignores_case = matches!(column.name.as_str(), "level" | "severity");
-            column.present = match column.name.as_str() {
+            column.present_count = match column.name.as_str() {
                 "time" => found.iter().filter(|entry| entry.time.is_some()).count(),
                 "level" | "severity" => found.iter().filter(|entry| entry.level.is_some()).count(),
                 _ => found.len(),
             };
         }
-        Some(Arc::new(Entries { text: self.text.clone(), found, columns: columns.into() }))
+        Some(Arc::new(EntryRows { text: self.text.clone(), entries: found, columns: columns.into() }))
     }
 }
 
-impl Rows for Entries {
-    fn columns(&self) -> &[Column] {
+impl TableRows for EntryRows {
+    fn columns(&self) -> &[ColumnDef] {
         &self.columns
     }
 
     fn len(&self) -> usize {
-        self.found.len()
+        self.entries.len()
     }
 
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some(entry) = self.found.get(row.at) else { return Cell::Null };
-        let level = entry.level.map(|level| level.of(&self.text));
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        let Some(entry) = self.entries.get(row.index) else { return Cell::Null };
+        let level = entry.level.map(|level| level.slice(&self.text));
         match column {
-            0 => Cell::count(entry.number),
-            1 => Cell::count(entry.start_line),
-            2 => entry.time.map_or(Cell::Null, |time| Cell::text(time.of(&self.text))),
+            0 => Cell::from_count(entry.number),
+            1 => Cell::from_count(entry.start_line),
+            2 => entry.time.map_or(Cell::Null, |time| Cell::text(time.slice(&self.text))),
             3 => level.map_or(Cell::Null, Cell::text),
-            4 => Cell::text(entry.span.of(&self.text).trim_end_matches(['\r', '\n'])),
-            _ => level.and_then(Level::of).map_or(Cell::Null, |level| Cell::text(word(level))),
+            4 => Cell::text(entry.span.slice(&self.text).trim_end_matches(['\r', '\n'])),
+            _ => {
+                level.and_then(LogLevel::from_word).map_or(Cell::Null, |level| Cell::text(level_name(level)))
+            }
         }
     }
 }
 
-fn word(level: Level) -> &'static str {
+fn level_name(level: LogLevel) -> &'static str {
     match level {
-        Level::Trace => "trace",
-        Level::Debug => "debug",
-        Level::Info => "info",
-        Level::Notice => "notice",
-        Level::Warn => "warn",
-        Level::Error => "error",
-        Level::Fatal => "fatal",
+        LogLevel::Trace => "trace",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Notice => "notice",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+        LogLevel::Fatal => "fatal",
     }
 }

@@ -6,43 +6,43 @@ use portion_core::snapshot::Slice;
 use portion_core::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{Column, Kinds};
-use crate::limits::Clock;
-use crate::table::{Row, Rows, Source};
+use crate::column::{ColumnDef, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowBuffer, RowSource, TableRows};
 
 /// The lines of a text.
-pub(crate) struct LinesOf(pub(crate) Slice);
+pub(crate) struct LinesSource(pub(crate) Slice);
 
-struct Lines {
+struct LineRows {
     text: Slice,
-    found: Vec<Span>,
-    columns: [Column; 2],
+    lines: Vec<Span>,
+    columns: [ColumnDef; 2],
 }
 
-impl Source for LinesOf {
-    fn open(&self, _: &Clock) -> Option<Arc<dyn Rows>> {
-        let lines = super::lines(&self.0);
+impl RowSource for LinesSource {
+    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let lines = super::line_spans(&self.0);
         let columns = [
-            Column::new("number", Kinds::INTEGER, lines.len()),
-            Column::new("text", Kinds::TEXT, lines.len()),
+            ColumnDef::new("number", ValueKinds::INTEGER, lines.len()),
+            ColumnDef::new("text", ValueKinds::TEXT, lines.len()),
         ];
-        Some(Arc::new(Lines { text: self.0.clone(), found: lines, columns }))
+        Some(Arc::new(LineRows { text: self.0.clone(), lines, columns }))
     }
 }
 
-impl Rows for Lines {
-    fn columns(&self) -> &[Column] {
+impl TableRows for LineRows {
+    fn columns(&self) -> &[ColumnDef] {
         &self.columns
     }
 
     fn len(&self) -> usize {
-        self.found.len()
+        self.lines.len()
     }
 
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
         match column {
-            0 => Cell::count(row.at + 1),
-            _ => self.found.get(row.at).map_or(Cell::Null, |line| Cell::text(line.of(&self.text))),
+            0 => Cell::from_count(row.index + 1),
+            _ => self.lines.get(row.index).map_or(Cell::Null, |line| Cell::text(line.slice(&self.text))),
         }
     }
 }

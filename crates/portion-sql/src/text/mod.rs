@@ -5,15 +5,15 @@ mod entries;
 mod lines;
 mod sections;
 
-pub(crate) use csv::{CsvOf, looks_like as looks_like_csv};
-pub(crate) use entries::EntriesOf;
-pub(crate) use lines::LinesOf;
-pub(crate) use sections::SectionsOf;
+pub(crate) use csv::{CsvSource, detect_delimiter as looks_like_csv};
+pub(crate) use entries::EntriesSource;
+pub(crate) use lines::LinesSource;
+pub(crate) use sections::SectionsSource;
 
 use portion_core::span::Span;
 
 /// Where each line is, without its end.
-fn lines(text: &str) -> Vec<Span> {
+fn line_spans(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {

@@ -7,20 +7,20 @@ use portion_core::snapshot::Slice;
 use portion_core::span::Span;
 
 use crate::cell::Cell;
-use crate::column::{Column, Kinds};
-use crate::limits::Clock;
-use crate::table::{Row, Rows, Source};
+use crate::column::{ColumnDef, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{RowBuffer, RowSource, TableRows};
 
 /// The sections of a text, each from its heading to the next one of its level or above.
-pub(crate) struct SectionsOf(pub(crate) Slice);
+pub(crate) struct SectionsSource(pub(crate) Slice);
 
-struct Sections {
+struct SectionRows {
     text: Slice,
-    found: Vec<Section>,
-    columns: Vec<Column>,
+    sections: Vec<SectionRecord>,
+    columns: Vec<ColumnDef>,
 }
 
-struct Section {
+struct SectionRecord {
     level: u8,
     title: String,
     start_line: usize,
@@ -28,49 +28,49 @@ struct Section {
     span: Span,
 }
 
-const COLUMNS: [(&str, Kinds); 6] = [
-    ("number", Kinds::INTEGER),
-    ("level", Kinds::INTEGER),
-    ("title", Kinds::TEXT),
-    ("start_line", Kinds::INTEGER),
-    ("end_line", Kinds::INTEGER),
-    ("text", Kinds::TEXT),
+const COLUMNS: [(&str, ValueKinds); 6] = [
+    ("number", ValueKinds::INTEGER),
+    ("level", ValueKinds::INTEGER),
+    ("title", ValueKinds::TEXT),
+    ("start_line", ValueKinds::INTEGER),
+    ("end_line", ValueKinds::INTEGER),
+    ("text", ValueKinds::TEXT),
 ];
 
-impl Source for SectionsOf {
-    fn open(&self, _: &Clock) -> Option<Arc<dyn Rows>> {
-        let lines = super::lines(&self.0);
-        let section = |heading: portion_core::chunk::outline::Heading<'_>| Section {
+impl RowSource for SectionsSource {
+    fn open(&self, _: &QueryDeadline) -> Option<Arc<dyn TableRows>> {
+        let lines = super::line_spans(&self.0);
+        let section = |heading: portion_core::chunk::outline::Heading<'_>| SectionRecord {
             level: heading.level,
             title: heading.title.to_owned(),
             start_line: super::line_number(&lines, heading.start),
             end_line: super::line_number(&lines, heading.end.saturating_sub(1).max(heading.start)),
             span: Span::new(heading.start, heading.end),
         };
-        let sections: Vec<Section> = headings(&self.0).into_iter().map(section).collect();
-        let columns = COLUMNS.map(|(name, kinds)| Column::new(name, kinds, sections.len())).into();
-        Some(Arc::new(Sections { text: self.0.clone(), found: sections, columns }))
+        let sections: Vec<SectionRecord> = headings(&self.0).into_iter().map(section).collect();
+        let columns = COLUMNS.map(|(name, kinds)| ColumnDef::new(name, kinds, sections.len())).into();
+        Some(Arc::new(SectionRows { text: self.0.clone(), sections, columns }))
     }
 }
 
-impl Rows for Sections {
-    fn columns(&self) -> &[Column] {
+impl TableRows for SectionRows {
+    fn columns(&self) -> &[ColumnDef] {
         &self.columns
     }
 
     fn len(&self) -> usize {
-        self.found.len()
+        self.sections.len()
     }
 
-    fn cell<'a>(&'a self, row: &'a Row, column: usize) -> Cell<'a> {
-        let Some(section) = self.found.get(row.at) else { return Cell::Null };
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        let Some(section) = self.sections.get(row.index) else { return Cell::Null };
         match column {
-            0 => Cell::count(row.at + 1),
-            1 => Cell::count(section.level.into()),
+            0 => Cell::from_count(row.index + 1),
+            1 => Cell::from_count(section.level.into()),
             2 => Cell::text(&section.title),
-            3 => Cell::count(section.start_line),
-            4 => Cell::count(section.end_line),
-            _ => Cell::text(section.span.of(&self.text)),
+            3 => Cell::from_count(section.start_line),
+            4 => Cell::from_count(section.end_line),
+            _ => Cell::text(section.span.slice(&self.text)),
         }
     }
 }

@@ -131,7 +131,7 @@ fn numbers() {
     let huge = "[{\"n\":18446744073709551615},{\"n\":1}]";
     let answered = answer(huge, "SELECT n FROM items", &[]).expect("an answer");
     assert_eq!(answered.json, r#"[{"n":1.8446744073709552e+19},{"n":1}]"#);
-    assert_eq!(answered.rounded, ["n"]);
+    assert_eq!(answered.rounded_columns, ["n"]);
     check(huge, "SELECT item -> '$.n' AS n FROM items LIMIT 1", r#"[{"n":"18446744073709551615"}]"#);
 }
 

@@ -1,6 +1,6 @@
 //! What can be asked of columns whose values were redacted.
 
-use portion_sql::Limits;
+use portion_sql::QueryLimits;
 
 use super::common::{asked, redacted};
 
@@ -13,7 +13,7 @@ const BOOKINGS: &str = r#"{"result":[
 #[track_caller]
 fn check(sql: &str, expect: &str) {
     let params: &[_] = if sql.contains(":path") { &[("path", "\"$.doorCode\"")] } else { &[] };
-    let answer = match asked(&redacted(BOOKINGS), sql, params, &Limits::default()) {
+    let answer = match asked(&redacted(BOOKINGS), sql, params, &QueryLimits::default()) {
         Ok(answer) => answer.json,
         Err(error) => error.to_string(),
     };

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use portion_core::payload::{Block, Content, Payload};
-use portion_core::redact::Redact;
+use portion_core::redact::RedactionRules;
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
-use portion_sql::{Answer, Limits, QueryError, Question, query};
+use portion_sql::{QueryError, QueryLimits, QueryResult, SqlQuery, query};
 
 /// A payload of one text.
 pub(crate) fn snapshot(text: &str) -> Snapshot {
@@ -18,13 +18,13 @@ pub(crate) fn snapshot(text: &str) -> Snapshot {
 /// The same where secrets are redacted.
 pub(crate) fn redacted(text: &str) -> Snapshot {
     let block = Block::new("/content/0/text", Content::Text(text.into()));
-    let redact = Some(Arc::new(Redact::default_secrets()));
-    capture(Payload { blocks: vec![block], redact, ..Payload::default() })
+    let redact = Some(Arc::new(RedactionRules::default_secrets()));
+    capture(Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() })
 }
 
 /// A question to a text.
-pub(crate) fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<Answer, QueryError> {
-    asked(&snapshot(text), sql, params, &Limits::default())
+pub(crate) fn answer(text: &str, sql: &str, params: &[(&str, &str)]) -> Result<QueryResult, QueryError> {
+    asked(&snapshot(text), sql, params, &QueryLimits::default())
 }
 
 /// A question to a snapshot, within limits.
@@ -32,11 +32,11 @@ pub(crate) fn asked(
     snapshot: &Snapshot,
     sql: &str,
     params: &[(&str, &str)],
-    limits: &Limits,
-) -> Result<Answer, QueryError> {
+    limits: &QueryLimits,
+) -> Result<QueryResult, QueryError> {
     let params: Vec<(String, String)> =
         params.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    query(snapshot, &View::root(), &Question { sql, params: &params }, limits)
+    query(snapshot, &View::root(), &SqlQuery { sql, params: &params }, limits)
 }
 
 /// The text, asked that, answers this.
@@ -44,7 +44,7 @@ pub(crate) fn check(text: &str, sql: &str, expect: &str) {
     match answer(text, sql, &[]) {
         Ok(answer) => {
             assert_eq!(answer.json, expect, "{sql}");
-            assert!(!answer.cut, "{sql}");
+            assert!(!answer.is_truncated, "{sql}");
         }
         Err(error) => panic!("{sql}: {error}"),
     }

@@ -6,14 +6,14 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{asked, snapshot};
-use portion_sql::Limits;
+use portion_sql::QueryLimits;
 
 const RECORDS: &str =
     r#"[{"id":1,"name":"a","tags":["x"],"deep":{"b":{"c":1}}},{"id":2,"name":"b"},{"id":3,"name":null}]"#;
 
 /// Asks that of records and of a long text; the time is far beyond the limit, for a machine under load.
 fn survives(sql: &str) {
-    let limits = Limits { deadline: Duration::from_millis(200), ..Limits::default() };
+    let limits = QueryLimits { timeout: Duration::from_millis(200), ..QueryLimits::default() };
     let long = format!("[{{\"id\":1,\"long\":\"{}b\"}}]", "a".repeat(3 << 20));
     for text in [RECORDS, &long] {
         let before = Instant::now();
@@ -23,7 +23,7 @@ fn survives(sql: &str) {
         assert!(took < Duration::from_secs(20), "{shown}: {took:?}");
         match answered {
             Ok(answer) => {
-                assert!(answer.json.len() <= limits.bytes + 2, "{shown}");
+                assert!(answer.json.len() <= limits.max_bytes + 2, "{shown}");
                 assert!(serde_json::from_str::<Vec<serde_json::Value>>(&answer.json).is_ok(), "{shown}");
             }
             Err(error) => assert!(!error.to_string().is_empty() && !error.advice().is_empty(), "{shown}"),
@@ -33,7 +33,7 @@ fn survives(sql: &str) {
 
 /// The statement must be refused, whatever it is asked of.
 fn denied(sql: &str) {
-    let answered = asked(&snapshot(RECORDS), sql, &[], &Limits::default());
+    let answered = asked(&snapshot(RECORDS), sql, &[], &QueryLimits::default());
     match answered {
         Ok(answer) => panic!("{sql}: {}", answer.json),
         Err(error) => assert_eq!(error.code(), "query_invalid", "{sql}: {error}"),

@@ -4,9 +4,9 @@
 mod common;
 
 use common::answer;
-use portion_core::path::follow;
-use portion_core::scan::{Kind, Reader};
-use portion_core::snapshot::{Slice, Subject};
+use portion_core::path::resolve_path;
+use portion_core::scan::{JsonKind, JsonReader};
+use portion_core::snapshot::{IndexedText, Slice};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,7 @@ fn list() -> impl Strategy<Value = String> {
 
 /// The items of a list as they are written.
 fn items(list: &str) -> Vec<&str> {
-    let mut reader = Reader::new(list);
+    let mut reader = JsonReader::new(list);
     let mut items = Vec::new();
     reader.enter_array().expect("a list");
     while reader.next_item() == Ok(true) {
@@ -58,8 +58,8 @@ fn rows(list: &str, sql: &str) -> Vec<Map<String, Value>> {
 
 /// What SQL makes of a value.
 fn in_sql(value: &str) -> Value {
-    match Kind::of(value) {
-        Kind::Bool => json!(i32::from(value == "true")),
+    match JsonKind::of_value(value) {
+        JsonKind::Bool => json!(i32::from(value == "true")),
         _ => serde_json::from_str(value).expect("a value"),
     }
 }
@@ -72,7 +72,7 @@ proptest! {
         let items = items(&list);
         let answered = answer(&list, "SELECT item FROM items", &[]).expect("an answer");
         prop_assert_eq!(answered.json, format!("[{}]", items.join(",")));
-        prop_assert_eq!(answered.rows, items.len());
+        prop_assert_eq!(answered.row_count, items.len());
         let count = answer(&list, "SELECT count(*) AS n FROM items", &[]).expect("an answer");
         prop_assert_eq!(count.json, format!("[{{\"n\":{}}}]", items.len()));
     }
@@ -89,14 +89,14 @@ proptest! {
             let column = rows(&list, &format!("SELECT \"{quoted}\" AS x FROM items ORDER BY _index"));
             let pointer = format!("/{}", name.replace('.', "/"));
             for (record, row) in records.iter().zip(&column) {
-                let subject = Subject::of_payload(Slice::new((*record).to_owned()));
-                let there = follow(&subject, &pointer).ok().filter(|_| record.starts_with('{'));
+                let subject = IndexedText::from_payload(Slice::new((*record).to_owned()));
+                let there = resolve_path(&subject, &pointer).ok().filter(|_| record.starts_with('{'));
                 // An array has no fields: what is inside it is no column.
                 let there = there.filter(|there| {
                     let steps: Vec<&str> = there.pointer.split('/').skip(1).collect();
                     steps.iter().all(|step| step.parse::<usize>().is_err())
                 });
-                let expect = there.map_or(Value::Null, |there| in_sql(there.value.of(&subject.text)));
+                let expect = there.map_or(Value::Null, |there| in_sql(there.span.slice(&subject.text)));
                 prop_assert_eq!(&row["x"], &expect, "{} of {}", name, record);
             }
         }

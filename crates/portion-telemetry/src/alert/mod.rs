@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use portion_core::event::{Alerted, Event, Observer, Served};
+use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
 
 pub use watch::{AlertState, MIN_CALLS, Rule, Watch};
 
@@ -28,7 +28,7 @@ const QUEUE_CAPACITY: usize = 64;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// Event to record.
-    pub alerted: Alerted,
+    pub alerted: AlertChanged,
     /// State of the window at that time.
     pub state: AlertState,
     /// Time at which the alert was raised, in microseconds since 1970.
@@ -111,8 +111,8 @@ impl Alarm {
 }
 
 impl Observer for Alarm {
-    fn hear(&self, event: Event) {
-        if let Event::Served(served) = event
+    fn observe(&self, event: Event) {
+        if let Event::RequestServed(served) = event
             && let Some(is_oversized) = served.is_oversized()
         {
             let now = self.shared.started.elapsed();
@@ -148,7 +148,7 @@ impl Shared {
 }
 
 impl Monitor {
-    fn count(&mut self, now: Duration, served: &Served, is_oversized: bool) {
+    fn count(&mut self, now: Duration, served: &RequestServed, is_oversized: bool) {
         self.process = (served.request >> 64) as u64;
         let transition = self.watch.as_mut().and_then(|watch| {
             let oversized = is_oversized.then_some(&served.endpoint);
@@ -169,14 +169,14 @@ impl Monitor {
         let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
         let since = self.since.take().unwrap_or(at);
         self.since = state.raised.then_some(at);
-        let alerted = Alerted {
+        let alerted = AlertChanged {
             at,
-            alert: OVERSIZED.into(),
-            raised: state.raised,
+            alert_name: OVERSIZED.into(),
+            is_raised: state.raised,
             share: state.share().unwrap_or_default(),
             threshold: state.rule.percent / 100.0,
             requests: state.requests,
-            counted: state.oversized,
+            matching_requests: state.oversized,
             window: state.rule.window,
             process: self.process,
         };
@@ -187,10 +187,10 @@ impl Monitor {
 }
 
 fn log(change: &Change) {
-    let Alerted { share, threshold, requests, counted: oversized, .. } = change.alerted;
-    let alert = &*change.alerted.alert;
+    let AlertChanged { share, threshold, requests, matching_requests: oversized, .. } = change.alerted;
+    let alert = &*change.alerted.alert_name;
     let sentence = change.state.sentence();
-    if change.alerted.raised {
+    if change.alerted.is_raised {
         tracing::warn!(alert, share, threshold, requests, oversized, "{sentence}");
     } else {
         tracing::info!(alert, share, threshold, requests, oversized, "{sentence}");

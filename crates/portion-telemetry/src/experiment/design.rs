@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portion_core::event::Arm;
+use portion_core::event::ExperimentArm;
 
 use super::measure::{Measure, Measured, Verdict};
 use super::session::{PairedSums, Session};
@@ -19,7 +19,8 @@ pub(super) struct Sessions {
 
 impl Sessions {
     pub(super) fn add(&mut self, record: &Record) {
-        let is_shaped = record.shadow.is_none() && record.arm.as_deref() == Some(Arm::Shaped.name());
+        let is_shaped =
+            record.shadow.is_none() && record.arm.as_deref() == Some(ExperimentArm::Shaped.name());
         let arm = if is_shaped { &mut self.shaped } else { &mut self.unshaped };
         arm.entry(record.session).or_default().add(record);
     }

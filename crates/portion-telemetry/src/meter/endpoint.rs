@@ -1,6 +1,6 @@
 //! Counters of one endpoint.
 
-use portion_core::event::{Outcome, Served};
+use portion_core::event::{Outcome, RequestServed};
 
 use super::{Histogram, entry};
 use crate::names;
@@ -29,8 +29,8 @@ pub(super) struct EndpointCounters {
 pub(super) type OutcomeKey = (Option<&'static str>, bool);
 
 impl EndpointCounters {
-    pub(super) fn add(&mut self, served: &Served) {
-        let Served { outcome, error, follow_up, estimated_tokens, .. } = *served;
+    pub(super) fn add(&mut self, served: &RequestServed) {
+        let RequestServed { outcome, error, follow_up, estimated_tokens, .. } = *served;
         self.outcomes[outcome as usize] += 1;
         self.follow_ups += u64::from(follow_up);
         self.errors += u64::from(error.is_some());
@@ -38,7 +38,7 @@ impl EndpointCounters {
         if let Some(tokens) = estimated_tokens {
             self.counted = (self.counted.0 + 1, self.counted.1 + tokens);
         }
-        let (came, went) = served.tokens();
+        let (came, went) = served.original_and_served_tokens();
         self.tokens = (self.tokens.0 + came, self.tokens.1 + went);
         if !follow_up {
             self.bytes.0 += served.original_bytes;

@@ -1,6 +1,6 @@
 //! Metric values by name and attributes, ready for any export format.
 
-use portion_core::event::{Outcome, Served};
+use portion_core::event::{Outcome, RequestServed};
 
 use super::endpoint::{EndpointCounters, OutcomeKey};
 use super::{Histogram, Labels, Meter, Totals};
@@ -145,7 +145,7 @@ impl Meter {
 impl Meter {
     /// Returns the attributes of the duration histogram that an observed request falls into, as in
     /// [`families`](Self::families).
-    pub fn operation(&self, served: &Served) -> Vec<(&'static str, String)> {
+    pub fn operation(&self, served: &RequestServed) -> Vec<(&'static str, String)> {
         let labels = self.counters().labels(served);
         labels.operation((served.error, served.follow_up))
     }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use portion_core::event::{Event, Observer, Served};
+use portion_core::event::{Event, Observer, RequestServed};
 use portion_core::tokens::accuracy::{self, Accuracy};
 
 pub use families::{Family, Point, Value};
@@ -87,11 +87,11 @@ impl Meter {
 }
 
 impl Observer for Meter {
-    fn hear(&self, event: Event) {
+    fn observe(&self, event: Event) {
         match event {
-            Event::Served(served) => self.counters().add(&served),
-            Event::Alerted(alerted) if alerted.raised => {
-                *entry(&mut self.counters().raised, alerted.alert.clone(), || 0) += 1;
+            Event::RequestServed(served) => self.counters().add(&served),
+            Event::AlertChanged(alerted) if alerted.is_raised => {
+                *entry(&mut self.counters().raised, alerted.alert_name.clone(), || 0) += 1;
             }
             _ => {}
         }
@@ -99,7 +99,7 @@ impl Observer for Meter {
 }
 
 impl Counters {
-    fn add(&mut self, served: &Served) {
+    fn add(&mut self, served: &RequestServed) {
         self.endpoint(served).add(served);
         self.overhead.add(served.overhead.as_secs_f64());
         if let (Some(estimated), Some(actual)) = (served.estimated_tokens, served.actual_tokens) {
@@ -107,11 +107,11 @@ impl Counters {
                 || Estimates { accuracy: Accuracy::default(), errors: Histogram::of(&names::ESTIMATE_ERROR) };
             let estimates = entry(&mut self.estimates, served.counter, start);
             estimates.accuracy.add(estimated, actual);
-            estimates.errors.add(accuracy::error(estimated, actual).abs());
+            estimates.errors.add(accuracy::relative_error(estimated, actual).abs());
         }
     }
 
-    fn endpoint(&mut self, served: &Served) -> &mut EndpointCounters {
+    fn endpoint(&mut self, served: &RequestServed) -> &mut EndpointCounters {
         let labels = self.labels(served);
         let at = self.index.get(&labels).copied().unwrap_or_else(|| {
             self.named += usize::from(Arc::ptr_eq(&labels.endpoint, &served.endpoint));
@@ -123,7 +123,7 @@ impl Counters {
     }
 
     /// Returns the labels of a request's endpoint.
-    fn labels(&self, served: &Served) -> Labels {
+    fn labels(&self, served: &RequestServed) -> Labels {
         let labelled = |endpoint: &Arc<str>| Labels {
             upstream: served.upstream.clone(),
             kind: served.kind,

@@ -53,7 +53,7 @@ impl Counters {
             totals.oversized += endpoint.oversized;
         }
         for (_, estimates) in &self.estimates {
-            totals.accuracy.join(&estimates.accuracy);
+            totals.accuracy.merge(&estimates.accuracy);
         }
         totals
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use portion_core::event::Alerted;
+use portion_core::event::AlertChanged;
 
 use super::{Filter, ReadError, Reader};
 
@@ -18,7 +18,7 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn active_alerts(&self, now: u64) -> Result<Vec<Alerted>, ReadError> {
+    pub fn active_alerts(&self, now: u64) -> Result<Vec<AlertChanged>, ReadError> {
         let (lookback, limit) = LOOKBACK;
         let since = |ago: Duration| now.saturating_sub(ago.as_micros() as u64);
         let events =
@@ -26,7 +26,7 @@ impl Reader {
         let (mut seen, mut active) = (HashSet::new(), Vec::new());
         for event in events {
             // The newest event of a process decides.
-            if !seen.insert((event.process, event.alert.clone())) || !event.raised {
+            if !seen.insert((event.process, event.alert_name.clone())) || !event.is_raised {
                 continue;
             }
             let last_activity = event.at.max(self.last_of(event.process)?.unwrap_or_default());

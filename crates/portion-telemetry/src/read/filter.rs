@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use portion_core::event::{Arm, Outcome};
+use portion_core::event::{ExperimentArm, Outcome};
 use rusqlite::types::Value;
 
 use super::Endpoint;
@@ -22,7 +22,7 @@ pub struct Filter {
     /// Outcome of the request.
     pub outcome: Option<Outcome>,
     /// Arm of an experiment.
-    pub arm: Option<Arm>,
+    pub arm: Option<ExperimentArm>,
     /// Session hash.
     pub session: Option<u64>,
     /// Request number.

@@ -1,6 +1,6 @@
 //! Reads configurations, refused configurations and alerts.
 
-use portion_core::event::{Alerted, Change, Configured, Misconfigured};
+use portion_core::event::{AlertChanged, ConfigApplied, ConfigChange, ConfigRejected};
 use rusqlite::params;
 
 use super::record::{count, list, time};
@@ -11,20 +11,20 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn alerts(&self, filter: &Filter) -> Result<Vec<Alerted>, ReadError> {
+    pub fn alerts(&self, filter: &Filter) -> Result<Vec<AlertChanged>, ReadError> {
         let sql = "SELECT at, alert, raised, share, threshold, requests, counted, span, process FROM alerts
                    WHERE at >= ? AND at < ? ORDER BY at DESC, id DESC LIMIT ?";
         let mut statement = self.connection.prepare(sql)?;
         let alerts =
             statement.query_map(params![since(filter), until(filter), filter.sql_limit()], |row| {
-                Ok(Alerted {
+                Ok(AlertChanged {
                     at: count(row, 0)?,
-                    alert: row.get::<_, String>(1)?.into(),
-                    raised: row.get(2)?,
+                    alert_name: row.get::<_, String>(1)?.into(),
+                    is_raised: row.get(2)?,
                     share: row.get(3)?,
                     threshold: row.get(4)?,
                     requests: count(row, 5)?,
-                    counted: count(row, 6)?,
+                    matching_requests: count(row, 6)?,
                     window: time(row, 7)?,
                     process: row.get::<_, i64>(8)? as u64,
                 })
@@ -36,7 +36,7 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn configurations(&self, filter: &Filter) -> Result<Vec<Configured>, ReadError> {
+    pub fn configurations(&self, filter: &Filter) -> Result<Vec<ConfigApplied>, ReadError> {
         let sql = "SELECT id, at, version, source FROM configurations WHERE at >= ? AND at < ?
                    ORDER BY at DESC, id DESC LIMIT ?";
         let mut statement = self.connection.prepare(sql)?;
@@ -44,7 +44,7 @@ impl Reader {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let changes = self.changes(row.get(0)?)?;
-            found.push(Configured {
+            found.push(ConfigApplied {
                 at: count(row, 1)?,
                 version: count(row, 2)?,
                 source: row.get(3)?,
@@ -59,7 +59,7 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn configured(&self, version: u64, before: u64) -> Result<Vec<Configured>, ReadError> {
+    pub fn configured(&self, version: u64, before: u64) -> Result<Vec<ConfigApplied>, ReadError> {
         let sql = "SELECT id, max(at), source FROM configurations WHERE version = ? AND at <= ?
                    GROUP BY source ORDER BY max(at) DESC";
         let number = |number| i64::try_from(number).unwrap_or(i64::MAX);
@@ -68,7 +68,7 @@ impl Reader {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let changes = self.changes(row.get(0)?)?;
-            found.push(Configured { at: count(row, 1)?, version, source: row.get(2)?, changes });
+            found.push(ConfigApplied { at: count(row, 1)?, version, source: row.get(2)?, changes });
         }
         Ok(found)
     }
@@ -77,23 +77,23 @@ impl Reader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn misconfigurations(&self, filter: &Filter) -> Result<Vec<Misconfigured>, ReadError> {
+    pub fn misconfigurations(&self, filter: &Filter) -> Result<Vec<ConfigRejected>, ReadError> {
         let sql = "SELECT at, source, errors FROM misconfigurations WHERE at >= ? AND at < ?
                    ORDER BY at DESC, id DESC LIMIT ?";
         let mut statement = self.connection.prepare(sql)?;
         let mut rows = statement.query(params![since(filter), until(filter), filter.sql_limit()])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(Misconfigured { at: count(row, 0)?, source: row.get(1)?, errors: list(row, 2)? });
+            found.push(ConfigRejected { at: count(row, 0)?, source: row.get(1)?, errors: list(row, 2)? });
         }
         Ok(found)
     }
 
-    fn changes(&self, configuration: i64) -> Result<Vec<Change>, ReadError> {
+    fn changes(&self, configuration: i64) -> Result<Vec<ConfigChange>, ReadError> {
         let sql = "SELECT key, old, new FROM changes WHERE configuration = ? ORDER BY rowid";
         let mut statement = self.connection.prepare(sql)?;
         let changes = statement.query_map([configuration], |row| {
-            Ok(Change { key: row.get(0)?, old: row.get(1)?, new: row.get(2)? })
+            Ok(ConfigChange { key: row.get(0)?, old: row.get(1)?, new: row.get(2)? })
         })?;
         Ok(changes.collect::<rusqlite::Result<_>>()?)
     }

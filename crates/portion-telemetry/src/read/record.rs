@@ -48,7 +48,7 @@ pub struct Record {
     pub overhead: Duration,
     /// Stages that made the reply smaller.
     pub stages: Vec<String>,
-    /// Arm of an experiment: the name of an [`Arm`](portion_core::event::Arm).
+    /// Arm of an experiment: the name of an [`ExperimentArm`](portion_core::event::ExperimentArm).
     pub arm: Option<String>,
     /// Reply that shaping would have produced.
     pub shadow: Option<ShadowResult>,
@@ -190,7 +190,7 @@ impl TraceContext {
 impl Cost {
     /// Derives the cost from recorded values.
     pub(crate) fn of(outcome: &str, served: Option<u64>, payload: Option<u64>, bytes: u64) -> Self {
-        if !Outcome::named(outcome).is_some_and(Outcome::is_payload) {
+        if !Outcome::from_name(outcome).is_some_and(Outcome::is_payload) {
             return Self { served, payload };
         }
         let known = served.or(payload).unwrap_or(bytes / BYTES_A_TOKEN);

@@ -97,7 +97,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn hear(&self, event: Event) {
+    fn observe(&self, event: Event) {
         let waiting = self.stats.enqueued();
         if self.events.try_send(event).is_err() {
             self.stats.rejected();

@@ -213,7 +213,7 @@ impl Drop for Ended {
 mod tests {
     use std::sync::mpsc::{SyncSender, sync_channel};
 
-    use portion_core::event::Served;
+    use portion_core::event::RequestServed;
 
     use super::*;
 
@@ -227,8 +227,13 @@ mod tests {
     fn send(writer: &Writer, sender: &SyncSender<Event>, events: u64) {
         for at in 0..events {
             writer.stats.enqueued();
-            let served = Served { at, endpoint: "list_bookings".into(), kind: "tool", ..Served::default() };
-            sender.send(Event::Served(Arc::new(served))).expect("there is room");
+            let served = RequestServed {
+                at,
+                endpoint: "list_bookings".into(),
+                kind: "tool",
+                ..RequestServed::default()
+            };
+            sender.send(Event::RequestServed(Arc::new(served))).expect("there is room");
         }
     }
 

@@ -34,10 +34,10 @@ impl Tally {
         add(&mut stats.oversized, 5)?;
         add(&mut stats.original_tokens, 6)?;
         add(&mut stats.served_tokens, 7)?;
-        add(&mut stats.accuracy.sampled, 8)?;
-        add(&mut stats.accuracy.near, 9)?;
-        add(&mut stats.accuracy.far, 10)?;
-        stats.accuracy.errors += row.get::<_, f64>(from + 11)?;
+        add(&mut stats.accuracy.sample_count, 8)?;
+        add(&mut stats.accuracy.accurate_count, 9)?;
+        add(&mut stats.accuracy.inaccurate_count, 10)?;
+        stats.accuracy.error_sum += row.get::<_, f64>(from + 11)?;
         let mut words = row.get_ref(from + 3)?.as_str().unwrap_or_default().split(' ');
         while let Some((outcome, count)) = words.next().zip(words.next()) {
             self.count(outcome, count.parse().unwrap_or_default());
@@ -68,10 +68,10 @@ impl Tally {
             stored(stats.oversized),
             stored(stats.original_tokens),
             stored(stats.served_tokens),
-            stored(stats.accuracy.sampled),
-            stored(stats.accuracy.near),
-            stored(stats.accuracy.far),
-            stats.accuracy.errors,
+            stored(stats.accuracy.sample_count),
+            stored(stats.accuracy.accurate_count),
+            stored(stats.accuracy.inaccurate_count),
+            stats.accuracy.error_sum,
             self.latency.encode(),
             self.overhead.encode(),
         ])?;

@@ -111,9 +111,9 @@ pub(super) const ENDPOINTS: &[Column<Traffic>] = &[
     Column::both("latencyP50Ms", "p50", |traffic| Cell::Time(traffic.stats.latency.p50)),
     Column::both("latencyP95Ms", "p95", |traffic| Cell::Time(traffic.stats.latency.p95)),
     Column::both("latencyP99Ms", "p99", |traffic| Cell::Time(traffic.stats.latency.p99)),
-    Column::machine("sampled", |traffic| Cell::Count(traffic.stats.accuracy.sampled)),
+    Column::machine("sampled", |traffic| Cell::Count(traffic.stats.accuracy.sample_count)),
     Column::machine("estimatesNearShare", |traffic| {
-        Cell::maybe(traffic.stats.accuracy.near_share(), Cell::Share)
+        Cell::maybe(traffic.stats.accuracy.accurate_share(), Cell::Share)
     }),
     Column::machine("estimatesBias", |traffic| Cell::maybe(traffic.stats.accuracy.bias(), Cell::Number)),
     Column::machine("overheadP50Ms", |traffic| Cell::Time(traffic.stats.overhead.p50)),

@@ -174,7 +174,7 @@ fn used_bytes(connection: &Connection) -> Result<u64> {
 mod tests {
     use std::sync::Arc;
 
-    use portion_core::event::{Configured, Event, Served};
+    use portion_core::event::{ConfigApplied, Event, RequestServed};
 
     use super::*;
     use crate::store::open;
@@ -186,11 +186,16 @@ mod tests {
         let mut store = open(&directory.path().join("telemetry.db"), u64::MAX).expect("it can be made");
         let served = |at: u64| {
             let endpoint = Arc::from(format!("file:///{at}"));
-            Event::Served(Arc::new(Served { at, endpoint, kind: "resource", ..Served::default() }))
+            Event::RequestServed(Arc::new(RequestServed {
+                at,
+                endpoint,
+                kind: "resource",
+                ..RequestServed::default()
+            }))
         };
         let mut events: Vec<Event> = minutes.map(|minute| served(minute * MINUTE)).collect();
-        let configured = Configured { at: 1, version: 1, source: String::new(), changes: vec![] };
-        events.push(Event::Configured(Arc::new(configured)));
+        let configured = ConfigApplied { at: 1, version: 1, source: String::new(), changes: vec![] };
+        events.push(Event::ConfigApplied(Arc::new(configured)));
         store.write(&events).expect("it can be written");
         store
     }

@@ -85,7 +85,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use portion_core::event::{Event, Outcome, Served};
+    use portion_core::event::{Event, Outcome, RequestServed};
     use proptest::prelude::*;
 
     use super::*;
@@ -102,9 +102,9 @@ mod tests {
         Reader::open(&directory.path().join("telemetry.db")).expect("it can be read")
     }
 
-    fn write(store: &mut Store, requests: &[Served]) {
+    fn write(store: &mut Store, requests: &[RequestServed]) {
         let events: Vec<Event> =
-            requests.iter().map(|served| Event::Served(Arc::new(served.clone()))).collect();
+            requests.iter().map(|served| Event::RequestServed(Arc::new(served.clone()))).collect();
         store.write(&events).expect("it can be written");
     }
 
@@ -118,13 +118,13 @@ mod tests {
     }
 
     /// One request per second, of three endpoints.
-    fn requests(from: u64, count: u64) -> Vec<Served> {
-        let request = |number: u64| Served {
+    fn requests(from: u64, count: u64) -> Vec<RequestServed> {
+        let request = |number: u64| RequestServed {
             at: number * 1_000_000,
             endpoint: Arc::from(format!("list_{}", number % 3)),
             kind: "tool",
             latency: Duration::from_micros(number % 997),
-            ..Served::default()
+            ..RequestServed::default()
         };
         (from..from + count).map(request).collect()
     }
@@ -132,9 +132,9 @@ mod tests {
     /// Floating-point sums depend on their order in the last digits.
     fn near(one: &TrafficStats, other: &TrafficStats) -> bool {
         let (mut one, mut other) = (one.clone(), other.clone());
-        let apart = (one.accuracy.errors - other.accuracy.errors).abs();
-        let whole = 1.0 + one.accuracy.errors.abs();
-        (one.accuracy.errors, other.accuracy.errors) = (0.0, 0.0);
+        let apart = (one.accuracy.error_sum - other.accuracy.error_sum).abs();
+        let whole = 1.0 + one.accuracy.error_sum.abs();
+        (one.accuracy.error_sum, other.accuracy.error_sum) = (0.0, 0.0);
         one == other && apart < 1e-9 * whole
     }
 
@@ -158,11 +158,11 @@ mod tests {
         }
     }
 
-    fn any_request() -> impl Strategy<Value = Served> {
+    fn any_request() -> impl Strategy<Value = RequestServed> {
         let sizes = || prop::option::of(0..50_000_u64);
         let what = (0..4_u8, prop::sample::select(Outcome::ALL.to_vec()), any::<bool>(), any::<bool>());
         let when = (0..3 * HOUR, 0..5_000_000_u64, 0..3_000_u64);
-        (what, when, (sizes(), sizes(), sizes(), sizes())).prop_map(|(what, when, sizes)| Served {
+        (what, when, (sizes(), sizes(), sizes(), sizes())).prop_map(|(what, when, sizes)| RequestServed {
             at: 20 * HOUR + when.0,
             endpoint: Arc::from(format!("list_{}", what.0)),
             kind: "tool",
@@ -176,7 +176,7 @@ mod tests {
             original_tokens: sizes.2,
             budget: sizes.3,
             response_bytes: when.1,
-            ..Served::default()
+            ..RequestServed::default()
         })
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let mut store = store(&directory);
         // Every other request is of a rarely used endpoint.
         let seldom = |number: u64| Arc::from(format!("file:///{}", number % 2_000));
-        let requests = requests(0, 9_000).into_iter().zip(0..).map(|(served, number)| Served {
+        let requests = requests(0, 9_000).into_iter().zip(0..).map(|(served, number)| RequestServed {
             endpoint: if number % 2 == 0 { seldom(number) } else { served.endpoint },
             ..served
         });

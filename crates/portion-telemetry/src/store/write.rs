@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use portion_core::event::{Alerted, Arm, Configured, Event, Misconfigured, Served, Trace};
+use portion_core::event::{
+    AlertChanged, ConfigApplied, ConfigRejected, Event, ExperimentArm, RequestServed, TraceContext,
+};
 use rusqlite::{OptionalExtension, Result, Statement, Transaction, TransactionBehavior, params};
 
 use super::Store;
@@ -28,10 +30,10 @@ impl Store {
         let mut requests = Requests::of(&transaction)?;
         for event in events {
             match event {
-                Event::Served(served) => requests.add(served)?,
-                Event::Configured(configured) => configuration(&transaction, configured)?,
-                Event::Misconfigured(misconfigured) => misconfiguration(&transaction, misconfigured)?,
-                Event::Alerted(alerted) => alert(&transaction, alerted)?,
+                Event::RequestServed(served) => requests.add(served)?,
+                Event::ConfigApplied(configured) => configuration(&transaction, configured)?,
+                Event::ConfigRejected(misconfigured) => misconfiguration(&transaction, misconfigured)?,
+                Event::AlertChanged(alerted) => alert(&transaction, alerted)?,
                 // Event kinds of later versions have no table yet.
                 _ => {}
             }
@@ -61,7 +63,7 @@ impl<'a> Requests<'a> {
         })
     }
 
-    fn add(&mut self, served: &'a Served) -> Result<()> {
+    fn add(&mut self, served: &'a RequestServed) -> Result<()> {
         let endpoint = self.endpoint(served)?;
         let arguments =
             served.arguments.iter().take(MAX_ARGUMENTS).map(|name| clipped(name, MAX_ARGUMENT_NAME));
@@ -86,7 +88,7 @@ impl<'a> Requests<'a> {
             micros(served.latency),
             micros(served.overhead),
             list(served.stages.iter().copied()),
-            served.arm.map(Arm::name),
+            served.arm.map(ExperimentArm::name),
             shadow.map(|shadow| shadow.outcome.name()),
             shadow.map(|shadow| stored(shadow.tokens)),
             shadow.map(|shadow| stored(shadow.bytes)),
@@ -102,7 +104,7 @@ impl<'a> Requests<'a> {
     }
 
     /// Returns the row of an endpoint and inserts it if missing.
-    fn endpoint(&mut self, served: &'a Served) -> Result<i64> {
+    fn endpoint(&mut self, served: &'a RequestServed) -> Result<i64> {
         let upstream = clipped(served.upstream.as_deref().unwrap_or_default(), MAX_NAME);
         let key = (upstream, served.kind, clipped(&served.endpoint, MAX_NAME));
         if let Some(id) = self.endpoints.get(&key) {
@@ -119,7 +121,7 @@ impl<'a> Requests<'a> {
 }
 
 /// Records a configuration change once, although every process that uses the file reports it.
-fn configuration(transaction: &Transaction<'_>, configured: &Configured) -> Result<()> {
+fn configuration(transaction: &Transaction<'_>, configured: &ConfigApplied) -> Result<()> {
     let sql = "INSERT INTO configurations (at, version, source) SELECT ?1, ?2, ?3 WHERE ?2 IS NOT
                (SELECT version FROM configurations WHERE source = ?3 AND at > ?1 - ?4 ORDER BY at DESC LIMIT 1)";
     let (at, version) = (stored(configured.at), stored(configured.version));
@@ -135,15 +137,25 @@ fn configuration(transaction: &Transaction<'_>, configured: &Configured) -> Resu
     Ok(())
 }
 
-fn misconfiguration(transaction: &Transaction<'_>, misconfigured: &Misconfigured) -> Result<()> {
+fn misconfiguration(transaction: &Transaction<'_>, misconfigured: &ConfigRejected) -> Result<()> {
     let errors = list(misconfigured.errors.iter().map(String::as_str));
     let sql = "INSERT INTO misconfigurations (at, source, errors) VALUES (?, ?, ?)";
     transaction.execute(sql, params![stored(misconfigured.at), misconfigured.source, errors])?;
     Ok(())
 }
 
-fn alert(transaction: &Transaction<'_>, alerted: &Alerted) -> Result<()> {
-    let Alerted { at, alert, raised, share, threshold, requests, counted, window, process } = alerted;
+fn alert(transaction: &Transaction<'_>, alerted: &AlertChanged) -> Result<()> {
+    let AlertChanged {
+        at,
+        alert_name: alert,
+        is_raised: raised,
+        share,
+        threshold,
+        requests,
+        matching_requests: counted,
+        window,
+        process,
+    } = alerted;
     let sql = "INSERT INTO alerts (at, process, alert, raised, share, threshold, requests, counted, span)
                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
     // Stored bit by bit, like a session.
@@ -155,7 +167,7 @@ fn alert(transaction: &Transaction<'_>, alerted: &Alerted) -> Result<()> {
 }
 
 /// Encodes the trace id, the caller's span and the request's span, 32 bytes.
-fn traced(trace: Trace) -> Vec<u8> {
+fn traced(trace: TraceContext) -> Vec<u8> {
     [&trace.id.to_be_bytes()[..], &trace.parent.to_be_bytes(), &trace.span.to_be_bytes()].concat()
 }
 

@@ -69,7 +69,7 @@ pub fn estimate(record: &Record, limits: &Limits) -> Option<Estimated> {
     }
     // Replies that the caller selected explicitly stay selected.
     if let Some(outcome @ (Outcome::Queried | Outcome::Projected | Outcome::Raw)) =
-        Outcome::named(&record.outcome)
+        Outcome::from_name(&record.outcome)
     {
         return Some(served(outcome, record.served_tokens().unwrap_or(tokens)));
     }

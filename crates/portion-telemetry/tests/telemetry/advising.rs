@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{Outcome, Served};
+use portion_core::event::{Outcome, RequestServed};
 use portion_telemetry::advise::{Limits, PageSequences};
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{self, Format};
@@ -12,8 +12,8 @@ use crate::sample::{Place, page};
 const LIMITS: Limits = Limits { page_size: 50, max_page_size: 200, target: 4_000, hard_cap: 12_000 };
 
 /// A call that is answered by a page, and so many pages after it.
-fn walk(origin: u64, endpoint: &str, follow_ups: u64, tokens: u64) -> Vec<Served> {
-    let page = |number: u64| Served {
+fn walk(origin: u64, endpoint: &str, follow_ups: u64, tokens: u64) -> Vec<RequestServed> {
+    let page = |number: u64| RequestServed {
         endpoint: Arc::from(endpoint),
         origin: Some(origin),
         arguments: Vec::new(),
@@ -24,7 +24,7 @@ fn walk(origin: u64, endpoint: &str, follow_ups: u64, tokens: u64) -> Vec<Served
     (0..=follow_ups).map(page).collect()
 }
 
-fn advised(requests: Vec<Served>, format: Format) -> String {
+fn advised(requests: Vec<RequestServed>, format: Format) -> String {
     let place = Place::new();
     place.record(requests);
     let mut walks = PageSequences::default();
@@ -69,14 +69,14 @@ fn programs_read_the_same() {
 
 #[test]
 fn what_was_asked_for_or_is_no_page_tells_nothing() {
-    let with = |change: fn(Served) -> Served| {
+    let with = |change: fn(RequestServed) -> RequestServed| {
         let requests = (0..30).flat_map(|origin| walk(origin, "list_bookings", 2, 1_000));
         advised(requests.map(change).collect(), Format::Table)
     };
     let nothing = "no advice";
-    assert!(with(|served| Served { arguments: vec!["limit".to_owned()], ..served }).contains(nothing));
-    assert!(with(|served| Served { outcome: Outcome::Queried, ..served }).contains(nothing));
-    assert!(with(|served| Served { origin: None, ..served }).contains(nothing));
-    let first = |served: Served| Served { follow_up: true, ..served };
+    assert!(with(|served| RequestServed { arguments: vec!["limit".to_owned()], ..served }).contains(nothing));
+    assert!(with(|served| RequestServed { outcome: Outcome::Queried, ..served }).contains(nothing));
+    assert!(with(|served| RequestServed { origin: None, ..served }).contains(nothing));
+    let first = |served: RequestServed| RequestServed { follow_up: true, ..served };
     assert!(with(first).contains(nothing), "calls that came before are not seen as a whole");
 }

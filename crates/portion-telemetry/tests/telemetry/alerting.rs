@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use portion_core::event::{Alerted, Event, Observer, Served};
+use portion_core::event::{AlertChanged, Event, Observer, RequestServed};
 use portion_telemetry::alert::{Alarm, AlertState, MIN_CALLS, Rule, Watch};
 use proptest::prelude::*;
 
@@ -136,14 +136,17 @@ fn it_is_over_when_its_cause_is_too_old() {
 fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
     let (told, changes) = channel();
     let alarm = Alarm::start(Some(Rule::default()), move |change| drop(told.send(change.clone())));
-    let small = Served { original_tokens: Some(10), ..page(0) };
+    let small = RequestServed { original_tokens: Some(10), ..page(0) };
     let calls = (0..94).map(|_| small.clone()).chain((0..8).map(page));
     let process = 7;
     for call in calls {
-        alarm.hear(Event::Served(Arc::new(Served { request: process << 64, ..call })));
+        alarm.observe(Event::RequestServed(Arc::new(RequestServed { request: process << 64, ..call })));
     }
     let change = changes.recv_timeout(LONG).expect("5 of 99");
-    assert_eq!((change.alerted.requests, change.alerted.counted, change.alerted.raised), (99, 5, true));
+    assert_eq!(
+        (change.alerted.requests, change.alerted.matching_requests, change.alerted.is_raised),
+        (99, 5, true)
+    );
     assert_eq!((change.alerted.threshold, change.alerted.process), (0.05, 7));
     assert_eq!(change.since, change.alerted.at);
     let sentence = change.state.sentence();
@@ -154,7 +157,7 @@ fn an_alarm_tells_each_change_once_and_whoever_asks_how_it_stands() {
     assert_eq!((state.requests, state.oversized, since), (102, 8, Some(change.since)));
     alarm.set_rule(None);
     let over = changes.recv_timeout(LONG).expect("nobody watches any more");
-    assert_eq!((over.alerted.raised, over.since), (false, change.since));
+    assert_eq!((over.alerted.is_raised, over.since), (false, change.since));
     assert_eq!(alarm.state(), None);
     drop(alarm);
     assert!(changes.recv_timeout(LONG).is_err(), "nothing else");
@@ -165,11 +168,11 @@ fn another_share_is_held_against_what_was_counted() {
     let (told, changes) = channel();
     let rule = |percent| Some(Rule { percent, window: Duration::from_hours(1) });
     let alarm = Alarm::start(rule(60.0), move |change| {
-        let _ = told.send((change.alerted.raised, change.state.rule.percent, change.state.requests));
+        let _ = told.send((change.alerted.is_raised, change.state.rule.percent, change.state.requests));
     });
     for tokens in [1_000, 10_000].into_iter().flat_map(|tokens| [tokens; 20]) {
-        let served = Served { original_tokens: Some(tokens), ..page(0) };
-        alarm.hear(Event::Served(Arc::new(served)));
+        let served = RequestServed { original_tokens: Some(tokens), ..page(0) };
+        alarm.observe(Event::RequestServed(Arc::new(served)));
     }
     for (percent, raised) in
         [(60.0, false), (5.0, true), (55.0, true), (90.0, false), (55.0, false), (5.0, true)]
@@ -191,11 +194,11 @@ fn an_alert_is_over_where_nothing_more_comes() {
     let (told, changes) = channel();
     let rule = Rule { window: Duration::from_millis(300), ..Rule::default() };
     let alarm = Alarm::start(Some(rule), move |change| {
-        let _ = told.send(change.alerted.raised);
+        let _ = told.send(change.alerted.is_raised);
     });
     // As many as it takes, however slow this machine is.
     while !alarm.state().is_some_and(|(state, _)| state.raised) && changes.try_recv() != Ok(true) {
-        (0..40).for_each(|_| alarm.hear(Event::Served(Arc::new(page(0)))));
+        (0..40).for_each(|_| alarm.observe(Event::RequestServed(Arc::new(page(0)))));
     }
     while changes.recv_timeout(LONG).expect("it is over") {}
 }
@@ -205,25 +208,25 @@ fn an_alert_is_over_where_nothing_more_comes() {
 fn an_alert_stands_until_its_process_takes_it_back_or_has_gone() {
     let minute = |minutes: u64| 1_760_000_000_000_000 + minutes * 60_000_000;
     let alerted = |(minutes, process, raised)| {
-        Event::Alerted(Arc::new(Alerted {
+        Event::AlertChanged(Arc::new(AlertChanged {
             at: minute(minutes),
-            alert: "oversized".into(),
-            raised,
+            alert_name: "oversized".into(),
+            is_raised: raised,
             share: 0.1,
             threshold: 0.05,
             requests: 100,
-            counted: 10,
+            matching_requests: 10,
             window: Duration::from_mins(5),
             process,
         }))
     };
     // The process numbered 1 goes on recording until minute 20.
-    let served = Served { request: 1 << 64, at: minute(20), ..page(0) };
+    let served = RequestServed { request: 1 << 64, at: minute(20), ..page(0) };
     let check = |alerts: &[(u64, u64, bool)], now, expect: &[u64]| {
         let place = Place::new();
         let recorder = place.recorder();
-        alerts.iter().copied().map(alerted).for_each(|event| recorder.hear(event));
-        recorder.hear(Event::Served(Arc::new(served.clone())));
+        alerts.iter().copied().map(alerted).for_each(|event| recorder.observe(event));
+        recorder.observe(Event::RequestServed(Arc::new(served.clone())));
         assert!(recorder.flush(LONG));
         let state = place.reader().active_alerts(minute(now)).expect("it can be read");
         let expect: Vec<u64> = expect.iter().copied().map(minute).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{Configured, Event, Observer as _, Outcome, Served};
+use portion_core::event::{ConfigApplied, Event, Observer as _, Outcome, RequestServed};
 use portion_telemetry::read::{Endpoint, Filter, Notable};
 
 use crate::sample::{LONG, Place, page};
@@ -10,7 +10,7 @@ use crate::sample::{LONG, Place, page};
 #[test]
 fn namesakes_are_told_apart() {
     let place = Place::new();
-    let named = |number, upstream: Option<&str>, kind, name: &str| Served {
+    let named = |number, upstream: Option<&str>, kind, name: &str| RequestServed {
         upstream: upstream.map(Arc::from),
         kind,
         endpoint: Arc::from(name),
@@ -45,8 +45,11 @@ fn namesakes_are_told_apart() {
 #[test]
 fn what_stands_out_is_counted_of_the_newest() {
     let place = Place::new();
-    let whole =
-        |number, tokens| Served { outcome: Outcome::Unshaped, original_tokens: Some(tokens), ..page(number) };
+    let whole = |number, tokens| RequestServed {
+        outcome: Outcome::Unshaped,
+        original_tokens: Some(tokens),
+        ..page(number)
+    };
     place.record([page(0), whole(1, 10_000), whole(2, 10_000), whole(3, 100)]);
     let check = |filter: Filter, expect| {
         let count = place.reader().count_notable(&filter, Notable::Oversized);
@@ -62,7 +65,7 @@ fn what_stands_out_is_counted_of_the_newest() {
 #[test]
 fn a_version_is_the_last_one_before_a_moment() {
     let place = Place::new();
-    let configured = |at, version, source: &str| Configured {
+    let configured = |at, version, source: &str| ConfigApplied {
         at,
         version,
         source: source.to_owned(),
@@ -70,7 +73,7 @@ fn a_version_is_the_last_one_before_a_moment() {
     };
     let recorder = place.recorder();
     for (at, version, source) in [(1, 2, "a"), (2, 3, "a"), (3, 2, "b"), (5, 2, "a"), (9, 2, "a")] {
-        recorder.hear(Event::Configured(Arc::new(configured(at, version, source))));
+        recorder.observe(Event::ConfigApplied(Arc::new(configured(at, version, source))));
     }
     assert!(recorder.flush(LONG));
     let check = |before, expect: &[(u64, &str)]| {
@@ -87,8 +90,13 @@ fn a_version_is_the_last_one_before_a_moment() {
 #[test]
 fn sessions_come_as_they_asked_last() {
     let place = Place::new();
-    let of = |number, session: u64, name: &str| Served { session, endpoint: Arc::from(name), ..page(number) };
-    let expired = Served { outcome: Outcome::Expired, error: Some("cursor_expired"), ..of(3, 7, "list") };
+    let of = |number, session: u64, name: &str| RequestServed {
+        session,
+        endpoint: Arc::from(name),
+        ..page(number)
+    };
+    let expired =
+        RequestServed { outcome: Outcome::Expired, error: Some("cursor_expired"), ..of(3, 7, "list") };
     let many = (100..2_200).map(|number| of(number, u64::MAX, "get"));
     place.record([of(0, 7, "list"), of(1, 8, "list"), of(2, 7, "get"), expired].into_iter().chain(many));
     let reader = place.reader();

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Arm, Outcome, Served, Shadow};
+use portion_core::event::{ExperimentArm, Outcome, RequestServed, ShadowResult};
 use portion_telemetry::experiment::{Arms, Comparison, Design, Measure, Measured, Verdict};
 use portion_telemetry::read::Filter;
 
 use crate::sample::{Place, page};
 
-fn compared(requests: Vec<Served>) -> Vec<Comparison> {
+fn compared(requests: Vec<RequestServed>) -> Vec<Comparison> {
     let place = Place::new();
     place.record(requests);
     place.reader().experiment(&Filter::default()).expect("it can be read")
@@ -20,9 +20,9 @@ fn measured(comparison: &Comparison, measure: Measure) -> &Measured {
 }
 
 /// A session of two calls: shaped ones are small and need a follow-up each, the others are large and need none.
-fn session(number: u64, arm: Arm) -> Vec<Served> {
-    let shaped = arm == Arm::Shaped;
-    let call = |at: u64| Served {
+fn session(number: u64, arm: ExperimentArm) -> Vec<RequestServed> {
+    let shaped = arm == ExperimentArm::Shaped;
+    let call = |at: u64| RequestServed {
         at: number * 100 + at,
         session: number,
         arm: Some(arm),
@@ -35,14 +35,15 @@ fn session(number: u64, arm: Arm) -> Vec<Served> {
     };
     let mut calls = vec![call(0), call(10)];
     if shaped {
-        calls.extend([1, 11].map(|at| Served { follow_up: true, ..call(at) }));
+        calls.extend([1, 11].map(|at| RequestServed { follow_up: true, ..call(at) }));
     }
     calls
 }
 
 #[test]
 fn arms_are_compared_by_session() {
-    let arm = |number: u64| if number.is_multiple_of(2) { Arm::Shaped } else { Arm::Unshaped };
+    let arm =
+        |number: u64| if number.is_multiple_of(2) { ExperimentArm::Shaped } else { ExperimentArm::Unshaped };
     let found = compared((0..60).flat_map(|number| session(number, arm(number))).collect());
     let [all, bookings] = &found[..] else { panic!("all, and one endpoint: {found:?}") };
     assert_eq!((all.endpoint.as_ref(), all.design), (None, Design::Split));
@@ -73,7 +74,8 @@ fn arms_are_compared_by_session() {
 #[test]
 fn the_order_of_records_is_of_no_matter() {
     let place = Place::new();
-    let arm = |number: u64| if number.is_multiple_of(2) { Arm::Shaped } else { Arm::Unshaped };
+    let arm =
+        |number: u64| if number.is_multiple_of(2) { ExperimentArm::Shaped } else { ExperimentArm::Unshaped };
     place.record((0..60).flat_map(|number| session(number, arm(number))));
     let records = place.reader().requests(&Filter::default()).expect("it can be read");
     let (mut there, mut back) = (Arms::default(), Arms::default());
@@ -88,7 +90,7 @@ fn many_requests_of_few_sessions_are_too_few() {
     let found = compared(
         (0..8)
             .flat_map(|number| {
-                let arm = if number % 2 == 0 { Arm::Shaped } else { Arm::Unshaped };
+                let arm = if number % 2 == 0 { ExperimentArm::Shaped } else { ExperimentArm::Unshaped };
                 (0..100).flat_map(move |_| session(number, arm))
             })
             .collect(),
@@ -100,18 +102,18 @@ fn many_requests_of_few_sessions_are_too_few() {
 
 #[test]
 fn sessions_that_end_in_an_error_or_lose_their_snapshot_are_not_finished() {
-    let check = |last: Served, expect: bool| {
-        let requests = [session(0, Arm::Shaped), vec![last]].concat();
+    let check = |last: RequestServed, expect: bool| {
+        let requests = [session(0, ExperimentArm::Shaped), vec![last]].concat();
         let found = compared(requests);
         let finished = measured(&found[0], Measure::Finished).shaped.expect("there is a session");
         assert_eq!(finished.value > 0.5, expect);
     };
-    let next = |at, error, outcome| Served {
+    let next = |at, error, outcome| RequestServed {
         at,
         error,
         outcome,
         follow_up: true,
-        arm: Some(Arm::Shaped),
+        arm: Some(ExperimentArm::Shaped),
         session: 0,
         ..page(0)
     };
@@ -124,7 +126,7 @@ fn sessions_that_end_in_an_error_or_lose_their_snapshot_are_not_finished() {
 
 #[test]
 fn a_shadow_is_compared_request_by_request() {
-    let request = |number: u64, at: u64| Served {
+    let request = |number: u64, at: u64| RequestServed {
         at,
         session: number,
         outcome: Outcome::Unshaped,
@@ -132,7 +134,7 @@ fn a_shadow_is_compared_request_by_request() {
         // Payloads differ by far more than what is compared.
         original_tokens: Some(10_000 * (number + 1)),
         response_bytes: 40_000 * (number + 1),
-        shadow: Some(Shadow {
+        shadow: Some(ShadowResult {
             outcome: Outcome::Paginated,
             tokens: 10_000 * (number + 1) - 90 - number % 3,
             bytes: 40_000 * (number + 1),
@@ -161,6 +163,6 @@ fn a_shadow_is_compared_request_by_request() {
 
 #[test]
 fn what_is_no_experiment_is_not_compared() {
-    let other = |number| Served { endpoint: Arc::from("get_room"), ..page(number) };
+    let other = |number| RequestServed { endpoint: Arc::from("get_room"), ..page(number) };
     assert_eq!(compared((0..50).map(other).collect()), []);
 }

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use portion_core::event::{Event, Observer, Outcome, Served};
+use portion_core::event::{Event, Observer, Outcome, RequestServed};
 use portion_telemetry::meter::{Family, MAX_NAMED, Meter, Value};
 use portion_telemetry::names::{self, Metric};
 use proptest::prelude::*;
 
 use crate::sample::page;
 
-fn heard(requests: impl IntoIterator<Item = Served>) -> Meter {
+fn heard(requests: impl IntoIterator<Item = RequestServed>) -> Meter {
     let meter = Meter::default();
-    requests.into_iter().for_each(|request| meter.hear(Event::Served(Arc::new(request))));
+    requests.into_iter().for_each(|request| meter.observe(Event::RequestServed(Arc::new(request))));
     meter
 }
 
@@ -32,22 +32,24 @@ fn sum(meter: &Meter, metric: &'static Metric) -> i64 {
     values.sum()
 }
 
-fn any_request() -> impl Strategy<Value = Served> {
+fn any_request() -> impl Strategy<Value = RequestServed> {
     let sizes = (prop::option::of(0..50_000_u64), prop::option::of(0..50_000_u64), 0..100_000_u64);
     let error = prop::option::of(prop::sample::select(vec!["upstream", "cursor_expired"]));
     let what = (prop::sample::select(vec!["tool", "resource", "prompt"]), 0..400_u32, any::<bool>());
     let outcome = prop::sample::select(Outcome::ALL.to_vec());
-    (what, sizes, error, outcome).prop_map(|((kind, endpoint, follow_up), sizes, error, outcome)| Served {
-        kind,
-        endpoint: Arc::from(format!("endpoint_{endpoint}")),
-        follow_up,
-        outcome,
-        error,
-        estimated_tokens: sizes.0,
-        original_tokens: sizes.1,
-        actual_tokens: sizes.0.filter(|tokens| tokens % 3 == 0).map(|tokens| tokens + 10),
-        response_bytes: sizes.2,
-        ..page(0)
+    (what, sizes, error, outcome).prop_map(|((kind, endpoint, follow_up), sizes, error, outcome)| {
+        RequestServed {
+            kind,
+            endpoint: Arc::from(format!("endpoint_{endpoint}")),
+            follow_up,
+            outcome,
+            error,
+            estimated_tokens: sizes.0,
+            original_tokens: sizes.1,
+            actual_tokens: sizes.0.filter(|tokens| tokens % 3 == 0).map(|tokens| tokens + 10),
+            response_bytes: sizes.2,
+            ..page(0)
+        }
     })
 }
 
@@ -57,7 +59,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_labels_are_bounded(requests in prop::collection::vec(any_request(), 0..1_500)) {
         let meter = heard(requests.clone());
-        let of = |holds: &dyn Fn(&&Served) -> bool| requests.iter().filter(holds).count() as i64;
+        let of = |holds: &dyn Fn(&&RequestServed) -> bool| requests.iter().filter(holds).count() as i64;
         prop_assert_eq!(sum(&meter, &names::REQUESTS), requests.len() as i64);
         prop_assert_eq!(sum(&meter, &names::OPERATION_DURATION), requests.len() as i64);
         prop_assert_eq!(sum(&meter, &names::OVERHEAD), requests.len() as i64);
@@ -95,7 +97,7 @@ proptest! {
 
 #[test]
 fn the_first_endpoints_have_labels_of_their_own() {
-    let called = |number: usize| Served { endpoint: Arc::from(format!("tool_{number}")), ..page(0) };
+    let called = |number: usize| RequestServed { endpoint: Arc::from(format!("tool_{number}")), ..page(0) };
     let meter = heard((0..MAX_NAMED + 50).map(called).chain([called(3)]));
     let labels = |meter: &Meter| -> Vec<(String, Value)> {
         let points = family(meter, &names::FOLLOW_UPS).points.into_iter();
@@ -106,7 +108,7 @@ fn the_first_endpoints_have_labels_of_their_own() {
     assert_eq!(all.len(), MAX_NAMED + 1);
     assert!(all.contains(&("other".to_owned(), Value::Count(50))));
     assert!(all.contains(&("tool_3".to_owned(), Value::Count(2))), "those that have one keep it");
-    let read = |number: usize| Served { kind: "resource", ..called(number) };
+    let read = |number: usize| RequestServed { kind: "resource", ..called(number) };
     assert_eq!(labels(&heard((0..900).map(read))), [("*".to_owned(), Value::Count(900))]);
 }
 
@@ -121,9 +123,9 @@ fn what_is_of_all_endpoints_begins_at_zero() {
 
 #[test]
 fn operations_are_told_apart_as_the_conventions_say() {
-    let tool = Served { upstream: Some(Arc::from("hotel")), error: Some("upstream"), ..page(0) };
-    let prompt = Served { kind: "prompt", endpoint: Arc::from("greet"), follow_up: true, ..page(0) };
-    let resource = Served { kind: "resource", error: Some("cursor_expired"), ..page(0) };
+    let tool = RequestServed { upstream: Some(Arc::from("hotel")), error: Some("upstream"), ..page(0) };
+    let prompt = RequestServed { kind: "prompt", endpoint: Arc::from("greet"), follow_up: true, ..page(0) };
+    let resource = RequestServed { kind: "resource", error: Some("cursor_expired"), ..page(0) };
     let points = family(&heard([tool, prompt, resource]), &names::OPERATION_DURATION).points;
     let mut found: Vec<String> = points
         .iter()
@@ -147,9 +149,9 @@ fn operations_are_told_apart_as_the_conventions_say() {
 
 #[test]
 fn what_is_kept_out_is_less_what_follow_ups_bring_back() {
-    let follow_up = Served { follow_up: true, estimated_tokens: Some(4_000), ..page(0) };
-    let whole = Served { outcome: Outcome::Untouched, original_tokens: Some(1_000), ..page(0) };
-    let refused = Served { outcome: Outcome::Refused, original_tokens: None, ..page(0) };
+    let follow_up = RequestServed { follow_up: true, estimated_tokens: Some(4_000), ..page(0) };
+    let whole = RequestServed { outcome: Outcome::Untouched, original_tokens: Some(1_000), ..page(0) };
+    let refused = RequestServed { outcome: Outcome::Refused, original_tokens: None, ..page(0) };
     let totals = heard([page(0), follow_up, whole, refused]).totals();
     assert_eq!(totals.tokens, (11_000, 6_000));
     assert_eq!((totals.sized, totals.oversized), (2, 1));

@@ -5,15 +5,16 @@ use std::thread;
 use std::time::Duration;
 
 use portion_core::event::{
-    Arm, Change, Configured, Event, Misconfigured, Observer, Outcome, Served, Shadow, Trace,
+    ConfigApplied, ConfigChange, ConfigRejected, Event, ExperimentArm, Observer, Outcome, RequestServed,
+    ShadowResult, TraceContext,
 };
-use portion_telemetry::read::{Endpoint, Filter, Record, ShadowResult, TraceContext};
+use portion_telemetry::read::{self, Endpoint, Filter, Record};
 use proptest::prelude::*;
 
 use crate::sample::{LONG, Place, hear, page};
 
 /// What a record is to be of a request.
-fn expected(served: &Served) -> Record {
+fn expected(served: &RequestServed) -> Record {
     let text = |name: Option<&'static str>| name.map(str::to_owned);
     Record {
         request: served.request,
@@ -40,7 +41,7 @@ fn expected(served: &Served) -> Record {
         overhead: served.overhead,
         stages: served.stages.iter().map(|&stage| stage.to_owned()).collect(),
         arm: served.arm.map(|arm| arm.name().to_owned()),
-        shadow: served.shadow.as_ref().map(|shadow| ShadowResult {
+        shadow: served.shadow.as_ref().map(|shadow| read::ShadowResult {
             outcome: shadow.outcome.name().to_owned(),
             tokens: shadow.tokens,
             bytes: shadow.bytes,
@@ -54,7 +55,7 @@ fn expected(served: &Served) -> Record {
         },
         origin: served.origin,
         counter: served.counter.to_owned(),
-        trace: served.trace.map(|trace| TraceContext {
+        trace: served.trace.map(|trace| read::TraceContext {
             id: trace.id,
             parent: trace.parent,
             span: trace.span,
@@ -66,12 +67,12 @@ fn any_time() -> impl Strategy<Value = Duration> {
     (0..10_000_000_u64).prop_map(Duration::from_micros)
 }
 
-fn any_served() -> impl Strategy<Value = Served> {
+fn any_served() -> impl Strategy<Value = RequestServed> {
     let sizes = prop::option::of(0..1_000_000_u64);
     let names = prop::option::of("[a-z/]{1,12}");
     let outcome = prop::sample::select(Outcome::ALL.to_vec());
     let shadow = (outcome.clone(), any::<u32>(), any::<u32>(), any_time()).prop_map(
-        |(outcome, tokens, bytes, overhead)| Shadow {
+        |(outcome, tokens, bytes, overhead)| ShadowResult {
             outcome,
             tokens: tokens.into(),
             bytes: bytes.into(),
@@ -84,11 +85,11 @@ fn any_served() -> impl Strategy<Value = Served> {
         prop::collection::vec("\\PC{0,20}", 0..4),
         any_time(),
         any_time(),
-        prop::option::of(prop::sample::select(Arm::ALL.to_vec())),
+        prop::option::of(prop::sample::select(ExperimentArm::ALL.to_vec())),
         prop::option::of(shadow),
         prop::option::of(Just("cursor_expired")),
     );
-    (who, figures, rest).prop_map(|(who, figures, rest)| Served {
+    (who, figures, rest).prop_map(|(who, figures, rest)| RequestServed {
         request: who.0,
         upstream: who.1.map(Arc::from),
         endpoint: Arc::from(who.2),
@@ -112,7 +113,7 @@ fn any_served() -> impl Strategy<Value = Served> {
         form: Some("list"),
         origin: figures.0,
         counter: "o200k",
-        trace: figures.1.map(|half| Trace {
+        trace: figures.1.map(|half| TraceContext {
             id: u128::from(half) << 80 | 5,
             parent: half << 40,
             span: !half,
@@ -127,7 +128,7 @@ proptest! {
 
     #[test]
     fn every_member_is_kept(requests in prop::collection::vec(any_served(), 1..60)) {
-        let numbered: Vec<Served> = (0..).zip(requests).map(|(at, served)| Served { at, ..served }).collect();
+        let numbered: Vec<RequestServed> = (0..).zip(requests).map(|(at, served)| RequestServed { at, ..served }).collect();
         let place = Place::new();
         place.record(numbered.clone());
         let found = place.reader().requests(&Filter::default()).expect("it can be read");
@@ -186,7 +187,7 @@ fn several_recorders_share_a_file() {
 #[test]
 fn filters_say_what_is_meant() {
     let place = Place::new();
-    let named = |number, upstream: Option<&str>, endpoint: &str, outcome| Served {
+    let named = |number, upstream: Option<&str>, endpoint: &str, outcome| RequestServed {
         upstream: upstream.map(Arc::from),
         endpoint: Arc::from(endpoint),
         outcome,
@@ -196,7 +197,10 @@ fn filters_say_what_is_meant() {
         named(0, None, "list_bookings", Outcome::Paginated),
         named(1, Some("hotel"), "list_rooms", Outcome::Summarized),
         named(2, Some("hotel"), "get_room", Outcome::Untouched),
-        Served { arm: Some(Arm::Shaped), ..named(3, None, "file:///var/log/a.log", Outcome::Chunked) },
+        RequestServed {
+            arm: Some(ExperimentArm::Shaped),
+            ..named(3, None, "file:///var/log/a.log", Outcome::Chunked)
+        },
     ]);
     let reader = place.reader();
     let check = |filter: Filter, expect: &[u128]| {
@@ -211,7 +215,7 @@ fn filters_say_what_is_meant() {
     check(Filter { since: Some(page(2).at), ..all() }, &[3, 2]);
     check(Filter { until: Some(page(2).at), ..all() }, &[1, 0]);
     check(Filter { outcome: Some(Outcome::Chunked), ..all() }, &[3]);
-    check(Filter { arm: Some(Arm::Shaped), ..all() }, &[3]);
+    check(Filter { arm: Some(ExperimentArm::Shaped), ..all() }, &[3]);
     check(Filter { session: Some(0), ..all() }, &[3, 0]);
     check(like("list_*"), &[1, 0]);
     check(like("hotel/*"), &[2, 1]);
@@ -224,22 +228,22 @@ fn filters_say_what_is_meant() {
 #[test]
 fn what_was_configured_is_read_as_it_was_told() {
     let place = Place::new();
-    let change = |key: &str, old: Option<&str>, new: Option<&str>| Change {
+    let change = |key: &str, old: Option<&str>, new: Option<&str>| ConfigChange {
         key: key.to_owned(),
         old: old.map(str::to_owned),
         new: new.map(str::to_owned),
     };
-    let first = Configured { at: 1, version: 1, source: "portion.yaml".to_owned(), changes: vec![] };
+    let first = ConfigApplied { at: 1, version: 1, source: "portion.yaml".to_owned(), changes: vec![] };
     let changes =
         vec![change("hardCap", Some("12000"), Some("8000")), change("redact", None, Some("[\"email\"]"))];
-    let second = Configured { at: 2, version: 2, changes, ..first.clone() };
+    let second = ConfigApplied { at: 2, version: 2, changes, ..first.clone() };
     let errors = vec!["3:7: unknown key".to_owned(), "4:1: out of range".to_owned()];
-    let refused = Misconfigured { at: 3, source: "portion.yaml".to_owned(), errors };
+    let refused = ConfigRejected { at: 3, source: "portion.yaml".to_owned(), errors };
     let recorder = place.recorder();
     for configured in [&first, &second] {
-        recorder.hear(Event::Configured(Arc::new(configured.clone())));
+        recorder.observe(Event::ConfigApplied(Arc::new(configured.clone())));
     }
-    recorder.hear(Event::Misconfigured(Arc::new(refused.clone())));
+    recorder.observe(Event::ConfigRejected(Arc::new(refused.clone())));
     assert!(recorder.flush(LONG));
     let (reader, all) = (place.reader(), Filter::default());
     assert_eq!(reader.configurations(&all).expect("it can be read"), [second.clone(), first]);
@@ -257,7 +261,7 @@ fn a_change_of_a_file_is_noted_once_however_many_obey_it() {
     let recorder = place.recorder();
     let configured = |at, version, source: &str| {
         let source = source.to_owned();
-        Event::Configured(Arc::new(Configured { at: at * SECOND, version, source, changes: vec![] }))
+        Event::ConfigApplied(Arc::new(ConfigApplied { at: at * SECOND, version, source, changes: vec![] }))
     };
     for (at, version, source) in [
         (100, 2, "portion.yaml"),
@@ -269,7 +273,7 @@ fn a_change_of_a_file_is_noted_once_however_many_obey_it() {
         (104, 2, "portion.yaml"),
         (200, 2, "portion.yaml"),
     ] {
-        recorder.hear(configured(at, version, source));
+        recorder.observe(configured(at, version, source));
     }
     assert!(recorder.flush(LONG));
     let noted = place.reader().configurations(&Filter::default()).expect("it can be read");
@@ -285,7 +289,7 @@ fn a_change_of_a_file_is_noted_once_however_many_obey_it() {
 fn names_are_kept_up_to_a_length() {
     let place = Place::new();
     let (uri, argument) = ("ü".repeat(600), "a".repeat(70));
-    place.record([Served { endpoint: Arc::from(uri), arguments: vec![argument; 40], ..page(0) }]);
+    place.record([RequestServed { endpoint: Arc::from(uri), arguments: vec![argument; 40], ..page(0) }]);
     let found = place.reader().requests(&Filter::default()).expect("it can be read");
     assert_eq!(found[0].endpoint.name, "ü".repeat(512));
     assert_eq!(found[0].arguments, vec!["a".repeat(64); 32]);
@@ -294,7 +298,7 @@ fn names_are_kept_up_to_a_length() {
 #[test]
 fn what_was_not_counted_costs_four_bytes_a_token() {
     let place = Place::new();
-    let uncounted = |number, outcome| Served {
+    let uncounted = |number, outcome| RequestServed {
         outcome,
         estimated_tokens: None,
         original_tokens: None,
@@ -314,8 +318,8 @@ fn what_was_not_counted_costs_four_bytes_a_token() {
 #[test]
 fn endpoints_have_figures() {
     let place = Place::new();
-    let follow_up = Served { follow_up: true, original_tokens: None, ..page(1) };
-    let small = Served {
+    let follow_up = RequestServed { follow_up: true, original_tokens: None, ..page(1) };
+    let small = RequestServed {
         endpoint: Arc::from("get_room"),
         outcome: Outcome::Untouched,
         estimated_tokens: None,

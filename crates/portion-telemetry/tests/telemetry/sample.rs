@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portion_core::event::{Event, Observer, Outcome, Served};
+use portion_core::event::{Event, Observer, Outcome, RequestServed};
 use portion_telemetry::read::Reader;
 use portion_telemetry::recorder::{Recorder, Settings};
 use tempfile::TempDir;
@@ -35,20 +35,20 @@ impl Place {
     }
 
     /// Records them all.
-    pub(crate) fn record(&self, requests: impl IntoIterator<Item = Served>) {
+    pub(crate) fn record(&self, requests: impl IntoIterator<Item = RequestServed>) {
         let recorder = self.recorder();
         requests.into_iter().for_each(|request| hear(&recorder, request));
         assert!(recorder.flush(LONG), "{:?}", recorder.snapshot());
     }
 }
 
-pub(crate) fn hear(recorder: &Recorder, request: Served) {
-    recorder.hear(Event::Served(Arc::new(request)));
+pub(crate) fn hear(recorder: &Recorder, request: RequestServed) {
+    recorder.observe(Event::RequestServed(Arc::new(request)));
 }
 
 /// A page of a list, the `number`th request.
-pub(crate) fn page(number: u64) -> Served {
-    Served {
+pub(crate) fn page(number: u64) -> RequestServed {
+    RequestServed {
         request: u128::from(number),
         at: 1_760_000_000_000_000 + number * 1_000_000,
         endpoint: Arc::from("list_bookings"),
@@ -68,6 +68,6 @@ pub(crate) fn page(number: u64) -> Served {
         stages: vec!["minify", "condense"],
         session: number % 3,
         config: 1,
-        ..Served::default()
+        ..RequestServed::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use portion_core::event::{Arm, Outcome, Served};
+use portion_core::event::{ExperimentArm, Outcome, RequestServed};
 use portion_telemetry::read::Filter;
 use portion_telemetry::show::{Format, comparisons, endpoints, forecasts, requests};
 use portion_telemetry::what_if::{Limits, forecast};
@@ -11,7 +11,8 @@ use crate::sample::{Place, page};
 
 fn place() -> Place {
     let place = Place::new();
-    let named = Served { upstream: Some(Arc::from("hotel")), endpoint: Arc::from("say \"x\", y"), ..page(1) };
+    let named =
+        RequestServed { upstream: Some(Arc::from("hotel")), endpoint: Arc::from("say \"x\", y"), ..page(1) };
     place.record([page(0), named]);
     place
 }
@@ -72,7 +73,7 @@ time                  endpoint          outcome    error  follow-up    came  ser
 #[test]
 fn what_the_byte_limit_left_is_counted_by_what_it_is() {
     let place = Place::new();
-    let capped = |number, stages| Served { outcome: Outcome::Capped, stages, ..page(number) };
+    let capped = |number, stages| RequestServed { outcome: Outcome::Capped, stages, ..page(number) };
     place.record([
         page(0),
         capped(1, vec!["minify", "paginated"]),
@@ -107,8 +108,8 @@ hotel/say \"x\", y         1  10,000   1,000    90.0 %    100.0 %        0.00   
 #[test]
 fn arms() {
     let place = Place::new();
-    place.record((0..100).map(|number| Served {
-        arm: Some(if number % 2 == 0 { Arm::Shaped } else { Arm::Unshaped }),
+    place.record((0..100).map(|number| RequestServed {
+        arm: Some(if number % 2 == 0 { ExperimentArm::Shaped } else { ExperimentArm::Unshaped }),
         estimated_tokens: Some(if number % 2 == 0 { 1_000 + number } else { 9_000 + number }),
         session: number,
         ..page(number)

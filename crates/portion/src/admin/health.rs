@@ -7,37 +7,41 @@
 use std::time::{Duration, SystemTime};
 
 use hyper::StatusCode;
-use portion_config::live::State;
+use portion_config::live::ConfigStatus;
 use portion_core::event::Outcome;
-use portion_core::tokens::accuracy::{Accuracy, NEAR_SHARE};
+use portion_core::tokens::accuracy::{Accuracy, MIN_ACCURATE_SHARE};
 use portion_telemetry::alert::{AlertState, OVERSIZED};
 use portion_telemetry::meter::Totals;
 use portion_telemetry::recorder::QueueSnapshot as Records;
 use serde_json::{Map, Value, json};
 
-use crate::alerts::blamed;
+use crate::alerts::oversized_endpoints;
 use crate::setup::Setup;
 
 /// Samples below which no share means anything.
-const SAMPLED: u64 = 20;
+const MIN_SAMPLES: u64 = 20;
 /// How long lost records are a reason after the last of them: so that whoever asks each minute hears of it.
-const LOST: Duration = Duration::from_mins(5);
+const LOSS_REPORT_INTERVAL: Duration = Duration::from_mins(5);
 
 /// `degraded` where there is a reason for it: the configuration file says what cannot be obeyed, records cannot be written
 /// or were lost just now, an alert is raised, estimates are off.
 pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
-    let (state, records) = setup.health();
-    let (counts, dropped) = (setup.accuracy(), setup.dropped());
-    let (store, totals, watched) = (setup.store(), setup.meter().totals(), setup.alarm().state());
-    let mut reasons =
-        reasons(&state, records.as_ref(), watched.as_ref().map(|(standing, _)| standing), totals.accuracy);
-    if counts.in_fallback > 0 {
+    let (state, records) = setup.config_and_recorder_status();
+    let (counts, dropped) = (setup.accuracy_stats(), setup.dropped_stats());
+    let (store, totals, watched) = (setup.store_stats(), setup.meter().totals(), setup.alarm().state());
+    let mut reasons = degraded_reasons(
+        &state,
+        records.as_ref(),
+        watched.as_ref().map(|(standing, _)| standing),
+        totals.accuracy,
+    );
+    if counts.in_fallback_count > 0 {
         reasons.push(format!(
             "token counts of {} endpoints are badly too low, and the byte limit decides there: see portion calibrate",
-            counts.in_fallback
+            counts.in_fallback_count
         ));
     }
-    let is_draining = setup.leaving().is_set();
+    let is_draining = setup.drain_flag().is_set();
     let status = match (is_draining, reasons.is_empty()) {
         (true, _) => "draining",
         (false, true) => "ok",
@@ -47,36 +51,36 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
         "status": status,
         "reasons": reasons,
         "version": env!("CARGO_PKG_VERSION"),
-        "uptimeSeconds": SystemTime::now().duration_since(setup.started()).unwrap_or_default().as_secs(),
-        "traffic": traffic(&totals),
+        "uptimeSeconds": SystemTime::now().duration_since(setup.started_at()).unwrap_or_default().as_secs(),
+        "traffic": traffic_json(&totals),
         "oversized": {
-            "recent": watched.as_ref().map(|(standing, _)| recent(standing)),
-            "sinceStart": share(totals.oversized_share(), totals.sized, totals.oversized),
+            "recent": watched.as_ref().map(|(standing, _)| recent_json(standing)),
+            "sinceStart": share_json(totals.oversized_share(), totals.sized, totals.oversized),
         },
         "estimates": {
-            "sampled": totals.accuracy.sampled,
-            "nearShare": totals.accuracy.near_share(),
-            "farShare": (totals.accuracy.sampled > 0)
-                .then(|| totals.accuracy.far as f64 / totals.accuracy.sampled as f64),
+            "sampled": totals.accuracy.sample_count,
+            "nearShare": totals.accuracy.accurate_share(),
+            "farShare": (totals.accuracy.sample_count > 0)
+                .then(|| totals.accuracy.inaccurate_count as f64 / totals.accuracy.sample_count as f64),
             "bias": totals.accuracy.bias(),
-            "endpointsInFallback": counts.in_fallback,
-            "endpointsTooHigh": counts.too_high,
+            "endpointsInFallback": counts.in_fallback_count,
+            "endpointsTooHigh": counts.too_high_count,
         },
         "alerts": watched.as_ref().map_or(json!([]), |(standing, since)| json!([{
             "alert": OVERSIZED,
             "raised": standing.raised,
             "since": since,
-            "endpoints": blamed(standing),
+            "endpoints": oversized_endpoints(standing),
         }])),
         "config": {
             "version": state.version,
             "file": state.file,
-            "since": state.since,
+            "since": state.active_since,
             "valid": state.errors.is_empty(),
             "errors": state.errors,
-            "waitingForRestart": state.waiting,
-            "reloads": state.reloads,
-            "refusals": state.refusals,
+            "waitingForRestart": state.pending_restart,
+            "reloads": state.reload_count,
+            "refusals": state.rejected_count,
         },
         "store": {
             "snapshots": store.snapshots,
@@ -87,7 +91,7 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
             "refused": store.refused,
         },
         "dropped": {
-            "unasked": dropped.unasked,
+            "unasked": dropped.unsolicited,
             "cancelled": dropped.cancelled,
             "invalid": dropped.invalid,
             "oversized": dropped.oversized,
@@ -104,8 +108,8 @@ pub(super) fn health(setup: &Setup) -> (StatusCode, String) {
     (code, format!("{health}\n"))
 }
 
-fn reasons(
-    state: &State,
+fn degraded_reasons(
+    state: &ConfigStatus,
     records: Option<&Records>,
     standing: Option<&AlertState>,
     accuracy: Accuracy,
@@ -114,31 +118,33 @@ fn reasons(
     if !state.errors.is_empty() {
         reasons.push("the configuration file cannot be obeyed: the version before is in force".to_owned());
     }
-    reasons.extend(records.into_iter().flat_map(lost));
+    reasons.extend(records.into_iter().flat_map(telemetry_reasons));
     reasons.extend(
         standing
             .filter(|standing| standing.raised)
             .map(|standing| format!("alert {OVERSIZED}: {}", standing.sentence())),
     );
-    if let Some(near) = accuracy.near_share().filter(|near| accuracy.sampled >= SAMPLED && *near < NEAR_SHARE)
+    if let Some(near) = accuracy
+        .accurate_share()
+        .filter(|near| accuracy.sample_count >= MIN_SAMPLES && *near < MIN_ACCURATE_SHARE)
     {
         reasons.push(format!(
             "{:.0} % of {} sampled estimates are within 20 % of the exact count, and {:.0} % should be: \
              see portion calibrate",
             near * 100.0,
-            accuracy.sampled,
-            NEAR_SHARE * 100.0
+            accuracy.sample_count,
+            MIN_ACCURATE_SHARE * 100.0
         ));
     }
     reasons
 }
 
 /// What is wrong with telemetry: while it cannot be written, and for a while after records were lost.
-fn lost(records: &Records) -> Vec<String> {
+fn telemetry_reasons(records: &Records) -> Vec<String> {
     let Records { dropped, queued: queue, .. } = records;
     let trouble = |why| format!("telemetry cannot be written, and {queue} records wait: {why}");
     let trouble = records.last_error.as_ref().map(trouble);
-    let recent = records.last_drop.filter(|ago| *ago < LOST).map(|ago| {
+    let recent = records.last_drop.filter(|ago| *ago < LOSS_REPORT_INTERVAL).map(|ago| {
         let ago = ago.as_secs();
         format!(
             "{dropped} records are lost, the last {ago} s ago: telemetry could not be written, or was behind"
@@ -147,7 +153,7 @@ fn lost(records: &Records) -> Vec<String> {
     trouble.into_iter().chain(recent).collect()
 }
 
-fn traffic(totals: &Totals) -> Value {
+fn traffic_json(totals: &Totals) -> Value {
     let outcomes = Outcome::ALL.into_iter().map(|outcome| (outcome.name().into(), totals.of(outcome).into()));
     json!({
         "requests": totals.requests(),
@@ -164,14 +170,14 @@ fn traffic(totals: &Totals) -> Value {
     })
 }
 
-fn recent(standing: &AlertState) -> Value {
-    let mut recent = share(standing.share(), standing.requests, standing.oversized);
+fn recent_json(standing: &AlertState) -> Value {
+    let mut recent = share_json(standing.share(), standing.requests, standing.oversized);
     recent["threshold"] = json!(standing.rule.percent / 100.0);
     recent["windowSeconds"] = json!(standing.rule.window.as_secs_f64());
     recent
 }
 
-fn share(share: Option<f64>, requests: u64, oversized: u64) -> Value {
+fn share_json(share: Option<f64>, requests: u64, oversized: u64) -> Value {
     json!({ "share": share, "requests": requests, "oversized": oversized })
 }
 
@@ -182,9 +188,9 @@ mod tests {
     #[test]
     fn telemetry_is_wrong_while_it_fails_and_for_a_while_after_it_lost_something() {
         let well = Records { written: 7, failed: 2, dropped: 796, ..Records::default() };
-        let check = |records: &Records, expect: &[&str]| assert_eq!(lost(records), expect);
+        let check = |records: &Records, expect: &[&str]| assert_eq!(telemetry_reasons(records), expect);
         check(&well, &[]);
-        check(&Records { last_drop: Some(LOST), ..well.clone() }, &[]);
+        check(&Records { last_drop: Some(LOSS_REPORT_INTERVAL), ..well.clone() }, &[]);
         let trouble = Some("/var/portion.db: database is locked".to_owned());
         let fails = "telemetry cannot be written, and 50 records wait: /var/portion.db: database is locked";
         check(&Records { queued: 50, last_error: trouble.clone(), ..well.clone() }, &[fails]);

@@ -11,14 +11,14 @@ use crate::setup::Setup;
 
 /// In the text format of Prometheus.
 pub(super) fn metrics(setup: &Setup) -> (StatusCode, String) {
-    (StatusCode::OK, prometheus::text(&families(setup)))
+    (StatusCode::OK, prometheus::text(&metric_families(setup)))
 }
 
 /// All figures that there are.
-pub(crate) fn families(setup: &Setup) -> Vec<Family> {
-    let (state, records) = setup.health();
-    let (store, mut families) = (setup.store(), setup.meter().families());
-    families.extend(alerts(setup));
+pub(crate) fn metric_families(setup: &Setup) -> Vec<Family> {
+    let (state, records) = setup.config_and_recorder_status();
+    let (store, mut families) = (setup.store_stats(), setup.meter().families());
+    families.extend(alert_families(setup));
     if let Some(records) = records {
         families.extend([
             Family::of(&names::RECORDS_WRITTEN, records.written),
@@ -28,9 +28,9 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
         ]);
     }
     let mut dropped = Family::new(&names::MESSAGES_DROPPED);
-    let counts = setup.dropped();
+    let counts = setup.dropped_stats();
     for (reason, count) in [
-        ("unasked", counts.unasked),
+        ("unasked", counts.unsolicited),
         ("cancelled", counts.cancelled),
         ("invalid", counts.invalid),
         ("oversized", counts.oversized),
@@ -40,12 +40,12 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
     let mut build = Family::new(&names::BUILD);
     build.push(vec![(names::VERSION, env!("CARGO_PKG_VERSION").to_owned())], true);
     families.extend([
-        Family::of(&names::IN_FALLBACK, setup.accuracy().in_fallback as u64),
+        Family::of(&names::IN_FALLBACK, setup.accuracy_stats().in_fallback_count as u64),
         Family::of(&names::CONFIG_VERSION, state.version),
         Family::of(&names::CONFIG_VALID, state.errors.is_empty()),
-        Family::of(&names::CONFIG_SINCE, state.since as f64 / 1e6),
-        Family::of(&names::CONFIG_RELOADS, state.reloads),
-        Family::of(&names::CONFIG_REFUSALS, state.refusals),
+        Family::of(&names::CONFIG_SINCE, state.active_since as f64 / 1e6),
+        Family::of(&names::CONFIG_RELOADS, state.reload_count),
+        Family::of(&names::CONFIG_REFUSALS, state.rejected_count),
         Family::of(&names::SNAPSHOTS, store.snapshots as u64),
         Family::of(&names::SNAPSHOT_BYTES, store.bytes as u64),
         Family::of(&names::SNAPSHOTS_EVICTED, store.evicted),
@@ -53,12 +53,12 @@ pub(crate) fn families(setup: &Setup) -> Vec<Family> {
         Family::of(&names::SNAPSHOTS_REFUSED, store.refused),
         dropped,
         build,
-        Family::of(&names::START_TIME, seconds(setup.started())),
+        Family::of(&names::START_TIME, seconds(setup.started_at())),
     ]);
     families
 }
 
-fn alerts(setup: &Setup) -> Vec<Family> {
+fn alert_families(setup: &Setup) -> Vec<Family> {
     let [mut active, mut share] = [&names::ALERT_ACTIVE, &names::WINDOW_SHARE].map(Family::new);
     let alert = || vec![(names::ALERT, OVERSIZED.to_owned())];
     if let Some((standing, _)) = setup.alarm().state() {
@@ -67,7 +67,7 @@ fn alerts(setup: &Setup) -> Vec<Family> {
             share.push(alert(), is);
         }
     }
-    vec![active, share, Family::of(&names::WEBHOOKS_FAILED, setup.webhooks_failed())]
+    vec![active, share, Family::of(&names::WEBHOOKS_FAILED, setup.webhook_failure_count())]
 }
 
 fn seconds(time: SystemTime) -> f64 {

@@ -3,7 +3,7 @@
 mod health;
 mod metrics;
 
-pub(crate) use metrics::families;
+pub(crate) use metrics::metric_families;
 
 use std::future::ready;
 use std::net::SocketAddr;
@@ -12,26 +12,28 @@ use std::sync::Arc;
 
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Method, Response, StatusCode};
-use portion_config::places;
-use portion_gateway::front::http::{Answering, Asked, Backend, Door, Guard, Limits, WellKnown};
+use portion_config::user_dirs;
+use portion_gateway::front::http::{
+    Backend, HttpLimits, HttpServer, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument,
+};
 use portion_gateway::http::body::{self, Body};
-use portion_gateway::latch::Latch;
+use portion_gateway::one_shot_flag::OneShotFlag;
 use portion_telemetry::prometheus;
 use tokio::net::TcpListener;
 
-use crate::dashboard::Dashboard;
+use crate::dashboard::DashboardBackend;
 use crate::exposure;
 use crate::setup::Setup;
 
 /// Where that is, unless somewhere else was written.
-pub(crate) const USUAL: &str = "127.0.0.1:9465";
+pub(crate) const DEFAULT_ADDRESS: &str = "127.0.0.1:9465";
 /// Bytes of a request: nothing is sent here.
-pub(crate) const REQUEST_BYTES: usize = 4 << 10;
+pub(crate) const MAX_REQUEST_BYTES: usize = 4 << 10;
 
 /// Connections at the same time, apart from those of clients.
-const CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// File descriptors that are kept back, so that health can be asked for when clients have used up all others.
-const RESERVE: usize = 8;
+const RESERVED_FDS: usize = 8;
 
 /// Refuses an address that other machines can reach, unless the operator wants that.
 ///
@@ -55,50 +57,60 @@ pub(crate) async fn serve(at: Option<SocketAddr>, setup: &Arc<Setup>) {
     let Ok(address) = listener.local_addr() else { return };
     tracing::info!(%address, "health, metrics and the dashboard");
     let page = |path: &str, kind, write| {
-        let page: Arc<dyn Backend> = Arc::new(Page { setup: Arc::clone(setup), kind, write });
+        let page: Arc<dyn Backend> =
+            Arc::new(AdminPage { setup: Arc::clone(setup), content_type: kind, render: write });
         (path.to_owned(), page)
     };
     let recording = Arc::clone(setup);
-    let lost = Box::new(move || recording.health().1.map(|records| records.dropped));
-    let dashboard = Arc::new(Dashboard::of(setup.config.telemetry(places::telemetry), lost));
+    let lost = Box::new(move || recording.config_and_recorder_status().1.map(|records| records.dropped));
+    let dashboard = Arc::new(DashboardBackend::new(setup.config.telemetry(user_dirs::telemetry_file), lost));
     let pages = vec![
         ("/".to_owned(), dashboard as Arc<dyn Backend>),
         page("/health", "application/json", health::health),
         page("/metrics", prometheus::CONTENT_TYPE, metrics::metrics),
     ];
-    let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let limits = Limits { connections: CONNECTIONS, reserve: RESERVE, ..Limits::default() };
-    let door = Door::new(guard, setup.principals.clone(), limits.with_body(REQUEST_BYTES), pages);
-    tokio::spawn(Arc::new(door).serve(listener, Arc::new(Latch::default())));
+    let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let limits = HttpLimits {
+        max_connections: MAX_CONNECTIONS,
+        reserved_descriptors: RESERVED_FDS,
+        ..HttpLimits::default()
+    };
+    let door = HttpServer::new(
+        guard,
+        setup.principals.clone(),
+        limits.with_max_body_bytes(MAX_REQUEST_BYTES),
+        pages,
+    );
+    tokio::spawn(Arc::new(door).serve(listener, Arc::new(OneShotFlag::default())));
 }
 
 /// Something to be looked at.
-struct Page {
+struct AdminPage {
     setup: Arc<Setup>,
-    kind: &'static str,
-    write: fn(&Setup) -> (StatusCode, String),
+    content_type: &'static str,
+    render: fn(&Setup) -> (StatusCode, String),
 }
 
-impl Backend for Page {
-    fn answer(&self, asked: Asked) -> Answering<'_> {
+impl Backend for AdminPage {
+    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
         let mut response = Response::new(body::empty());
         if asked.method == Method::GET || asked.method == Method::HEAD {
-            let (status, text) = (self.write)(&self.setup);
+            let (status, text) = (self.render)(&self.setup);
             (*response.status_mut(), *response.body_mut()) = (status, body::full(text));
-            set(&mut response, CONTENT_TYPE, self.kind);
-            set(&mut response, CACHE_CONTROL, "no-store");
+            set_header(&mut response, CONTENT_TYPE, self.content_type);
+            set_header(&mut response, CACHE_CONTROL, "no-store");
         } else {
             *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-            set(&mut response, ALLOW, "GET, HEAD");
+            set_header(&mut response, ALLOW, "GET, HEAD");
         }
         Box::pin(ready(response))
     }
 
-    fn speaks_rpc(&self) -> bool {
+    fn accepts_json_rpc(&self) -> bool {
         false
     }
 
-    fn well_known(&self, _: Asked, _: WellKnown) -> Option<Answering<'_>> {
+    fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
         None
     }
 
@@ -107,6 +119,6 @@ impl Backend for Page {
     }
 }
 
-fn set(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &'static str) {
+fn set_header(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &'static str) {
     response.headers_mut().insert(name, hyper::header::HeaderValue::from_static(value));
 }

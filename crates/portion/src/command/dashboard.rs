@@ -6,21 +6,21 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
 use clap::Args;
-use portion_config::{Config, find, places};
-use portion_gateway::front::http::{Backend, Door, Guard, Limits, Principals};
-use portion_gateway::front::signals::Signals;
-use portion_gateway::latch::Latch;
-use portion_gateway::settings::random_secret;
+use portion_config::{Config, find, user_dirs};
+use portion_gateway::front::http::{Backend, HttpLimits, HttpServer, OriginGuard, PrincipalResolver};
+use portion_gateway::front::signals::ShutdownSignals;
+use portion_gateway::gateway_parts::random_secret;
+use portion_gateway::one_shot_flag::OneShotFlag;
 use tokio::net::TcpListener;
 
-use super::Outcome;
-use crate::admin::REQUEST_BYTES;
-use crate::dashboard::Dashboard;
+use super::CommandResult;
+use crate::admin::MAX_REQUEST_BYTES;
+use crate::dashboard::DashboardBackend;
 use crate::exposure;
 use crate::options::FILE_HELP;
 
 /// Where it is, unless somewhere else was written: one beside the admin listener.
-const USUAL: &str = "127.0.0.1:9466";
+const DEFAULT_ADDRESS: &str = "127.0.0.1:9466";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -34,7 +34,7 @@ While portion serve runs, the same is at its --admin address.";
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Options {
     /// Where to listen; port 0 takes one that is free
-    #[arg(long, value_name = "ADDRESS", default_value = USUAL)]
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_ADDRESS)]
     listen: SocketAddr,
     /// Show it in the browser
     #[arg(long)]
@@ -50,32 +50,32 @@ pub(crate) struct Options {
 }
 
 /// Serves until a signal ends it.
-pub(crate) fn run(options: &Options) -> Outcome {
+pub(crate) fn run(options: &Options) -> CommandResult {
     let (config, _) = Config::load(&find(options.config.as_deref(), Vec::new())?, 0)?;
-    let file = options.telemetry.clone().or_else(|| config.telemetry(places::telemetry));
+    let file = options.telemetry.clone().or_else(|| config.telemetry(user_dirs::telemetry_file));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, &config, file));
     runtime.shutdown_background();
     served
 }
 
-async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Outcome {
-    let mut signals = Signals::listen()?;
+async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> CommandResult {
+    let mut signals = ShutdownSignals::listen()?;
     let listen = options.listen;
     exposure::check(listen, options.insecure || config.insecure(), "the dashboard", "--listen")?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         format!("cannot listen at {listen}: {error}; choose another address with --listen")
     })?;
     let address = listener.local_addr()?;
-    let dashboard: Arc<dyn Backend> = Arc::new(Dashboard::of(file, Box::new(|| None)));
-    let guard = Guard::new(address, config.allow_hosts(), config.allow_origins());
-    let principals = Principals::new(random_secret()?, Vec::new());
-    let limits = Limits::default().with_body(REQUEST_BYTES);
-    let door = Arc::new(Door::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
-    let serving = tokio::spawn(door.serve(listener, Arc::new(Latch::default())));
+    let dashboard: Arc<dyn Backend> = Arc::new(DashboardBackend::new(file, Box::new(|| None)));
+    let guard = OriginGuard::new(address, config.allow_hosts(), config.allow_origins());
+    let principals = PrincipalResolver::new(random_secret()?, Vec::new());
+    let limits = HttpLimits::default().with_max_body_bytes(MAX_REQUEST_BYTES);
+    let door = Arc::new(HttpServer::new(guard, principals, limits, vec![("/".to_owned(), dashboard)]));
+    let serving = tokio::spawn(door.serve(listener, Arc::new(OneShotFlag::default())));
     anstream::eprintln!("portion: the dashboard is listening on http://{address}/");
     if options.open {
-        open(&format!("http://{address}/"));
+        open_browser(&format!("http://{address}/"));
     }
     tokio::select! {
         signal = signals.next() => Ok(ExitCode::from(128 + signal)),
@@ -87,7 +87,7 @@ async fn serve(options: &Options, config: &Config, file: Option<PathBuf>) -> Out
 }
 
 /// Has the browser show it. Where there is none, the address was told.
-fn open(url: &str) {
+fn open_browser(url: &str) {
     let program = match std::env::consts::OS {
         "macos" => "open",
         "windows" => "explorer",

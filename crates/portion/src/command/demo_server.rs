@@ -2,12 +2,12 @@
 use std::io;
 use std::process::ExitCode;
 
-use super::Outcome;
-use super::demo::material::Material;
+use super::CommandResult;
+use super::demo::demo_data::DemoData;
 use super::demo::server;
 
 /// Serves stdin and stdout until stdin ends.
-pub(crate) fn run() -> Outcome {
-    server::serve(&Material::unpack()?, io::stdin().lock(), io::stdout().lock())?;
+pub(crate) fn run() -> CommandResult {
+    server::serve(&DemoData::unpack()?, io::stdin().lock(), io::stdout().lock())?;
     Ok(ExitCode::SUCCESS)
 }

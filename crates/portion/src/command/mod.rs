@@ -4,7 +4,7 @@ pub(crate) mod config;
 pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_server;
-mod obeyed;
+mod rule_lookup;
 pub(crate) mod serve;
 pub(crate) mod shape;
 pub(crate) mod stats;
@@ -15,4 +15,4 @@ use std::error::Error;
 use std::process::ExitCode;
 
 /// How a command ends: an exit code, or an error that `main` prints.
-pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
+pub(crate) type CommandResult = Result<ExitCode, Box<dyn Error>>;

@@ -7,23 +7,23 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_config::{Config, Warnings, find};
-use portion_core::cursor::{Keyring, Pointer, Position, Scope};
+use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
-use portion_core::render::{self, Context, First, Portion};
+use portion_core::render::{self, Context, FirstReply, Portion};
 use portion_core::scan::quote;
-use portion_core::snapshot::{Form, Layout, Snapshot, capture};
-use portion_core::tokens::{TokenCounter, approximate};
+use portion_core::snapshot::{Layout, Snapshot, Structure, capture};
+use portion_core::tokens::{TokenCounter, estimate_size};
 use portion_core::view::{Request, ViewError, rank, resolve};
-use portion_gateway::book::Target;
-use portion_gateway::call::{Ask, Fault};
-use portion_gateway::rules::Rules;
-use portion_gateway::terms::Terms;
+use portion_gateway::call::{Fault, SnapshotQuery};
+use portion_gateway::effective_policy::EffectivePolicy;
+use portion_gateway::policy_source::EndpointTarget;
+use portion_gateway::rules::EndpointRules;
 use thiserror::Error;
 
-use super::Outcome;
-use crate::options::{OfPayload, Options as Keys};
-use crate::surroundings::surroundings;
+use super::CommandResult;
+use crate::environment::room_from_environment;
+use crate::options::{ConfigOptions as Keys, PayloadKeys};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -45,11 +45,11 @@ pub(crate) struct Options {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
-    question: Question,
+    query: QueryArgs,
     #[command(flatten)]
-    controls: Controls,
+    controls: RequestArgs,
     #[command(flatten)]
-    keys: Keys<OfPayload>,
+    config_options: Keys<PayloadKeys>,
     /// Shape it as a reply of this endpoint is shaped: the name of a tool or prompt, or the URI of a resource
     #[arg(long, value_name = "NAME", help_heading = "Configuration")]
     endpoint: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) struct Options {
 /// What can be asked about it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Questions")]
-struct Question {
+struct QueryArgs {
     /// Answer a SELECT over its records (table items), or over the lines of a text
     #[arg(long, value_name = "SELECT", conflicts_with = "find")]
     sql: Option<String>,
@@ -73,7 +73,7 @@ struct Question {
 /// What a caller can ask for.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Controls")]
-struct Controls {
+struct RequestArgs {
     /// How many items, rows or lines
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
     limit: Option<String>,
@@ -115,8 +115,8 @@ struct Controls {
 /// Why nothing can be shown.
 #[derive(Debug, Error)]
 enum ShapeError {
-    #[error("cannot read {file}: {why}")]
-    Unreadable { file: String, why: std::io::Error },
+    #[error("cannot read {file}: {source}")]
+    Unreadable { file: String, source: std::io::Error },
     #[error(
         "{file} is larger than {limit} bytes, which is what a server's message may have; give a part of it, as in \
          head -c 10M {file} | portion shape -, or set upstreamMessageLimit"
@@ -125,7 +125,7 @@ enum ShapeError {
     #[error("{}: {source}; {}", .source.code(), .source.advice())]
     Request { source: ViewError },
     #[error("{}: {}; {}", .0.code, .0.message, .0.advice)]
-    Question(Fault),
+    Query(Fault),
 }
 
 impl From<ViewError> for ShapeError {
@@ -135,19 +135,20 @@ impl From<ViewError> for ShapeError {
 }
 
 /// Prints what a model would see of the file.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let sources = find(options.keys.file(), options.keys.given())?;
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let sources = find(options.config_options.file(), options.config_options.values())?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in warnings {
         anstream::eprintln!("portion: {warning}");
     }
     let limit = config.upstream_message_limit();
-    let rules = Rules::new(Arc::new(config), surroundings());
+    let rules = EndpointRules::new(Arc::new(config), room_from_environment());
     let rule = match &options.endpoint {
-        Some(name) => rules.rule(Target::named(name)),
-        None => Arc::clone(rules.general()),
+        Some(name) => rules.rule_for(EndpointTarget::from_name(name)),
+        None => Arc::clone(rules.default_rule()),
     };
-    let Terms { policy, counter, redact, .. } = &**rule.terms(rules.client(None));
+    let EffectivePolicy { policy, counter, redact, .. } =
+        &**rule.policy_for_client(rules.resolve_client(None));
     let bytes = read(options, limit)?;
     let text = String::from_utf8_lossy(&bytes);
     let invalid_utf8 = if matches!(text, std::borrow::Cow::Owned(_)) {
@@ -157,41 +158,46 @@ pub(crate) fn run(options: &Options) -> Outcome {
     };
     let content = Content::Text(text.into_owned());
     let block = Block::new("/content/0/text", content);
-    let (redact, items) = (redact.clone(), policy.manner.items.clone());
-    let snapshot =
-        capture(Payload { blocks: vec![block], invalid_utf8, redact, items, ..Payload::default() });
-    let mut request = options.controls.request(policy)?;
-    let answer = options.question.answer(&snapshot, &mut request, policy)?;
+    let (redact, items) = (redact.clone(), policy.render_options.list_path.clone());
+    let snapshot = capture(Payload {
+        blocks: vec![block],
+        invalid_utf8_count: invalid_utf8,
+        redaction_rules: redact,
+        list_path: items,
+        ..Payload::default()
+    });
+    let mut request = options.controls.to_request(policy)?;
+    let answer = options.query.answer(&snapshot, &mut request, policy)?;
     let snapshot = answer.unwrap_or(snapshot);
     let asked = resolve(&snapshot, None, &request, policy).map_err(ShapeError::from)?;
     let asked = rank(&snapshot, asked, policy, *counter);
     // Nobody can follow these cursors: they are shown because they are part of what a reply costs.
-    let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::of("shape"));
+    let (keyring, scope) = (Keyring::new(&[0; 32]), Scope::from_principal("shape"));
     let mint = |position: Position| {
-        Some(keyring.sign(&Pointer { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
+        Some(keyring.sign(&CursorTarget { snapshot: [0; 8], view: asked.view.id(), position }, &scope))
     };
     let cx = Context {
         policy,
         counter: *counter,
-        mint: &mint,
+        mint_cursor: &mint,
         read_tool: "portion_read",
         query_tool: Some("portion_query"),
         read_uri: None,
     };
     let reply = match snapshot.answer() {
-        Some(_) => First::Portion(render::follow(&snapshot, &asked, &cx)),
-        None => render::first(&snapshot, &asked, &cx),
+        Some(_) => FirstReply::Portion(render::follow_up_reply(&snapshot, &asked, &cx)),
+        None => render::first_reply(&snapshot, &asked, &cx),
     };
     if options.explain {
-        explain(&snapshot, &reply, policy, *counter, asked.tokens);
+        explain(&snapshot, &reply, policy, *counter, asked.token_budget);
     }
-    print(&snapshot, &reply)
+    print_reply(&snapshot, &reply)
 }
 
 /// Reads no more than a server's message may have, for a device or a pipe may have no end.
 fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     let file = || options.file.display().to_string();
-    let unreadable = |why| ShapeError::Unreadable { file: file(), why };
+    let unreadable = |why| ShapeError::Unreadable { file: file(), source: why };
     let most = limit as u64 + 1;
     let mut bytes = Vec::new();
     if options.file.as_os_str() == "-" {
@@ -206,15 +212,15 @@ fn read(options: &Options, limit: usize) -> Result<Vec<u8>, ShapeError> {
     Ok(bytes)
 }
 
-fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
+fn print_reply(snapshot: &Snapshot, reply: &FirstReply) -> CommandResult {
     let mut out = std::io::stdout().lock();
     match reply {
-        First::Untouched { .. } => out.write_all(snapshot.parts()[0].text().as_bytes())?,
-        First::Portion(portion) => {
+        FirstReply::Untouched { .. } => out.write_all(snapshot.parts()[0].text().as_bytes())?,
+        FirstReply::Portion(portion) => {
             for piece in portion.pieces() {
                 writeln!(out, "{}", piece.body.as_str())?;
             }
-            if let Some(notice) = portion.notice_beside() {
+            if let Some(notice) = portion.separate_notice() {
                 writeln!(out, "{notice}")?;
             }
         }
@@ -222,16 +228,22 @@ fn print(snapshot: &Snapshot, reply: &First) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn explain(snapshot: &Snapshot, reply: &First, policy: &Policy, counter: &dyn TokenCounter, budget: usize) {
+fn explain(
+    snapshot: &Snapshot,
+    reply: &FirstReply,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+    budget: usize,
+) {
     let part = &snapshot.parts()[0];
-    let size = approximate(counter, part.text());
-    anstream::eprintln!("taken for   {}", taken_for(snapshot));
+    let size = estimate_size(counter, part.text());
+    anstream::eprintln!("taken for   {}", describe_form(snapshot));
     anstream::eprintln!("size        {} bytes, {size} tokens by {}", part.text().len(), counter.name());
     match reply {
-        First::Untouched { .. } => {
+        FirstReply::Untouched { .. } => {
             anstream::eprintln!("shown       as it is: below every threshold of its kind");
         }
-        First::Portion(portion) => explain_portion(portion, policy, budget),
+        FirstReply::Portion(portion) => explain_portion(portion, policy, budget),
     }
 }
 
@@ -254,10 +266,10 @@ fn explain_portion(portion: &Portion, policy: &Policy, budget: usize) {
     );
 }
 
-fn taken_for(snapshot: &Snapshot) -> String {
-    let Some(subject) = snapshot.parts()[0].subject() else { return "a block".into() };
-    match &subject.form {
-        Form::List(list) => {
+fn describe_form(snapshot: &Snapshot) -> String {
+    let Some(subject) = snapshot.parts()[0].indexed_text() else { return "a block".into() };
+    match &subject.structure {
+        Structure::List(list) => {
             let layout = match &list.layout {
                 Layout::Array => "an array",
                 Layout::Map => "a map of like objects",
@@ -267,12 +279,12 @@ fn taken_for(snapshot: &Snapshot) -> String {
             let place = if list.pointer.is_empty() { "its root" } else { &list.pointer };
             format!("a list of {} items at {place}, written as {layout}", list.len())
         }
-        Form::Object(members) => format!("an object of {} members", members.len()),
-        Form::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
+        Structure::Object(members) => format!("an object of {} members", members.len()),
+        Structure::Text(text) => format!("{} text of {} lines", text.chunker.name(), text.line_count()),
     }
 }
 
-impl Question {
+impl QueryArgs {
     /// The answer to what is asked about a part of the file, as a snapshot of its own; what is left of the request is
     /// about that.
     fn answer(
@@ -282,22 +294,22 @@ impl Question {
         policy: &Policy,
     ) -> Result<Option<Snapshot>, ShapeError> {
         let ask = match (&self.sql, &self.find) {
-            (Some(sql), _) => Ask::Sql { sql: sql.clone(), params: Vec::new() },
+            (Some(sql), _) => SnapshotQuery::Sql { sql: sql.clone(), params: Vec::new() },
             (None, Some(pattern)) => {
                 let (pattern, fields) = (pattern.clone(), request.fields.take());
-                Ask::Find { pattern, context: self.context, fields }
+                SnapshotQuery::Find { pattern, context: self.context, fields }
             }
             (None, None) => return Ok(None),
         };
         let (path, section) = (request.path.take(), request.section.take());
         let place = Request { path, section, ..Request::default() };
         let view = resolve(snapshot, None, &place, policy)?.view;
-        ask.answer(snapshot, &view).map(capture).map(Some).map_err(ShapeError::Question)
+        ask.run(snapshot, &view).map(capture).map(Some).map_err(ShapeError::Query)
     }
 }
 
-impl Controls {
-    fn request(&self, policy: &Policy) -> Result<Request, ShapeError> {
+impl RequestArgs {
+    fn to_request(&self, policy: &Policy) -> Result<Request, ShapeError> {
         let given = [
             ("limit", &self.limit),
             ("page", &self.page),
@@ -314,7 +326,7 @@ impl Controls {
         let mut request = Request { raw: self.raw, ..Request::default() };
         for (name, value) in given {
             if let Some(value) = value {
-                request.take(name, &quote(value), policy)?;
+                request.set_control(name, &quote(value), policy)?;
             }
         }
         Ok(request)

@@ -7,21 +7,21 @@ use std::sync::Arc;
 
 use clap::Args;
 use portion_core::cursor::Scope;
-use portion_gateway::front::stdio::Front;
-use portion_gateway::relay::{Exit, refuse, relay, relay_link};
-use portion_gateway::session::Session;
+use portion_gateway::front::stdio::StdioFront;
+use portion_gateway::relay::{RelayOutcome, relay, relay_link, serve_unavailable};
+use portion_gateway::session::ClientSession;
 use portion_gateway::upstream::stdio::Child;
 
-use super::Outcome;
+use super::CommandResult;
 use crate::admin;
-use crate::options::{OfServer, Options as Keys};
-use crate::remote::Way;
-use crate::server::{Configured, Server};
-use crate::setup::Loaded;
+use crate::options::{ConfigOptions as Keys, ServerKeys};
+use crate::remote::RemoteArgs;
+use crate::server::{NamedServer, Server};
+use crate::setup::LoadedConfig;
 use crate::watchdog;
 
 /// The one principal of a stdio session: whoever started us.
-const LOCAL: &str = "stdio";
+const STDIO_PRINCIPAL: &str = "stdio";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -45,53 +45,57 @@ pub(crate) struct Options {
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    way: Way,
+    remote: RemoteArgs,
     /// Serve health, metrics and the dashboard at this address while we run
-    #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::USUAL)]
+    #[arg(id = "admin_here", long = "admin", value_name = "ADDRESS", num_args = 0..=1, default_missing_value = admin::DEFAULT_ADDRESS)]
     admin: Option<std::net::SocketAddr>,
     /// Serve these where other machines can ask, too
     #[arg(id = "insecure_here", long = "insecure", requires = "admin_here")]
     insecure: bool,
     #[command(flatten)]
-    keys: Keys<OfServer>,
+    config_options: Keys<ServerKeys>,
 }
 
 /// Runs or reaches the server, and relays until one of both ends has left.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let loaded = Loaded::of(&options.keys)?;
-    let given = Server::given(options.url.as_deref(), &options.way, &options.command)?;
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let loaded = LoadedConfig::load(&options.config_options)?;
+    let given = Server::from_args(options.url.as_deref(), &options.remote, &options.command)?;
     let (name, server) = match given {
         Some(server) => (None, server),
-        None => configured(options, &loaded)?,
+        None => configured_server(options, &loaded)?,
     };
-    let at = options.admin.or_else(|| loaded.config.admin_written());
+    let at = options.admin.or_else(|| loaded.config.explicit_admin());
     admin::check(at, options.insecure || loaded.config.insecure())?;
     let setup = loaded.start()?;
-    let mut parting = setup.parting();
-    watchdog::prepare();
+    let mut parting = setup.shutdown_guard();
+    watchdog::register();
     let message_limit = setup.config.upstream_message_limit();
-    let lane = Arc::new(setup.lanes(name.as_deref()).lane(Scope::of(LOCAL), Session::unique()));
+    let lane = Arc::new(
+        setup
+            .processors(name.as_deref())
+            .new_processor(Scope::from_principal(STDIO_PRINCIPAL), ClientSession::new_unique()),
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let exit = runtime.block_on(async {
         // Signals are heard before there is a child that they could leave alone.
-        let mut front = Front::open(setup.config.client_message_limit())?;
-        parting.within(&front.closing);
+        let mut front = StdioFront::open(setup.config.client_message_limit())?;
+        parting.set_deadline(&front.shutdown_deadline);
         admin::serve(at, &setup).await;
-        setup.keep_house();
+        setup.spawn_expiry_task();
         match server {
             Server::Remote(remote) => {
-                let remote = remote.reached(message_limit)?;
+                let remote = remote.to_link_remote(message_limit)?;
                 let (link, carried) = tokio::select! {
                     signal = front.signals.next() => return Ok(ExitCode::from(128 + signal)),
-                    started = remote.start() => started?,
+                    started = remote.connect_with_task() => started?,
                 };
-                Ok::<_, Box<dyn Error>>(ended(relay_link(lane, link, carried, front).await))
+                Ok::<_, Box<dyn Error>>(report_exit(relay_link(lane, link, carried, front).await))
             }
             Server::Command(program) => match Child::spawn(&program, message_limit) {
-                Ok(child) => Ok(ended(relay(lane, child, front).await)),
+                Ok(child) => Ok(report_exit(relay(lane, child, front).await)),
                 Err(error) => {
                     anstream::eprintln!("portion: {error}");
-                    Ok(ended(refuse(lane, error.to_string(), front).await))
+                    Ok(report_exit(serve_unavailable(lane, error.to_string(), front).await))
                 }
             },
         }
@@ -102,7 +106,7 @@ pub(crate) fn run(options: &Options) -> Outcome {
 }
 
 /// Tells how it ended where the user should know.
-fn ended(exit: Exit) -> ExitCode {
+fn report_exit(exit: RelayOutcome) -> ExitCode {
     if let Some(failure) = &exit.failure {
         anstream::eprintln!("portion: {failure}");
     }
@@ -110,11 +114,11 @@ fn ended(exit: Exit) -> ExitCode {
 }
 
 /// The one server that the configuration names.
-fn configured(options: &Options, loaded: &Loaded) -> Result<(Option<String>, Server), String> {
-    options.way.needs_no_url()?;
-    match Configured::all(loaded.config.upstreams()).as_slice() {
+fn configured_server(options: &Options, loaded: &LoadedConfig) -> Result<(Option<String>, Server), String> {
+    options.remote.reject_transport_without_url()?;
+    match NamedServer::from_upstreams(loaded.config.upstreams()).as_slice() {
         [] => Err(NO_SERVER.into()),
-        [Configured { name, server }] => Ok((Some(name.clone()), server.clone())),
+        [NamedServer { name, server }] => Ok((Some(name.clone()), server.clone())),
         several => {
             let known: Vec<&str> = several.iter().map(|one| &*one.name).collect();
             let known = known.join(", ");

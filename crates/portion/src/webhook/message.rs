@@ -5,46 +5,46 @@ use std::time::{Duration, UNIX_EPOCH};
 use portion_telemetry::alert::Change;
 use serde_json::json;
 
-use crate::alerts::blamed;
+use crate::alerts::oversized_endpoints;
 
 /// What is posted, JSON.
-pub(super) fn of(change: &Change) -> String {
+pub(super) fn to_json(change: &Change) -> String {
     let Change { alerted, state, since } = change;
     let message = json!({
-        "alert": alerted.alert,
-        "state": if alerted.raised { "raised" } else { "over" },
+        "alert": alerted.alert_name,
+        "state": if alerted.is_raised { "raised" } else { "over" },
         "share": alerted.share,
         "threshold": alerted.threshold,
         "requests": alerted.requests,
-        "oversized": alerted.counted,
+        "oversized": alerted.matching_requests,
         "window": alerted.window.as_secs_f64(),
-        "at": time(alerted.at),
-        "since": time(*since),
-        "endpoints": blamed(state),
-        "host": host(),
+        "at": format_time(alerted.at),
+        "since": format_time(*since),
+        "endpoints": oversized_endpoints(state),
+        "host": host_name(),
         "version": env!("CARGO_PKG_VERSION"),
-        "text": text(change),
+        "text": summary_text(change),
     });
     message.to_string()
 }
 
-fn text(change: &Change) -> String {
-    let host = host().map_or(String::new(), |host| format!(" at {host}"));
+fn summary_text(change: &Change) -> String {
+    let host = host_name().map_or(String::new(), |host| format!(" at {host}"));
     format!("Portion{host}: {}", change.state.sentence())
 }
 
-fn time(micros: u64) -> String {
+fn format_time(micros: u64) -> String {
     humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_micros(micros)).to_string()
 }
 
 /// The name of this machine.
 #[cfg(unix)]
-fn host() -> Option<String> {
+fn host_name() -> Option<String> {
     rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
 }
 
 /// The name of this machine.
 #[cfg(not(unix))]
-fn host() -> Option<String> {
+fn host_name() -> Option<String> {
     std::env::var("COMPUTERNAME").ok()
 }

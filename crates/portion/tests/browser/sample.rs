@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portion_core::event::{
-    Alerted, Arm, Change, Configured, Event, Observer as _, Outcome, Served, Shadow, Trace,
+    AlertChanged, ConfigApplied, ConfigChange, Event, ExperimentArm, Observer as _, Outcome, RequestServed,
+    ShadowResult, TraceContext,
 };
 use portion_telemetry::recorder::{Recorder, Settings};
 
@@ -28,14 +29,14 @@ pub(crate) fn record(file: &std::path::Path, events: impl IntoIterator<Item = Ev
         while recorder.snapshot().queued > 4_000 {
             std::thread::yield_now();
         }
-        recorder.hear(event);
+        recorder.observe(event);
     }
     assert!(recorder.flush(LONG), "{:?}", recorder.snapshot());
     assert_eq!(recorder.snapshot().dropped, 0);
 }
 
-pub(crate) fn served(served: Served) -> Event {
-    Event::Served(Arc::new(served))
+pub(crate) fn served(served: RequestServed) -> Event {
+    Event::RequestServed(Arc::new(served))
 }
 
 /// Marsaglia's xorshift: the same numbers each time.
@@ -194,7 +195,7 @@ fn call(
     let latency = latency + overhead;
     let is_list = kind.form == "list";
     let exact = random.next() < 0.12;
-    let first = Served {
+    let first = RequestServed {
         at,
         upstream: kind.upstream.map(Arc::from),
         endpoint: Arc::from(kind.name),
@@ -217,7 +218,7 @@ fn call(
         session,
         config: if new { 12 } else { 11 },
         origin: (!small).then_some(at ^ 0x5555),
-        ..Served::default()
+        ..RequestServed::default()
     };
     let mut events = vec![first.clone()];
     let follow_ups = if small { 0 } else { random.below(4) };
@@ -232,7 +233,7 @@ fn call(
             _ if step == 1 => (Outcome::Projected, None),
             _ => (kind.outcome, None),
         };
-        events.push(Served {
+        events.push(RequestServed {
             at: at + (step + 1) * 9_000_000,
             outcome,
             error,
@@ -253,7 +254,7 @@ fn call(
         });
     }
     if random.next() < 0.006 {
-        events[0] = Served {
+        events[0] = RequestServed {
             outcome: Outcome::Untouched,
             error: Some("upstream"),
             original_tokens: Some(60),
@@ -264,31 +265,31 @@ fn call(
     }
     let numbered = events.into_iter().map(|one| {
         *number += 1;
-        served(Served { request: u128::from(PROCESS) << 64 | u128::from(*number), ..one })
+        served(RequestServed { request: u128::from(PROCESS) << 64 | u128::from(*number), ..one })
     });
     numbered.collect()
 }
 
 fn configured(at: u64, version: u64, changes: &[(&str, &str, &str)]) -> Event {
-    let changes = changes.iter().map(|(key, old, new)| Change {
+    let changes = changes.iter().map(|(key, old, new)| ConfigChange {
         key: (*key).to_owned(),
         old: Some((*old).to_owned()),
         new: Some((*new).to_owned()),
     });
     let source = "/home/me/portion.yaml".to_owned();
-    Event::Configured(Arc::new(Configured { at, version, source, changes: changes.collect() }))
+    Event::ConfigApplied(Arc::new(ConfigApplied { at, version, source, changes: changes.collect() }))
 }
 
 /// An alert, raised or over.
 pub(crate) fn alerted(at: u64, raised: bool, share: f64) -> Event {
-    Event::Alerted(Arc::new(Alerted {
+    Event::AlertChanged(Arc::new(AlertChanged {
         at,
-        alert: "oversized".into(),
-        raised,
+        alert_name: "oversized".into(),
+        is_raised: raised,
         share,
         threshold: 0.05,
         requests: 210,
-        counted: (share * 210.0) as u64,
+        matching_requests: (share * 210.0) as u64,
         window: Duration::from_mins(5),
         process: PROCESS,
     }))
@@ -298,7 +299,7 @@ pub(crate) fn alerted(at: u64, raised: bool, share: f64) -> Event {
 /// 2 of them above what a reply could cost then, one follow-up that succeeds and one that finds its result gone.
 pub(crate) fn few(end: u64) -> Vec<Event> {
     let at = end - 10 * MINUTE;
-    let first = |number: u64, budget| Served {
+    let first = |number: u64, budget| RequestServed {
         request: u128::from(number),
         at: at + number,
         endpoint: Arc::from("list_bookings"),
@@ -307,7 +308,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         arguments: vec!["status".into()],
         origin: Some(7),
         counter: "claude",
-        trace: Some(Trace { id: 0xabc, parent: 1, span: 2, sampled: true }),
+        trace: Some(TraceContext { id: 0xabc, parent: 1, span: 2, sampled: true }),
         estimated_tokens: Some(2_000),
         actual_tokens: Some(if number == 4 { 1_000 } else { 2_000 }),
         original_tokens: Some(10_000),
@@ -322,9 +323,9 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         stages: vec!["minify", "condense"],
         session: 0xbeef,
         config: 3,
-        ..Served::default()
+        ..RequestServed::default()
     };
-    let follow = |number: u64, outcome, error| Served {
+    let follow = |number: u64, outcome, error| RequestServed {
         outcome,
         error,
         follow_up: true,
@@ -334,7 +335,11 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
         stages: vec![],
         ..first(number, 4_000)
     };
-    let alone = |request: Served| Served { origin: None, endpoint: Arc::from("get_booking"), ..request };
+    let alone = |request: RequestServed| RequestServed {
+        origin: None,
+        endpoint: Arc::from("get_booking"),
+        ..request
+    };
     [
         first(1, 4_000),
         follow(2, Outcome::Paginated, None),
@@ -353,7 +358,7 @@ pub(crate) fn few(end: u64) -> Vec<Event> {
 pub(crate) fn named(end: u64) -> Vec<Event> {
     let names = [format!("long_{}", "name".repeat(74)), "ls".to_owned(), String::new()];
     let request = |(at, name): (usize, &String)| {
-        served(Served {
+        served(RequestServed {
             request: 0xd000 + at as u128,
             at: end - 3 * MINUTE + at as u64,
             endpoint: Arc::from(name.as_str()),
@@ -362,7 +367,7 @@ pub(crate) fn named(end: u64) -> Vec<Event> {
             error: Some("cursor_expired"),
             follow_up: true,
             session: 0xd0,
-            ..Served::default()
+            ..RequestServed::default()
         })
     };
     names.iter().enumerate().map(request).collect()
@@ -373,7 +378,7 @@ pub(crate) fn experiment(end: u64) -> Vec<Event> {
     let request = |number: u64| {
         let shaped = number.is_multiple_of(2);
         let tokens = if shaped { 2_000 + number } else { 10_000 + number };
-        served(Served {
+        served(RequestServed {
             request: u128::from(0xe000 + number),
             at: end - 20 * MINUTE + number,
             endpoint: Arc::from("search_issues"),
@@ -381,14 +386,14 @@ pub(crate) fn experiment(end: u64) -> Vec<Event> {
             outcome: if shaped { Outcome::Paginated } else { Outcome::Unshaped },
             estimated_tokens: Some(tokens),
             original_tokens: Some(10_000),
-            arm: Some(if shaped { Arm::Shaped } else { Arm::Unshaped }),
+            arm: Some(if shaped { ExperimentArm::Shaped } else { ExperimentArm::Unshaped }),
             latency: Duration::from_millis(10),
             session: number,
             config: 3,
-            ..Served::default()
+            ..RequestServed::default()
         })
     };
-    let tried = served(Served {
+    let tried = served(RequestServed {
         request: 0xf000,
         at: end - 15 * MINUTE,
         endpoint: Arc::from("read_log"),
@@ -396,13 +401,13 @@ pub(crate) fn experiment(end: u64) -> Vec<Event> {
         outcome: Outcome::Unshaped,
         estimated_tokens: Some(9_000),
         original_tokens: Some(9_000),
-        shadow: Some(Shadow {
+        shadow: Some(ShadowResult {
             outcome: Outcome::Chunked,
             tokens: 1_900,
             bytes: 7_000,
             overhead: Duration::from_millis(2),
         }),
-        ..Served::default()
+        ..RequestServed::default()
     });
     (0..60).map(request).chain([tried]).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use portion_core::policy::{Given, Policy, Room};
+use portion_core::policy::{ClientLimits, LimitOverrides, Policy};
 use portion_core::tokens::Tokenizer;
-use portion_gateway::client::{CLIENTS, Client, Limit};
+use portion_gateway::client::{CLIENTS, ClientProfile, ResultLimit};
 
 use super::{Outcome, check, page};
 
@@ -32,8 +32,17 @@ fn are_those_the_program_knows() -> Outcome {
     check(PAGE, &expect)
 }
 
-fn row(client: &Client) -> String {
-    let Client { title, names, limits, above, tokenizer, preset, sources, .. } = client;
+fn row(client: &ClientProfile) -> String {
+    let ClientProfile {
+        title,
+        name_patterns: names,
+        limits,
+        overflow_behaviour: above,
+        tokenizer,
+        preset,
+        sources,
+        ..
+    } = client;
     let names = joined(names.iter().map(|name| format!("`{}`", name.replace('*', "…"))));
     let limits = joined(limits.iter().map(|limit| told(*limit)));
     let tokenizer = tokenizer.unwrap_or(Tokenizer::Auto);
@@ -47,9 +56,9 @@ fn row(client: &Client) -> String {
 }
 
 /// The limits that a client's preset changes.
-fn set_by(client: &Client) -> String {
-    let limits = |room: Room| {
-        let policy: Policy = Given::default().policy(room);
+fn set_by(client: &ClientProfile) -> String {
+    let limits = |room: ClientLimits| {
+        let policy: Policy = LimitOverrides::default().resolve(room);
         [
             ("tokenBudgetThreshold", policy.token_budget_threshold),
             ("replyTarget", policy.reply_target),
@@ -59,17 +68,19 @@ fn set_by(client: &Client) -> String {
             ("mediaByteLimit", policy.media_byte_limit),
         ]
     };
-    let changed =
-        limits(client.room()).into_iter().zip(limits(Room::UNKNOWN)).filter(|(new, old)| new != old);
+    let changed = limits(client.reply_room())
+        .into_iter()
+        .zip(limits(ClientLimits::UNKNOWN))
+        .filter(|(new, old)| new != old);
     joined(changed.map(|((key, limit), _)| format!("`{key}` {}", grouped(limit))))
 }
 
-fn told(limit: Limit) -> String {
+fn told(limit: ResultLimit) -> String {
     match limit {
-        Limit::Tokens(limit) => format!("{} tokens", grouped(limit)),
-        Limit::Characters(limit) => format!("{} characters", grouped(limit)),
-        Limit::Bytes(limit) => format!("{} bytes", grouped(limit)),
-        Limit::AllBytes(limit) => format!("{} bytes, images included", grouped(limit)),
+        ResultLimit::Tokens(limit) => format!("{} tokens", grouped(limit)),
+        ResultLimit::Characters(limit) => format!("{} characters", grouped(limit)),
+        ResultLimit::Bytes(limit) => format!("{} bytes", grouped(limit)),
+        ResultLimit::TotalBytes(limit) => format!("{} bytes, images included", grouped(limit)),
     }
 }
 

@@ -34,7 +34,7 @@ fn readme_says_of_options_what_they_are() -> Outcome {
         assert_eq!(Some(variable.trim_matches('`')), key.variable().as_deref(), "{row}");
     }
     for name in words(&readme).filter(|word| word.starts_with("PORTION_")) {
-        assert!(name == LOG || Key::of_variable(name).is_some(), "{name} is no variable");
+        assert!(name == LOG || Key::from_variable(name).is_some(), "{name} is no variable");
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ fn endpoints_list_the_usual_noise() -> Outcome {
     let (_, rest) = endpoints.split_once("these are noise:").ok_or("no list of noise")?;
     let (names, _) = rest.split_once(". `mode").ok_or("no end of the list of noise")?;
     let listed: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
-    let strip = portion_core::policy::Strip::noise();
+    let strip = portion_core::policy::StripRule::default_noise();
     assert_eq!(listed, strip.names(), "left: docs/endpoints.md, right: the source");
     Ok(())
 }

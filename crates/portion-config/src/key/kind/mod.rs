@@ -1,29 +1,31 @@
 //! What the value of a key may be.
 
+mod invalid_value;
 mod scalar;
 mod structured;
-mod wrong;
 
-pub use wrong::Wrong;
+pub use invalid_value::InvalidValue;
 
-use portion_core::nearest::misspelt;
+use portion_core::spelling::find_misspelled;
 use portion_core::tokens::Factor;
 
-use crate::document::{Node, Tree};
+use crate::document::{Node, NodeValue};
 use crate::reference::Secret;
 use crate::value::Value;
-use scalar::{address, command_line, size, time, tool_name, url, word};
+use scalar::{
+    parse_address, parse_choice, parse_command_line, parse_duration, parse_size, parse_tool_name, parse_url,
+};
 
 /// What is so large that it need not be told.
-const MUCH: u64 = 1_000_000_000;
+const UNBOUNDED_FROM: u64 = 1_000_000_000;
 
 /// What the value of a key may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// A whole number from the first to the second.
-    Whole(u64, u64),
+    Integer(u64, u64),
     /// A share, above 0 and up to 1.
-    Share,
+    Fraction,
     /// Per cent, from 0 to 100.
     Percent,
     /// A factor on what is counted.
@@ -31,11 +33,11 @@ pub enum Kind {
     /// Bytes, from the first to the second.
     Size(u64, u64),
     /// A time, seconds from the first to the second.
-    Time(u64, u64),
+    Duration(u64, u64),
     /// `true` or `false`.
-    Truth,
+    Boolean,
     /// One of these words.
-    Word(&'static [&'static str]),
+    Choice(&'static [&'static str]),
     /// Text.
     Text,
     /// A name that every client takes for a tool's: `[a-zA-Z0-9_-]{1,64}`.
@@ -64,7 +66,7 @@ pub enum Kind {
     Upstreams,
 }
 
-impl Kind {
+impl ValueKind {
     /// Whether its values may be written as flow text: `{a: [b, c]}`.
     pub(crate) fn is_structured(self) -> bool {
         matches!(
@@ -81,21 +83,21 @@ impl Kind {
     }
 
     /// What it is, in a few words.
-    pub fn what(self) -> String {
+    pub fn description(self) -> String {
         match self {
-            Self::Whole(least, most) if most >= MUCH => format!("a whole number from {least}"),
-            Self::Whole(least, most) => format!("a whole number from {least} to {most}"),
-            Self::Share => "a share above 0 and up to 1".into(),
+            Self::Integer(least, most) if most >= UNBOUNDED_FROM => format!("a whole number from {least}"),
+            Self::Integer(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Fraction => "a share above 0 and up to 1".into(),
             Self::Percent => "per cent from 0 to 100".into(),
-            Self::Factor => format!("a number from {} to {}", Factor::LEAST, Factor::MOST),
+            Self::Factor => format!("a number from {} to {}", Factor::MIN, Factor::MAX),
             Self::Size(0, u64::MAX) => "a size".into(),
             Self::Size(least, u64::MAX) => format!("a size from {}", Value::Size(least)),
             Self::Size(least, most) => {
                 format!("a size from {} to below {}", Value::Size(least), Value::Size(most.saturating_add(1)))
             }
-            Self::Time(..) => "a time from 1s".into(),
-            Self::Truth => "true or false".into(),
-            Self::Word(words) => words.join(", "),
+            Self::Duration(..) => "a time from 1s".into(),
+            Self::Boolean => "true or false".into(),
+            Self::Choice(words) => words.join(", "),
             Self::Text => "text".into(),
             Self::ToolName => "1 to 64 letters, digits, `_` or `-`".into(),
             Self::Names | Self::Redact => "a list of names".into(),
@@ -111,69 +113,69 @@ impl Kind {
     }
 
     /// What the node stands for; one of the words `or` is always taken.
-    pub(crate) fn read(
+    pub(crate) fn parse(
         self,
         node: &Node,
         or: &'static [&'static str],
         default: &'static str,
-    ) -> Result<Value, Vec<Wrong>> {
-        let (text, plain) = match &node.tree {
-            Tree::Scalar { text, plain } => (text.as_str(), *plain),
-            Tree::Null => {
-                return Err(vec![Wrong::new(node, "has no value", "write one, or leave the key out")]);
+    ) -> Result<Value, Vec<InvalidValue>> {
+        let (text, plain) = match &node.value {
+            NodeValue::Scalar { text, is_plain: plain } => (text.as_str(), *plain),
+            NodeValue::Null => {
+                return Err(vec![InvalidValue::new(node, "has no value", "write one, or leave the key out")]);
             }
-            _ => return self.structured(node, or),
+            _ => return self.parse_structured(node, or),
         };
         if let Some(word) = or.iter().find(|word| **word == text) {
-            return Ok(Value::Word(word));
+            return Ok(Value::Choice(word));
         }
-        let one = |result: Result<Value, Wrong>| result.map_err(|wrong| vec![wrong]);
+        let one = |result: Result<Value, InvalidValue>| result.map_err(|wrong| vec![wrong]);
         match self {
-            Self::Whole(..) | Self::Share | Self::Percent | Self::Factor => {
-                one(self.number(node, text, plain, default))
+            Self::Integer(..) | Self::Fraction | Self::Percent | Self::Factor => {
+                one(self.parse_number(node, text, plain, default))
             }
-            Self::Size(least, most) => one(size(node, text, least, most)),
-            Self::Time(least, most) => one(time(node, text, least, most)),
-            Self::Truth => one(match (text, plain) {
-                ("true", true) => Ok(Value::Truth(true)),
-                ("false", true) => Ok(Value::Truth(false)),
+            Self::Size(least, most) => one(parse_size(node, text, least, most)),
+            Self::Duration(least, most) => one(parse_duration(node, text, least, most)),
+            Self::Boolean => one(match (text, plain) {
+                ("true", true) => Ok(Value::Boolean(true)),
+                ("false", true) => Ok(Value::Boolean(false)),
                 ("true" | "false", false) => {
-                    Err(Wrong::new(node, "is text", format!("write {text} without quotes")))
+                    Err(InvalidValue::new(node, "is text", format!("write {text} without quotes")))
                 }
-                _ => Err(Wrong::new(
+                _ => Err(InvalidValue::new(
                     node,
                     "is neither true nor false",
-                    format!("write {}", words(&["true", "false"], or)),
+                    format!("write {}", join_choices(&["true", "false"], or)),
                 )),
             }),
-            Self::Word(known) => one(word(node, text, known)),
-            Self::Text => one(self.text(node, text)),
-            Self::ToolName => one(tool_name(node, text)),
+            Self::Choice(known) => one(parse_choice(node, text, known)),
+            Self::Text => one(self.parse_text(node, text)),
+            Self::ToolName => one(parse_tool_name(node, text)),
             Self::Names | Self::Redact => {
                 // A word that misspells one of the key's own would be a name that matches nothing.
-                if let Some(meant) = misspelt(text.trim(), or.iter().copied()) {
+                if let Some(meant) = find_misspelled(text.trim(), or.iter().copied()) {
                     let fix =
                         format!("did you mean {meant}? A name like that is written as a list: [{text}]");
-                    return Err(vec![Wrong::new(node, "is not known", fix)]);
+                    return Err(vec![InvalidValue::new(node, "is not known", fix)]);
                 }
-                self.names(node, text.split(',').map(|name| (name.trim(), node)))
+                self.parse_names(node, text.split(',').map(|name| (name.trim(), node)))
             }
-            Self::Address => one(address(node, text)),
-            Self::Url => one(url(node, Secret::in_url(text))),
-            Self::Webhook => one(url(node, Secret::in_webhook(text))),
-            Self::Command => one(command_line(node, text)),
+            Self::Address => one(parse_address(node, text)),
+            Self::Url => one(parse_url(node, Secret::in_url(text))),
+            Self::Webhook => one(parse_url(node, Secret::in_webhook(text))),
+            Self::Command => one(parse_command_line(node, text)),
             Self::Experiment => {
-                Err(vec![Wrong::new(node, "is no experiment", "write none, shadow or {split: 50}")])
+                Err(vec![InvalidValue::new(node, "is no experiment", "write none, shadow or {split: 50}")])
             }
             Self::Sections | Self::Secrets | Self::Endpoints | Self::Upstreams => {
-                Err(vec![Wrong::new(node, "is text", format!("write {}", self.what()))])
+                Err(vec![InvalidValue::new(node, "is text", format!("write {}", self.description()))])
             }
         }
     }
 }
 
 /// Words to choose between: `a, b or c`.
-fn words(some: &[&str], more: &[&str]) -> String {
+fn join_choices(some: &[&str], more: &[&str]) -> String {
     let all: Vec<&str> = some.iter().chain(more).copied().collect();
     match all.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),

@@ -1,105 +1,120 @@
 //! Values that are lists or maps.
 
-use portion_core::redact::Redact;
+use portion_core::redact::RedactionRules;
 
-use super::scalar::command;
-use super::{Kind, Wrong, words};
-use crate::document::{Node, Tree};
+use super::scalar::parse_command;
+use super::{InvalidValue, ValueKind, join_choices};
+use crate::document::{Node, NodeValue};
 use crate::reference::Secret;
 use crate::value::Value;
 
-impl Kind {
-    pub(super) fn structured(self, node: &Node, or: &[&str]) -> Result<Value, Vec<Wrong>> {
-        match (self, &node.tree) {
-            (Self::Names | Self::Redact, Tree::List(items)) => {
-                self.names(node, items.iter().map(|item| (scalar(item), item)))
+impl ValueKind {
+    pub(super) fn parse_structured(self, node: &Node, or: &[&str]) -> Result<Value, Vec<InvalidValue>> {
+        match (self, &node.value) {
+            (Self::Names | Self::Redact, NodeValue::List(items)) => {
+                self.parse_names(node, items.iter().map(|item| (scalar_text(item), item)))
             }
-            (Self::Command, Tree::List(items)) => {
-                match Self::Names.names(node, items.iter().map(|item| (scalar(item), item)))? {
-                    Value::Names(words) => command(node, words).map_err(|wrong| vec![wrong]),
+            (Self::Command, NodeValue::List(items)) => {
+                match Self::Names.parse_names(node, items.iter().map(|item| (scalar_text(item), item)))? {
+                    Value::Names(words) => parse_command(node, words).map_err(|wrong| vec![wrong]),
                     other => Ok(other),
                 }
             }
-            (Self::Sections, Tree::Map(entries)) => {
-                let (sections, wrong) =
-                    apart(entries.iter().map(|(name, node)| match Self::Names.read(node, &[], "")? {
+            (Self::Sections, NodeValue::Map(entries)) => {
+                let (sections, wrong) = partition_results(entries.iter().map(|(name, node)| {
+                    match Self::Names.parse(node, &[], "")? {
                         Value::Names(fields) if !fields.is_empty() => Ok((name.text.clone(), fields)),
-                        _ => Err(vec![Wrong::new(node, "has an empty section", "name its fields")]),
-                    }));
+                        _ => Err(vec![InvalidValue::new(node, "has an empty section", "name its fields")]),
+                    }
+                }));
                 if wrong.is_empty() { Ok(Value::Sections(sections)) } else { Err(wrong) }
             }
-            (Self::Experiment, Tree::Map(entries)) => match entries.as_slice() {
-                [(name, percent)] if name.text == "split" => match Self::Percent.read(percent, &[], "50")? {
+            (Self::Experiment, NodeValue::Map(entries)) => match entries.as_slice() {
+                [(name, percent)] if name.text == "split" => match Self::Percent.parse(percent, &[], "50")? {
                     Value::Number(percent) => Ok(Value::Split(percent)),
                     _ => Err(vec![]),
                 },
-                _ => Err(vec![Wrong::new(node, "is no experiment", "write none, shadow or {split: 50}")]),
+                _ => Err(vec![InvalidValue::new(
+                    node,
+                    "is no experiment",
+                    "write none, shadow or {split: 50}",
+                )]),
             },
-            (Self::Secrets, Tree::Map(entries)) => {
-                let (secrets, wrong) = apart(entries.iter().map(|(name, node)| {
-                    let Tree::Scalar { text, .. } = &node.tree else {
-                        return Err(vec![Wrong::new(
+            (Self::Secrets, NodeValue::Map(entries)) => {
+                let (secrets, wrong) = partition_results(entries.iter().map(|(name, node)| {
+                    let NodeValue::Scalar { text, .. } = &node.value else {
+                        return Err(vec![InvalidValue::new(
                             node,
                             "has something else than text",
                             "write text for each name",
                         )]);
                     };
-                    Secret::named(&name.text, text)
-                        .map(|secret| (name.text.clone(), secret))
-                        .map_err(|error| vec![Wrong::new(node, error.is(&name.text), error.fix())])
+                    Secret::for_name(&name.text, text).map(|secret| (name.text.clone(), secret)).map_err(
+                        |error| vec![InvalidValue::new(node, error.problem(&name.text), error.fix())],
+                    )
                 }));
                 if wrong.is_empty() { Ok(Value::Secrets(secrets)) } else { Err(wrong) }
             }
             _ => {
                 let fix = match self {
-                    Self::Word(known) => words(known, or),
-                    _ => words(&[&self.what()], or),
+                    Self::Choice(known) => join_choices(known, or),
+                    _ => join_choices(&[&self.description()], or),
                 };
-                Err(vec![Wrong::new(node, format!("is {}", node.what()), format!("write {fix}"))])
+                Err(vec![InvalidValue::new(node, format!("is {}", node.kind_name()), format!("write {fix}"))])
             }
         }
     }
 
-    pub(super) fn names<'a>(
+    pub(super) fn parse_names<'a>(
         self,
         whole: &Node,
         names: impl Iterator<Item = (&'a str, &'a Node)>,
-    ) -> Result<Value, Vec<Wrong>> {
-        let (names, wrong) = apart(names.map(|(name, node)| match Self::Text.text(node, name) {
-            Ok(Value::Text(name)) => Ok(name),
-            Ok(_) => Err(vec![]),
-            Err(wrong) if matches!(node.tree, Tree::Scalar { .. }) => {
-                Err(vec![Wrong { given: None, is: format!("has a name that {}", wrong.is), ..wrong }])
-            }
-            Err(wrong) => {
-                let is = format!("has {} in place of a name", node.what());
-                Err(vec![Wrong { given: None, is, fix: "write a list of names".into(), ..wrong }])
-            }
-        }));
+    ) -> Result<Value, Vec<InvalidValue>> {
+        let (names, wrong) =
+            partition_results(names.map(|(name, node)| match Self::Text.parse_text(node, name) {
+                Ok(Value::Text(name)) => Ok(name),
+                Ok(_) => Err(vec![]),
+                Err(wrong) if matches!(node.value, NodeValue::Scalar { .. }) => Err(vec![InvalidValue {
+                    raw_value: None,
+                    problem: format!("has a name that {}", wrong.problem),
+                    ..wrong
+                }]),
+                Err(wrong) => {
+                    let is = format!("has {} in place of a name", node.kind_name());
+                    Err(vec![InvalidValue {
+                        raw_value: None,
+                        problem: is,
+                        fix: "write a list of names".into(),
+                        ..wrong
+                    }])
+                }
+            }));
         if !wrong.is_empty() {
             return Err(wrong);
         }
         if self == Self::Redact
             && !names.is_empty()
-            && let Err(error) = Redact::parse(&names.join(","))
+            && let Err(error) = RedactionRules::parse(&names.join(","))
         {
             let fix = "name the members, such as [password, guest.phone, '*Code'], or write none";
-            return Err(vec![Wrong::new(whole, format!("cannot be obeyed: {error}"), fix)]);
+            return Err(vec![InvalidValue::new(whole, format!("cannot be obeyed: {error}"), fix)]);
         }
         Ok(Value::Names(names))
     }
 }
 
 /// The text of a scalar, else none at all.
-fn scalar(node: &Node) -> &str {
-    match &node.tree {
-        Tree::Scalar { text, .. } => text,
+fn scalar_text(node: &Node) -> &str {
+    match &node.value {
+        NodeValue::Scalar { text, .. } => text,
         _ => "",
     }
 }
 
 /// What is right, and everything that is wrong.
-fn apart<T>(results: impl Iterator<Item = Result<T, Vec<Wrong>>>) -> (Vec<T>, Vec<Wrong>) {
+fn partition_results<T>(
+    results: impl Iterator<Item = Result<T, Vec<InvalidValue>>>,
+) -> (Vec<T>, Vec<InvalidValue>) {
     let (mut right, mut wrong) = (Vec::new(), Vec::new());
     for result in results {
         match result {

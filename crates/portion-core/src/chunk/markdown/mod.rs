@@ -1,14 +1,14 @@
 //! Markdown: sections, and in them paragraphs, list items, tables and fences.
 
+use super::boundary::BoundaryBuilder;
 use super::line::Line;
-use super::mark::Marker;
-use super::{Chunker, Mark, Rank, Sample, Window, sentence};
+use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
 
-mod block;
+mod block_state;
+mod lookback;
 pub mod outline;
-mod state;
 
-use block::{Blocks, Kind};
+use block_state::{BlockState, LineKind};
 
 /// The one kind of text whose sections have headings.
 pub(crate) const NAME: &str = "markdown";
@@ -17,50 +17,50 @@ const ITEM_INDENT: usize = 2;
 
 /// Chunks of whole blocks.
 #[derive(Debug)]
-pub(super) struct Markdown;
+pub(super) struct MarkdownChunker;
 
-impl Chunker for Markdown {
+impl Chunker for MarkdownChunker {
     fn name(&self) -> &'static str {
         NAME
     }
 
     /// A heading, a fence or a table among blank lines, and signs of markdown in one line of thirty.
-    fn claims(&self, sample: &Sample) -> bool {
-        let mut blocks = Blocks::at_start(sample.text());
+    fn matches(&self, sample: &TextSample) -> bool {
+        let mut blocks = BlockState::at_start(sample.text());
         let (mut sure, mut signs, mut said) = (0, 0, 0);
         let mut after_blank = true;
-        for line in sample.all() {
-            let kind = blocks.kind(line.text);
-            said += usize::from(!matches!(kind, Kind::Blank | Kind::Fenced));
+        for line in sample.all_lines() {
+            let kind = blocks.classify(line.text);
+            said += usize::from(!matches!(kind, LineKind::Blank | LineKind::Fenced));
             match kind {
-                Kind::Heading(_) if after_blank => sure += 1,
-                Kind::FenceOpen | Kind::Delimiter | Kind::Underline(1) => sure += 1,
-                Kind::Item | Kind::Quote => signs += 1,
-                Kind::Text => signs += usize::from(line.text.contains("](") || line.text.contains("**")),
+                LineKind::Heading(_) if after_blank => sure += 1,
+                LineKind::FenceOpen | LineKind::TableDelimiter | LineKind::Underline(1) => sure += 1,
+                LineKind::ListItem | LineKind::Quote => signs += 1,
+                LineKind::Text => signs += usize::from(line.text.contains("](") || line.text.contains("**")),
                 _ => {}
             }
-            after_blank = matches!(kind, Kind::Blank);
+            after_blank = matches!(kind, LineKind::Blank);
         }
         sure > 0 && (sure + signs) * 30 >= said && (sure > 1 || signs > 0 || said < 30)
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
-        let mut blocks = state::at(window);
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
+        let mut blocks = lookback::open_blocks(window);
         let mut amid = !window.begins_line();
         let mut lines = Vec::new();
         for line in window.lines() {
             // The rest of a line says nothing about its kind.
             let kind = match std::mem::take(&mut amid) {
-                true if blocks.in_fence() => Kind::Fenced,
-                true => Kind::Text,
-                false => blocks.kind(line.text),
+                true if blocks.in_fence() => LineKind::Fenced,
+                true => LineKind::Text,
+                false => blocks.classify(line.text),
             };
             lines.push((kind, line));
         }
-        let mut reader = Reader::default();
+        let mut reader = MarkdownMarker::default();
         for (index, (kind, line)) in lines.iter().enumerate() {
-            let next = lines.get(index + 1).map_or(Kind::Blank, |(kind, _)| *kind);
-            reader.read(*kind, line, next);
+            let next = lines.get(index + 1).map_or(LineKind::Blank, |(kind, _)| *kind);
+            reader.read_line(*kind, line, next);
         }
         reader.finish(window)
     }
@@ -68,79 +68,106 @@ impl Chunker for Markdown {
 
 /// Reads the lines of a window and marks what begins.
 #[derive(Default)]
-struct Reader {
-    marker: Marker,
+struct MarkdownMarker {
+    boundaries: BoundaryBuilder,
     /// What the last line of content was.
-    above: Option<Kind>,
+    previous_kind: Option<LineKind>,
     /// How far the last line of content is indented.
-    indent: usize,
+    previous_indent: usize,
     in_list: bool,
     /// Whether the last line of content announces what follows it: `such as:`.
-    announces: bool,
+    previous_announces: bool,
     /// Rows of the present table.
-    rows: usize,
+    table_row_count: usize,
     /// Stretches of running text, for their sentences.
-    running: Vec<(usize, usize)>,
+    prose_ranges: Vec<(usize, usize)>,
 }
 
-impl Reader {
-    fn read(&mut self, kind: Kind, line: &Line, next: Kind) {
-        if kind == Kind::Blank || kind == Kind::Fenced && line.is_blank() {
-            self.marker.blank(line);
+impl MarkdownMarker {
+    fn read_line(&mut self, kind: LineKind, line: &Line, next: LineKind) {
+        if kind == LineKind::Blank || kind == LineKind::Fenced && line.is_blank() {
+            self.boundaries.add_blank(line);
             return;
         }
-        let after_gap = self.marker.after_gap();
-        self.rows = if matches!(kind, Kind::Row | Kind::Delimiter) { self.rows + 1 } else { 0 };
-        let inside = matches!(kind, Kind::Item | Kind::Fenced | Kind::FenceEnd);
-        let ends_list = after_gap && !inside || matches!(kind, Kind::Heading(_));
+        let after_gap = self.boundaries.after_gap();
+        self.table_row_count = if matches!(kind, LineKind::TableRow | LineKind::TableDelimiter) {
+            self.table_row_count + 1
+        } else {
+            0
+        };
+        let inside = matches!(kind, LineKind::ListItem | LineKind::Fenced | LineKind::FenceEnd);
+        let ends_list = after_gap && !inside || matches!(kind, LineKind::Heading(_));
         if ends_list && line.indent() < ITEM_INDENT {
             self.in_list = false;
         }
-        match self.above.and_then(|above| self.rank(kind, above, line, next)) {
-            Some(rank) => self.marker.begin(line, rank),
-            None => self.marker.go_on(),
+        match self.previous_kind.and_then(|above| self.boundary_level(kind, above, line, next)) {
+            Some(rank) => self.boundaries.add(line, rank),
+            None => self.boundaries.continue_unit(),
         }
-        self.note(kind, line);
+        self.remember(kind, line);
     }
 
     /// Remembers a line for those that follow it.
-    fn note(&mut self, kind: Kind, line: &Line) {
-        if matches!(kind, Kind::Text | Kind::Item | Kind::Quote) {
-            match self.running.last_mut() {
+    fn remember(&mut self, kind: LineKind, line: &Line) {
+        if matches!(kind, LineKind::Text | LineKind::ListItem | LineKind::Quote) {
+            match self.prose_ranges.last_mut() {
                 Some((_, end)) if *end == line.start => *end = line.end,
-                _ => self.running.push((line.start, line.end)),
+                _ => self.prose_ranges.push((line.start, line.end)),
             }
         }
-        self.in_list |= kind == Kind::Item;
-        self.announces = kind == Kind::Text && line.text.trim_end().ends_with([':', '：']);
-        self.above = Some(kind);
-        self.indent = line.indent();
+        self.in_list |= kind == LineKind::ListItem;
+        self.previous_announces = kind == LineKind::Text && line.text.trim_end().ends_with([':', '：']);
+        self.previous_kind = Some(kind);
+        self.previous_indent = line.indent();
     }
 
-    fn rank(&self, kind: Kind, above: Kind, line: &Line, next: Kind) -> Option<Rank> {
-        let after_gap = self.marker.after_gap();
-        let after_heading = matches!(above, Kind::Heading(_) | Kind::Underline(_));
+    fn boundary_level(
+        &self,
+        kind: LineKind,
+        above: LineKind,
+        line: &Line,
+        next: LineKind,
+    ) -> Option<BoundaryLevel> {
+        let after_gap = self.boundaries.after_gap();
+        let after_heading = matches!(above, LineKind::Heading(_) | LineKind::Underline(_));
         let depth = 1 + line.indent() / ITEM_INDENT;
         // The first of the nested ones stays with what it is nested in.
-        let nested = if line.indent() > self.indent { Rank::part(depth) } else { Rank::item(depth) };
+        let nested = if line.indent() > self.previous_indent {
+            BoundaryLevel::part(depth)
+        } else {
+            BoundaryLevel::item(depth)
+        };
         // What was announced, and what a heading heads, stays with it unless both are too large.
-        let block = if after_heading || self.announces { Rank::Part(0) } else { Rank::Unit };
+        let block = if after_heading || self.previous_announces {
+            BoundaryLevel::Part(0)
+        } else {
+            BoundaryLevel::Unit
+        };
         match kind {
-            Kind::Heading(_) if after_heading => Some(Rank::Part(0)),
-            Kind::Heading(level) => Some(Rank::Section(level)),
-            Kind::Fenced => (after_gap && above == Kind::Fenced).then(|| Rank::part(8 + line.indent() / 2)),
-            Kind::FenceEnd | Kind::Hidden | Kind::HtmlEnd => None,
-            Kind::Html if !after_gap && matches!(above, Kind::Html | Kind::HtmlEnd) => {
-                line.text.trim_start().starts_with('<').then_some(Rank::part(2 + line.indent() / 2))
+            LineKind::Heading(_) if after_heading => Some(BoundaryLevel::Part(0)),
+            LineKind::Heading(level) => Some(BoundaryLevel::Section(level)),
+            LineKind::Fenced => {
+                (after_gap && above == LineKind::Fenced).then(|| BoundaryLevel::part(8 + line.indent() / 2))
             }
-            Kind::Item | Kind::FenceOpen if self.in_list && line.indent() >= ITEM_INDENT => Some(nested),
-            Kind::Item | Kind::FenceOpen => Some(block),
-            Kind::Row | Kind::Delimiter if self.rows > 1 => (self.rows > 3).then_some(Rank::Part(1)),
-            _ if after_gap || after_heading || matches!(above, Kind::FenceEnd | Kind::Row | Kind::Hidden) => {
+            LineKind::FenceEnd | LineKind::NonContent | LineKind::HtmlEnd => None,
+            LineKind::Html if !after_gap && matches!(above, LineKind::Html | LineKind::HtmlEnd) => {
+                line.text.trim_start().starts_with('<').then_some(BoundaryLevel::part(2 + line.indent() / 2))
+            }
+            LineKind::ListItem | LineKind::FenceOpen if self.in_list && line.indent() >= ITEM_INDENT => {
+                Some(nested)
+            }
+            LineKind::ListItem | LineKind::FenceOpen => Some(block),
+            LineKind::TableRow | LineKind::TableDelimiter if self.table_row_count > 1 => {
+                (self.table_row_count > 3).then_some(BoundaryLevel::Part(1))
+            }
+            _ if after_gap
+                || after_heading
+                || matches!(above, LineKind::FenceEnd | LineKind::TableRow | LineKind::NonContent) =>
+            {
                 if self.in_list && line.indent() >= ITEM_INDENT {
                     Some(nested)
-                } else if let (Kind::Underline(level), Kind::Text) = (next, kind) {
-                    Some(if after_heading { Rank::Part(0) } else { Rank::Section(level) })
+                } else if let (LineKind::Underline(level), LineKind::Text) = (next, kind) {
+                    Some(if after_heading { BoundaryLevel::Part(0) } else { BoundaryLevel::Section(level) })
                 } else {
                     Some(block)
                 }
@@ -149,10 +176,10 @@ impl Reader {
         }
     }
 
-    fn finish(self, window: &Window) -> Vec<Mark> {
-        let mut marks = self.marker.finish();
-        for (start, end) in self.running {
-            sentence::mark(window.text, start..end, &mut marks);
+    fn finish(self, window: &ChunkWindow) -> Vec<Boundary> {
+        let mut marks = self.boundaries.finish();
+        for (start, end) in self.prose_ranges {
+            sentence::mark_sentences(window.text, start..end, &mut marks);
         }
         marks
     }

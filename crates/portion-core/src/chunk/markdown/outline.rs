@@ -1,7 +1,7 @@
 //! The headings of a markdown text and the sections that they head.
 
 use super::super::line::{Line, lines};
-use super::block::{Blocks, Kind};
+use super::block_state::{BlockState, LineKind};
 
 /// A heading, and where its section is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub struct Heading<'a> {
 ///
 /// One pass over the text.
 pub fn headings(text: &str) -> Vec<Heading<'_>> {
-    let mut blocks = Blocks::at_start(text);
+    let mut blocks = BlockState::at_start(text);
     let mut found: Vec<Heading> = Vec::new();
     // Headings whose sections are not yet ended, their levels ascending.
     let mut open: Vec<usize> = Vec::new();
-    let mut above: [Option<(Kind, Line)>; 2] = [None, None];
+    let mut above: [Option<(LineKind, Line)>; 2] = [None, None];
     for line in lines(text, 0..text.len()) {
-        let kind = blocks.kind(line.text);
+        let kind = blocks.classify(line.text);
         if let Some((level, title, start)) = heading(kind, &line, above) {
             while let Some(last) = open.pop_if(|last| found[*last].level >= level) {
                 found[last].end = start;
@@ -42,13 +42,13 @@ pub fn headings(text: &str) -> Vec<Heading<'_>> {
 
 /// Level, title and beginning of the heading that ends with this line.
 fn heading<'a>(
-    kind: Kind,
+    kind: LineKind,
     line: &Line<'a>,
-    above: [Option<(Kind, Line<'a>)>; 2],
+    above: [Option<(LineKind, Line<'a>)>; 2],
 ) -> Option<(u8, &'a str, usize)> {
     match (kind, above) {
-        (Kind::Heading(level), _) => Some((level, title(line.trimmed()), line.start)),
-        (Kind::Underline(level), [before, Some((Kind::Text, text))]) if !continues(before) => {
+        (LineKind::Heading(level), _) => Some((level, title(line.trimmed()), line.start)),
+        (LineKind::Underline(level), [before, Some((LineKind::Text, text))]) if !continues(before) => {
             Some((level, text.trimmed(), text.start))
         }
         _ => None,
@@ -56,9 +56,16 @@ fn heading<'a>(
 }
 
 /// Whether a line after this one goes on with a paragraph, an item, a quote or a table.
-fn continues(before: Option<(Kind, Line)>) -> bool {
+fn continues(before: Option<(LineKind, Line)>) -> bool {
     before.is_some_and(|(kind, _)| {
-        matches!(kind, Kind::Text | Kind::Item | Kind::Quote | Kind::Row | Kind::Delimiter)
+        matches!(
+            kind,
+            LineKind::Text
+                | LineKind::ListItem
+                | LineKind::Quote
+                | LineKind::TableRow
+                | LineKind::TableDelimiter
+        )
     })
 }
 

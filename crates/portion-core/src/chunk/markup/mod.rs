@@ -1,35 +1,35 @@
 //! HTML and XML: cut between elements, never inside a tag; scripts, styles and preformatted text
 //! are cut as the lines that they are.
 
-use super::{Chunker, Mark, Sample, Window};
+use super::{Boundary, ChunkWindow, Chunker, TextSample};
 
 mod reader;
 mod tag;
 
-pub(super) use reader::mark;
+pub(super) use reader::mark_elements;
 
 /// Percent of the lines that begin or end with a tag in markup without a prologue.
-const TAGGED: usize = 60;
+const MIN_TAGGED_PERCENT: usize = 60;
 /// Beginnings of documents, lower case.
 const PROLOGUES: &[&str] = &["<!doctype", "<html", "<?xml", "<svg", "<rss", "<feed"];
 
 /// Chunks of whole elements.
 #[derive(Debug)]
-pub(super) struct Markup;
+pub(super) struct MarkupChunker;
 
-impl Chunker for Markup {
+impl Chunker for MarkupChunker {
     fn name(&self) -> &'static str {
         "markup"
     }
 
     /// A prologue, or an element at the very beginning and tags in most lines.
-    fn claims(&self, sample: &Sample) -> bool {
+    fn matches(&self, sample: &TextSample) -> bool {
         let said = sample.text().trim_start_matches('\u{feff}').trim_start();
         let head = said[..said.floor_char_boundary(16)].to_ascii_lowercase();
         if PROLOGUES.iter().any(|prologue| head.starts_with(prologue)) {
             return true;
         }
-        let begins = head.starts_with("<!--") || tag::at(said).is_some_and(|tag| !tag.closing);
+        let begins = head.starts_with("<!--") || tag::parse_tag(said).is_some_and(|tag| !tag.is_closing);
         let (mut lines, mut tagged, mut closed) = (0, 0, 0);
         for line in sample.lines() {
             let said = line.trimmed();
@@ -37,13 +37,13 @@ impl Chunker for Markup {
             tagged += usize::from(said.starts_with('<') || said.ends_with('>'));
             closed += usize::from(said.contains("</") || said.contains("/>"));
         }
-        begins && closed > 0 && tagged * 100 >= lines * TAGGED
+        begins && closed > 0 && tagged * 100 >= lines * MIN_TAGGED_PERCENT
     }
 
-    fn marks(&self, window: &Window) -> Vec<Mark> {
+    fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
         let mut marks = Vec::new();
-        let open = reader::open_at(window);
-        mark(window.text, window.range(), open, &mut marks);
+        let open = reader::open_raw_element(window);
+        mark_elements(window.text, window.range(), open, &mut marks);
         marks
     }
 }

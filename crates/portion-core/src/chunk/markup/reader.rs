@@ -5,27 +5,27 @@ use std::ops::Range;
 use memchr::{memchr, memmem};
 
 use super::super::line::lines;
-use super::super::{Mark, Rank, Window, sentence};
+use super::super::{Boundary, BoundaryLevel, ChunkWindow, sentence};
 use super::tag::{self, Tag};
 
 /// Bytes looked back over for what is open where a chunk begins.
-const BACK: usize = 16 * 1024;
+const LOOKBACK_BYTES: usize = 16 * 1024;
 /// Open elements among which that of an end tag is looked for.
-const NEAR: usize = 64;
+const MAX_OPEN_ELEMENTS: usize = 64;
 /// Bytes of the longest name of a raw element, with `</`.
-const NAME: usize = 10;
+const MAX_RAW_NAME_BYTES: usize = 10;
 /// What has an end of its own, and is no element.
-const ISLANDS: &[(&str, &str)] = &[("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
+const NON_ELEMENTS: &[(&str, &str)] = &[("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
 
 /// The raw element inside of which a window begins: its end tag comes before any tag like it.
-pub(super) fn open_at<'a>(window: &Window<'a>) -> Option<&'a str> {
-    let back = window.text.ceil_char_boundary(window.from.saturating_sub(BACK)).min(window.from);
+pub(super) fn open_raw_element<'a>(window: &ChunkWindow<'a>) -> Option<&'a str> {
+    let back = window.text.ceil_char_boundary(window.from.saturating_sub(LOOKBACK_BYTES)).min(window.from);
     let around = &window.text[back..window.to];
     let mut last = None;
     for at in memmem::find_iter(around.as_bytes(), "<") {
-        let head = &around[at..around.floor_char_boundary((at + NAME).min(around.len()))];
+        let head = &around[at..around.floor_char_boundary((at + MAX_RAW_NAME_BYTES).min(around.len()))];
         let closing = head.starts_with("</");
-        if !begins_raw(head) {
+        if !begins_raw_element(head) {
             continue;
         }
         let ahead = back + at >= window.from;
@@ -40,7 +40,7 @@ pub(super) fn open_at<'a>(window: &Window<'a>) -> Option<&'a str> {
     last
 }
 
-fn begins_raw(head: &str) -> bool {
+fn begins_raw_element(head: &str) -> bool {
     let name = head.trim_start_matches(['<', '/']);
     ["script", "style", "pre", "textarea"].iter().any(|raw| {
         name.get(..raw.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(raw))
@@ -51,100 +51,112 @@ fn begins_raw(head: &str) -> bool {
 /// Marks what begins in a range of markup, given the raw element that is open where it begins.
 ///
 /// One pass; how deep an element sits is told by those that are open in the range.
-pub(in crate::chunk) fn mark(text: &str, range: Range<usize>, open: Option<&str>, marks: &mut Vec<Mark>) {
+pub(in crate::chunk) fn mark_elements(
+    text: &str,
+    range: Range<usize>,
+    open: Option<&str>,
+    marks: &mut Vec<Boundary>,
+) {
     let first = marks.len();
-    let mut reader = Reader {
+    let mut reader = MarkupReader {
         text,
         end: range.end,
-        open: Vec::new(),
-        above: 0,
-        lead: None,
-        fresh: false,
-        depths: vec![],
-        marks,
+        open_elements: Vec::new(),
+        closed_above: 0,
+        comment_start: None,
+        after_start_tag: false,
+        element_depths: vec![],
+        boundaries: marks,
     };
     let mut at = range.start;
     if let Some(name) = open {
-        at = reader.raw(at, name);
+        at = reader.read_raw_element(at, name);
     }
     while at < range.end {
-        at = reader.step(at);
+        at = reader.read_next(at);
     }
-    let outermost = reader.depths.iter().map(|(_, depth)| *depth).min().unwrap_or(0);
-    for (index, depth) in std::mem::take(&mut reader.depths) {
+    let outermost = reader.element_depths.iter().map(|(_, depth)| *depth).min().unwrap_or(0);
+    for (index, depth) in std::mem::take(&mut reader.element_depths) {
         let depth = (depth - outermost) as usize;
-        marks[index].rank =
-            if marks[index].rank == Rank::Unit { Rank::item(depth) } else { Rank::part(depth) };
+        marks[index].level = if marks[index].level == BoundaryLevel::Unit {
+            BoundaryLevel::item(depth)
+        } else {
+            BoundaryLevel::part(depth)
+        };
     }
-    debug_assert!(marks[first..].iter().all(|mark| text.is_char_boundary(mark.at)));
+    debug_assert!(marks[first..].iter().all(|mark| text.is_char_boundary(mark.offset)));
 }
 
-struct Reader<'a, 'm> {
+struct MarkupReader<'a, 'm> {
     text: &'a str,
     end: usize,
     /// Elements opened in the range and not yet closed.
-    open: Vec<&'a str>,
+    open_elements: Vec<&'a str>,
     /// Elements closed that were opened before the range.
-    above: i64,
+    closed_above: i64,
     /// Where a comment begins that goes with the next element.
-    lead: Option<usize>,
+    comment_start: Option<usize>,
     /// Whether nothing but white space is between here and a heading, or the tag of an element.
-    fresh: bool,
+    after_start_tag: bool,
     /// Marks of elements by index, and how deep those sit.
-    depths: Vec<(usize, i64)>,
-    marks: &'m mut Vec<Mark>,
+    element_depths: Vec<(usize, i64)>,
+    boundaries: &'m mut Vec<Boundary>,
 }
 
-impl Reader<'_, '_> {
+impl MarkupReader<'_, '_> {
     /// Reads text up to the next tag, or a tag; where to go on.
-    fn step(&mut self, at: usize) -> usize {
+    fn read_next(&mut self, at: usize) -> usize {
         let rest = &self.text[at..self.end];
-        let Some(tag) = tag::at(rest) else {
-            if let Some(len) = island(rest) {
-                self.lead.get_or_insert(at);
+        let Some(tag) = tag::parse_tag(rest) else {
+            if let Some(len) = non_element_len(rest) {
+                self.comment_start.get_or_insert(at);
                 return at + len;
             }
             let next =
                 memchr(b'<', &rest.as_bytes()[1.min(rest.len())..]).map_or(self.end, |next| at + 1 + next);
             let next = self.text.ceil_char_boundary(next).min(self.end);
             if !self.text[at..next].trim().is_empty() {
-                (self.lead, self.fresh) = (None, false);
-                sentence::mark(self.text, at..next, self.marks);
+                (self.comment_start, self.after_start_tag) = (None, false);
+                sentence::mark_sentences(self.text, at..next, self.boundaries);
             }
             return next;
         };
         let end = at + tag.len;
-        if tag.closing {
-            self.lead = None;
-            self.fresh = tag.heading().is_some();
-            self.close(tag.name);
+        if tag.is_closing {
+            self.comment_start = None;
+            self.after_start_tag = tag.heading_level().is_some();
+            self.close_element(tag.name);
             return end;
         }
-        self.begin(at, &tag);
+        self.begin_element(at, &tag);
         if tag.is_raw() {
-            return self.raw(end, tag.name);
+            return self.read_raw_element(end, tag.name);
         }
-        if !tag.empty {
-            self.open.push(tag.name);
-            self.fresh = !tag.is_inline();
+        if !tag.is_empty {
+            self.open_elements.push(tag.name);
+            self.after_start_tag = !tag.is_inline();
         }
         end
     }
 
-    fn begin(&mut self, at: usize, tag: &Tag) {
-        let lead = self.lead.take();
+    fn begin_element(&mut self, at: usize, tag: &Tag) {
+        let lead = self.comment_start.take();
         if tag.is_inline() {
-            self.marks.push(Mark { at, rank: Rank::Word });
+            self.boundaries.push(Boundary { offset: at, level: BoundaryLevel::Word });
             return;
         }
         let at = self.line_start(lead.unwrap_or(at));
-        let fresh = std::mem::take(&mut self.fresh);
-        if let Some(level) = tag.heading() {
-            self.marks.push(Mark { at, rank: Rank::Section(level) });
+        let fresh = std::mem::take(&mut self.after_start_tag);
+        if let Some(level) = tag.heading_level() {
+            self.boundaries.push(Boundary { offset: at, level: BoundaryLevel::Section(level) });
         } else {
-            self.depths.push((self.marks.len(), self.open.len() as i64 - self.above));
+            self.element_depths
+                .push((self.boundaries.len(), self.open_elements.len() as i64 - self.closed_above));
             // The first element stays with the tag that it is inside of, or with its heading.
-            self.marks.push(Mark { at, rank: if fresh { Rank::Part(0) } else { Rank::Unit } });
+            self.boundaries.push(Boundary {
+                offset: at,
+                level: if fresh { BoundaryLevel::Part(0) } else { BoundaryLevel::Unit },
+            });
         }
     }
 
@@ -156,17 +168,17 @@ impl Reader<'_, '_> {
     }
 
     /// Elements that were left open inside of the one that is closed are closed with it.
-    fn close(&mut self, name: &str) {
-        let near = self.open.len().saturating_sub(NEAR);
-        match self.open[near..].iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
-            Some(index) => self.open.truncate(near + index),
-            None if self.open.is_empty() => self.above += 1,
+    fn close_element(&mut self, name: &str) {
+        let near = self.open_elements.len().saturating_sub(MAX_OPEN_ELEMENTS);
+        match self.open_elements[near..].iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
+            Some(index) => self.open_elements.truncate(near + index),
+            None if self.open_elements.is_empty() => self.closed_above += 1,
             None => {}
         }
     }
 
     /// Reads what is inside a raw element, as lines; where its end tag ends.
-    fn raw(&mut self, from: usize, name: &str) -> usize {
+    fn read_raw_element(&mut self, from: usize, name: &str) -> usize {
         let bytes = &self.text.as_bytes()[from..self.end];
         let ends = |at: &usize| {
             let tail = &bytes[at + 2..];
@@ -175,7 +187,8 @@ impl Reader<'_, '_> {
         let end = memmem::find_iter(bytes, "</").find(ends);
         let inside = end.map_or(self.end, |at| from + at);
         for line in lines(self.text, from..inside).skip(1).filter(|line| !line.is_blank()) {
-            self.marks.push(Mark { at: line.start, rank: Rank::part(line.indent() / 2) });
+            self.boundaries
+                .push(Boundary { offset: line.start, level: BoundaryLevel::part(line.indent() / 2) });
         }
         let closed = memchr(b'>', &self.text.as_bytes()[inside..self.end]);
         closed.map_or(self.end, |at| inside + at + 1)
@@ -183,8 +196,8 @@ impl Reader<'_, '_> {
 }
 
 /// Bytes of a comment, a declaration or a processing instruction with which a text begins.
-fn island(text: &str) -> Option<usize> {
-    let (open, close) = ISLANDS.iter().find(|(open, _)| text.starts_with(open))?;
+fn non_element_len(text: &str) -> Option<usize> {
+    let (open, close) = NON_ELEMENTS.iter().find(|(open, _)| text.starts_with(open))?;
     let end = memmem::find(&text.as_bytes()[open.len()..], close.as_bytes());
     Some(end.map_or(text.len(), |at| open.len() + at + close.len()))
 }

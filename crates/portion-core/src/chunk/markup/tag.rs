@@ -1,20 +1,20 @@
 //! One tag of markup.
 
 /// Bytes that one tag may take; what goes on longer is text with a `<` in it.
-const LONGEST: usize = 256 * 1024;
+const MAX_TAG_BYTES: usize = 256 * 1024;
 /// Elements that have no end tag.
-const VOID: &[&str] = &[
+const VOID_ELEMENTS: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
 /// Elements that stand in running text.
-const INLINE: &[&str] = &[
+const INLINE_ELEMENTS: &[&str] = &[
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "button", "cite", "code", "data", "del", "dfn",
     "em", "font", "i", "img", "input", "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s",
     "samp", "select", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 ];
 /// Elements whose content is no markup, or keeps its lines.
-const RAW: &[&str] = &["script", "style", "pre", "textarea", "listing", "xmp"];
+const RAW_ELEMENTS: &[&str] = &["script", "style", "pre", "textarea", "listing", "xmp"];
 
 /// `<name …>`, `</name>` or `<name … />`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,22 +23,22 @@ pub(super) struct Tag<'a> {
     pub(super) name: &'a str,
     /// Bytes from `<` to `>`, both included.
     pub(super) len: usize,
-    pub(super) closing: bool,
+    pub(super) is_closing: bool,
     /// Whether nothing is inside: `<br>`, `<x/>`.
-    pub(super) empty: bool,
+    pub(super) is_empty: bool,
 }
 
 impl Tag<'_> {
     pub(super) fn is_inline(&self) -> bool {
-        is_among(self.name, INLINE)
+        is_among(self.name, INLINE_ELEMENTS)
     }
 
     pub(super) fn is_raw(&self) -> bool {
-        is_among(self.name, RAW) && !self.empty
+        is_among(self.name, RAW_ELEMENTS) && !self.is_empty
     }
 
     /// The level of `h1` to `h6`.
-    pub(super) fn heading(&self) -> Option<u8> {
+    pub(super) fn heading_level(&self) -> Option<u8> {
         match self.name.as_bytes() {
             [b'h' | b'H', level @ b'1'..=b'6'] => Some(level - b'0'),
             _ => None,
@@ -51,7 +51,7 @@ fn is_among(name: &str, names: &[&str]) -> bool {
 }
 
 /// The tag with which a text begins. A `>` between quotes does not end it.
-pub(super) fn at(text: &str) -> Option<Tag<'_>> {
+pub(super) fn parse_tag(text: &str) -> Option<Tag<'_>> {
     let rest = text.strip_prefix('<')?;
     let closing = rest.starts_with('/');
     let rest = rest.strip_prefix('/').unwrap_or(rest);
@@ -62,7 +62,7 @@ pub(super) fn at(text: &str) -> Option<Tag<'_>> {
     }
     let begun = text.len() - rest.len() + name.len();
     let mut quote = None;
-    let bytes = &text.as_bytes()[begun..text.len().min(begun + LONGEST)];
+    let bytes = &text.as_bytes()[begun..text.len().min(begun + MAX_TAG_BYTES)];
     for (index, byte) in bytes.iter().enumerate() {
         match (quote, byte) {
             (Some(open), _) => quote = Some(open).filter(|open| open != byte),
@@ -71,8 +71,8 @@ pub(super) fn at(text: &str) -> Option<Tag<'_>> {
             }
             (None, b'<') => return None,
             (None, b'>') => {
-                let empty = index > 0 && bytes[index - 1] == b'/' || is_among(name, VOID);
-                return Some(Tag { name, len: begun + index + 1, closing, empty });
+                let empty = index > 0 && bytes[index - 1] == b'/' || is_among(name, VOID_ELEMENTS);
+                return Some(Tag { name, len: begun + index + 1, is_closing: closing, is_empty: empty });
             }
             _ => {}
         }

@@ -5,28 +5,28 @@ use std::ops::Range;
 /// What may stand between two fields, the likelier first.
 const SEPARATORS: &[u8] = b",\t;|";
 /// Bytes of the first row that are looked at.
-const HEAD: usize = 16 * 1024;
+const MAX_HEADER_BYTES: usize = 16 * 1024;
 /// Fields of a row whose separators are kept, for rows that no chunk can hold.
-const KEPT: usize = 64 * 1024;
+const MAX_SEPARATORS: usize = 64 * 1024;
 
 /// What all rows of a table have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct TableFormat {
     pub(super) separator: u8,
-    pub(super) fields: usize,
+    pub(super) field_count: usize,
 }
 
-impl Shape {
+impl TableFormat {
     /// Told by the first row: the separator that makes the most fields of it, three or more; two do
     /// where it is a tab.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        let head = 0..text.floor_char_boundary(HEAD);
+    pub(super) fn detect(text: &str) -> Option<Self> {
+        let head = 0..text.floor_char_boundary(MAX_HEADER_BYTES);
         let shapes = SEPARATORS.iter().filter_map(|separator| {
-            let row = Rows::new(text, head.clone(), *separator, false).next()?;
+            let row = RowReader::new(text, head.clone(), *separator, false).next()?;
             let least = if *separator == b'\t' { 2 } else { 3 };
-            (row.fields >= least).then_some(Self { separator: *separator, fields: row.fields })
+            (row.field_count >= least).then_some(Self { separator: *separator, field_count: row.field_count })
         });
-        shapes.max_by_key(|shape| shape.fields)
+        shapes.max_by_key(|shape| shape.field_count)
     }
 }
 
@@ -35,30 +35,37 @@ impl Shape {
 pub(super) struct Row {
     /// Byte offset of its first byte.
     pub(super) start: usize,
-    pub(super) fields: usize,
+    pub(super) field_count: usize,
     /// Byte offsets of its separators.
     pub(super) separators: Vec<usize>,
 }
 
 /// The rows in a range; blank lines are none.
-pub(super) struct Rows<'a> {
+pub(super) struct RowReader<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
     separator: u8,
     /// Whether the range begins between quotes.
-    quoted: bool,
+    starts_quoted: bool,
     /// Whether quotes mean anything: one without its fellow says that they do not.
-    quotes: bool,
+    quotes_enabled: bool,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> RowReader<'a> {
     pub(super) fn new(text: &'a str, range: Range<usize>, separator: u8, quoted: bool) -> Self {
-        Self { bytes: text.as_bytes(), at: range.start, end: range.end, separator, quoted, quotes: true }
+        Self {
+            bytes: text.as_bytes(),
+            at: range.start,
+            end: range.end,
+            separator,
+            starts_quoted: quoted,
+            quotes_enabled: true,
+        }
     }
 
     /// Where the quotes are closed that are open at a place, if they are.
-    fn closed(&self, from: usize) -> Option<usize> {
+    fn closing_quote(&self, from: usize) -> Option<usize> {
         let mut at = from;
         loop {
             at += memchr::memchr(b'"', self.bytes.get(at..self.end)?)?;
@@ -76,33 +83,33 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for RowReader<'_> {
     type Item = Row;
 
     fn next(&mut self) -> Option<Row> {
-        let mut opened = std::mem::take(&mut self.quoted).then_some(self.at);
+        let mut opened = std::mem::take(&mut self.starts_quoted).then_some(self.at);
         if opened.is_none() {
             self.skip_blank();
         }
         if self.at >= self.end {
             return None;
         }
-        let mut row = Row { start: self.at, fields: 1, separators: Vec::new() };
+        let mut row = Row { start: self.at, field_count: 1, separators: Vec::new() };
         let mut begins = opened.is_none();
         while self.at < self.end {
             if let Some(from) = opened.take() {
-                match self.closed(from) {
+                match self.closing_quote(from) {
                     Some(end) => self.at = end,
-                    None => self.quotes = false,
+                    None => self.quotes_enabled = false,
                 }
             }
             let Some(byte) = self.bytes[..self.end].get(self.at).copied() else { break };
             self.at += 1;
-            if byte == b'"' && begins && self.quotes {
+            if byte == b'"' && begins && self.quotes_enabled {
                 opened = Some(self.at);
             } else if byte == self.separator {
-                row.fields += 1;
-                if row.separators.len() < KEPT {
+                row.field_count += 1;
+                if row.separators.len() < MAX_SEPARATORS {
                     row.separators.push(self.at - 1);
                 }
             } else if byte == b'\n' {

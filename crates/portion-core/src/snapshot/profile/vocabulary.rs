@@ -1,7 +1,7 @@
 //! The words by which names of fields tell what the fields are, in lower case.
 
 /// Words by how often what they name is asked for, the most asked for first.
-pub(super) const ASKED: [(usize, &[&str]); 6] = [
+pub(super) const IMPORTANT_WORDS: [(usize, &[&str]); 6] = [
     (
         90,
         &[

@@ -1,16 +1,16 @@
 //! The words that a field's name is made of: `guestName`, `guest_name`, `GuestName` and `guestname` say the same.
 
-use crate::words::of_name;
+use crate::name_words::split_name;
 
 /// Endings of names that are written in one piece; what is before one is a word of its own.
-const ENDINGS: [&str; 18] = [
+const SPLIT_ENDINGS: [&str; 18] = [
     "name", "date", "type", "status", "state", "price", "total", "amount", "code", "time", "level", "size",
     "email", "phone", "number", "count", "title", "url",
 ];
 /// Endings that are believed after a letter or two: `stype`, `iclevel`.
-const SURE: [&str; 5] = ["name", "type", "level", "status", "size"];
+const SHORT_PREFIX_ENDINGS: [&str; 5] = ["name", "type", "level", "status", "size"];
 /// Moments written in one piece: `createdat`.
-const HAPPENED: [&str; 10] = [
+const EVENT_PARTICIPLES: [&str; 10] = [
     "created",
     "updated",
     "closed",
@@ -23,7 +23,7 @@ const HAPPENED: [&str; 10] = [
     "pushed",
 ];
 /// Words that end like another by chance.
-const WHOLE: [&str; 10] = [
+const UNSPLIT_WORDS: [&str; 10] = [
     "account",
     "candidate",
     "discount",
@@ -37,18 +37,18 @@ const WHOLE: [&str; 10] = [
 ];
 
 /// The lower-case words of a name: `createdAt` is `created`, `at`.
-pub(crate) fn split(name: &str) -> Vec<String> {
+pub(crate) fn split_words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
-    of_name(name).into_iter().for_each(|word| push(&mut words, word));
+    split_name(name).into_iter().for_each(|word| push_split(&mut words, word));
     words
 }
 
 /// Adds a word, taken apart where two are written in one piece.
-fn push(words: &mut Vec<String>, word: String) {
-    let parted = if WHOLE.contains(&word.as_str()) {
+fn push_split(words: &mut Vec<String>, word: String) {
+    let parted = if UNSPLIT_WORDS.contains(&word.as_str()) {
         None
     } else if let Some(head) = word.strip_suffix("at").or_else(|| word.strip_suffix("on"))
-        && HAPPENED.contains(&head)
+        && EVENT_PARTICIPLES.contains(&head)
     {
         Some(head.len())
     } else {
@@ -56,7 +56,7 @@ fn push(words: &mut Vec<String>, word: String) {
             let head = endings.iter().find_map(|ending| word.strip_suffix(ending));
             head.map(str::len).filter(|head| *head >= least)
         };
-        head(3, &ENDINGS).or_else(|| head(1, &SURE))
+        head(3, &SPLIT_ENDINGS).or_else(|| head(1, &SHORT_PREFIX_ENDINGS))
     };
     match parted {
         Some(at) => words.extend([word[..at].to_owned(), word[at..].to_owned()]),
@@ -66,10 +66,10 @@ fn push(words: &mut Vec<String>, word: String) {
 
 #[cfg(test)]
 mod tests {
-    use super::split;
+    use super::split_words;
 
     fn check(name: &str, words: &str) {
-        assert_eq!(split(name).join(" "), words, "{name}");
+        assert_eq!(split_words(name).join(" "), words, "{name}");
     }
 
     #[test]

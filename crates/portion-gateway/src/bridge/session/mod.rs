@@ -6,11 +6,11 @@
 //! - `kept`: what was delivered and may have got lost
 //! - `reader`: a client that hears a stream
 
-mod conversation;
-mod desk;
-mod kept;
+mod bridge_session;
 mod reader;
+mod replay_buffer;
 mod stream;
+mod stream_router;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,170 +20,191 @@ use std::time::{Duration, Instant};
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use super::reply::{Accept, Reply, Source as _, events, reply};
-use super::{Limits, accepted, bad, era, field};
+use super::post_response::{AcceptedTypes, MessageSource as _, PostResponse, event_stream_response, respond};
+use super::{BridgeLimits, accepted, bad_request, header_value, session_mode};
 use crate::front::http::Principal;
-use crate::front::http::refusal::{Refusal, json};
+use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::{self, Body};
-use crate::mcp::code::{INTERNAL, INVALID_REQUEST};
-use crate::mcp::{Heard, Lanes, Note};
-use crate::upstream::link::Dial;
-use conversation::Session;
-use reader::{Reader, read_event_id};
+use crate::mcp::error_code::{INTERNAL_ERROR, INVALID_REQUEST};
+use crate::mcp::{McpProcessorFactory, MessageView, ParsedBatch};
+use crate::upstream::link::Connector;
+use bridge_session::BridgeSession;
+use reader::{SubscriptionReader, parse_event_id};
 
 /// The header field that names the session.
-const SESSION: &str = "mcp-session-id";
+const SESSION_ID_HEADER: &str = "mcp-session-id";
 /// The header field that names the last event that a client has heard.
-const LAST_EVENT: &str = "last-event-id";
+const LAST_EVENT_ID_HEADER: &str = "last-event-id";
 /// How long a session must have been idle to make room for another.
-const DISPENSABLE: Duration = Duration::from_mins(1);
+const MIN_IDLE_TO_EVICT: Duration = Duration::from_mins(1);
 /// How often sessions are looked at.
-const ROUND: Duration = Duration::from_secs(15);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
 /// All sessions.
-pub(super) struct Sessions {
-    dial: Arc<dyn Dial>,
-    lanes: Lanes,
-    limits: Limits,
-    all: Mutex<HashMap<String, Arc<Session>>>,
-    looked_after: AtomicBool,
+pub(super) struct SessionManager {
+    connector: Arc<dyn Connector>,
+    processor_factory: McpProcessorFactory,
+    limits: BridgeLimits,
+    sessions: Mutex<HashMap<String, Arc<BridgeSession>>>,
+    has_sweeper: AtomicBool,
 }
 
 /// A session whose beginning nobody has seen yet: dropping it ends the session.
-struct Opening(Option<Arc<Session>>);
+struct NewSessionGuard(Option<Arc<BridgeSession>>);
 
-impl Sessions {
-    pub(super) fn new(dial: Arc<dyn Dial>, lanes: Lanes, limits: Limits) -> Self {
-        Self { dial, lanes, limits, all: Mutex::default(), looked_after: AtomicBool::new(false) }
+impl SessionManager {
+    pub(super) fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, limits: BridgeLimits) -> Self {
+        Self {
+            connector: dial,
+            processor_factory: lanes,
+            limits,
+            sessions: Mutex::default(),
+            has_sweeper: AtomicBool::new(false),
+        }
     }
 
     /// Answers what was posted.
-    pub(super) async fn post(
+    pub(super) async fn handle_post(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        heard: &Heard<'_>,
-    ) -> Result<Response<Body>, Refusal> {
+        heard: &ParsedBatch<'_>,
+    ) -> Result<Response<Body>, HttpError> {
         if heard.requests().next().is_none() {
-            let session = self.find(principal, headers)?;
-            session.desk().touch(Instant::now());
-            session.say(text, heard, None).await;
+            let session = self.find_session(principal, headers)?;
+            session.router().touch(Instant::now());
+            session.forward_post(text, heard, None).await;
             return Ok(accepted());
         }
-        let accept = Accept::of(headers).check()?;
-        let begins = !headers.contains_key(SESSION)
+        let accept = AcceptedTypes::from_headers(headers).require_any()?;
+        let begins = !headers.contains_key(SESSION_ID_HEADER)
             && heard.requests().any(|request| request.method() == "initialize");
         // What answers `initialize` is looked at first, where the client lets us.
-        let accept = if begins { accept } else { accept.as_listed() };
+        let accept = if begins { accept } else { accept.prefer_listed_first() };
         let session = if begins {
             let first = heard.requests().next().map_or("null", |request| request.id());
-            self.open(principal).await.map_err(|refusal| refusal.of(first))?
+            self.open_session(principal).await.map_err(|refusal| refusal.for_request(first))?
         } else {
-            self.find(principal, headers)?
+            self.find_session(principal, headers)?
         };
-        let opening = Opening(begins.then(|| Arc::clone(&session)));
-        let seat = session.desk().post(heard, accept.stream, Instant::now());
-        let reader = Reader::new(&session, seat);
-        let priming = era::knows_priming(headers).then(|| reader.here());
-        session.say(text, heard, Some(seat)).await;
-        let mut response = match reply(reader, accept, heard.batch, priming).await {
-            Reply::Json(answer) if begins && !is_result(&answer) => return Ok(json(StatusCode::OK, answer)),
-            Reply::Json(answer) => json(StatusCode::OK, answer),
-            Reply::Stream(response) => response,
-            Reply::Lost(_) => return Err(ended()),
+        let opening = NewSessionGuard(begins.then(|| Arc::clone(&session)));
+        let seat = session.router().open_post_stream(heard, accept.accepts_stream, Instant::now());
+        let reader = SubscriptionReader::new(&session, seat);
+        let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
+        session.forward_post(text, heard, Some(seat)).await;
+        let mut response = match respond(reader, accept, heard.is_batch, priming).await {
+            PostResponse::Json(answer) if begins && !is_result(&answer) => {
+                return Ok(json_response(StatusCode::OK, answer));
+            }
+            PostResponse::Json(answer) => json_response(StatusCode::OK, answer),
+            PostResponse::Stream(response) => response,
+            PostResponse::Lost(_) => return Err(session_not_found()),
         };
-        opening.seen();
-        name(&mut response, &session);
+        opening.disarm();
+        set_session_header(&mut response, &session);
         Ok(response)
     }
 
     /// The stream of what belongs to no post, or of what a client has missed.
-    pub(super) fn listen(
+    pub(super) fn open_stream(
         &self,
         principal: &Principal,
         headers: &HeaderMap,
-    ) -> Result<Response<Body>, Refusal> {
-        if !Accept::of(headers).stream {
+    ) -> Result<Response<Body>, HttpError> {
+        if !AcceptedTypes::from_headers(headers).accepts_stream {
             let message = "what is heard here is text/event-stream; send Accept with it";
-            return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
+            return Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
         }
-        let session = self.find(principal, headers)?;
-        let after = match field(headers, LAST_EVENT) {
-            Some(id) => {
-                Some(read_event_id(id).ok_or_else(|| bad(format!("no event here has the id `{id}`")))?)
-            }
+        let session = self.find_session(principal, headers)?;
+        let after = match header_value(headers, LAST_EVENT_ID_HEADER) {
+            Some(id) => Some(
+                parse_event_id(id).ok_or_else(|| bad_request(format!("no event here has the id `{id}`")))?,
+            ),
             None => None,
         };
-        let seat = session.desk().listen(after, Instant::now());
-        let seat = seat.ok_or_else(|| bad("what came after this event is not kept any more; ask anew"))?;
+        let seat = session.router().subscribe(after, Instant::now());
+        let seat =
+            seat.ok_or_else(|| bad_request("what came after this event is not kept any more; ask anew"))?;
         // Whoever read here before hears its end.
         session.changed.notify_waiters();
-        let mut reader = Reader::new(&session, seat);
-        reader.is_streamed();
-        let priming = era::knows_priming(headers).then(|| reader.here());
-        let mut response = events(reader, &[], priming);
-        name(&mut response, &session);
+        let mut reader = SubscriptionReader::new(&session, seat);
+        reader.mark_streamed();
+        let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
+        let mut response = event_stream_response(reader, &[], priming);
+        set_session_header(&mut response, &session);
         Ok(response)
     }
 
     /// Ends a session.
-    pub(super) fn end(&self, principal: &Principal, headers: &HeaderMap) -> Result<Response<Body>, Refusal> {
-        let session = self.find(principal, headers)?;
+    pub(super) fn end_session(
+        &self,
+        principal: &Principal,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, HttpError> {
+        let session = self.find_session(principal, headers)?;
         session.end();
         Ok(Response::new(body::empty()))
     }
 
     /// Ends all of them, and waits until their servers have left.
     pub(super) async fn close(&self) {
-        let all: Vec<_> = self.all().drain().map(|(_, session)| session).collect();
+        let all: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
         all.iter().for_each(|session| session.end());
         for session in all {
             session.ended().await;
         }
     }
 
-    fn find(&self, principal: &Principal, headers: &HeaderMap) -> Result<Arc<Session>, Refusal> {
-        let id =
-            field(headers, SESSION).ok_or_else(|| bad("Mcp-Session-Id is missing; send initialize first"))?;
-        let owner = principal.owner();
-        let found =
-            self.all().get(id).filter(|session| session.owner.is(&owner) && !session.is_over()).cloned();
-        let found = found.ok_or_else(ended)?;
-        era::check_settled(headers, found.settled())?;
+    fn find_session(
+        &self,
+        principal: &Principal,
+        headers: &HeaderMap,
+    ) -> Result<Arc<BridgeSession>, HttpError> {
+        let id = header_value(headers, SESSION_ID_HEADER)
+            .ok_or_else(|| bad_request("Mcp-Session-Id is missing; send initialize first"))?;
+        let owner = principal.owner_scope();
+        let found = self
+            .sessions()
+            .get(id)
+            .filter(|session| session.owner.constant_time_eq(&owner) && !session.is_over())
+            .cloned();
+        let found = found.ok_or_else(session_not_found)?;
+        session_mode::check_negotiated_version(headers, found.negotiated_version())?;
         Ok(found)
     }
 
-    async fn open(self: &Arc<Self>, principal: &Principal) -> Result<Arc<Session>, Refusal> {
-        self.make_room()?;
-        let link = self.dial.dial().await;
+    async fn open_session(self: &Arc<Self>, principal: &Principal) -> Result<Arc<BridgeSession>, HttpError> {
+        self.ensure_capacity()?;
+        let link = self.connector.connect().await;
         let link =
-            link.map_err(|error| Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()))?;
-        let id = random_id()?;
-        let scope = principal.in_session(&id);
-        let lane = self.lanes.lane(scope, principal.conversation(Some(&id)));
-        let session = Session::begin(id.clone(), principal.owner(), lane, link);
-        self.all().insert(id, Arc::clone(&session));
-        if !self.looked_after.swap(true, Ordering::Relaxed) {
-            tokio::spawn(look_after(Arc::downgrade(self)));
+            link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
+        let id = random_session_id()?;
+        let scope = principal.session_scope(&id);
+        let lane = self.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
+        let session = BridgeSession::start(id.clone(), principal.owner_scope(), lane, link);
+        self.sessions().insert(id, Arc::clone(&session));
+        if !self.has_sweeper.swap(true, Ordering::Relaxed) {
+            tokio::spawn(sweep_periodically(Arc::downgrade(self)));
         }
         Ok(session)
     }
 
-    fn make_room(&self) -> Result<(), Refusal> {
-        let mut all = self.all();
+    fn ensure_capacity(&self) -> Result<(), HttpError> {
+        let mut all = self.sessions();
         all.retain(|_, session| !session.has_ended());
         let open = all.values().filter(|session| !session.is_over()).count();
-        if open < self.limits.sessions {
+        if open < self.limits.max_sessions {
             return Ok(());
         }
         let idle = all.values().filter(|session| !session.is_over());
-        let idle = idle.filter_map(|session| Some((session.desk().idle_since()?, session)));
-        let longest = idle.min_by_key(|(since, _)| *since).filter(|(since, _)| since.elapsed() > DISPENSABLE);
+        let idle = idle.filter_map(|session| Some((session.router().idle_since()?, session)));
+        let longest =
+            idle.min_by_key(|(since, _)| *since).filter(|(since, _)| since.elapsed() > MIN_IDLE_TO_EVICT);
         let Some((_, session)) = longest else {
             let message =
                 format!("{open} sessions are open, which is all there may be; end one, or try later");
-            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, INTERNAL, message));
+            return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, INTERNAL_ERROR, message));
         };
         tracing::info!("ended the session that was idle longest, to make room");
         session.end();
@@ -191,34 +212,34 @@ impl Sessions {
     }
 
     /// Ends what is idle.
-    fn tidy(&self, now: Instant) {
-        let mut all = self.all();
+    fn end_idle_sessions(&self, now: Instant) {
+        let mut all = self.sessions();
         all.retain(|_, session| !session.has_ended());
         for session in all.values().filter(|session| !session.is_over()) {
             let idle = {
-                let mut desk = session.desk();
-                desk.tidy(now);
+                let mut desk = session.router();
+                desk.expire(now);
                 desk.idle_since()
             };
-            if idle.is_some_and(|since| now.duration_since(since) > self.limits.idle) {
+            if idle.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
                 tracing::info!("ended a session that was idle");
                 session.end();
             }
         }
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<BridgeSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Opening {
-    fn seen(mut self) {
+impl NewSessionGuard {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Opening {
+impl Drop for NewSessionGuard {
     fn drop(&mut self) {
         if let Some(session) = &self.0 {
             session.end();
@@ -226,39 +247,39 @@ impl Drop for Opening {
     }
 }
 
-async fn look_after(sessions: Weak<Sessions>) {
+async fn sweep_periodically(sessions: Weak<SessionManager>) {
     loop {
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(SWEEP_INTERVAL).await;
         let Some(sessions) = sessions.upgrade() else { return };
-        sessions.tidy(Instant::now());
+        sessions.end_idle_sessions(Instant::now());
     }
 }
 
-fn ended() -> Refusal {
+fn session_not_found() -> HttpError {
     // The same for all three: who guesses an id learns nothing.
     let message = "this session does not exist, has ended, or was begun with other credentials, such as a token that was \
                    refreshed since and is no JSON Web Token of the same subject; send initialize again";
-    Refusal::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message)
+    HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message)
 }
 
 /// Tells the client the name of its session.
-fn name(response: &mut Response<Body>, session: &Session) {
+fn set_session_header(response: &mut Response<Body>, session: &BridgeSession) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
-        response.headers_mut().insert(SESSION, id);
+        response.headers_mut().insert(SESSION_ID_HEADER, id);
     }
 }
 
 fn is_result(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
-    Heard::read(&text).is_ok_and(|heard| heard.messages.iter().any(Note::is_result))
+    ParsedBatch::parse(&text).is_ok_and(|heard| heard.messages.iter().any(MessageView::is_result))
 }
 
 /// 128 bits that nobody can guess.
-fn random_id() -> Result<String, Refusal> {
+fn random_session_id() -> Result<String, HttpError> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| {
         let message = format!("no session can be begun: the system has no randomness to give: {error}");
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL, message)
+        HttpError::new(StatusCode::INTERNAL_SERVER_ERROR, INTERNAL_ERROR, message)
     })?;
     Ok(format!("{:032x}", u128::from_be_bytes(id)))
 }

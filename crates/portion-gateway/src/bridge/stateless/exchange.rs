@@ -8,125 +8,140 @@ use std::time::Instant;
 
 use tokio::sync::mpsc;
 
-use super::trunk::Trunk;
-use crate::bridge::reply::{Piece, Source, Taken};
+use super::shared_connection::SharedConnection;
+use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 use crate::frame::Frame;
-use crate::mcp::McpLane;
-use crate::relay::{Lane as _, Outgoing};
+use crate::mcp::McpProcessor;
+use crate::relay::{MessageProcessor as _, OutgoingMessage};
 
 /// A post that waits.
-pub(super) struct Exchange {
-    trunk: Arc<Trunk>,
-    lane: McpLane,
-    post: u64,
-    hears: mpsc::Receiver<Result<Frame, String>>,
+pub(super) struct StatelessExchange {
+    connection: Arc<SharedConnection>,
+    processor: McpProcessor,
+    post_id: u64,
+    receiver: mpsc::Receiver<Result<Frame, String>>,
     /// What was heard and not yet dealt with.
-    heard: Option<Heard>,
-    pieces: VecDeque<Piece>,
-    state: State,
+    next_input: Option<ExchangeInput>,
+    queued_messages: VecDeque<ResponseMessage>,
+    state: ExchangeState,
 }
 
 /// What a post hears.
-enum Heard {
-    Said(Frame),
+enum ExchangeInput {
+    Frame(Frame),
     /// The server has been silent for too long.
-    Expired(Vec<Outgoing>),
+    TimedOut(Vec<OutgoingMessage>),
     /// Nothing follows, for this reason.
-    Gone(String),
-    CutOff,
+    Closed(String),
+    Overrun,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ExchangeState {
     Waiting,
     Answered,
     /// It reads so slowly that what others wait for would have to wait for it.
-    CutOff,
+    Overrun,
 }
 
-impl Exchange {
+impl StatelessExchange {
     /// The post of this number on a trunk.
     pub(super) fn new(
-        trunk: &Arc<Trunk>,
-        lane: McpLane,
+        trunk: &Arc<SharedConnection>,
+        lane: McpProcessor,
         post: u64,
         hears: mpsc::Receiver<Result<Frame, String>>,
     ) -> Self {
         let (trunk, pieces) = (Arc::clone(trunk), VecDeque::new());
-        Self { trunk, lane, post, hears, heard: None, pieces, state: State::Waiting }
+        Self {
+            connection: trunk,
+            processor: lane,
+            post_id: post,
+            receiver: hears,
+            next_input: None,
+            queued_messages: pieces,
+            state: ExchangeState::Waiting,
+        }
     }
 
     /// Carries what was posted to the server.
-    pub(super) async fn say(&mut self, text: &str) {
-        let said = self.lane.from_client(Frame::Message(text.as_bytes().to_vec())).await;
-        self.carry(said).await;
+    pub(super) async fn send_request(&mut self, text: &str) {
+        let said = self.processor.process_client_frame(Frame::Message(text.as_bytes().to_vec())).await;
+        self.dispatch(said).await;
     }
 
-    async fn carry(&mut self, said: Vec<Outgoing>) {
+    async fn dispatch(&mut self, said: Vec<OutgoingMessage>) {
         for said in said {
             match said {
-                Outgoing::ToClient(data) => {
+                OutgoingMessage::ToClient(data) => {
                     // One request was posted: once none waits, this answers it.
-                    let answer = self.lane.pending() == 0;
+                    let answer = self.processor.pending_count() == 0;
                     if answer {
-                        self.state = State::Answered;
+                        self.state = ExchangeState::Answered;
                     }
-                    self.pieces.push_back(Piece { id: None, data: data.into(), answer });
+                    self.queued_messages.push_back(ResponseMessage {
+                        event_id: None,
+                        data: data.into(),
+                        is_response: answer,
+                    });
                 }
-                Outgoing::ToServer(message) | Outgoing::Question(message) => {
-                    self.trunk.send(self.post, message).await;
+                OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
+                    self.connection.send_for_post(self.post_id, message).await;
                 }
             }
         }
     }
 }
 
-impl Source for Exchange {
+impl MessageSource for StatelessExchange {
     async fn wait(&mut self) {
-        if self.pieces.is_empty() && self.heard.is_none() && self.state == State::Waiting {
-            self.heard = Some(tokio::select! {
-                said = self.hears.recv() => match said {
-                    Some(Ok(frame)) => Heard::Said(frame),
-                    Some(Err(why)) => Heard::Gone(why),
-                    None => Heard::CutOff,
+        if self.queued_messages.is_empty()
+            && self.next_input.is_none()
+            && self.state == ExchangeState::Waiting
+        {
+            self.next_input = Some(tokio::select! {
+                said = self.receiver.recv() => match said {
+                    Some(Ok(frame)) => ExchangeInput::Frame(frame),
+                    Some(Err(why)) => ExchangeInput::Closed(why),
+                    None => ExchangeInput::Overrun,
                 },
-                said = self.lane.expired() => Heard::Expired(said),
+                said = self.processor.next_timeout() => ExchangeInput::TimedOut(said),
             });
         }
     }
 
-    async fn take(&mut self) -> Taken {
-        if self.pieces.is_empty() && self.state == State::Waiting {
-            match self.heard.take() {
-                Some(Heard::Said(frame)) => {
-                    let said = self.lane.from_server(frame).await;
-                    self.carry(said).await;
+    async fn take(&mut self) -> SourceItem {
+        if self.queued_messages.is_empty() && self.state == ExchangeState::Waiting {
+            match self.next_input.take() {
+                Some(ExchangeInput::Frame(frame)) => {
+                    let said = self.processor.process_server_frame(frame).await;
+                    self.dispatch(said).await;
                 }
-                Some(Heard::Expired(mut said)) => {
+                Some(ExchangeInput::TimedOut(mut said)) => {
                     // The server hears of it when this is dropped.
-                    said.retain(|said| matches!(said, Outgoing::ToClient(_)));
-                    self.carry(said).await;
+                    said.retain(|said| matches!(said, OutgoingMessage::ToClient(_)));
+                    self.dispatch(said).await;
                 }
-                Some(Heard::Gone(why)) => {
-                    let said = self.lane.server_gone(&why);
-                    self.carry(said).await;
-                    self.state = State::Answered;
+                Some(ExchangeInput::Closed(why)) => {
+                    let said = self.processor.on_server_gone(&why);
+                    self.dispatch(said).await;
+                    self.state = ExchangeState::Answered;
                 }
-                Some(Heard::CutOff) => self.state = State::CutOff,
+                Some(ExchangeInput::Overrun) => self.state = ExchangeState::Overrun,
                 None => {}
             }
         }
-        match (self.pieces.pop_front(), self.state) {
-            (Some(piece), _) => Taken::Piece(piece),
-            (None, State::Waiting) => Taken::Nothing,
-            (None, State::Answered) => Taken::End,
-            (None, State::CutOff) => Taken::Broken("the client reads too slowly"),
+        match (self.queued_messages.pop_front(), self.state) {
+            (Some(piece), _) => SourceItem::Message(piece),
+            (None, ExchangeState::Waiting) => SourceItem::Pending,
+            (None, ExchangeState::Answered) => SourceItem::End,
+            (None, ExchangeState::Overrun) => SourceItem::Truncated("the client reads too slowly"),
         }
     }
 }
 
-impl Drop for Exchange {
+impl Drop for StatelessExchange {
     fn drop(&mut self) {
-        self.trunk.leave(self.post, Instant::now());
+        self.connection.close_post(self.post_id, Instant::now());
     }
 }

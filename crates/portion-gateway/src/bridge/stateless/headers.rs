@@ -4,37 +4,40 @@
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
 
-use crate::bridge::era::VERSION;
-use crate::front::http::refusal::Refusal;
-use crate::mcp::code::{HEADER_MISMATCH, INVALID_PARAMS};
-use crate::mcp::mirror::{METHOD, NAME, PARAM, decoded};
-use crate::mcp::{McpLane, Note};
+use crate::bridge::session_mode::PROTOCOL_VERSION_HEADER;
+use crate::front::http::http_error::HttpError;
+use crate::mcp::error_code::{HEADER_MISMATCH, INVALID_PARAMS};
+use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, decode_value};
+use crate::mcp::{McpProcessor, MessageView};
 
 /// Whether the revision, the method and the name are the same in the header fields.
 ///
 /// # Errors
-/// [`Refusal`] names the field that is not.
-pub(super) fn check(headers: &HeaderMap, request: &Note<'_>) -> Result<(), Refusal> {
-    for name in [VERSION, METHOD, NAME] {
-        once(headers, name)?;
+/// [`HttpError`] names the field that is not.
+pub(super) fn check_standard_headers(
+    headers: &HeaderMap,
+    request: &MessageView<'_>,
+) -> Result<(), HttpError> {
+    for name in [PROTOCOL_VERSION_HEADER, METHOD_HEADER, NAME_HEADER] {
+        require_single(headers, name)?;
     }
-    let Some(version) = request.version() else {
+    let Some(version) = request.protocol_version() else {
         let message =
             "params._meta does not say the revision: io.modelcontextprotocol/protocolVersion is missing";
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, message));
+        return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, message));
     };
     let says = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if says(VERSION) != Some(&version) {
-        return Err(mismatch("MCP-Protocol-Version", "the revision in the body"));
+    if says(PROTOCOL_VERSION_HEADER) != Some(&version) {
+        return Err(header_mismatch("MCP-Protocol-Version", "the revision in the body"));
     }
-    if says(METHOD) != Some(&*request.method()) {
-        return Err(mismatch("Mcp-Method", "the method in the body"));
+    if says(METHOD_HEADER) != Some(&*request.method()) {
+        return Err(header_mismatch("Mcp-Method", "the method in the body"));
     }
     // Tasks are an extension: clients that know only the core say no name for them.
-    let may_be_left_out = request.method().starts_with("tasks/") && !headers.contains_key(NAME);
+    let may_be_left_out = request.method().starts_with("tasks/") && !headers.contains_key(NAME_HEADER);
     match request.name().filter(|_| !may_be_left_out) {
-        Some(name) if says(NAME).and_then(decoded).as_deref() != Some(&name) => {
-            Err(mismatch("Mcp-Name", "what the body names"))
+        Some(name) if says(NAME_HEADER).and_then(decode_value).as_deref() != Some(&name) => {
+            Err(header_mismatch("Mcp-Name", "what the body names"))
         }
         _ => Ok(()),
     }
@@ -43,37 +46,41 @@ pub(super) fn check(headers: &HeaderMap, request: &Note<'_>) -> Result<(), Refus
 /// Whether the arguments that the tool wants repeated are the same in the header fields, as far as the tool is known.
 ///
 /// # Errors
-/// [`Refusal`] names the field that is not.
-pub(super) fn check_params(headers: &HeaderMap, request: &Note<'_>, lane: &McpLane) -> Result<(), Refusal> {
+/// [`HttpError`] names the field that is not.
+pub(super) fn check_param_headers(
+    headers: &HeaderMap,
+    request: &MessageView<'_>,
+    lane: &McpProcessor,
+) -> Result<(), HttpError> {
     let Some(tool) = request.name().filter(|_| request.method() == "tools/call") else { return Ok(()) };
-    for mirrored in lane.mirrored(&tool) {
-        let name = format!("{PARAM}{}", mirrored.header.to_ascii_lowercase());
+    for mirrored in lane.header_params(&tool) {
+        let name = format!("{PARAM_HEADER_PREFIX}{}", mirrored.header.to_ascii_lowercase());
         let shown = format!("Mcp-Param-{}", mirrored.header);
-        once(headers, &name)?;
-        let field = headers.get(&*name).map(|value| value.to_str().ok().and_then(decoded));
-        let is_same = match (field, mirrored.argument(request.arguments().unwrap_or_default())) {
-            (None, argument) => argument.is_none_or(|argument| argument.is_unsayable()),
-            (Some(said), Some(argument)) => said.is_some_and(|said| argument.is(&said)),
+        require_single(headers, &name)?;
+        let field = headers.get(&*name).map(|value| value.to_str().ok().and_then(decode_value));
+        let is_same = match (field, mirrored.find_argument(request.arguments().unwrap_or_default())) {
+            (None, argument) => argument.is_none_or(|argument| argument.is_unrepresentable()),
+            (Some(said), Some(argument)) => said.is_some_and(|said| argument.matches_header(&said)),
             (Some(_), None) => false,
         };
         if !is_same {
-            return Err(mismatch(&shown, "the argument in the body"));
+            return Err(header_mismatch(&shown, "the argument in the body"));
         }
     }
     Ok(())
 }
 
-fn once(headers: &HeaderMap, name: &str) -> Result<(), Refusal> {
+fn require_single(headers: &HeaderMap, name: &str) -> Result<(), HttpError> {
     if headers.get_all(name).iter().nth(1).is_none() {
         return Ok(());
     }
     let message = format!("the header field {name} stands more than once");
-    Err(Refusal::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message))
+    Err(HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message))
 }
 
-fn mismatch(name: &str, what: &str) -> Refusal {
+fn header_mismatch(name: &str, what: &str) -> HttpError {
     let message = format!("the header field {name} is not {what}, or missing; send both the same");
-    Refusal::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
+    HttpError::new(StatusCode::BAD_REQUEST, HEADER_MISMATCH, message)
 }
 
 #[cfg(test)]
@@ -81,8 +88,8 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::{HeaderName, HeaderValue};
 
-    use super::check;
-    use crate::mcp::Heard;
+    use super::check_standard_headers;
+    use crate::mcp::ParsedBatch;
 
     /// `expect`: a part of the error.
     fn say(fields: &[(&str, &str)], method: &str, params: &str, expect: Option<&str>) {
@@ -94,8 +101,9 @@ mod tests {
         let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
         let params = if params.is_empty() { meta.to_owned() } else { format!("{params},{meta}") };
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{params}}}}}"#);
-        let heard = Heard::read(&text).expect("a message");
-        let said = check(&headers, &heard.messages[0]).map_err(|refusal| format!("{refusal:?}"));
+        let heard = ParsedBatch::parse(&text).expect("a message");
+        let said =
+            check_standard_headers(&headers, &heard.messages[0]).map_err(|refusal| format!("{refusal:?}"));
         match (&said, expect) {
             (Ok(()), None) => {}
             (Err(said), Some(expect)) if said.contains(expect) && said.contains("-32020") => {}

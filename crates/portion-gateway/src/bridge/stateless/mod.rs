@@ -7,8 +7,8 @@
 
 mod exchange;
 mod headers;
-mod table;
-mod trunk;
+mod request_table;
+mod shared_connection;
 
 use std::pin::pin;
 use std::sync::{Arc, Weak};
@@ -19,125 +19,126 @@ use hyper::{Response, StatusCode};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::reply::{Accept, Reply, reply};
-use super::{accepted, bad};
+use super::post_response::{AcceptedTypes, PostResponse, respond};
+use super::{accepted, bad_request};
 use crate::frame::Frame;
 use crate::front::http::Principal;
-use crate::front::http::refusal::{Refusal, json};
+use crate::front::http::http_error::{HttpError, json_response};
 use crate::http::body::Body;
-use crate::mcp::code::{
-    HEADER_MISMATCH, INTERNAL, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
+use crate::mcp::error_code::{
+    HEADER_MISMATCH, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_CAPABILITY,
     PARSE_ERROR, UNSUPPORTED_VERSION,
 };
-use crate::mcp::{Heard, Lanes, Note, Role};
-use crate::relay::{Lane as _, Outgoing};
-use crate::upstream::link::Dial;
-use exchange::Exchange;
-use trunk::Trunk;
+use crate::mcp::{McpProcessorFactory, MessageKind, MessageView, ParsedBatch};
+use crate::relay::{MessageProcessor as _, OutgoingMessage};
+use crate::upstream::link::Connector;
+use exchange::StatelessExchange;
+use shared_connection::SharedConnection;
 
 /// How long a server that has never said anything may take for `server/discover`. Clients wait 10 s, and servers of
 /// earlier revisions may say nothing before `initialize`.
-const PROBE: Duration = Duration::from_secs(8);
+const DISCOVER_TIMEOUT: Duration = Duration::from_secs(8);
 /// How often the link is looked at.
-const ROUND: Duration = Duration::from_secs(15);
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// The link that all of them share, and how it is made.
-pub(super) struct Shared {
-    dial: Arc<dyn Dial>,
-    lanes: Lanes,
-    idle: Duration,
-    trunk: Mutex<Option<Arc<Trunk>>>,
+pub(super) struct StatelessClients {
+    connector: Arc<dyn Connector>,
+    processor_factory: McpProcessorFactory,
+    idle_timeout: Duration,
+    connection: Mutex<Option<Arc<SharedConnection>>>,
 }
 
-impl Shared {
-    pub(super) fn new(dial: Arc<dyn Dial>, lanes: Lanes, idle: Duration) -> Self {
-        Self { dial, lanes, idle, trunk: Mutex::default() }
+impl StatelessClients {
+    pub(super) fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, idle: Duration) -> Self {
+        Self { connector: dial, processor_factory: lanes, idle_timeout: idle, connection: Mutex::default() }
     }
 
     /// Answers what was posted.
-    pub(super) async fn post(
+    pub(super) async fn handle_post(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        heard: &Heard<'_>,
-    ) -> Result<Response<Body>, Refusal> {
+        heard: &ParsedBatch<'_>,
+    ) -> Result<Response<Body>, HttpError> {
         let [note] = &*heard.messages else {
-            return Err(bad("a batch; this revision has none: post one message"));
+            return Err(bad_request("a batch; this revision has none: post one message"));
         };
-        match note.role() {
-            _ if heard.batch => Err(bad("a batch; this revision has none: post one message")),
-            Role::Response => Err(bad("an answer; in this revision servers ask nothing")),
-            Role::Notification => self.notified(principal, text, note).await,
-            Role::Request => {
-                self.request(principal, headers, text, note).await.map_err(|refusal| refusal.of(note.id()))
-            }
+        match note.kind() {
+            _ if heard.is_batch => Err(bad_request("a batch; this revision has none: post one message")),
+            MessageKind::Response => Err(bad_request("an answer; in this revision servers ask nothing")),
+            MessageKind::Notification => self.handle_notification(principal, text, note).await,
+            MessageKind::Request => self
+                .handle_request(principal, headers, text, note)
+                .await
+                .map_err(|refusal| refusal.for_request(note.id())),
         }
     }
 
     /// Ends the link, and waits until the server has left.
     pub(super) async fn close(&self) {
-        if let Some(trunk) = self.trunk.lock().await.take() {
+        if let Some(trunk) = self.connection.lock().await.take() {
             trunk.end();
             trunk.ended().await;
         }
     }
 
-    async fn request(
+    async fn handle_request(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        note: &Note<'_>,
-    ) -> Result<Response<Body>, Refusal> {
-        let mut accept = Accept::of(headers).check()?;
+        note: &MessageView<'_>,
+    ) -> Result<Response<Body>, HttpError> {
+        let mut accept = AcceptedTypes::from_headers(headers).require_any()?;
         let method = note.method();
         if method == "subscriptions/listen" {
-            if !accept.stream {
+            if !accept.accepts_stream {
                 let message = "a subscription is heard as text/event-stream; send Accept with it";
-                return Err(Refusal::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
+                return Err(HttpError::new(StatusCode::NOT_ACCEPTABLE, INVALID_REQUEST, message));
             }
-            accept.json = false;
+            accept.accepts_json = false;
         }
-        headers::check(headers, note)?;
+        headers::check_standard_headers(headers, note)?;
         if method == "initialize" {
-            return Err(no_handshake());
+            return Err(initialize_unsupported());
         }
-        let (trunk, mut exchange) = self.exchange(principal, headers, note).await?;
+        let (trunk, mut exchange) = self.open_exchange(principal, headers, note).await?;
         let is_probe = method == "server/discover";
-        if is_probe && trunk.is_mute() {
-            return Err(unanswered());
+        if is_probe && trunk.is_unresponsive() {
+            return Err(discover_unanswered());
         }
-        exchange.say(text).await;
-        let mut reply = pin!(reply(exchange, accept, false, None));
-        let reply = match timeout(PROBE, &mut reply).await {
+        exchange.send_request(text).await;
+        let mut reply = pin!(respond(exchange, accept, false, None));
+        let reply = match timeout(DISCOVER_TIMEOUT, &mut reply).await {
             Ok(reply) => reply,
-            Err(_) if is_probe && !trunk.has_spoken() => {
-                trunk.was_mute();
-                return Err(unanswered());
+            Err(_) if is_probe && !trunk.has_received() => {
+                trunk.mark_unresponsive();
+                return Err(discover_unanswered());
             }
             Err(_) => reply.await,
         };
         match reply {
-            Reply::Json(answer) => Ok(json(status(&answer), answer)),
-            Reply::Stream(response) => Ok(response),
-            Reply::Lost(why) => Err(Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, why)),
+            PostResponse::Json(answer) => Ok(json_response(http_status(&answer), answer)),
+            PostResponse::Stream(response) => Ok(response),
+            PostResponse::Lost(why) => Err(HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, why)),
         }
     }
 
-    async fn notified(
+    async fn handle_notification(
         self: &Arc<Self>,
         principal: &Principal,
         text: &str,
-        note: &Note<'_>,
-    ) -> Result<Response<Body>, Refusal> {
+        note: &MessageView<'_>,
+    ) -> Result<Response<Body>, HttpError> {
         // Its id would be one of another's: who wants to cancel leaves.
         if note.method() != "notifications/cancelled" {
-            let trunk = self.trunk().await?;
+            let trunk = self.connection().await?;
             let frame = Frame::Message(text.as_bytes().to_vec());
-            for said in trunk.lane(principal).from_client(frame).await {
-                if let Outgoing::ToServer(message) = said {
-                    trunk.send_as_it_is(message).await;
+            for said in trunk.processor_for(principal).process_client_frame(frame).await {
+                if let OutgoingMessage::ToServer(message) = said {
+                    trunk.send_verbatim(message).await;
                 }
             }
         }
@@ -145,41 +146,41 @@ impl Shared {
     }
 
     /// A place on the link, for a request whose header fields are right.
-    async fn exchange(
+    async fn open_exchange(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
-        note: &Note<'_>,
-    ) -> Result<(Arc<Trunk>, Exchange), Refusal> {
+        note: &MessageView<'_>,
+    ) -> Result<(Arc<SharedConnection>, StatelessExchange), HttpError> {
         loop {
-            let trunk = self.trunk().await?;
-            let lane = trunk.lane(principal);
-            headers::check_params(headers, note, &lane)?;
-            if let Some(exchange) = trunk.exchange(lane, principal.sessionless(), note) {
+            let trunk = self.connection().await?;
+            let lane = trunk.processor_for(principal);
+            headers::check_param_headers(headers, note, &lane)?;
+            if let Some(exchange) = trunk.open_exchange(lane, principal.sessionless_scope(), note) {
                 return Ok((trunk, exchange));
             }
         }
     }
 
-    async fn trunk(self: &Arc<Self>) -> Result<Arc<Trunk>, Refusal> {
-        let mut current = self.trunk.lock().await;
+    async fn connection(self: &Arc<Self>) -> Result<Arc<SharedConnection>, HttpError> {
+        let mut current = self.connection.lock().await;
         if let Some(trunk) = current.as_ref().filter(|trunk| !trunk.is_over()) {
             return Ok(Arc::clone(trunk));
         }
-        let link = self.dial.dial().await;
+        let link = self.connector.connect().await;
         let link =
-            link.map_err(|error| Refusal::new(StatusCode::BAD_GATEWAY, INTERNAL, error.to_string()))?;
-        let trunk = Trunk::begin(self.lanes.clone(), link);
-        tokio::spawn(look_after(Arc::downgrade(&trunk), self.idle));
+            link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
+        let trunk = SharedConnection::start(self.processor_factory.clone(), link);
+        tokio::spawn(close_when_idle(Arc::downgrade(&trunk), self.idle_timeout));
         *current = Some(Arc::clone(&trunk));
         Ok(trunk)
     }
 }
 
 /// Ends a link that nobody has used for so long.
-async fn look_after(trunk: Weak<Trunk>, idle: Duration) {
+async fn close_when_idle(trunk: Weak<SharedConnection>, idle: Duration) {
     loop {
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(IDLE_CHECK_INTERVAL).await;
         let Some(trunk) = trunk.upgrade().filter(|trunk| !trunk.is_over()) else { return };
         if trunk.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
             tracing::info!("ended the server of clients without sessions, for it was idle");
@@ -189,23 +190,25 @@ async fn look_after(trunk: Weak<Trunk>, idle: Duration) {
 }
 
 /// What makes a client of several revisions go on with `initialize`.
-fn unanswered() -> Refusal {
+fn discover_unanswered() -> HttpError {
     let message =
         "the server does not answer server/discover; it may be of an earlier revision: send initialize";
-    Refusal::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
+    HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
 /// A server that knows both kinds of revisions might begin a session with it, on the link that is everybody's.
-fn no_handshake() -> Refusal {
+fn initialize_unsupported() -> HttpError {
     let message =
         "this revision has no initialize; send what you want to ask, or initialize as 2025-11-25 has it";
-    Refusal::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
+    HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
 /// The status that an answer has in this revision.
-fn status(answer: &[u8]) -> StatusCode {
+fn http_status(answer: &[u8]) -> StatusCode {
     let text = String::from_utf8_lossy(answer);
-    let code = Heard::read(&text).ok().and_then(|heard| heard.messages.first().and_then(Note::error_code));
+    let code = ParsedBatch::parse(&text)
+        .ok()
+        .and_then(|heard| heard.messages.first().and_then(MessageView::error_code));
     let is = |known: i32| code == Some(known.into());
     if is(METHOD_NOT_FOUND) {
         StatusCode::NOT_FOUND

@@ -2,7 +2,7 @@
 
 /// One answer is the body as it is; several are an array, those that are arrays themselves being parts of it. `batch`: an
 /// array was posted, and so is answered.
-pub(crate) fn joined<'a>(answers: impl IntoIterator<Item = &'a [u8]>, batch: bool) -> Vec<u8> {
+pub(crate) fn join_responses<'a>(answers: impl IntoIterator<Item = &'a [u8]>, batch: bool) -> Vec<u8> {
     let answers: Vec<&[u8]> = answers.into_iter().collect();
     match answers.as_slice() {
         [] => return Vec::new(),
@@ -19,10 +19,10 @@ pub(crate) fn joined<'a>(answers: impl IntoIterator<Item = &'a [u8]>, batch: boo
 
 #[cfg(test)]
 mod tests {
-    use super::joined;
+    use super::join_responses;
 
     fn check(answers: &[&str], batch: bool, expect: &str) {
-        let joined = joined(answers.iter().map(|answer| answer.as_bytes()), batch);
+        let joined = join_responses(answers.iter().map(|answer| answer.as_bytes()), batch);
         assert_eq!(String::from_utf8_lossy(&joined), expect);
     }
 

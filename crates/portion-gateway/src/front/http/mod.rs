@@ -15,18 +15,18 @@
 //! - `wire`: the connection
 //! - `refusal`, `batch`: errors and several answers as HTTP
 
+mod active_requests;
+mod activity;
 pub(crate) mod batch;
-mod door;
-mod guard;
-mod intake;
+mod connection_io;
+mod connection_limiter;
+pub mod http_error;
 mod limits;
-mod pace;
+mod origin_guard;
 mod principal;
-pub mod refusal;
-mod running;
-mod seats;
+mod request_body;
+mod server;
 mod well_known;
-mod wire;
 
 use std::pin::Pin;
 
@@ -34,15 +34,15 @@ use hyper::{HeaderMap, Method, Response};
 
 use crate::http::body::Body;
 
-pub use door::Door;
-pub use guard::{Guard, Stranger};
-pub use limits::Limits;
-pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, Principals};
-pub use well_known::WellKnown;
+pub use limits::HttpLimits;
+pub use origin_guard::{OriginGuard, OriginRejected};
+pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
+pub use server::HttpServer;
+pub use well_known::WellKnownDocument;
 
 /// A request that passed the door.
 #[derive(Debug)]
-pub struct Asked {
+pub struct InboundRequest {
     /// What is to be done.
     pub method: Method,
     /// The path, as it was written.
@@ -58,21 +58,21 @@ pub struct Asked {
 }
 
 /// A promised answer.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
 /// What stands behind a path, or behind all paths below one.
 pub trait Backend: Send + Sync {
     /// Answers a request of MCP. Whoever asked may leave before: then the future is dropped, and so is the body.
-    fn answer(&self, asked: Asked) -> Answering<'_>;
+    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_>;
 
     /// Whether what is posted to it is JSON-RPC, and is refused before it where it is not.
-    fn speaks_rpc(&self) -> bool {
+    fn accepts_json_rpc(&self) -> bool {
         true
     }
 
     /// Answers a request for a document of OAuth discovery, which a client reads when it has to authenticate. `None`: this
     /// backend has none.
-    fn well_known(&self, asked: Asked, question: WellKnown) -> Option<Answering<'_>>;
+    fn well_known(&self, asked: InboundRequest, question: WellKnownDocument) -> Option<ResponseFuture<'_>>;
 
     /// Ends what it has begun, for we are leaving.
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;

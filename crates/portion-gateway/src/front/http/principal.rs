@@ -14,12 +14,12 @@ use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderName, HeaderValue, PROXY_AUTHORIZATION};
 use portion_core::cursor::Scope;
 
-use crate::session::Session;
+use crate::session::ClientSession;
 
 /// The header that names a session.
-const SESSION_ID: &str = "mcp-session-id";
+const SESSION_ID_HEADER: &str = "mcp-session-id";
 /// Authentication schemes that mean nothing without what follows them.
-const SCHEMES: [&str; 7] = ["bearer", "basic", "digest", "dpop", "negotiate", "token", "apikey"];
+const AUTH_SCHEMES: [&str; 7] = ["bearer", "basic", "digest", "dpop", "negotiate", "token", "apikey"];
 
 /// The headers that carry credentials, unless the operator names others.
 pub const DEFAULT_PRINCIPAL_HEADERS: [HeaderName; 6] = [
@@ -33,86 +33,93 @@ pub const DEFAULT_PRINCIPAL_HEADERS: [HeaderName; 6] = [
 
 /// Identifies callers.
 #[derive(Clone)]
-pub struct Principals {
+pub struct PrincipalResolver {
     key: [u8; 32],
-    headers: Vec<HeaderName>,
+    credential_headers: Vec<HeaderName>,
 }
 
 /// The caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     /// Hash of path, query and credentials.
-    base: Scope,
+    credential_scope: Scope,
     /// The same hash, with the subject of a JSON Web Token in place of the token.
-    owner: Scope,
+    owner_scope: Scope,
     /// Hash of the path, which is no secret.
-    place: Scope,
+    path_scope: Scope,
     has_credential: bool,
-    session: Option<Box<str>>,
+    session_id: Option<Box<str>>,
 }
 
-impl Principals {
+impl PrincipalResolver {
     /// Identifies callers by these headers, hashed under a secret key.
     pub fn new(key: [u8; 32], headers: Vec<HeaderName>) -> Self {
-        Self { key, headers }
+        Self { key, credential_headers: headers }
     }
 
     /// The caller of a request with this path, query and header.
-    pub fn of(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Principal {
+    pub fn identify(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Principal {
         let credentials: Vec<(&HeaderName, &[u8])> = self
-            .headers
+            .credential_headers
             .iter()
             .flat_map(|name| headers.get_all(name).iter().map(move |value| (name, value.as_bytes())))
             .filter(|(name, value)| is_credential(name, value))
             .collect();
         let request = [path.as_bytes(), query.unwrap_or_default().as_bytes()];
         let plain = credentials.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
-        let base = Scope::of_parts(&self.key, request.into_iter().chain(plain));
+        let base = Scope::from_parts(&self.key, request.into_iter().chain(plain));
         let mut parts: Vec<Vec<u8>> = vec![b"owner".to_vec()];
         parts.extend(request.map(<[u8]>::to_vec));
         for (name, value) in &credentials {
             parts.push(name.as_str().into());
-            match subject(name, value) {
+            match jwt_subject(name, value) {
                 Some((issuer, subject)) => parts.extend([b"jwt".to_vec(), issuer.into(), subject.into()]),
                 // The mark keeps a value from reading like the parts of a token.
                 None => parts.push([b"=", *value].concat()),
             }
         }
-        let owner = Scope::of_parts(&self.key, parts.iter().map(Vec::as_slice));
-        let session = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
+        let owner = Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice));
+        let session =
+            headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
         let (has_credential, session) = (!credentials.is_empty(), session.map(Into::into));
-        Principal { base, owner, place: Scope::of(path), has_credential, session }
+        Principal {
+            credential_scope: base,
+            owner_scope: owner,
+            path_scope: Scope::from_principal(path),
+            has_credential,
+            session_id: session,
+        }
     }
 }
 
 impl Principal {
     /// The id of the session that the request names.
-    pub fn session(&self) -> Option<&str> {
-        self.session.as_deref()
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id.as_deref()
     }
 
     /// Owns what is kept for the request.
     pub fn scope(&self) -> Scope {
-        self.session().map_or(self.base, |id| self.in_session(id))
+        self.session_id().map_or(self.credential_scope, |id| self.session_scope(id))
     }
 
     /// Owns what is kept for requests in this session.
-    pub fn in_session(&self, id: &str) -> Scope {
-        if self.has_credential { self.base } else { self.base.within(id) }
+    pub fn session_scope(&self, id: &str) -> Scope {
+        if self.has_credential { self.credential_scope } else { self.credential_scope.derive(id) }
     }
 
     /// The conversation of requests in this session, which is the same after a restart; or of all that the caller asks without
     /// one.
-    pub fn conversation(&self, id: Option<&str>) -> Arc<Session> {
+    pub fn conversation(&self, id: Option<&str>) -> Arc<ClientSession> {
         match id {
-            Some(id) => Session::of(self.place, id),
-            None => Session::of(self.base, ""),
+            Some(id) => ClientSession::with_id(self.path_scope, id),
+            None => ClientSession::with_id(self.credential_scope, ""),
         }
     }
 
     /// Owns what is kept for the request where sessions mean nothing.
-    pub fn sessionless(&self) -> Scope {
-        self.base
+    pub fn sessionless_scope(&self) -> Scope {
+        self.credential_scope
     }
 
     /// Whether the credentials of the request alone tell its caller from all others.
@@ -123,8 +130,8 @@ impl Principal {
     /// Tells whether a session whose id is a secret was begun by the caller of this request. It is the same before and
     /// after a JSON Web Token was refreshed, as long as issuer and subject are. Nobody verified these: without the id of the
     /// session they must open nothing.
-    pub fn owner(&self) -> Scope {
-        self.owner
+    pub fn owner_scope(&self) -> Scope {
+        self.owner_scope
     }
 }
 
@@ -143,7 +150,7 @@ fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
         return true;
     }
     let (scheme, credential) = split_scheme(value);
-    let is_scheme = SCHEMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(scheme));
+    let is_scheme = AUTH_SCHEMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(scheme));
     let is_nobody = || {
         scheme.eq_ignore_ascii_case(b"basic") && STANDARD.decode(credential).is_ok_and(|both| both == b":")
     };
@@ -151,7 +158,7 @@ fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
 }
 
 /// The issuer and the subject of a JSON Web Token, as it says itself.
-fn subject(name: &HeaderName, value: &[u8]) -> Option<(String, String)> {
+fn jwt_subject(name: &HeaderName, value: &[u8]) -> Option<(String, String)> {
     let (scheme, token) = split_scheme(value.trim_ascii());
     if name != AUTHORIZATION || !scheme.eq_ignore_ascii_case(b"bearer") {
         return None;
@@ -175,8 +182,8 @@ fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Whether a request names more than one session, so that two readers may see different ones.
-pub(super) fn names_two_sessions(headers: &HeaderMap) -> bool {
-    let mut ids = headers.get_all(SESSION_ID).iter().map(HeaderValue::as_bytes);
+pub(super) fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
+    let mut ids = headers.get_all(SESSION_ID_HEADER).iter().map(HeaderValue::as_bytes);
     ids.next().is_some() && ids.next().is_some()
 }
 
@@ -187,11 +194,11 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::{HeaderName, HeaderValue};
 
-    use super::{Principal, Principals};
+    use super::{Principal, PrincipalResolver};
 
     fn of(target: &str, fields: &[(&str, &str)]) -> Principal {
         let headers = ["authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"];
-        let principals = Principals::new([7; 32], headers.map(HeaderName::from_static).to_vec());
+        let principals = PrincipalResolver::new([7; 32], headers.map(HeaderName::from_static).to_vec());
         let mut map = HeaderMap::new();
         for (name, value) in fields {
             let name: HeaderName = name.parse().expect("a name");
@@ -199,7 +206,7 @@ mod tests {
         }
         let (path, query) =
             target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
-        principals.of(path, query, &map)
+        principals.identify(path, query, &map)
     }
 
     fn token(claims: &str, signature: &str) -> String {
@@ -232,7 +239,7 @@ mod tests {
         for (i, one) in all.iter().enumerate() {
             for (j, other) in all.iter().enumerate() {
                 assert_eq!(one.scope() == other.scope(), i == j, "{i} {j}");
-                assert_eq!(one.owner() == other.owner(), i == j, "{i} {j}");
+                assert_eq!(one.owner_scope() == other.owner_scope(), i == j, "{i} {j}");
             }
         }
         assert_eq!(of("/mcp", &[("x-api-key", "a"), ("accept", "b")]).scope(), all[3].scope());
@@ -264,7 +271,7 @@ mod tests {
             of("/mcp", &[&[("mcp-session-id", id)], fields].concat()).scope()
         };
         assert_ne!(in_session("1", &[]), in_session("2", &[]));
-        assert_eq!(in_session("1", &[]), of("/mcp", &[]).in_session("1"));
+        assert_eq!(in_session("1", &[]), of("/mcp", &[]).session_scope("1"));
         assert_eq!(in_session("", &[]), of("/mcp", &[]).scope());
         let key = [("api-key", "k")];
         assert_eq!(in_session("1", &key), in_session("2", &key));
@@ -275,7 +282,7 @@ mod tests {
         let with = |value: &str| of("/mcp", &[("authorization", value)]);
         let first = with(&token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x"));
         let refreshed = with(&token(r#"{"iss":"i","sub":"ada","exp":2}"#, "y"));
-        assert!(first.owner() == refreshed.owner() && first.scope() != refreshed.scope());
+        assert!(first.owner_scope() == refreshed.owner_scope() && first.scope() != refreshed.scope());
         for other in [
             token(r#"{"iss":"i","sub":"bob"}"#, "x"),
             token(r#"{"iss":"j","sub":"ada"}"#, "x"),
@@ -284,9 +291,9 @@ mod tests {
             token(r#"{"iss":"i","sub":"ada","exp":1}"#, "x.y"),
             "Bearer opaque".to_owned(),
         ] {
-            assert_ne!(with(&other).owner(), first.owner(), "{other}");
+            assert_ne!(with(&other).owner_scope(), first.owner_scope(), "{other}");
         }
         let cookie = of("/mcp", &[("authorization", &token(r#"{"sub":"a"}"#, "x")), ("cookie", "a=b")]);
-        assert_ne!(cookie.owner(), with(&token(r#"{"sub":"a"}"#, "x")).owner());
+        assert_ne!(cookie.owner_scope(), with(&token(r#"{"sub":"a"}"#, "x")).owner_scope());
     }
 }

@@ -1,26 +1,26 @@
 //! A result, its payload, and the result with a portion in the payload's place.
 
 use portion_core::payload::Content;
-use portion_core::render::{Body, Piece};
+use portion_core::render::{Piece, PieceBody};
 
 use super::super::splice::Splice;
 use super::super::walk;
-use super::outline::{Outline, Read, Shape};
-use super::serve::Shown;
+use super::outline::{ParsedResult, ResultOutline, ResultShape};
+use super::write::PortionContent;
 
 const NOTICE: &str = r#"{"nextCursor":"C","meta":{"cursor":"B"}}"#;
 const OURS: &str = r#""io.portion/notice":{"nextCursor":"C","meta":{"cursor":"B"}}"#;
 const BLOCK: &str = r#"{"type":"text","text":"{\"nextCursor\":\"C\",\"meta\":{\"cursor\":\"B\"}}"}"#;
 
-fn outline_of(result: &str, shape: Shape) -> Outline<'_> {
-    match Outline::read(result, walk::whole(result), shape, None) {
-        Read::Content(outline) => outline,
+fn outline_of(result: &str, shape: ResultShape) -> ResultOutline<'_> {
+    match ResultOutline::parse(result, walk::document_span(result), shape, None) {
+        ParsedResult::Content(outline) => outline,
         other => panic!("no content: {other:?}"),
     }
 }
 
 /// `expect`: the address of each part, and what is in it; a block as `=` and its JSON, structured as `:`.
-fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
+fn check_payload(shape: ResultShape, result: &str, expect: &[(&str, &str)]) {
     let outline = outline_of(result, shape);
     let blocks = outline.payload(0).blocks;
     let parts: Vec<(String, String)> = blocks
@@ -29,7 +29,7 @@ fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
             let content = match block.content {
                 Content::Text(text) => text,
                 Content::Structured(json) => format!(":{json}"),
-                Content::Atomic { json, .. } | Content::Aside(json) => format!("={json}"),
+                Content::Atomic { json, .. } | Content::Extra(json) => format!("={json}"),
             };
             (block.address, content)
         })
@@ -39,40 +39,40 @@ fn check_payload(shape: Shape, result: &str, expect: &[(&str, &str)]) {
 }
 
 /// `shown`: addresses and texts; a block begins with `=`.
-fn check(shape: Shape, result: &str, shown: &[(&str, &str)], structured: Option<&str>, expect: &str) {
+fn check(shape: ResultShape, result: &str, shown: &[(&str, &str)], structured: Option<&str>, expect: &str) {
     let outline = outline_of(result, shape);
     let pieces: Vec<Piece> = shown
         .iter()
         .map(|(address, text)| {
             let body = match text.strip_prefix('=') {
-                Some(json) => Body::Block(json.to_owned()),
-                None => Body::Text((*text).to_owned()),
+                Some(json) => PieceBody::Block(json.to_owned()),
+                None => PieceBody::Text((*text).to_owned()),
             };
             Piece { address: (*address).to_owned(), body, mime: None }
         })
         .collect();
     let mut splice = Splice::new(result);
-    outline.show(
-        Shown {
+    outline.write_content(
+        PortionContent {
             pieces: &pieces,
             structured,
             notice: NOTICE,
-            enveloped: false,
+            has_enveloped_notice: false,
             cursor: Some("C"),
-            beside: None,
-            whole: false,
+            extra_meta: None,
+            is_whole: false,
         },
         &mut splice,
     );
     let served = splice.apply();
     assert_eq!(served, expect, "{result}");
-    portion_core::scan::Reader::new(&served).skip().expect("JSON");
+    portion_core::scan::JsonReader::new(&served).skip().expect("JSON");
 }
 
 #[test]
 fn finds_the_parts_of_a_tools_result() {
     check_payload(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"a\n\u00e9"},{"text":"b","annotations":{"x":1},"type":"text"},
             {"type":"resource","resource":{"uri":"u","text":"c"}}, {"type":"image","data":"AA==","mimeType":"image/png"},
             {"type":"resource","resource":{"uri":"u","blob":"QQ=="}},{"type":"resource_link","uri":"u"},{"type":"hologram"},7],
@@ -90,17 +90,17 @@ fn finds_the_parts_of_a_tools_result() {
         ],
     );
     check_payload(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"structuredContent":[1],"content":[]}"#,
         &[("/structuredContent", ":[1]")],
     );
-    check_payload(Shape::Tool, r#"{"content":"odd"}"#, &[("/content", "=\"odd\"")]);
+    check_payload(ResultShape::Tool, r#"{"content":"odd"}"#, &[("/content", "=\"odd\"")]);
 }
 
 #[test]
 fn finds_the_parts_of_resources_and_prompts() {
     check_payload(
-        Shape::Resource,
+        ResultShape::Resource,
         r#"{"contents":[{"uri":"a","text":"x"},{"uri":"b","blob":"QQ=="},{"uri":"c"}],"ttlMs":1}"#,
         &[
             ("/contents/0/text", "x"),
@@ -109,7 +109,7 @@ fn finds_the_parts_of_resources_and_prompts() {
         ],
     );
     check_payload(
-        Shape::Prompt,
+        ResultShape::Prompt,
         r#"{"description":"d","messages":[{"role":"user","content":{"type":"text","text":"x"}},
             {"role":"assistant","content":[{"type":"text","text":"y"},{"type":"image","data":"","mimeType":"i"}]},
             {"role":"user","content":{"type":"resource","resource":{"uri":"u","text":"z"}}},{"role":"user","content":[]}]}"#,
@@ -132,12 +132,12 @@ fn what_stands_beside_the_content_is_bounded() {
     let aside = format!("=\"{big}\"");
     let inner = format!("={{\"k\":\"{big}\"}}");
     check_payload(
-        Shape::Tool,
+        ResultShape::Tool,
         &result,
         &[("/content/0/text", "a"), ("/content/0/_meta", &inner), ("/vendor", &aside)],
     );
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         &result,
         &[("/content/0/text", "a")],
         None,
@@ -150,14 +150,14 @@ fn more_parts_than_a_cursor_tells_apart_are_one() {
     let link = r#"{"type":"resource_link","uri":"u"}"#;
     let list = |count: usize| format!("[{}]", vec![link; count].join(","));
     let outline_of = |result: &str| {
-        let outline = outline_of(result, Shape::Tool);
+        let outline = outline_of(result, ResultShape::Tool);
         outline.payload(0).blocks.len()
     };
     assert_eq!(outline_of(&format!(r#"{{"content":{}}}"#, list(50_000))), 50_000);
     let all = list(50_001);
-    check_payload(Shape::Tool, &format!(r#"{{"content":{all}}}"#), &[("/content", &format!("={all}"))]);
+    check_payload(ResultShape::Tool, &format!(r#"{{"content":{all}}}"#), &[("/content", &format!("={all}"))]);
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         &format!(r#"{{"content":{all},"v":1}}"#),
         &[],
         None,
@@ -167,38 +167,43 @@ fn more_parts_than_a_cursor_tells_apart_are_one() {
 
 #[test]
 fn what_stands_around_a_part_is_known() {
-    let check = |shape: Shape, result: &str, of: Option<&str>, mime: Option<&str>, frame: usize| {
+    let check = |shape: ResultShape, result: &str, of: Option<&str>, mime: Option<&str>, frame: usize| {
         let outline = outline_of(result, shape);
         let block = outline.payload(0).blocks.remove(0);
-        assert_eq!((block.label.of.as_deref(), block.label.mime.as_deref()), (of, mime), "{result}");
+        assert_eq!((block.label.source.as_deref(), block.label.mime_type.as_deref()), (of, mime), "{result}");
         // At least what is sent beside the text, and not much more.
-        assert!((frame..frame + 8).contains(&block.label.frame), "{}: {result}", block.label.frame);
+        assert!(
+            (frame..frame + 8).contains(&block.label.frame_bytes),
+            "{}: {result}",
+            block.label.frame_bytes
+        );
     };
-    check(Shape::Tool, r#"{"content":[{"type":"text","text":"abc"}]}"#, None, None, 23);
+    check(ResultShape::Tool, r#"{"content":[{"type":"text","text":"abc"}]}"#, None, None, 23);
     let embedded = r#"{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"m/n","text":""}}]}"#;
-    check(Shape::Tool, embedded, Some("a:b"), Some("m/n"), 69);
+    check(ResultShape::Tool, embedded, Some("a:b"), Some("m/n"), 69);
     let entry = r#"{"contents":[{"uri":"a:\u0062","mimeType":"m/n","text":""}]}"#;
-    check(Shape::Resource, entry, Some("a:b"), Some("m/n"), 42);
-    check(Shape::Resource, r#"{"contents":[{"uri":"a:b","blob":""}]}"#, Some("a:b"), None, 64);
+    check(ResultShape::Resource, entry, Some("a:b"), Some("m/n"), 42);
+    check(ResultShape::Resource, r#"{"contents":[{"uri":"a:b","blob":""}]}"#, Some("a:b"), None, 64);
     let prompt = r#"{"messages":[{"role":"user","content":{"type":"text","text":""}}]}"#;
-    check(Shape::Prompt, prompt, Some("user"), None, 48);
+    check(ResultShape::Prompt, prompt, Some("user"), None, 48);
     let prompt = r#"{"messages":[{"role":"user","content":[{"type":"image","data":""}]}]}"#;
-    check(Shape::Prompt, prompt, Some("user"), None, 26);
+    check(ResultShape::Prompt, prompt, Some("user"), None, 26);
     let prompt = r#"{"messages":[{"role":"user","content":7}]}"#;
-    check(Shape::Prompt, prompt, Some("user"), None, 0);
+    check(ResultShape::Prompt, prompt, Some("user"), None, 0);
 }
 
 #[test]
 fn binary_is_known_by_its_kind_and_size() {
-    let check = |shape: Shape, result: &str, expect: Option<(&str, usize, bool)>| {
+    let check = |shape: ResultShape, result: &str, expect: Option<(&str, usize, bool)>| {
         let outline = outline_of(result, shape);
         let Content::Atomic { binary, .. } = outline.payload(0).blocks.remove(0).content else {
             panic!("text")
         };
-        let found = binary.as_ref().map(|binary| (binary.mime.as_str(), binary.bytes, binary.media));
+        let found =
+            binary.as_ref().map(|binary| (binary.mime_type.as_str(), binary.decoded_bytes, binary.is_media));
         assert_eq!(found, expect, "{result}");
     };
-    let tool = |block: &str, expect| check(Shape::Tool, &format!(r#"{{"content":[{block}]}}"#), expect);
+    let tool = |block: &str, expect| check(ResultShape::Tool, &format!(r#"{{"content":[{block}]}}"#), expect);
     tool(r#"{"type":"image","data":"AA==","mimeType":"image/png"}"#, Some(("image/png", 1, true)));
     tool(r#"{"type":"audio","data":"AAA="}"#, Some(("application/octet-stream", 2, true)));
     tool(
@@ -207,7 +212,8 @@ fn binary_is_known_by_its_kind_and_size() {
     );
     tool(r#"{"type":"resource","resource":{"blob":"","mimeType":"Image/x"}}"#, Some(("Image/x", 0, true)));
     tool(r#"{"type":"resource_link","uri":"u","blob":"AAAA"}"#, None);
-    let entry = |blob: &str, expect| check(Shape::Resource, &format!(r#"{{"contents":[{blob}]}}"#), expect);
+    let entry =
+        |blob: &str, expect| check(ResultShape::Resource, &format!(r#"{{"contents":[{blob}]}}"#), expect);
     entry(r#"{"uri":"u","blob":"AAAA","mimeType":"application/pdf"}"#, Some(("application/pdf", 3, false)));
     entry(r#"{"uri":"u","blob":7}"#, None);
 }
@@ -223,17 +229,20 @@ fn only_completed_results_have_an_outline() {
         "7",
     ] {
         assert!(
-            !matches!(Outline::read(result, walk::whole(result), Shape::Tool, None), Read::Content(_)),
+            !matches!(
+                ResultOutline::parse(result, walk::document_span(result), ResultShape::Tool, None),
+                ParsedResult::Content(_)
+            ),
             "{result}"
         );
     }
-    check_payload(Shape::Tool, r#"{"resultType":"complete","content":[]}"#, &[]);
+    check_payload(ResultShape::Tool, r#"{"resultType":"complete","content":[]}"#, &[]);
 }
 
 #[test]
 fn puts_a_portion_in_its_places() {
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{ "content": [ {"type":"text", "text":"abc","vendor":1e400}, {"type":"text","text":"d"} ], "x":"\u0041" }"#,
         &[("/content/0/text", "a\"")],
         None,
@@ -243,7 +252,7 @@ fn puts_a_portion_in_its_places() {
     );
     // A text shown whole keeps its escapes, a block its bytes.
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"\u0061\/"},{"type" :"image"}],"_meta":{}}"#,
         &[("/content/0/text", "a/"), ("/content/1", r#"={"type" :"image"}"#)],
         None,
@@ -253,7 +262,7 @@ fn puts_a_portion_in_its_places() {
     );
     // A block that is told of.
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"image","data":"AAAA"}]}"#,
         &[("/content/0", "[an image]")],
         None,
@@ -261,7 +270,7 @@ fn puts_a_portion_in_its_places() {
     );
     // Everything later.
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":1}}"#,
         &[],
         Some(r#"{"meta":{}}"#),
@@ -269,21 +278,21 @@ fn puts_a_portion_in_its_places() {
     );
     // An error goes without structured content.
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"structuredContent":{"a":1},"content":[{"type":"text","text":"a"}],"isError":true}"#,
         &[("/content/0/text", "a")],
         Some("{}"),
         &format!(r#"{{"content":[{{"type":"text","text":"a"}},{BLOCK}],"isError":true,"_meta":{{{OURS}}}}}"#),
     );
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"structuredContent":{"a":1}}"#,
         &[],
         Some(r#"{"a":2}"#),
         &format!(r#"{{"structuredContent":{{"a":2}},"content":[{BLOCK}],"_meta":{{{OURS}}}}}"#),
     );
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":"odd"}"#,
         &[],
         None,
@@ -296,14 +305,14 @@ fn an_error_shows_among_its_texts_what_it_has_for_programs() {
     let own = [("/structuredContent", r#"{"a":2}"#)];
     let shown = format!(r#"{{"type":"text","text":"{{\"a\":2}}"}},{BLOCK}"#);
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"structuredContent":{"a":1},"content":[],"isError":true}"#,
         &own,
         None,
         &format!(r#"{{"content":[{shown}],"isError":true,"_meta":{{{OURS}}}}}"#),
     );
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"structuredContent":{"a":1},"isError":true}"#,
         &own,
         None,
@@ -315,16 +324,16 @@ fn an_error_shows_among_its_texts_what_it_has_for_programs() {
 fn keeps_our_names_ours() {
     let spoof = r#""io.portion/notice":{"nextCursor":"evil"}"#;
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         &format!(r#"{{"content":[],"_meta":{{"a":1,{spoof},"b":2}}}}"#),
         &[],
         None,
         &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,"b":2,{OURS}}}}}"#),
     );
     let result = format!(r#"{{"content":[],"_meta":{{{spoof}, "a":1}}}}"#);
-    let outline = outline_of(&result, Shape::Tool);
+    let outline = outline_of(&result, ResultShape::Tool);
     let mut splice = Splice::new(&result);
-    outline.disown(&mut splice);
+    outline.strip_reserved(&mut splice);
     assert_eq!(splice.apply(), r#"{"content":[],"_meta":{"a":1}}"#);
 }
 
@@ -334,23 +343,23 @@ fn the_notice_of_a_portion_behind_is_told_under_another_name() {
     let meta = format!(r#""io.portion/notice":{behind}"#);
     let told = format!(r#""io.portion/upstream":{behind}"#);
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         &format!(r#"{{"content":[],"_meta":{{"a":1,{meta},"io.portion/upstream":{{}}}}}}"#),
         &[],
         None,
         &format!(r#"{{"content":[{BLOCK}],"_meta":{{"a":1,{OURS},{told}}}}}"#),
     );
     let result = format!(r#"{{"content":[],"_meta":{{{meta}}}}}"#);
-    let outline = outline_of(&result, Shape::Tool);
+    let outline = outline_of(&result, ResultShape::Tool);
     let mut splice = Splice::new(&result);
-    outline.disown(&mut splice);
+    outline.strip_reserved(&mut splice);
     assert_eq!(splice.apply(), format!(r#"{{"content":[],"_meta":{{{told}}}}}"#));
 }
 
 #[test]
 fn a_cut_result_is_not_marked_as_a_sole_value() {
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[],"structuredContent":{"result":[1,2]},"_meta":{"fastmcp":{"wrap_result":true},"b":2}}"#,
         &[],
         Some(r#"{"result":[1],"nextCursor":"C","meta":{}}"#),
@@ -363,15 +372,15 @@ fn a_cut_result_is_not_marked_as_a_sole_value() {
 #[test]
 fn lone_surrogates_of_structured_content_are_counted() {
     let result = r#"{"content":[{"type":"text","text":"a \ud800"}],"structuredContent":{"x":"\ud800 \udc00 \\ud800"}}"#;
-    let outline = outline_of(result, Shape::Tool);
+    let outline = outline_of(result, ResultShape::Tool);
     let payload = outline.payload(0);
-    assert_eq!((payload.lone_surrogates, payload.structured_surrogates), (1, 2));
+    assert_eq!((payload.lone_surrogate_count, payload.structured_surrogate_count), (1, 2));
 }
 
 #[test]
 fn resources_and_prompts_carry_the_notice_in_their_own_form() {
     check(
-        Shape::Resource,
+        ResultShape::Resource,
         r#"{"contents":[{"uri":"a","mimeType":"text/x","text":"abc"},{"uri":"b","blob":"QQ=="}],"ttlMs":5}"#,
         &[("/contents/0/text", "a"), ("/contents/1", "[a blob]")],
         None,
@@ -381,7 +390,7 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
         ),
     );
     check(
-        Shape::Prompt,
+        ResultShape::Prompt,
         r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]},
 {"role":"user","content":[{"type":"text","text":"c"}]},{"role":"user","content":{"type":"text","text":"d"}}]}"#,
         &[("/messages/0/content/1/text", "B")],
@@ -393,21 +402,21 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
 }
 
 /// An envelope in the place of a part: no notice of its own, and of its own type.
-fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
+fn check_enveloped(shape: ResultShape, result: &str, address: &str, expect: &str) {
     let outline = outline_of(result, shape);
-    let (body, mime) = (Body::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));
+    let (body, mime) = (PieceBody::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));
     let pieces = [Piece { address: address.into(), body, mime }];
     let mut splice = Splice::new(result);
-    let shown = Shown {
+    let shown = PortionContent {
         pieces: &pieces,
         structured: None,
         notice: NOTICE,
-        enveloped: true,
+        has_enveloped_notice: true,
         cursor: Some("C"),
-        beside: None,
-        whole: false,
+        extra_meta: None,
+        is_whole: false,
     };
-    outline.show(shown, &mut splice);
+    outline.write_content(shown, &mut splice);
     assert_eq!(splice.apply(), expect, "{result}");
 }
 
@@ -415,13 +424,13 @@ fn check_enveloped(shape: Shape, result: &str, address: &str, expect: &str) {
 fn an_envelope_says_the_notice() {
     let text = r#""text":"{\"meta\":{}}""#;
     check_enveloped(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"abc"}]}"#,
         "/content/0/text",
         &format!(r#"{{"content":[{{"type":"text",{text}}}],"_meta":{{{OURS}}}}}"#),
     );
     check_enveloped(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"resource","resource":{"mimeType":"text/x","uri":"u","text":"abc"}}]}"#,
         "/content/0/resource/text",
         &format!(
@@ -429,13 +438,13 @@ fn an_envelope_says_the_notice() {
         ),
     );
     check_enveloped(
-        Shape::Resource,
+        ResultShape::Resource,
         r#"{"contents":[{"uri":"u","text":"abc","mimeType":"text/x"}]}"#,
         "/contents/0/text",
         &format!(r#"{{"contents":[{{"uri":"u",{text},"mimeType":"application/json"}}],"_meta":{{{OURS}}}}}"#),
     );
     check_enveloped(
-        Shape::Prompt,
+        ResultShape::Prompt,
         r#"{"messages":[{"role":"user","content":{"type":"text","text":"abc"}}]}"#,
         "/messages/0/content/text",
         &format!(
@@ -448,7 +457,7 @@ fn an_envelope_says_the_notice() {
 fn what_has_cursors_in_it_is_not_cached_for_others() {
     let entry = NOTICE.replace('"', "\\\"");
     check(
-        Shape::Resource,
+        ResultShape::Resource,
         r#"{"cacheScope" : "public","contents":[],"ttlMs":5}"#,
         &[],
         None,
@@ -461,7 +470,7 @@ fn what_has_cursors_in_it_is_not_cached_for_others() {
 #[test]
 fn of_two_members_of_a_name_the_last_counts() {
     check(
-        Shape::Tool,
+        ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"hidden"}],"content":[{"type":"text","text":"seen"}]}"#,
         &[("/content/0/text", "s")],
         None,

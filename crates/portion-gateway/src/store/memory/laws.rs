@@ -13,9 +13,9 @@ use portion_core::view::{Request, View, resolve};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::shelf::{Departed, Shelf, Why};
+use super::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
 use crate::call::{Endpoint, EndpointKind, ReuseKey};
-use crate::store::{Deposit, Limits, Missing, Refused};
+use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 
 const MEMORY: usize = 128 << 10;
 const TTL: Duration = Duration::from_mins(1);
@@ -54,7 +54,7 @@ struct Known {
 
 /// A shelf, and what should be on it.
 struct Trial {
-    shelf: Shelf,
+    shelf: SnapshotCache,
     now: Instant,
     made: Vec<(SnapshotId, Arc<Snapshot>)>,
     known: HashMap<SnapshotId, Known>,
@@ -62,7 +62,7 @@ struct Trial {
 }
 
 fn scope(principal: usize) -> Scope {
-    Scope::of(&principal.to_string())
+    Scope::from_principal(&principal.to_string())
 }
 
 /// An object of 60 keys, each of which can be viewed, and `filler` bytes.
@@ -84,12 +84,12 @@ fn view(snapshot: &Snapshot, key: usize) -> View {
 fn reuse(id: SnapshotId) -> ReuseKey {
     let endpoint =
         Endpoint { name: "list".into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
-    ReuseKey::of(&endpoint, &format!("{id:?}"))
+    ReuseKey::new(&endpoint, &format!("{id:?}"))
 }
 
 impl Trial {
     fn new() -> Self {
-        let shelf = Shelf::new(Limits { memory: MEMORY, ttl: TTL });
+        let shelf = SnapshotCache::new(StoreLimits { memory_bytes: MEMORY, ttl: TTL });
         Self { shelf, now: Instant::now(), made: Vec::new(), known: HashMap::new(), uses: 0 }
     }
 
@@ -103,7 +103,15 @@ impl Trial {
                 let view = if *viewed { view(&snapshot, 0) } else { View::root() };
                 self.made.push((id, Arc::clone(&snapshot)));
                 let reuse = Some(reuse(id));
-                let deposit = Deposit { id, snapshot, view, endpoint: None, reuse, rule: None, origin: id };
+                let deposit = NewSnapshot {
+                    id,
+                    snapshot,
+                    view,
+                    endpoint: None,
+                    reuse_key: reuse,
+                    rule: None,
+                    origin_snapshot: id,
+                };
                 let made = self.made_room(*principal, |shelf, scope| shelf.put(scope, deposit, now));
                 if made {
                     self.used(id, *principal);
@@ -117,7 +125,7 @@ impl Trial {
                 if theirs {
                     self.used(id, *principal);
                 }
-                let made = self.made_room(*principal, |shelf, scope| shelf.keep_view(scope, id, view, now));
+                let made = self.made_room(*principal, |shelf, scope| shelf.put_view(scope, id, view, now));
                 assert!(theirs || !made, "a view was kept with a snapshot that is gone or of someone else");
                 assert!(!theirs || self.known.contains_key(&id), "a view drove its own snapshot out");
             }
@@ -130,13 +138,13 @@ impl Trial {
                         assert!(Arc::ptr_eq(&held.snapshot, &snapshot), "another snapshot was found");
                         self.used(id, *principal);
                     }
-                    (Err(Missing::Gone { .. } | Missing::Unknown), None) => {}
+                    (Err(StoreLookupError::SnapshotGone { .. } | StoreLookupError::Unknown), None) => {}
                     (found, known) => panic!("{id:?}: found {found:?}, expected {known:?}"),
                 }
             }
             Act::Recall { principal, nth } => {
                 let Some((id, _)) = self.nth(*nth) else { return };
-                let found = self.shelf.recall(&scope(*principal), reuse(id), now);
+                let found = self.shelf.find_reusable(&scope(*principal), reuse(id), now);
                 self.departs(None, usize::MAX);
                 let theirs = self.known.get(&id).is_some_and(|known| known.owner == *principal);
                 assert_eq!(found.map(|held| held.id), theirs.then_some(id));
@@ -155,9 +163,9 @@ impl Trial {
     fn made_room(
         &mut self,
         principal: usize,
-        change: impl FnOnce(&mut Shelf, &Scope) -> Result<(), Refused>,
+        change: impl FnOnce(&mut SnapshotCache, &Scope) -> Result<(), StoreWriteError>,
     ) -> bool {
-        self.shelf.figures(self.now);
+        self.shelf.stats(self.now);
         self.departs(None, usize::MAX);
         let share = MEMORY / self.shelf.principals_with(&scope(principal));
         let before: HashMap<usize, usize> = (0..4).map(|p| (p, self.shelf.held(&scope(p)))).collect();
@@ -168,7 +176,7 @@ impl Trial {
         }
         match outcome {
             Ok(()) => true,
-            Err(Refused::NoRoom { bytes, room }) => {
+            Err(StoreWriteError::NoCapacity { bytes, room }) => {
                 assert!(departed.is_empty(), "something went for what was refused");
                 assert!(bytes > room && (bytes > share || room < share), "refused {bytes} within {share}");
                 false
@@ -180,12 +188,12 @@ impl Trial {
     /// Takes note of what has departed: what expired was out of its time, and what was evicted was the
     /// longest unused of its owner. Returns the owners of what was evicted.
     fn departs(&mut self, by: Option<usize>, share: usize) -> Vec<usize> {
-        let departed: Vec<Departed> = self.shelf.take_departed();
+        let departed: Vec<RemovedSnapshot> = self.shelf.take_removed();
         let mut owners = Vec::new();
         for it in departed {
             let id = it.id();
             let known = self.known.remove(&id).expect("what departs was there");
-            if it.why == Why::Expired {
+            if it.reason == RemovalReason::Expired {
                 assert!(known.expires <= self.now, "expired before its time");
                 continue;
             }
@@ -198,7 +206,7 @@ impl Trial {
     }
 
     fn forget_expired(&mut self) {
-        self.shelf.figures(self.now);
+        self.shelf.stats(self.now);
         self.departs(None, usize::MAX);
     }
 
@@ -208,7 +216,7 @@ impl Trial {
     }
 
     fn check(&mut self) {
-        let figures = self.shelf.figures(self.now);
+        let figures = self.shelf.stats(self.now);
         self.departs(None, usize::MAX);
         assert!(figures.bytes <= MEMORY, "{} bytes held", figures.bytes);
         assert_eq!(figures.snapshots, self.known.len());

@@ -15,11 +15,11 @@
 //!
 //! What is expired goes before anything else, whenever the store is used. Nothing runs in the background.
 
-mod accounts;
-mod gone;
+mod cache;
 #[cfg(test)]
 mod laws;
-mod shelf;
+mod tombstones;
+mod usage;
 mod views;
 
 use std::sync::{Mutex, PoisonError};
@@ -28,38 +28,41 @@ use std::time::Instant;
 use portion_core::cursor::{Scope, SnapshotId, ViewId};
 use portion_core::view::View;
 
-use self::shelf::{Departed, Shelf, Why};
-use super::{Deposit, Figures, Held, Limits, Missing, Pending, Refused, SnapshotStore};
+use self::cache::{RemovalReason, RemovedSnapshot, SnapshotCache};
+use super::{
+    NewSnapshot, SnapshotStore, StoreFuture, StoreLimits, StoreLookupError, StoreStats, StoreWriteError,
+    StoredSnapshot,
+};
 use crate::call::ReuseKey;
 
 /// Keeps snapshots in memory, within a number of bytes.
 #[derive(Debug)]
 pub struct MemoryStore {
-    shelf: Mutex<Shelf>,
+    cache: Mutex<SnapshotCache>,
 }
 
 impl MemoryStore {
     /// An empty store.
-    pub fn new(limits: Limits) -> Self {
-        Self { shelf: Mutex::new(Shelf::new(limits)) }
+    pub fn new(limits: StoreLimits) -> Self {
+        Self { cache: Mutex::new(SnapshotCache::new(limits)) }
     }
 
     /// Does something with the shelf. What departs is logged and freed after the lock is released, for
     /// both can take long.
-    fn on_shelf<T>(&self, act: impl FnOnce(&mut Shelf) -> T) -> T {
+    fn with_cache<T>(&self, act: impl FnOnce(&mut SnapshotCache) -> T) -> T {
         let (answer, departed) = {
-            let mut guard = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut guard = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
             let answer = act(&mut guard);
-            (answer, guard.take_departed())
+            (answer, guard.take_removed())
         };
-        departed.iter().for_each(log);
+        departed.iter().for_each(log_removal);
         answer
     }
 }
 
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self::new(Limits::default())
+        Self::new(StoreLimits::default())
     }
 }
 
@@ -67,20 +70,20 @@ impl SnapshotStore for MemoryStore {
     fn put<'a>(
         &'a self,
         scope: &'a Scope,
-        deposit: Deposit,
+        deposit: NewSnapshot,
         now: Instant,
-    ) -> Pending<'a, Result<(), Refused>> {
-        Box::pin(async move { self.on_shelf(|shelf| shelf.put(scope, deposit, now)) })
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+        Box::pin(async move { self.with_cache(|shelf| shelf.put(scope, deposit, now)) })
     }
 
-    fn keep_view<'a>(
+    fn put_view<'a>(
         &'a self,
         scope: &'a Scope,
         id: SnapshotId,
         view: View,
         now: Instant,
-    ) -> Pending<'a, Result<(), Refused>> {
-        Box::pin(async move { self.on_shelf(|shelf| shelf.keep_view(scope, id, view, now)) })
+    ) -> StoreFuture<'a, Result<(), StoreWriteError>> {
+        Box::pin(async move { self.with_cache(|shelf| shelf.put_view(scope, id, view, now)) })
     }
 
     fn find<'a>(
@@ -89,30 +92,35 @@ impl SnapshotStore for MemoryStore {
         id: SnapshotId,
         view: ViewId,
         now: Instant,
-    ) -> Pending<'a, Result<Held, Missing>> {
-        Box::pin(async move { self.on_shelf(|shelf| shelf.find(scope, id, view, now)) })
+    ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>> {
+        Box::pin(async move { self.with_cache(|shelf| shelf.find(scope, id, view, now)) })
     }
 
-    fn recall<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey, now: Instant) -> Pending<'a, Option<Held>> {
-        Box::pin(async move { self.on_shelf(|shelf| shelf.recall(scope, reuse, now)) })
+    fn find_reusable<'a>(
+        &'a self,
+        scope: &'a Scope,
+        reuse: ReuseKey,
+        now: Instant,
+    ) -> StoreFuture<'a, Option<StoredSnapshot>> {
+        Box::pin(async move { self.with_cache(|shelf| shelf.find_reusable(scope, reuse, now)) })
     }
 
-    fn forget<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> Pending<'a, ()> {
-        Box::pin(async move { self.on_shelf(|shelf| shelf.forget(scope, reuse)) })
+    fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()> {
+        Box::pin(async move { self.with_cache(|shelf| shelf.forget_reuse(scope, reuse)) })
     }
 
-    fn figures(&self, now: Instant) -> Figures {
-        self.on_shelf(|shelf| shelf.figures(now))
+    fn stats(&self, now: Instant) -> StoreStats {
+        self.with_cache(|shelf| shelf.stats(now))
     }
 }
 
-fn log(departed: &Departed) {
-    let endpoint = &*departed.endpoint();
+fn log_removal(departed: &RemovedSnapshot) {
+    let endpoint = &*departed.endpoint_name();
     let bytes = departed.bytes();
-    match departed.why {
-        Why::Evicted => {
+    match departed.reason {
+        RemovalReason::Evicted => {
             tracing::info!(endpoint, bytes, "snapshot evicted to make room; its cursors read cursor_expired");
         }
-        Why::Expired => tracing::debug!(endpoint, bytes, "snapshot expired"),
+        RemovalReason::Expired => tracing::debug!(endpoint, bytes, "snapshot expired"),
     }
 }

@@ -13,16 +13,16 @@ use thiserror::Error;
 use crate::http::body::Body;
 
 /// How long a server may take to take a connection.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection is kept for the next request. Servers drop idle ones after as little as 5 s (Node,
 /// uvicorn); a request on a connection that is being dropped is lost, and a call may not be repeated.
-const KEPT: Duration = Duration::from_secs(4);
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// After how long a silent connection is tried.
-const ALIVE: Duration = Duration::from_mins(1);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Sends requests, over HTTP/1.1 with TLS where the URL says so.
 #[derive(Clone)]
-pub struct Client {
+pub struct HttpClient {
     inner: legacy::Client<HttpsConnector<HttpConnector>, Body>,
 }
 
@@ -31,49 +31,49 @@ pub struct Client {
 #[error(
     "no certificate authorities are known here, so that no https:// server can be trusted: {0}; install ca-certificates or set SSL_CERT_FILE"
 )]
-pub struct NoClient(String);
+pub struct HttpClientError(String);
 
 /// A request that got no answer. Whether the server has acted on it cannot be told.
 #[derive(Debug, Error)]
-#[error("{said}")]
-pub struct Unreachable {
-    said: String,
-    reached: bool,
+#[error("{message}")]
+pub struct NoResponse {
+    message: String,
+    was_reached: bool,
 }
 
-impl Unreachable {
+impl NoResponse {
     /// Whether there was a connection, so that the server may have acted.
     pub fn was_reached(&self) -> bool {
-        self.reached
+        self.was_reached
     }
 }
 
-impl Client {
+impl HttpClient {
     /// A client. Certificates are looked for only where there is TLS to be spoken: `secure`.
     ///
     /// # Errors
-    /// [`NoClient`] where TLS is wanted and nobody can be trusted.
-    pub fn new(secure: bool) -> Result<Self, NoClient> {
+    /// [`HttpClientError`] where TLS is wanted and nobody can be trusted.
+    pub fn new(secure: bool) -> Result<Self, HttpClientError> {
         let mut roots = rustls::RootCertStore::empty();
         if secure {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
                 let why = found.errors.first().map_or("none is installed".to_owned(), ToString::to_string);
-                return Err(NoClient(why));
+                return Err(HttpClientError(why));
             }
         }
         let mut http = HttpConnector::new();
-        http.set_connect_timeout(Some(CONNECT));
+        http.set_connect_timeout(Some(CONNECT_TIMEOUT));
         http.set_nodelay(true);
         // Streams may be silent for hours; whoever is between us may forget them meanwhile.
-        http.set_keepalive(Some(ALIVE));
-        http.set_keepalive_interval(Some(ALIVE / 4));
+        http.set_keepalive(Some(KEEPALIVE_INTERVAL));
+        http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
         http.enforce_http(false);
         let provider = rustls::crypto::ring::default_provider();
         let tls = rustls::ClientConfig::builder_with_provider(provider.into())
             .with_safe_default_protocol_versions()
-            .map_err(|error| NoClient(error.to_string()))?
+            .map_err(|error| HttpClientError(error.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
         let connector = HttpsConnectorBuilder::new()
@@ -82,7 +82,7 @@ impl Client {
             .enable_http1()
             .wrap_connector(http);
         let inner = legacy::Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(KEPT)
+            .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .pool_timer(TokioTimer::new())
             // Only what was never written is sent again.
             .retry_canceled_requests(true)
@@ -94,15 +94,18 @@ impl Client {
     /// which tells the server.
     ///
     /// # Errors
-    /// [`Unreachable`] where no answer came.
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, Unreachable> {
+    /// [`NoResponse`] where no answer came.
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, NoResponse> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let sent = self.inner.request(request).await;
-        sent.map_err(|error| Unreachable { said: why(&authority, &error), reached: !error.is_connect() })
+        sent.map_err(|error| NoResponse {
+            message: describe_error(&authority, &error),
+            was_reached: !error.is_connect(),
+        })
     }
 }
 
-fn why(authority: &str, error: &legacy::Error) -> String {
+fn describe_error(authority: &str, error: &legacy::Error) -> String {
     let did = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
     let mut said = format!("{authority} {did}");
     let mut cause = std::error::Error::source(error);

@@ -8,15 +8,15 @@
 //! - `trouble`: why nothing came of a request, in words
 
 mod client;
-mod place;
-mod stream;
+mod event_stream;
+mod request_error;
+mod server_client;
 mod target;
-mod trouble;
-mod wire;
+mod uri;
 
-pub use client::{Client, NoClient, Unreachable};
-pub(crate) use place::{named, resolve, same_origin};
-pub(crate) use stream::{Item, Resume, Stream};
-pub use target::{Target, TargetError};
-pub use trouble::{Refused, Trouble};
-pub(crate) use wire::{Answer, Wire};
+pub use client::{HttpClient, HttpClientError, NoResponse};
+pub(crate) use event_stream::{EventStream, ResumePoint, StreamItem};
+pub use request_error::{ErrorStatus, RequestError};
+pub(crate) use server_client::{ResponseContent, ServerClient};
+pub use target::{UpstreamTarget, UpstreamTargetError};
+pub(crate) use uri::{display_uri, resolve, same_origin};

@@ -6,52 +6,52 @@ use thiserror::Error;
 
 /// A server and what is added to each request to it.
 #[derive(Clone, Debug)]
-pub struct Target {
+pub struct UpstreamTarget {
     url: Uri,
     headers: HeaderMap,
 }
 
 /// Why something is no target. The values of headers are never shown: they may be secret.
 #[derive(Debug, Error)]
-pub enum TargetError {
+pub enum UpstreamTargetError {
     /// It cannot be read.
     #[error("`{0}` is no URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
-    NoUrl(String, #[source] InvalidUri),
+    InvalidUrl(String, #[source] InvalidUri),
     /// A scheme that is not spoken, or none.
     #[error("`{0}` is neither http:// nor https://; write the whole URL, such as http://127.0.0.1:3000/mcp")]
-    Scheme(String),
+    UnsupportedScheme(String),
     /// No host.
     #[error("`{0}` names no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
-    NoHost(String),
+    MissingHost(String),
     /// A password in a URL ends up in logs.
     #[error("the URL holds a user or password; give it as --header 'Authorization: …' instead")]
-    UserInfo,
+    CredentialsInUrl,
     /// No name, colon and value.
     #[error("a header is written as 'Name: value'; this one has no colon")]
-    NoColon,
+    MissingColon,
     /// A name that HTTP does not allow.
     #[error("`{0}` is no name of a header")]
-    HeaderName(String),
+    InvalidHeaderName(String),
     /// A value that HTTP does not allow.
     #[error("the value of the header `{0}` has characters that HTTP does not allow")]
-    HeaderValue(String),
+    InvalidHeaderValue(String),
 }
 
-impl Target {
+impl UpstreamTarget {
     /// Reads a URL.
     ///
     /// # Errors
-    /// [`TargetError`] says what to mend.
-    pub fn new(url: &str) -> Result<Self, TargetError> {
-        let uri: Uri = url.parse().map_err(|error| TargetError::NoUrl(url.to_owned(), error))?;
+    /// [`UpstreamTargetError`] says what to mend.
+    pub fn new(url: &str) -> Result<Self, UpstreamTargetError> {
+        let uri: Uri = url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(url.to_owned(), error))?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(TargetError::UserInfo);
+            return Err(UpstreamTargetError::CredentialsInUrl);
         }
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
-            return Err(TargetError::Scheme(url.to_owned()));
+            return Err(UpstreamTargetError::UnsupportedScheme(url.to_owned()));
         }
         if uri.host().is_none_or(str::is_empty) {
-            return Err(TargetError::NoHost(url.to_owned()));
+            return Err(UpstreamTargetError::MissingHost(url.to_owned()));
         }
         Ok(Self { url: uri, headers: HeaderMap::new() })
     }
@@ -59,13 +59,14 @@ impl Target {
     /// The same with a header that each request gets, in place of one of that name; `line` is `Name: value`.
     ///
     /// # Errors
-    /// [`TargetError`] says what to mend.
-    pub fn with_header(mut self, line: &str) -> Result<Self, TargetError> {
-        let (name, value) = line.split_once(':').ok_or(TargetError::NoColon)?;
+    /// [`UpstreamTargetError`] says what to mend.
+    pub fn with_header(mut self, line: &str) -> Result<Self, UpstreamTargetError> {
+        let (name, value) = line.split_once(':').ok_or(UpstreamTargetError::MissingColon)?;
         let name = name.trim();
-        let parsed: HeaderName = name.parse().map_err(|_| TargetError::HeaderName(name.to_owned()))?;
-        let mut value =
-            HeaderValue::from_str(value.trim()).map_err(|_| TargetError::HeaderValue(name.to_owned()))?;
+        let parsed: HeaderName =
+            name.parse().map_err(|_| UpstreamTargetError::InvalidHeaderName(name.to_owned()))?;
+        let mut value = HeaderValue::from_str(value.trim())
+            .map_err(|_| UpstreamTargetError::InvalidHeaderValue(name.to_owned()))?;
         value.set_sensitive(true);
         self.headers.append(parsed, value);
         Ok(self)
@@ -82,7 +83,7 @@ impl Target {
     }
 
     /// Another place on the same server.
-    pub fn elsewhere(&self, path: PathAndQuery) -> Uri {
+    pub fn url_at(&self, path: PathAndQuery) -> Uri {
         let mut parts = self.url.clone().into_parts();
         parts.path_and_query = Some(path);
         // Scheme and authority are those of a whole URL.
@@ -91,29 +92,29 @@ impl Target {
 
     /// The same server at another path, with the query that its URL has.
     #[must_use]
-    pub fn at_path(&self, path: &str) -> Self {
+    pub fn with_path(&self, path: &str) -> Self {
         let query = self.url.query().map(|query| format!("?{query}")).unwrap_or_default();
         let url =
-            format!("{path}{query}").parse().map_or_else(|_| self.url.clone(), |path| self.elsewhere(path));
+            format!("{path}{query}").parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path));
         Self { url, headers: self.headers.clone() }
     }
 
     /// Its URL with the query of a client after its own. What the operator has written into the URL stays as it is: a
     /// parameter of the client that has the name of one there is left out.
-    pub fn with_query(&self, query: Option<&str>) -> Uri {
+    pub fn url_with_query(&self, query: Option<&str>) -> Uri {
         let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
         let own = self.url.query().unwrap_or_default();
-        let fixed: Vec<String> = names(own).collect();
-        let kept = query.split('&').filter(|part| names(part).all(|name| !fixed.contains(&name)));
+        let fixed: Vec<String> = parameter_names(own).collect();
+        let kept = query.split('&').filter(|part| parameter_names(part).all(|name| !fixed.contains(&name)));
         let kept = kept.collect::<Vec<_>>().join("&");
         let query = [own, &kept].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("&");
         let path = self.url.path();
         let whole = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        whole.parse().map_or_else(|_| self.url.clone(), |path| self.elsewhere(path))
+        whole.parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path))
     }
 
     /// Adds what each request gets.
-    pub fn adorn(&self, headers: &mut HeaderMap) {
+    pub fn apply_headers(&self, headers: &mut HeaderMap) {
         for name in self.headers.keys() {
             headers.remove(name);
         }
@@ -125,7 +126,7 @@ impl Target {
 
 /// The names of the parameters of a query as the most lenient server reads them: after either separator, decoded, in any
 /// case, and without what makes a list or an object of several.
-fn names(query: &str) -> impl Iterator<Item = String> {
+fn parameter_names(query: &str) -> impl Iterator<Item = String> {
     query.split(['&', ';']).filter(|part| !part.is_empty()).map(|part| {
         let name = part.split('=').next().unwrap_or_default();
         let name = percent_decoded(name).to_lowercase();
@@ -156,10 +157,10 @@ fn percent_decoded(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Target;
+    use super::UpstreamTarget;
 
     fn check(url: &str, expect: &str) {
-        let said = match Target::new(url) {
+        let said = match UpstreamTarget::new(url) {
             Ok(target) => target.url().to_string(),
             Err(error) => error.to_string(),
         };
@@ -179,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_header_is_a_name_and_a_value() {
-        let target = Target::new("http://x/").expect("a URL");
+        let target = UpstreamTarget::new("http://x/").expect("a URL");
         let with = |line| target.clone().with_header(line).map_err(|error| error.to_string());
         assert_eq!(with("A: b:c ").expect("fine").headers()["a"], "b:c");
         assert!(with("Authorization Bearer secret").expect_err("no colon").contains("no colon"));

@@ -16,27 +16,27 @@ use tokio::net::unix::pipe;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::{Carrier, Dial, Dialling, Link, NoLink, Said};
-use crate::frame::{Frames, unbreak};
-use crate::latch::Latch;
-use crate::upstream::stdio::{Child, Output, Program};
+use super::{ConnectError, ConnectFuture, Connector, Link, LinkEvent, LinkTransport};
+use crate::frame::{FrameReader, replace_line_breaks};
+use crate::one_shot_flag::OneShotFlag;
+use crate::upstream::stdio::{Child, Program, ServerOutput};
 
 /// How long a server may take to leave once its input is closed, and then how long once it was asked: less than two
 /// seconds in all, within which the whole process is to end.
-const END_GRACE: Duration = Duration::from_secs(1);
+const EXIT_GRACE: Duration = Duration::from_secs(1);
 const TERM_GRACE: Duration = Duration::from_millis(700);
 /// How long one that closed a pipe may take to end by itself, so that its code can be told.
-const CODE_GRACE: Duration = Duration::from_millis(200);
+const EXIT_CODE_GRACE: Duration = Duration::from_millis(200);
 /// How long those whom a dead server left behind may still hold its output.
-const DRAIN: Duration = Duration::from_millis(100);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 /// How much is read at once: links are many, and mostly idle.
-const SIP_BYTES: usize = 16 << 10;
+const READ_CHUNK: usize = 16 << 10;
 /// A thread here does nothing but read.
 const STACK_BYTES: usize = 256 << 10;
 
 /// Starts a server for each link.
 #[derive(Clone, Debug)]
-pub struct ChildDial {
+pub struct ChildConnector {
     /// What is started.
     pub program: Program,
     /// Bytes of the largest message that is read.
@@ -45,59 +45,61 @@ pub struct ChildDial {
 
 /// What those at the pipes tell.
 #[derive(Default)]
-struct Pipes {
+struct PipeState {
     /// Nobody has anything more to say to the server; its input is closed.
-    released: Latch,
+    input_closed: OneShotFlag,
     /// The server does not read any more.
-    deaf: Latch,
+    input_broken: OneShotFlag,
     /// The server says nothing more.
-    silent: Latch,
+    output_ended: OneShotFlag,
 }
 
-impl Dial for ChildDial {
-    fn dial(&self) -> Dialling<'_> {
+impl Connector for ChildConnector {
+    fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
             let Self { program, message_limit } = self.clone();
             let start = move || Child::spawn(&program, message_limit);
             let started =
-                tokio::task::spawn_blocking(start).await.map_err(|error| NoLink(error.to_string()))?;
-            let child = started.map_err(|error| NoLink(error.to_string()))?;
-            attach(child).map_err(|error| NoLink(format!("cannot attend to the server: {error}")))
+                tokio::task::spawn_blocking(start).await.map_err(|error| ConnectError(error.to_string()))?;
+            let child = started.map_err(|error| ConnectError(error.to_string()))?;
+            attach(child).map_err(|error| ConnectError(format!("cannot attend to the server: {error}")))
         })
     }
 }
 
 fn attach(mut child: Child) -> io::Result<Link> {
-    let (link, Carrier { outgoing, incoming }) = Link::new();
-    let pipes = Arc::new(Pipes::default());
+    let (link, LinkTransport { outgoing, incoming }) = Link::new();
+    let pipes = Arc::new(PipeState::default());
     if let Some(stdin) = child.take_stdin() {
-        start_writing(outgoing, stdin, Arc::clone(&pipes))?;
+        spawn_writer(outgoing, stdin, Arc::clone(&pipes))?;
     }
     if let Some(output) = child.take_output() {
         let (pipes, incoming) = (Arc::clone(&pipes), incoming.clone());
-        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || read(output, &incoming, &pipes))?;
+        thread::Builder::new()
+            .stack_size(STACK_BYTES)
+            .spawn(move || read_output(output, &incoming, &pipes))?;
     }
-    tokio::spawn(attend(child, pipes, incoming));
+    tokio::spawn(supervise(child, pipes, incoming));
     Ok(link)
 }
 
 /// Carries what is said to the server. Links are many, and a task takes less room than a thread.
 #[cfg(unix)]
-fn start_writing(
+fn spawn_writer(
     mut outgoing: mpsc::Receiver<Vec<u8>>,
     stdin: ChildStdin,
-    pipes: Arc<Pipes>,
+    pipes: Arc<PipeState>,
 ) -> io::Result<()> {
     let stdin = pipe::Sender::from_owned_fd(stdin.into())?;
     tokio::spawn(async move {
         while let Some(message) = outgoing.recv().await {
             if write_all(&stdin, &into_line(message)).await.is_err() {
-                pipes.deaf.set();
+                pipes.input_broken.set();
                 return;
             }
         }
         drop(stdin);
-        pipes.released.set();
+        pipes.input_closed.set();
     });
     Ok(())
 }
@@ -119,79 +121,79 @@ async fn write_all(stdin: &pipe::Sender, mut line: &[u8]) -> io::Result<()> {
 fn start_writing(
     mut outgoing: mpsc::Receiver<Vec<u8>>,
     mut stdin: ChildStdin,
-    pipes: Arc<Pipes>,
+    pipes: Arc<PipeState>,
 ) -> io::Result<()> {
     use std::io::Write;
     let write = move || {
         while let Some(message) = outgoing.blocking_recv() {
             if stdin.write_all(&into_line(message)).and_then(|()| stdin.flush()).is_err() {
-                pipes.deaf.set();
+                pipes.input_broken.set();
                 return;
             }
         }
         drop(stdin);
-        pipes.released.set();
+        pipes.input_closed.set();
     };
     thread::Builder::new().stack_size(STACK_BYTES).spawn(write).map(drop)
 }
 
-fn read(output: Frames<Output>, incoming: &mpsc::Sender<Said>, pipes: &Pipes) {
+fn read_output(output: FrameReader<ServerOutput>, incoming: &mpsc::Sender<LinkEvent>, pipes: &PipeState) {
     // A stream that fails ends as one that ends does.
-    for frame in output.in_sips_of(SIP_BYTES).map_while(Result::ok) {
-        if incoming.blocking_send(Said::Frame(frame)).is_err() {
+    for frame in output.with_read_chunk(READ_CHUNK).map_while(Result::ok) {
+        if incoming.blocking_send(LinkEvent::Frame(frame)).is_err() {
             break;
         }
     }
-    pipes.silent.set();
+    pipes.output_ended.set();
 }
 
-async fn attend(mut child: Child, pipes: Arc<Pipes>, incoming: mpsc::Sender<Said>) {
+async fn supervise(mut child: Child, pipes: Arc<PipeState>, incoming: mpsc::Sender<LinkEvent>) {
     let mut why = tokio::select! {
-        () = child.exited() => None,
-        () = pipes.released.wait() => None,
+        () = child.wait_exited() => None,
+        () = pipes.input_closed.wait() => None,
         () = incoming.closed() => None,
-        () = pipes.deaf.wait() => Some("the server closed its input"),
-        () = pipes.silent.wait() => Some("the server closed its output"),
+        () = pipes.input_broken.wait() => Some("the server closed its input"),
+        () = pipes.output_ended.wait() => Some("the server closed its output"),
     };
     if let Some(closed) = why {
-        if timeout(CODE_GRACE, child.exited()).await.is_ok() {
+        if timeout(EXIT_CODE_GRACE, child.wait_exited()).await.is_ok() {
             why = None;
         } else {
-            let _ = incoming.send(Said::Gone(closed.to_owned())).await;
+            let _ = incoming.send(LinkEvent::Closed(closed.to_owned())).await;
         }
     }
-    if timeout(END_GRACE, child.exited()).await.is_err() {
+    if timeout(EXIT_GRACE, child.wait_exited()).await.is_err() {
         child.stop(TERM_GRACE).await;
     }
-    child.ask_to_end();
-    let _ = timeout(DRAIN, pipes.silent.wait()).await;
+    child.terminate();
+    let _ = timeout(DRAIN_TIMEOUT, pipes.output_ended.wait()).await;
     let failure = child.failure().await;
     // Whoever listens may take its time; somebody who left the group and holds the pipe may not.
-    while timeout(DRAIN, pipes.silent.wait()).await.is_err() && incoming.capacity() == 0 {}
+    while timeout(DRAIN_TIMEOUT, pipes.output_ended.wait()).await.is_err() && incoming.capacity() == 0 {}
     if why.is_none() {
-        let _ = incoming.send(Said::Gone(failure.to_string())).await;
+        let _ = incoming.send(LinkEvent::Closed(failure.to_string())).await;
     }
 }
 
 /// A message as a line: what ends lines can stand between tokens only, where a space means the same.
 fn into_line(mut message: Vec<u8>) -> Vec<u8> {
-    unbreak(&mut message);
+    replace_line_breaks(&mut message);
     message.push(b'\n');
     message
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::{ChildDial, Dial, Program, into_line};
+    use super::{ChildConnector, Connector, Program, into_line};
     use crate::frame::Frame;
-    use crate::upstream::link::{Link, Said};
+    use crate::upstream::link::{Link, LinkEvent};
 
     /// What `sh -c SCRIPT` says until it is gone, after it was told `says` and nothing more, or may be (`None`).
     fn check(script: &str, says: Option<&[&str]>, expect: &[&str]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial = ChildDial { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
+        let dial = ChildConnector { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
         let heard = runtime.block_on(async {
-            let Link { outbox, mut inbox } = dial.dial().await.expect("starts");
+            let Link { outbox, mut inbox } = dial.connect().await.expect("starts");
             for message in says.unwrap_or_default() {
                 outbox.send(message.as_bytes().to_vec()).await.expect("it lives");
             }
@@ -199,9 +201,9 @@ mod tests {
             let mut heard = Vec::new();
             while let Some(said) = inbox.next().await {
                 heard.push(match said {
-                    Said::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
-                    Said::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
-                    Said::Gone(why) => why,
+                    LinkEvent::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
+                    LinkEvent::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
+                    LinkEvent::Closed(why) => why,
                 });
             }
             drop(held);
@@ -226,8 +228,8 @@ mod tests {
     #[test]
     fn what_cannot_be_started_says_what_to_mend() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial = ChildDial { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
-        let error = runtime.block_on(dial.dial()).expect_err("there is none").to_string();
+        let dial = ChildConnector { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
+        let error = runtime.block_on(dial.connect()).expect_err("there is none").to_string();
         assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
     }
 

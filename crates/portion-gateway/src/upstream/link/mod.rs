@@ -7,7 +7,7 @@
 //! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, as 2024-11-05 had it
 //! - `flights`, `message`: what both have in common
 
-mod flights;
+mod in_flight;
 mod message;
 pub mod remote;
 pub mod sse;
@@ -22,11 +22,11 @@ use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::frame::Frame;
-pub use child::ChildDial;
-pub(crate) use message::with_id;
+pub use child::ChildConnector;
+pub(crate) use message::with_response_id;
 
 /// Messages that may wait on a link, each way. Whoever is faster than the other end waits.
-const WAITING: usize = 64;
+const CHANNEL_CAPACITY: usize = 64;
 
 /// A connection to a server.
 #[derive(Debug)]
@@ -43,51 +43,51 @@ pub struct Outbox(mpsc::Sender<Vec<u8>>);
 
 /// What the server says. Once it has been dropped, nobody listens and the link ends.
 #[derive(Debug)]
-pub struct Inbox(mpsc::Receiver<Said>);
+pub struct Inbox(mpsc::Receiver<LinkEvent>);
 
 /// What comes out of an [`Inbox`].
 #[derive(Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum LinkEvent {
     /// The server says something.
     Frame(Frame),
     /// The server is gone, for this reason; nothing follows.
-    Gone(String),
+    Closed(String),
 }
 
 /// The ends that whoever carries the messages holds.
 #[derive(Debug)]
-pub struct Carrier {
+pub struct LinkTransport {
     /// What is to be carried to the server.
     pub outgoing: mpsc::Receiver<Vec<u8>>,
     /// What it said. An error means that nobody listens any more.
-    pub incoming: mpsc::Sender<Said>,
+    pub incoming: mpsc::Sender<LinkEvent>,
 }
 
 /// The link is no more.
 #[derive(Debug, Error)]
 #[error("the server is gone")]
-pub struct Closed;
+pub struct LinkClosed;
 
 /// Why there is no link, and what to mend.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub struct NoLink(pub String);
+pub struct ConnectError(pub String);
 
 /// A link to come.
-pub type Dialling<'a> = Pin<Box<dyn Future<Output = Result<Link, NoLink>> + Send + 'a>>;
+pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>>;
 
 /// Makes links to one server.
-pub trait Dial: Send + Sync {
+pub trait Connector: Send + Sync {
     /// A fresh link.
-    fn dial(&self) -> Dialling<'_>;
+    fn connect(&self) -> ConnectFuture<'_>;
 }
 
 impl Link {
     /// A link, and what its carrier holds.
-    pub fn new() -> (Self, Carrier) {
-        let (outbox, outgoing) = mpsc::channel(WAITING);
-        let (incoming, inbox) = mpsc::channel(WAITING);
-        (Self { outbox: Outbox(outbox), inbox: Inbox(inbox) }, Carrier { outgoing, incoming })
+    pub fn new() -> (Self, LinkTransport) {
+        let (outbox, outgoing) = mpsc::channel(CHANNEL_CAPACITY);
+        let (incoming, inbox) = mpsc::channel(CHANNEL_CAPACITY);
+        (Self { outbox: Outbox(outbox), inbox: Inbox(inbox) }, LinkTransport { outgoing, incoming })
     }
 }
 
@@ -95,15 +95,15 @@ impl Outbox {
     /// Hands over a message, without its newline; waits where too many wait already.
     ///
     /// # Errors
-    /// [`Closed`] where the link is no more.
-    pub async fn send(&self, message: Vec<u8>) -> Result<(), Closed> {
-        self.0.send(message).await.map_err(|_| Closed)
+    /// [`LinkClosed`] where the link is no more.
+    pub async fn send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
+        self.0.send(message).await.map_err(|_| LinkClosed)
     }
 }
 
 impl Inbox {
-    /// What the server says next; `None` after [`Said::Gone`].
-    pub async fn next(&mut self) -> Option<Said> {
+    /// What the server says next; `None` after [`LinkEvent::Closed`].
+    pub async fn next(&mut self) -> Option<LinkEvent> {
         self.0.recv().await
     }
 }

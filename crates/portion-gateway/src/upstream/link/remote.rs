@@ -8,11 +8,11 @@ use bytes::Bytes;
 use hyper::StatusCode;
 use tokio::task::JoinHandle;
 
-use super::sse::Sse;
-use super::streamable::Streamable;
-use super::{Carrier, Dial, Dialling, Link, NoLink};
-use crate::mcp::Heard;
-use crate::upstream::http::{Client, Target, Trouble, Wire};
+use super::sse::SseLink;
+use super::streamable::StreamableLink;
+use super::{ConnectError, ConnectFuture, Connector, Link, LinkTransport};
+use crate::mcp::ParsedBatch;
+use crate::upstream::http::{HttpClient, RequestError, ServerClient, UpstreamTarget};
 
 /// How a server over HTTP speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,94 +28,100 @@ pub enum Transport {
 
 /// Makes links to a server over HTTP.
 #[derive(Clone)]
-pub struct Remote {
+pub struct RemoteConnector {
     /// Where it is.
-    pub target: Target,
+    pub target: UpstreamTarget,
     /// Connects to it.
-    pub client: Client,
+    pub client: HttpClient,
     /// Bytes of the largest message that is taken.
     pub message_limit: usize,
     /// How it speaks.
     pub transport: Transport,
 }
 
-impl Dial for Remote {
-    fn dial(&self) -> Dialling<'_> {
-        Box::pin(async { self.start().await.map(|(link, _)| link) })
+impl Connector for RemoteConnector {
+    fn connect(&self) -> ConnectFuture<'_> {
+        Box::pin(async { self.connect_with_task().await.map(|(link, _)| link) })
     }
 }
 
-impl Remote {
+impl RemoteConnector {
     /// A link, and the task that carries its messages: it ends when the server has been told that the link is no more.
     ///
     /// # Errors
-    /// [`NoLink`] where the server has a stream and cannot be reached. Other servers hear of us with the first message.
-    pub async fn start(&self) -> Result<(Link, JoinHandle<()>), NoLink> {
+    /// [`ConnectError`] where the server has a stream and cannot be reached. Other servers hear of us with the first message.
+    pub async fn connect_with_task(&self) -> Result<(Link, JoinHandle<()>), ConnectError> {
         let (link, carrier) = Link::new();
         let task = match self.transport {
             Transport::Sse => {
-                let sse = Sse::open(self.wire()).await.map_err(|trouble| NoLink(trouble.to_string()))?;
-                tokio::spawn(sse.carry(carrier, None))
+                let sse = SseLink::open(self.server_client())
+                    .await
+                    .map_err(|trouble| ConnectError(trouble.to_string()))?;
+                tokio::spawn(sse.run(carrier, None))
             }
-            Transport::Http | Transport::Auto => tokio::spawn(self.clone().carry(carrier)),
+            Transport::Http | Transport::Auto => tokio::spawn(self.clone().run(carrier)),
         };
         Ok((link, task))
     }
 
-    async fn carry(self, mut carrier: Carrier) {
-        let streamable = Streamable::new(self.wire(), carrier.incoming.clone());
+    async fn run(self, mut carrier: LinkTransport) {
+        let streamable = StreamableLink::new(self.server_client(), carrier.incoming.clone());
         let listener = carrier.incoming.clone();
         let found = tokio::select! {
             () = listener.closed() => None,
             found = async {
                 let found = match self.transport {
-                    Transport::Auto => self.find(&streamable, &mut carrier).await,
+                    Transport::Auto => self.detect_transport(&streamable, &mut carrier).await,
                     Transport::Http | Transport::Sse => None,
                 };
                 if found.is_none() {
-                    streamable.carry(&mut carrier.outgoing).await;
+                    streamable.run(&mut carrier.outgoing).await;
                 }
                 found
             } => found,
         };
         match found {
-            Some((sse, first)) => sse.carry(carrier, Some(first)).await,
-            None => streamable.leave().await,
+            Some((sse, first)) => sse.run(carrier, Some(first)).await,
+            None => streamable.close().await,
         }
     }
 
     /// Finds out how the server speaks, by the first messages. Returns the stream and the message to begin with where it
     /// has one; otherwise the messages have been dealt with.
-    async fn find(&self, streamable: &Streamable, carrier: &mut Carrier) -> Option<(Sse, Bytes)> {
+    async fn detect_transport(
+        &self,
+        streamable: &StreamableLink,
+        carrier: &mut LinkTransport,
+    ) -> Option<(SseLink, Bytes)> {
         let stream_first = self.target.url().path().ends_with("/sse");
         while let Some(message) = carrier.outgoing.recv().await {
             let message = Bytes::from(message);
-            if !is_probe(&message) {
+            if !is_opening_request(&message) {
                 // Whoever begins with a request of its own speaks a revision that has no such streams.
-                streamable.say(message).await;
+                streamable.send(message).await;
                 return None;
             }
             let mut refused = None;
             if stream_first {
-                match Sse::open(self.wire()).await {
+                match SseLink::open(self.server_client()).await {
                     Ok(sse) => return Some((sse, message)),
                     Err(trouble) => refused = Some(trouble),
                 }
             }
-            let mut first = streamable.try_first(&message).await;
-            if refused.is_none() && first.trouble().is_some_and(has_no_post) {
-                match Sse::open(self.wire()).await {
+            let mut first = streamable.post_first(&message).await;
+            if refused.is_none() && first.error().is_some_and(rejects_post) {
+                match SseLink::open(self.server_client()).await {
                     Ok(sse) => return Some((sse, message)),
                     Err(trouble) => refused = Some(trouble),
                 }
             }
-            let unknown = matches!(first.trouble(), Some(Trouble::Unreachable(_)));
-            if first.trouble().is_some_and(has_no_post)
-                && let Some(refused) = refused.filter(wants_proof)
+            let unknown = matches!(first.error(), Some(RequestError::NoResponse(_)));
+            if first.error().is_some_and(rejects_post)
+                && let Some(refused) = refused.filter(requires_credentials)
             {
-                first = first.because(refused);
+                first = first.with_error(refused);
             }
-            streamable.take_first(first).await;
+            streamable.continue_first(first).await;
             if !unknown {
                 return None;
             }
@@ -123,21 +129,21 @@ impl Remote {
         None
     }
 
-    fn wire(&self) -> Wire {
-        Wire::new(self.target.clone(), self.client.clone(), self.message_limit)
+    fn server_client(&self) -> ServerClient {
+        ServerClient::new(self.target.clone(), self.client.clone(), self.message_limit)
     }
 }
 
 /// Whether it is what a client of any revision begins with.
-fn is_probe(message: &[u8]) -> bool {
+fn is_opening_request(message: &[u8]) -> bool {
     let text = String::from_utf8_lossy(message);
-    Heard::read(&text).is_ok_and(|heard| {
+    ParsedBatch::parse(&text).is_ok_and(|heard| {
         heard.requests().any(|note| matches!(&*note.method(), "initialize" | "server/discover"))
     })
 }
 
 /// Whether nothing is taken at the URL, so that there may be a stream.
-fn has_no_post(trouble: &Trouble) -> bool {
+fn rejects_post(trouble: &RequestError) -> bool {
     const REFUSALS: [StatusCode; 6] = [
         StatusCode::BAD_REQUEST,
         StatusCode::NOT_FOUND,
@@ -150,6 +156,6 @@ fn has_no_post(trouble: &Trouble) -> bool {
 }
 
 /// Whether there is a stream, but not for everybody.
-fn wants_proof(trouble: &Trouble) -> bool {
+fn requires_credentials(trouble: &RequestError) -> bool {
     matches!(trouble.status(), Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }

@@ -8,22 +8,22 @@ use thiserror::Error;
 
 /// What is of use of an entry.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     /// What the model is called, where that is said.
     pub(super) model: Option<String>,
     /// Every text of the request.
     pub(super) texts: Vec<String>,
     /// Tokens that were charged for it.
-    pub(super) charged: u64,
+    pub(super) charged_tokens: u64,
 }
 
 /// Why an entry is of no use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Error)]
-pub(super) enum Unusable {
+pub(super) enum UnusableReason {
     #[error("not JSON")]
     NotJson,
     #[error("no object")]
-    NoObject,
+    NotAnObject,
     #[error("too long")]
     TooLong,
     #[error("no usage figures (usage.input_tokens, usage.prompt_tokens, input_tokens)")]
@@ -31,47 +31,48 @@ pub(super) enum Unusable {
     #[error("no texts of a request (messages, input, system, text)")]
     NoTexts,
     #[error("images, audio, documents or other things that are no text")]
-    NoText,
+    NonTextContent,
     #[error("thoughts, or what the server remembers: tokens that are charged and not shown")]
-    Hidden,
+    HiddenTokens,
     #[error("no model that is known; name its tokenizer with --tokenizer")]
-    NoFamily,
+    UnknownModel,
 }
 
-impl Entry {
+impl LogEntry {
     /// What is of use of an entry.
     ///
     /// # Errors
     /// Why it is of none.
-    pub(super) fn of(entry: &Value) -> Result<Self, Unusable> {
-        let entry = entry.as_object().ok_or(Unusable::NoObject)?;
-        let (request, response) = (side(entry, "request"), side(entry, "response"));
-        let charged = charged(&response).or_else(|| charged(entry)).ok_or(Unusable::NoUsage)?;
+    pub(super) fn from_json(entry: &Value) -> Result<Self, UnusableReason> {
+        let entry = entry.as_object().ok_or(UnusableReason::NotAnObject)?;
+        let (request, response) = (entry_side(entry, "request"), entry_side(entry, "response"));
+        let charged =
+            charged_tokens(&response).or_else(|| charged_tokens(entry)).ok_or(UnusableReason::NoUsage)?;
         let model = [&request, &response, entry].into_iter().find_map(|side| side.get("model")?.as_str());
         let model = model.map(str::to_owned);
-        let mut texts = Texts::default();
+        let mut texts = TextCollector::default();
         if let Some(Value::String(text)) = entry.get("text").filter(|_| entry.contains_key("tokens")) {
             texts.0.push(text.clone());
         } else {
-            texts.request(&request)?;
+            texts.add_request(&request)?;
         }
         if texts.0.iter().all(String::is_empty) {
-            Err(Unusable::NoTexts)
+            Err(UnusableReason::NoTexts)
         } else {
-            Ok(Self { model, texts: texts.0, charged })
+            Ok(Self { model, texts: texts.0, charged_tokens: charged })
         }
     }
 }
 
 /// One side of an entry: under its name, with or without a body, or side by side with the other.
-fn side(entry: &Map<String, Value>, name: &str) -> Map<String, Value> {
-    let found = entry.get(name).and_then(object);
+fn entry_side(entry: &Map<String, Value>, name: &str) -> Map<String, Value> {
+    let found = entry.get(name).and_then(parse_object);
     let Some(found) = found else { return entry.clone() };
-    found.get("body").and_then(object).unwrap_or(found)
+    found.get("body").and_then(parse_object).unwrap_or(found)
 }
 
 /// An object, or the text of one.
-fn object(value: &Value) -> Option<Map<String, Value>> {
+fn parse_object(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),
         Value::String(text) => serde_json::from_str(text).ok(),
@@ -80,7 +81,7 @@ fn object(value: &Value) -> Option<Map<String, Value>> {
 }
 
 /// Tokens that were charged for what was sent. Anthropic tells apart what comes from its cache; `OpenAI` includes it.
-fn charged(response: &Map<String, Value>) -> Option<u64> {
+fn charged_tokens(response: &Map<String, Value>) -> Option<u64> {
     let usage = response.get("usage").and_then(Value::as_object).unwrap_or(response);
     let figure = |name: &str| usage.get(name).and_then(Value::as_u64);
     let cached =
@@ -90,17 +91,17 @@ fn charged(response: &Map<String, Value>) -> Option<u64> {
 }
 
 #[derive(Default)]
-struct Texts(Vec<String>);
+struct TextCollector(Vec<String>);
 
-impl Texts {
-    fn request(&mut self, request: &Map<String, Value>) -> Result<(), Unusable> {
+impl TextCollector {
+    fn add_request(&mut self, request: &Map<String, Value>) -> Result<(), UnusableReason> {
         let remembered = ["previous_response_id", "conversation", "container"];
         if remembered.iter().any(|name| request.get(*name).is_some_and(|value| !value.is_null())) {
-            return Err(Unusable::Hidden);
+            return Err(UnusableReason::HiddenTokens);
         }
         for name in ["system", "instructions", "messages", "input"] {
             if let Some(said) = request.get(name) {
-                self.said(said)?;
+                self.add_content(said)?;
             }
         }
         let tools = request.get("tools").and_then(Value::as_array);
@@ -109,20 +110,20 @@ impl Texts {
     }
 
     /// A text, a block, a message, or a list of such.
-    fn said(&mut self, said: &Value) -> Result<(), Unusable> {
+    fn add_content(&mut self, said: &Value) -> Result<(), UnusableReason> {
         match said {
             Value::Null => Ok(()),
             Value::String(text) => {
                 self.0.push(text.clone());
                 Ok(())
             }
-            Value::Array(several) => several.iter().try_for_each(|one| self.said(one)),
-            Value::Object(block) => self.block(block),
-            Value::Bool(_) | Value::Number(_) => Err(Unusable::NoText),
+            Value::Array(several) => several.iter().try_for_each(|one| self.add_content(one)),
+            Value::Object(block) => self.add_block(block),
+            Value::Bool(_) | Value::Number(_) => Err(UnusableReason::NonTextContent),
         }
     }
 
-    fn block(&mut self, block: &Map<String, Value>) -> Result<(), Unusable> {
+    fn add_block(&mut self, block: &Map<String, Value>) -> Result<(), UnusableReason> {
         let kind = block.get("type").and_then(Value::as_str).unwrap_or("message");
         let members: &[&str] = match kind {
             "text" | "input_text" | "output_text" => &["text"],
@@ -133,9 +134,9 @@ impl Texts {
             "function_call_output" => &["output"],
             "refusal" => &["refusal"],
             "thinking" | "redacted_thinking" | "reasoning" | "item_reference" | "compaction" => {
-                return Err(Unusable::Hidden);
+                return Err(UnusableReason::HiddenTokens);
             }
-            _ => return Err(Unusable::NoText),
+            _ => return Err(UnusableReason::NonTextContent),
         };
         for name in members {
             match block.get(*name) {
@@ -143,7 +144,7 @@ impl Texts {
                 Some(called @ Value::Object(_)) if matches!(*name, "input" | "arguments" | "function") => {
                     self.0.push(called.to_string());
                 }
-                Some(said) => self.said(said)?,
+                Some(said) => self.add_content(said)?,
                 None => {}
             }
         }
@@ -155,16 +156,16 @@ impl Texts {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Entry, Unusable};
+    use super::{LogEntry, UnusableReason};
 
     fn check(entry: &Value, model: &str, texts: &[&str], charged: u64) {
-        let found = Entry::of(entry).unwrap_or_else(|why| panic!("{why}: {entry}"));
-        assert_eq!((found.model.as_deref(), found.charged), (Some(model), charged), "{entry}");
+        let found = LogEntry::from_json(entry).unwrap_or_else(|why| panic!("{why}: {entry}"));
+        assert_eq!((found.model.as_deref(), found.charged_tokens), (Some(model), charged), "{entry}");
         assert_eq!(found.texts, texts, "{entry}");
     }
 
-    fn refuse(entry: &Value, why: Unusable) {
-        assert_eq!(Entry::of(entry), Err(why), "{entry}");
+    fn refuse(entry: &Value, why: UnusableReason) {
+        assert_eq!(LogEntry::from_json(entry), Err(why), "{entry}");
     }
 
     #[test]
@@ -213,25 +214,28 @@ mod tests {
 
     #[test]
     fn plain_texts_with_their_tokens() {
-        let entry = Entry::of(&json!({"text": "hi", "tokens": 1})).expect("of use");
-        assert_eq!(entry, Entry { model: None, texts: vec!["hi".into()], charged: 1 });
+        let entry = LogEntry::from_json(&json!({"text": "hi", "tokens": 1})).expect("of use");
+        assert_eq!(entry, LogEntry { model: None, texts: vec!["hi".into()], charged_tokens: 1 });
     }
 
     #[test]
     fn what_cannot_be_counted_is_of_no_use() {
         let with = |content: Value| json!({"model": "claude-x", "usage": {"input_tokens": 9}, "messages": [{"role": "user", "content": content}]});
         for kind in ["image", "document", "image_url", "input_audio", "file", "video"] {
-            refuse(&with(json!([{"type": "text", "text": "see"}, {"type": kind}])), Unusable::NoText);
+            refuse(
+                &with(json!([{"type": "text", "text": "see"}, {"type": kind}])),
+                UnusableReason::NonTextContent,
+            );
         }
         let within = json!([{"type": "tool_result", "content": [{"type": "image"}]}]);
-        refuse(&with(within), Unusable::NoText);
-        refuse(&with(json!([{"type": "thinking", "thinking": "hm"}])), Unusable::Hidden);
+        refuse(&with(within), UnusableReason::NonTextContent);
+        refuse(&with(json!([{"type": "thinking", "thinking": "hm"}])), UnusableReason::HiddenTokens);
         refuse(
             &json!({"input": "hi", "previous_response_id": "r1", "usage": {"input_tokens": 9}}),
-            Unusable::Hidden,
+            UnusableReason::HiddenTokens,
         );
-        refuse(&json!({"messages": [{"content": "hi"}]}), Unusable::NoUsage);
-        refuse(&json!({"usage": {"input_tokens": 9}}), Unusable::NoTexts);
-        refuse(&json!([]), Unusable::NoObject);
+        refuse(&json!({"messages": [{"content": "hi"}]}), UnusableReason::NoUsage);
+        refuse(&json!({"usage": {"input_tokens": 9}}), UnusableReason::NoTexts);
+        refuse(&json!([]), UnusableReason::NotAnObject);
     }
 }

@@ -3,7 +3,7 @@
 use portion_core::tokens::Tokenizer;
 
 /// The tokenizer of a model's family: `claude-…`, `gpt-4`, `openai/gpt-4o`, `us.anthropic.claude-…`.
-pub(super) fn family(model: &str) -> Option<Tokenizer> {
+pub(super) fn tokenizer_for_model(model: &str) -> Option<Tokenizer> {
     let model = model.to_ascii_lowercase();
     let name = model.rsplit('/').next().unwrap_or_default();
     let is = |known: &[&str]| known.iter().any(|known| name.starts_with(known));
@@ -23,11 +23,11 @@ pub(super) fn family(model: &str) -> Option<Tokenizer> {
 mod tests {
     use portion_core::tokens::Tokenizer::{self, Cl100k, Claude, O200k};
 
-    use super::family;
+    use super::tokenizer_for_model;
 
     fn check(models: &[&str], expect: Option<Tokenizer>) {
         for model in models {
-            assert_eq!(family(model), expect, "{model}");
+            assert_eq!(tokenizer_for_model(model), expect, "{model}");
         }
     }
 

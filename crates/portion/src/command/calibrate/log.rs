@@ -7,29 +7,29 @@ use serde::Deserializer as _;
 use serde::de::{SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::entry::Unusable;
+use super::entry::UnusableReason;
 
 /// Bytes of the longest line that is read.
-const LONGEST: u64 = 64 << 20;
+const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Shows each entry of a log with its place: its line, or which of an array it is, from 1.
 ///
 /// # Errors
 /// Where the log cannot be read, or is an array that is broken.
-pub(super) fn entries(
+pub(super) fn for_each_entry(
     log: impl BufRead,
-    mut show: impl FnMut(u64, Result<Value, Unusable>),
+    mut show: impl FnMut(u64, Result<Value, UnusableReason>),
 ) -> io::Result<()> {
     let mut log = log;
-    match first(&mut log)? {
-        Some(b'[') => Ok(serde_json::Deserializer::from_reader(log).deserialize_seq(Each(show))?),
-        Some(_) => lines(log, &mut show),
+    match first_byte(&mut log)? {
+        Some(b'[') => Ok(serde_json::Deserializer::from_reader(log).deserialize_seq(EntryVisitor(show))?),
+        Some(_) => for_each_line(log, &mut show),
         None => Ok(()),
     }
 }
 
 /// The first byte that says something; those before it are passed over, and so is a byte order mark.
-fn first(log: &mut impl BufRead) -> io::Result<Option<u8>> {
+fn first_byte(log: &mut impl BufRead) -> io::Result<Option<u8>> {
     loop {
         let seen = log.fill_buf()?;
         let Some(first) = seen.first().copied() else { return Ok(None) };
@@ -40,28 +40,31 @@ fn first(log: &mut impl BufRead) -> io::Result<Option<u8>> {
     }
 }
 
-fn lines(mut log: impl BufRead, show: &mut impl FnMut(u64, Result<Value, Unusable>)) -> io::Result<()> {
+fn for_each_line(
+    mut log: impl BufRead,
+    show: &mut impl FnMut(u64, Result<Value, UnusableReason>),
+) -> io::Result<()> {
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let read = log.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
+        let read = log.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)? as u64;
         if read == 0 {
             break;
         }
-        if read == LONGEST && line.last() != Some(&b'\n') {
+        if read == MAX_LINE_BYTES && line.last() != Some(&b'\n') {
             log.skip_until(b'\n')?;
-            show(number, Err(Unusable::TooLong));
+            show(number, Err(UnusableReason::TooLong));
         } else if !line.trim_ascii().is_empty() {
-            show(number, serde_json::from_slice(&line).map_err(|_| Unusable::NotJson));
+            show(number, serde_json::from_slice(&line).map_err(|_| UnusableReason::NotJson));
         }
     }
     Ok(())
 }
 
 /// Shows the entries of an array.
-struct Each<F>(F);
+struct EntryVisitor<F>(F);
 
-impl<'de, F: FnMut(u64, Result<Value, Unusable>)> Visitor<'de> for Each<F> {
+impl<'de, F: FnMut(u64, Result<Value, UnusableReason>)> Visitor<'de> for EntryVisitor<F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -82,12 +85,12 @@ impl<'de, F: FnMut(u64, Result<Value, Unusable>)> Visitor<'de> for Each<F> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::super::entry::Unusable;
-    use super::entries;
+    use super::super::entry::UnusableReason;
+    use super::for_each_entry;
 
-    fn check(log: &str, expect: &[(u64, Result<Value, Unusable>)]) {
+    fn check(log: &str, expect: &[(u64, Result<Value, UnusableReason>)]) {
         let mut seen = Vec::new();
-        entries(log.as_bytes(), |at, entry| seen.push((at, entry))).expect("readable");
+        for_each_entry(log.as_bytes(), |at, entry| seen.push((at, entry))).expect("readable");
         assert_eq!(seen, expect, "{log}");
     }
 
@@ -96,14 +99,14 @@ mod tests {
         check("", &[]);
         check(" \n", &[]);
         check("{}\n{\"a\":1}", &[(1, Ok(json!({}))), (2, Ok(json!({"a": 1})))]);
-        check("{}\n\nnot\n5\n", &[(1, Ok(json!({}))), (3, Err(Unusable::NotJson)), (4, Ok(json!(5)))]);
+        check("{}\n\nnot\n5\n", &[(1, Ok(json!({}))), (3, Err(UnusableReason::NotJson)), (4, Ok(json!(5)))]);
         check("\u{feff}[{}, {\"a\":\n1}]", &[(1, Ok(json!({}))), (2, Ok(json!({"a": 1})))]);
     }
 
     #[test]
     fn a_broken_array_is_told_with_what_was_read() {
         let mut seen = 0;
-        let error = entries(&b"[{},{},oh"[..], |_, _| seen += 1).expect_err("broken");
+        let error = for_each_entry(&b"[{},{},oh"[..], |_, _| seen += 1).expect_err("broken");
         assert_eq!(seen, 2);
         assert!(error.to_string().contains("line 1"), "{error}");
     }

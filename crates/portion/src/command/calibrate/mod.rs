@@ -16,9 +16,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use portion_core::tokens::{Factor, Tokenizer};
 use portion_telemetry::calibration::{Observation, Observations};
 
-use self::entry::{Entry, Unusable};
-use self::family::family;
-use super::Outcome;
+use self::entry::{LogEntry, UnusableReason};
+use self::family::tokenizer_for_model;
+use super::CommandResult;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// Fit this tokenizer, whatever models are named: auto, o200k, cl100k, claude, chars4 or len4
-    #[arg(long, value_name = "NAME", value_parser = tokenizers())]
+    #[arg(long, value_name = "NAME", value_parser = tokenizer_parser())]
     tokenizer: Option<Tokenizer>,
     /// The form: text, with what is to be written in portion.yaml, or json
     #[arg(long, value_name = "NAME", default_value = "text", value_parser = ["text", "json"], hide_possible_values = true)]
@@ -47,30 +47,30 @@ pub(crate) struct Options {
 
 /// What was found in logs.
 #[derive(Default)]
-struct Found {
+struct LogScan {
     /// By the name of the tokenizer.
-    families: BTreeMap<&'static str, Observations>,
-    unusable: BTreeMap<Unusable, Passed>,
+    by_tokenizer: BTreeMap<&'static str, Observations>,
+    unusable: BTreeMap<UnusableReason, SkippedEntries>,
 }
 
 /// Entries that are of no use.
-struct Passed {
+struct SkippedEntries {
     count: u64,
     /// Where the first of them is: a log, and its line.
-    first: String,
+    first_location: String,
 }
 
 /// Prints which factor fits.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let mut found = Found::default();
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let mut found = LogScan::default();
     for path in &options.logs {
         let name = path.display().to_string();
-        let read = opened(path).and_then(|log| found.read(log, &name, options.tokenizer));
+        let read = open_log(path).and_then(|log| found.read_log(log, &name, options.tokenizer));
         read.map_err(|error| format!("cannot read {name}: {error}"))?;
     }
-    let text = if options.format == "json" { report::json(&found) } else { report::text(&found) };
+    let text = if options.format == "json" { report::to_json(&found) } else { report::to_text(&found) };
     io::stdout().lock().write_all(text.as_bytes())?;
-    if found.families.is_empty() {
+    if found.by_tokenizer.is_empty() {
         return Err(
             "no entry is a request beside the usage of its response: see portion calibrate --help".into()
         );
@@ -78,12 +78,12 @@ pub(crate) fn run(options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn tokenizers() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {
+fn tokenizer_parser() -> impl clap::builder::TypedValueParser<Value = Tokenizer> {
     let names = Tokenizer::ALL.map(|tokenizer| tokenizer.counter().name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Tokenizer>())
 }
 
-fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
+fn open_log(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(if path.as_os_str() == "-" {
         Box::new(io::stdin().lock())
     } else {
@@ -91,20 +91,21 @@ fn opened(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-impl Found {
-    fn read(&mut self, log: impl BufRead, name: &str, forced: Option<Tokenizer>) -> io::Result<()> {
-        log::entries(log, |at, entry| {
-            let usable = entry.and_then(|entry| Entry::of(&entry)).and_then(|entry| {
-                let tokenizer =
-                    forced.or_else(|| family(entry.model.as_deref()?)).ok_or(Unusable::NoFamily)?;
-                Ok((tokenizer, observed(tokenizer, &entry)))
+impl LogScan {
+    fn read_log(&mut self, log: impl BufRead, name: &str, forced: Option<Tokenizer>) -> io::Result<()> {
+        log::for_each_entry(log, |at, entry| {
+            let usable = entry.and_then(|entry| LogEntry::from_json(&entry)).and_then(|entry| {
+                let tokenizer = forced
+                    .or_else(|| tokenizer_for_model(entry.model.as_deref()?))
+                    .ok_or(UnusableReason::UnknownModel)?;
+                Ok((tokenizer, observe(tokenizer, &entry)))
             });
             match usable {
                 Ok((tokenizer, observation)) => {
-                    self.families.entry(tokenizer.counter().name()).or_default().add(observation);
+                    self.by_tokenizer.entry(tokenizer.counter().name()).or_default().add(observation);
                 }
                 Err(why) => {
-                    let first = || Passed { count: 0, first: format!("{name}:{at}") };
+                    let first = || SkippedEntries { count: 0, first_location: format!("{name}:{at}") };
                     self.unusable.entry(why).or_insert_with(first).count += 1;
                 }
             }
@@ -114,13 +115,13 @@ impl Found {
 
 /// What is known of a request. The factor is one on what counts are held against, so that a margin stays one; where
 /// nothing is known of a family, it is one on the count itself.
-fn observed(tokenizer: Tokenizer, entry: &Entry) -> Observation {
-    let reference = tokenizer.reference(Factor::ONE);
+fn observe(tokenizer: Tokenizer, entry: &LogEntry) -> Observation {
+    let reference = tokenizer.reference_counter(Factor::ONE);
     let sum =
         |count: &dyn Fn(&str) -> usize| entry.texts.iter().map(|text| count(text)).sum::<usize>() as f64;
     let counted = sum(&|text| tokenizer.counter().count(text));
-    let fitted = if tokenizer.is_blind() { counted } else { sum(&|text| reference.count(text)) };
-    Observation { fitted, counted, charged: entry.charged as f64 }
+    let fitted = if tokenizer.is_length_based() { counted } else { sum(&|text| reference.count(text)) };
+    Observation { fitted, counted, charged: entry.charged_tokens as f64 }
 }
 
 #[cfg(test)]

@@ -6,32 +6,34 @@ use portion_core::tokens::Factor;
 use portion_telemetry::calibration::{Calibration, MIN_REQUESTS, Observations};
 use serde_json::{Value, json};
 
-use super::Found;
+use super::LogScan;
 
 /// For people, with what is to be written in the configuration.
-pub(super) fn text(found: &Found) -> String {
+pub(super) fn to_text(found: &LogScan) -> String {
     let mut out = String::new();
-    for (name, observations) in &found.families {
+    for (name, observations) in &found.by_tokenizer {
         let requests = observations.len();
         let _ = writeln!(out, "{name}, {requests} {}", plural(requests as u64, "request"));
         match observations.calibration() {
-            Some(calibration) => figures(&mut out, &calibration),
+            Some(calibration) => write_figures(&mut out, &calibration),
             None => out.push_str(
                 "  no factor: requests of several sizes are needed, charged the more the larger they are\n",
             ),
         }
         out.push('\n');
     }
-    if found.families.is_empty() {
+    if found.by_tokenizer.is_empty() {
         out.push_str("no request is of use\n\n");
     }
-    let several = found.families.len() > 1;
-    for (name, observations) in &found.families {
-        match advised(observations) {
+    let several = found.by_tokenizer.len() > 1;
+    for (name, observations) in &found.by_tokenizer {
+        match advise(observations) {
             Advice::Factor(factor, calibration) => {
                 let which = if several { format!(", if {name} is what you serve") } else { String::new() };
                 let _ = writeln!(out, "# portion.yaml{which}\ntokenizer: {name}\ntokenizerFactor: {factor}");
-                if let Some(safe) = Factor::of(up(calibration.safe)).filter(|safe| *safe > factor) {
+                if let Some(safe) =
+                    Factor::from_f64(ceil_to_thousandth(calibration.safe)).filter(|safe| *safe > factor)
+                {
                     let _ = writeln!(out, "# {safe} under-counts one request in twenty at most");
                 }
             }
@@ -40,7 +42,7 @@ pub(super) fn text(found: &Found) -> String {
                     writeln!(out, "{name}: no advice from {count} of {MIN_REQUESTS} requests that it takes");
             }
             Advice::OutOfRange(factor) => {
-                let range = format_args!("{} to {}", Factor::LEAST, Factor::MOST);
+                let range = format_args!("{} to {}", Factor::MIN, Factor::MAX);
                 let _ = writeln!(
                     out,
                     "{name}: no advice, for {factor:.3} is not within {range}: is this its tokenizer?"
@@ -50,7 +52,7 @@ pub(super) fn text(found: &Found) -> String {
         }
     }
     for (why, passed) in &found.unusable {
-        let (count, first) = (passed.count, &passed.first);
+        let (count, first) = (passed.count, &passed.first_location);
         let entries = if count == 1 { "entry" } else { "entries" };
         let _ = writeln!(out, "{count} {entries} of no use: {why}; first at {first}");
     }
@@ -58,11 +60,11 @@ pub(super) fn text(found: &Found) -> String {
 }
 
 /// For programs.
-pub(super) fn json(found: &Found) -> String {
+pub(super) fn to_json(found: &LogScan) -> String {
     let families: Vec<Value> =
-        found.families.iter().map(|(name, observations)| family(name, observations)).collect();
+        found.by_tokenizer.iter().map(|(name, observations)| family_json(name, observations)).collect();
     let unusable = found.unusable.iter().map(
-        |(why, passed)| json!({ "reason": why.to_string(), "entries": passed.count, "first": passed.first }),
+        |(why, passed)| json!({ "reason": why.to_string(), "entries": passed.count, "first": passed.first_location }),
     );
     let report = json!({ "families": families, "unusable": unusable.collect::<Vec<_>>() });
     format!("{report:#}\n")
@@ -76,17 +78,17 @@ enum Advice {
     None,
 }
 
-fn advised(observations: &Observations) -> Advice {
+fn advise(observations: &Observations) -> Advice {
     let Some(calibration) = observations.calibration() else { return Advice::None };
     let value = calibration.factor.value;
-    match Factor::of(value) {
+    match Factor::from_f64(value) {
         _ if observations.len() < MIN_REQUESTS => Advice::TooFew(observations.len()),
         Some(factor) => Advice::Factor(factor, calibration),
         None => Advice::OutOfRange(value),
     }
 }
 
-fn figures(out: &mut String, calibration: &Calibration) {
+fn write_figures(out: &mut String, calibration: &Calibration) {
     let Calibration { factor, overhead, near_before, near_after, under, .. } = calibration;
     let range = factor.range.map(|(low, high)| format!(" (95 % interval {low:.3} to {high:.3})"));
     let _ = writeln!(out, "  factor         {:.3}{}", factor.value, range.unwrap_or_default());
@@ -100,35 +102,35 @@ fn figures(out: &mut String, calibration: &Calibration) {
     let _ = writeln!(out, "  under-counted  {:.0} % of requests with the factor", 100.0 * under);
 }
 
-fn family(name: &str, observations: &Observations) -> Value {
+fn family_json(name: &str, observations: &Observations) -> Value {
     let calibration = observations.calibration();
-    let of = |figure: fn(&Calibration) -> f64| calibration.as_ref().map(figure).map(rounded);
+    let of = |figure: fn(&Calibration) -> f64| calibration.as_ref().map(figure).map(round_to_thousandth);
     let range = calibration.and_then(|calibration| calibration.factor.range);
-    let advised = match advised(observations) {
-        Advice::Factor(factor, _) => Some(factor.value()),
+    let advised = match advise(observations) {
+        Advice::Factor(factor, _) => Some(factor.as_f64()),
         Advice::TooFew(_) | Advice::OutOfRange(_) | Advice::None => None,
     };
     json!({
         "tokenizer": name,
         "requests": observations.len(),
         "factor": of(|calibration| calibration.factor.value),
-        "factorLow": range.map(|(low, _)| rounded(low)),
-        "factorHigh": range.map(|(_, high)| rounded(high)),
+        "factorLow": range.map(|(low, _)| round_to_thousandth(low)),
+        "factorHigh": range.map(|(_, high)| round_to_thousandth(high)),
         "overheadTokens": of(|calibration| calibration.overhead),
         "nearBefore": of(|calibration| calibration.near_before),
         "nearAfter": of(|calibration| calibration.near_after),
         "underCounted": of(|calibration| calibration.under),
-        "safeFactor": of(|calibration| up(calibration.safe)),
+        "safeFactor": of(|calibration| ceil_to_thousandth(calibration.safe)),
         "tokenizerFactor": advised,
     })
 }
 
-fn rounded(figure: f64) -> f64 {
+fn round_to_thousandth(figure: f64) -> f64 {
     (1_000.0 * figure).round() / 1_000.0
 }
 
 /// Rounded up to a thousandth.
-fn up(figure: f64) -> f64 {
+fn ceil_to_thousandth(figure: f64) -> f64 {
     (1_000.0 * figure).ceil() / 1_000.0
 }
 

@@ -3,7 +3,7 @@
 use portion_core::tokens::{Factor, Tokenizer};
 use serde_json::{Value, json};
 
-use super::{Found, report};
+use super::{LogScan, report};
 
 const OVERHEAD: f64 = 350.0;
 
@@ -16,7 +16,7 @@ fn text(n: usize) -> String {
 
 /// What a model would charge for a text that has another factor than it is counted by.
 fn charged(tokenizer: Tokenizer, n: usize, factor: f64) -> u64 {
-    let count = tokenizer.reference(Factor::ONE).count(&text(n)) as f64;
+    let count = tokenizer.reference_counter(Factor::ONE).count(&text(n)) as f64;
     let wobble = 1.0 + 0.02 * ((n * 13 % 11) as f64 - 5.0) / 5.0;
     (factor * wobble * count + OVERHEAD).round() as u64
 }
@@ -30,13 +30,13 @@ fn found(
 ) -> (f64, Value) {
     let entry = |n: usize| shape(text(n), charged(tokenizer, n, factor)).to_string();
     let log: Vec<String> = (0..60).map(entry).collect();
-    let mut found = Found::default();
-    found.read(log.join("\n").as_bytes(), "log", forced.then_some(tokenizer)).expect("readable");
-    let mut array = Found::default();
+    let mut found = LogScan::default();
+    found.read_log(log.join("\n").as_bytes(), "log", forced.then_some(tokenizer)).expect("readable");
+    let mut array = LogScan::default();
     let text = format!("[{}]", log.join(",\n"));
-    array.read(text.as_bytes(), "log", forced.then_some(tokenizer)).expect("readable");
-    assert_eq!(report::json(&found), report::json(&array));
-    let report: Value = serde_json::from_str(&report::json(&found)).expect("JSON");
+    array.read_log(text.as_bytes(), "log", forced.then_some(tokenizer)).expect("readable");
+    assert_eq!(report::to_json(&found), report::to_json(&array));
+    let report: Value = serde_json::from_str(&report::to_json(&found)).expect("JSON");
     let family = report["families"][0].clone();
     assert_eq!(report["unusable"], json!([]), "{report}");
     assert_eq!((&family["tokenizer"], &family["requests"]), (&json!(tokenizer.to_string()), &json!(60)));
@@ -86,9 +86,9 @@ fn a_tokenizer_can_be_forced() {
 /// What is printed of lines.
 fn told(lines: &[Value]) -> String {
     let log: Vec<String> = lines.iter().map(Value::to_string).collect();
-    let mut found = Found::default();
-    found.read(log.join("\n").as_bytes(), "x.jsonl", None).expect("readable");
-    report::text(&found)
+    let mut found = LogScan::default();
+    found.read_log(log.join("\n").as_bytes(), "x.jsonl", None).expect("readable");
+    report::to_text(&found)
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use portion_core::event::Change;
+use portion_core::event::ConfigChange;
 
 /// A line for each.
-pub(super) fn told(changes: &[Change]) -> String {
+pub(super) fn format_changes(changes: &[ConfigChange]) -> String {
     let mut out = String::new();
-    for Change { key, old, new } in changes {
+    for ConfigChange { key, old, new } in changes {
         let _ = match (old, new) {
             (Some(old), Some(new)) => writeln!(out, "~ {key}: {old} -> {new}"),
             (None, Some(new)) => writeln!(out, "+ {key}: {new}"),

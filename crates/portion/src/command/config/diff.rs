@@ -3,19 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use portion_config::{Config, diff, places};
+use portion_config::{Config, diff, user_dirs};
 use portion_core::policy::Policy;
-use portion_gateway::rules::Rule;
+use portion_gateway::rules::EndpointRule;
 use portion_telemetry::read::{Endpoint, Filter, Reader};
 use portion_telemetry::show::{self, Format};
 use portion_telemetry::what_if::{Limits, forecast};
 
-use super::changes::told;
-use crate::command::Outcome;
-use crate::command::obeyed::Obeyed;
+use super::changes::format_changes;
+use crate::command::CommandResult;
+use crate::command::rule_lookup::EndpointRuleLookup;
 
 /// Requests that are looked at, the newest.
-const REQUESTS: usize = 100_000;
+const MAX_REQUESTS: usize = 100_000;
 
 /// Options of `portion config diff`.
 #[derive(Debug, Args)]
@@ -24,28 +24,28 @@ pub(super) struct Options {
     new: PathBuf,
     /// Estimate what the requests that were recorded would have been served
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
-    against: Option<Against>,
+    against: Option<Baseline>,
 }
 
 /// What another file is held against.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Against {
+enum Baseline {
     /// What was recorded.
     Telemetry,
 }
 
-pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
+pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
     let (old, _) = Config::load(&super::sources(named)?, 0)?;
     let (new, _) = Config::load(&super::sources(Some(&options.new))?, 0)?;
     let changes = diff(&old, &new);
-    let mut out = if changes.is_empty() { "nothing is different\n".into() } else { told(&changes) };
-    if let Some(Against::Telemetry) = options.against {
-        let file = old.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?;
+    let mut out = if changes.is_empty() { "nothing is different\n".into() } else { format_changes(&changes) };
+    if let Some(Baseline::Telemetry) = options.against {
+        let file = old.telemetry(user_dirs::telemetry_file).ok_or("nothing is recorded: telemetry is off")?;
         let records =
-            Reader::open(&file)?.requests(&Filter { limit: Some(REQUESTS), ..Filter::default() })?;
+            Reader::open(&file)?.requests(&Filter { limit: Some(MAX_REQUESTS), ..Filter::default() })?;
         let by = |config: Config| {
-            let obeyed = Obeyed::new(config);
-            move |endpoint: &Endpoint| limits(&obeyed.of(endpoint))
+            let obeyed = EndpointRuleLookup::new(config);
+            move |endpoint: &Endpoint| endpoint_limits(&obeyed.rule_for(endpoint))
         };
         let forecasts = forecast(&records, by(old), by(new));
         out.push('\n');
@@ -55,11 +55,11 @@ pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
 }
 
 /// What replies of an endpoint obey, whoever asks.
-fn limits(rule: &Rule) -> Limits {
-    let Policy { manner, .. } = &rule.terms(None).policy;
-    let (policy, techniques) = (&rule.terms(None).policy, manner.techniques);
+fn endpoint_limits(rule: &EndpointRule) -> Limits {
+    let Policy { render_options: manner, .. } = &rule.policy_for_client(None).policy;
+    let (policy, techniques) = (&rule.policy_for_client(None).policy, manner.techniques);
     Limits {
-        shaped: rule.shapes_some(),
+        shaped: rule.shapes_any_session(),
         pagination: techniques.pagination,
         summarization: techniques.summarization,
         chunking: techniques.chunking,

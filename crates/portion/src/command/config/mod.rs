@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use portion_config::{Config, Sources, Warnings, find, schema};
 
-use super::Outcome;
+use super::CommandResult;
 use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
@@ -30,12 +30,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE", global = true, help = FILE_HELP)]
     config: Option<PathBuf>,
     #[command(subcommand)]
-    question: Question,
+    command: ConfigCommand,
 }
 
 /// What is to be known, or done.
 #[derive(Debug, Subcommand)]
-enum Question {
+enum ConfigCommand {
     /// Say everything that is wrong with the configuration, each with its place and the way on
     Check {
         /// The file to check, in place of --config
@@ -57,19 +57,19 @@ enum Question {
 }
 
 /// Answers it.
-pub(crate) fn run(options: &Options) -> Outcome {
+pub(crate) fn run(options: &Options) -> CommandResult {
     let named = options.config.as_deref();
-    match &options.question {
-        Question::Check { file } => check(file.as_deref().or(named)),
-        Question::Show(show) => show::run(named, show),
-        Question::Schema => print(&format!("{:#}\n", schema())),
-        Question::Diff(diff) => diff::run(named, diff),
-        Question::History => rollback::list(named),
-        Question::Rollback { version } => rollback::run(named, *version),
+    match &options.command {
+        ConfigCommand::Check { file } => check(file.as_deref().or(named)),
+        ConfigCommand::Show(show) => show::run(named, show),
+        ConfigCommand::Schema => print(&format!("{:#}\n", schema())),
+        ConfigCommand::Diff(diff) => diff::run(named, diff),
+        ConfigCommand::History => rollback::list(named),
+        ConfigCommand::Rollback { version } => rollback::run(named, *version),
     }
 }
 
-fn check(named: Option<&Path>) -> Outcome {
+fn check(named: Option<&Path>) -> CommandResult {
     let sources = sources(named)?;
     let (config, Warnings(warnings)) = Config::load(&sources, 0)?;
     for warning in &warnings {
@@ -83,16 +83,16 @@ fn check(named: Option<&Path>) -> Outcome {
 }
 
 /// What configures a Portion that is started here, options aside.
-fn sources(named: Option<&Path>) -> Result<Sources, find::Unreadable> {
+fn sources(named: Option<&Path>) -> Result<Sources, find::UnreadableFile> {
     find(named, Vec::new())
 }
 
 /// The file that configures one, for what cannot be done without.
-fn file(named: Option<&Path>) -> Result<PathBuf, String> {
-    find::path(named).ok_or_else(|| "there is no configuration file; name one with --config".into())
+fn require_file(named: Option<&Path>) -> Result<PathBuf, String> {
+    find::locate_file(named).ok_or_else(|| "there is no configuration file; name one with --config".into())
 }
 
-fn print(text: &str) -> Outcome {
+fn print(text: &str) -> CommandResult {
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use portion_config::history::{History, Version};
-use portion_config::{Config, Sources, diff, places};
+use portion_config::{Config, Sources, diff, user_dirs};
 
-use super::changes::told;
-use crate::command::Outcome;
+use super::changes::format_changes;
+use crate::command::CommandResult;
 
-pub(super) fn list(named: Option<&Path>) -> Outcome {
-    let file = super::file(named)?;
-    let versions = history(&file)?.list()?;
+pub(super) fn list(named: Option<&Path>) -> CommandResult {
+    let file = super::require_file(named)?;
+    let versions = open_history(&file)?.list()?;
     if versions.is_empty() {
         return Err(format!("no version of {} has been in force yet", file.display()).into());
     }
@@ -24,9 +24,9 @@ pub(super) fn list(named: Option<&Path>) -> Outcome {
     super::print(&out)
 }
 
-pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> Outcome {
-    let file = super::file(named)?;
-    let history = history(&file)?;
+pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> CommandResult {
+    let file = super::require_file(named)?;
+    let history = open_history(&file)?;
     let present = std::fs::read_to_string(&file).unwrap_or_default();
     let number = match version {
         Some(number) => number,
@@ -43,12 +43,12 @@ pub(super) fn run(named: Option<&Path>, version: Option<u64>) -> Outcome {
     let mut out = format!("{} says again what version {number} said\n", file.display());
     let before = Sources { file: Some((file, present)), ..sources };
     if let Ok((before, _)) = Config::load(&before, 0) {
-        out.push_str(&told(&diff(&before, &next)));
+        out.push_str(&format_changes(&diff(&before, &next)));
     }
     super::print(&out)
 }
 
-fn history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {
-    let folder = places::history(file).ok_or("this user has no directory for versions of a file")?;
+fn open_history(file: &Path) -> Result<History, Box<dyn std::error::Error>> {
+    let folder = user_dirs::history_dir(file).ok_or("this user has no directory for versions of a file")?;
     Ok(History::open(&folder)?)
 }

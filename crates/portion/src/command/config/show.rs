@@ -4,9 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use portion_config::{Config, show};
-use portion_gateway::book::Target;
+use portion_gateway::policy_source::EndpointTarget;
 
-use crate::command::Outcome;
+use crate::command::CommandResult;
 
 /// Options of `portion config show`.
 #[derive(Debug, Args)]
@@ -22,9 +22,12 @@ pub(super) struct Options {
     upstream: Option<String>,
 }
 
-pub(super) fn run(named: Option<&Path>, options: &Options) -> Outcome {
+pub(super) fn run(named: Option<&Path>, options: &Options) -> CommandResult {
     let (config, _) = Config::load(&super::sources(named)?, 0)?;
     let upstream = options.upstream.as_deref();
-    let target = options.endpoint.as_deref().map(|name| Target { upstream, ..Target::named(name) });
+    let target = options
+        .endpoint
+        .as_deref()
+        .map(|name| EndpointTarget { upstream, ..EndpointTarget::from_name(name) });
     super::print(&show(&config, options.origin, target))
 }

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 /// The revision asked for: the newest that begins with `initialize`.
-const REVISION: &str = "2025-11-25";
+const PROTOCOL_VERSION: &str = "2025-11-25";
 /// How long to wait for any one answer.
-const PATIENCE: Duration = Duration::from_mins(1);
+const RESPONSE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a server may take to end once its stdin has.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running server and the connection to it; dropping it ends both.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct Client {
 
 /// What a tool answered.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ToolResponse {
     /// The text blocks, in order.
     pub(crate) texts: Vec<String>,
     /// Bytes of the whole message on the wire, its newline included.
@@ -45,15 +45,15 @@ pub(crate) enum ClientError {
     #[error("cannot start the server {program}: {source}")]
     Start { program: String, source: io::Error },
     #[error("the connection to the server broke: {0}")]
-    Broken(#[from] io::Error),
+    Disconnected(#[from] io::Error),
     #[error("the server ended before it answered {0}")]
-    Ended(String),
-    #[error("no answer to {0} within {seconds} s", seconds = PATIENCE.as_secs())]
-    Silent(String),
+    ServerExited(String),
+    #[error("no answer to {0} within {seconds} s", seconds = RESPONSE_TIMEOUT.as_secs())]
+    Timeout(String),
     #[error("the answer to {call} cannot be read: {source}")]
-    Unreadable { call: String, source: serde_json::Error },
+    InvalidResponse { call: String, source: serde_json::Error },
     #[error("{call} was refused: {message}")]
-    Refused { call: String, message: String },
+    ErrorResponse { call: String, message: String },
 }
 
 #[derive(Deserialize)]
@@ -105,7 +105,7 @@ impl Client {
             "initialize",
             "initialize",
             &json!({
-                "protocolVersion": REVISION,
+                "protocolVersion": PROTOCOL_VERSION,
                 "capabilities": {},
                 "clientInfo": {"name": "portion-demo", "version": env!("CARGO_PKG_VERSION")},
             }),
@@ -115,20 +115,20 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls a tool; an answer that is an error is `ClientError::Refused`.
-    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Answer, ClientError> {
+    /// Calls a tool; an answer that is an error is `ClientError::ErrorResponse`.
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Result<ToolResponse, ClientError> {
         let since = Instant::now();
         let line = self.request(tool, "tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let elapsed = since.elapsed();
-        let unreadable = |source| ClientError::Unreadable { call: tool.into(), source };
+        let unreadable = |source| ClientError::InvalidResponse { call: tool.into(), source };
         let message: Message = serde_json::from_str(&line).map_err(unreadable)?;
         let result: ToolResult =
             serde_json::from_str(message.result.map_or("null", RawValue::get)).map_err(unreadable)?;
         let texts: Vec<String> = result.content.into_iter().filter_map(|block| block.text).collect();
         if result.is_error {
-            return Err(ClientError::Refused { call: tool.into(), message: texts.join("\n") });
+            return Err(ClientError::ErrorResponse { call: tool.into(), message: texts.join("\n") });
         }
-        Ok(Answer { texts, bytes: line.len() + 1, elapsed })
+        Ok(ToolResponse { texts, bytes: line.len() + 1, elapsed })
     }
 
     /// Sends a request and returns the line that answers it; `call` names it in errors.
@@ -141,17 +141,17 @@ impl Client {
             sent => sent?,
         }
         loop {
-            let line = match self.lines.recv_timeout(PATIENCE) {
+            let line = match self.lines.recv_timeout(RESPONSE_TIMEOUT) {
                 Ok(line) => line?,
-                Err(RecvTimeoutError::Timeout) => return Err(ClientError::Silent(call.into())),
-                Err(RecvTimeoutError::Disconnected) => return Err(ClientError::Ended(call.into())),
+                Err(RecvTimeoutError::Timeout) => return Err(ClientError::Timeout(call.into())),
+                Err(RecvTimeoutError::Disconnected) => return Err(ClientError::ServerExited(call.into())),
             };
             let message: Message = serde_json::from_str(&line)
-                .map_err(|source| ClientError::Unreadable { call: call.into(), source })?;
+                .map_err(|source| ClientError::InvalidResponse { call: call.into(), source })?;
             match (message.method, message.error) {
-                (Some(method), _) => self.oblige(&message.id, &method)?,
+                (Some(method), _) => self.answer_server_request(&message.id, &method)?,
                 (None, Some(error)) if message.id == id => {
-                    return Err(ClientError::Refused { call: call.into(), message: error.to_string() });
+                    return Err(ClientError::ErrorResponse { call: call.into(), message: error.to_string() });
                 }
                 (None, None) if message.id == id => return Ok(line),
                 (None, _) => {}
@@ -160,7 +160,7 @@ impl Client {
     }
 
     /// Answers what the server asks of us: a ping, and nothing else.
-    fn oblige(&mut self, id: &Value, method: &str) -> io::Result<()> {
+    fn answer_server_request(&mut self, id: &Value, method: &str) -> io::Result<()> {
         match method {
             _ if id.is_null() => Ok(()),
             "ping" => self.send(&json!({"jsonrpc": "2.0", "id": id, "result": {}})),
@@ -181,7 +181,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         self.stdin = None;
-        let until = Instant::now() + FAREWELL;
+        let until = Instant::now() + SHUTDOWN_TIMEOUT;
         while self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).is_ok() {}
         // Harmless where it has ended; needed where closing its stdin did not end it.
         let _ = self.child.kill();

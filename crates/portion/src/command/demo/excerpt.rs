@@ -4,16 +4,16 @@
 const ELLIPSIS: char = '…';
 
 /// Leaving out fewer lines than this would not be worth the mark.
-const WORTH_A_MARK: usize = 4;
+const MIN_ELIDED_LINES: usize = 4;
 
 /// About `rows` lines of at most `width` characters that show where `text` begins and how it ends.
-pub(super) fn of(text: &str, rows: usize, width: usize) -> Vec<String> {
-    let lines = broken(text);
+pub(super) fn excerpt_lines(text: &str, rows: usize, width: usize) -> Vec<String> {
+    let lines = split_lines(text);
     if let [line] = lines.as_slice() {
-        return wrapped(line, rows, width);
+        return wrap(line, rows, width);
     }
-    let mut shown: Vec<String> = lines.iter().map(|line| cut(line, width)).collect();
-    if shown.len() >= rows + WORTH_A_MARK {
+    let mut shown: Vec<String> = lines.iter().map(|line| truncate(line, width)).collect();
+    if shown.len() >= rows + MIN_ELIDED_LINES {
         let middle = rows.saturating_sub(2)..shown.len() - 1;
         let mark = format!("{ELLIPSIS} {} more {ELLIPSIS}", middle.len());
         shown.splice(middle, [mark]);
@@ -22,7 +22,7 @@ pub(super) fn of(text: &str, rows: usize, width: usize) -> Vec<String> {
 }
 
 /// `text` in at most `rows` rows of `width` characters; where that is too few, its end follows a `…`.
-pub(super) fn wrapped(text: &str, rows: usize, width: usize) -> Vec<String> {
+pub(super) fn wrap(text: &str, rows: usize, width: usize) -> Vec<String> {
     let mut shown: Vec<char> = text.chars().collect();
     if shown.len() > rows * width {
         let head = rows.saturating_sub(1) * width;
@@ -31,7 +31,7 @@ pub(super) fn wrapped(text: &str, rows: usize, width: usize) -> Vec<String> {
     shown.chunks(width).map(String::from_iter).collect()
 }
 
-fn cut(line: &str, width: usize) -> String {
+fn truncate(line: &str, width: usize) -> String {
     match line.char_indices().nth(width) {
         None => line.to_owned(),
         Some(_) => line.chars().take(width - 1).chain([ELLIPSIS]).collect(),
@@ -39,7 +39,7 @@ fn cut(line: &str, width: usize) -> String {
 }
 
 /// The lines of a text; those of JSON on one line are the items of its list.
-fn broken(text: &str) -> Vec<String> {
+fn split_lines(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let is_json = text.starts_with(['{', '[']);
     let (mut depth, mut in_list, mut quoted, mut escaped) = (0_usize, false, false, false);
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expect: &[&str]) {
-        assert_eq!(of(text, 4, 12), expect, "{text}");
+        assert_eq!(excerpt_lines(text, 4, 12), expect, "{text}");
     }
 
     #[test]
@@ -115,6 +115,6 @@ mod tests {
     fn wraps_what_has_no_lines() {
         check(r#"{"a":"0123456789"}"#, &[r#"{"a":"012345"#, r#"6789"}"#]);
         check(r#"{"a":{"b":1,"c":2}}"#, &[r#"{"a":{"b":1,"#, r#""c":2}}"#]);
-        assert_eq!(wrapped("abcdefghij", 2, 3), ["abc", "…ij"]);
+        assert_eq!(wrap("abcdefghij", 2, 3), ["abc", "…ij"]);
     }
 }

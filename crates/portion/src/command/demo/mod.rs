@@ -3,8 +3,8 @@
 //! `material` holds the data, `server` and `client` are the two ends, `tour` makes the calls and
 //! `proof` follows every cursor to the end; `report` is what they found, `show` prints it.
 mod client;
+pub(crate) mod demo_data;
 mod excerpt;
-pub(crate) mod material;
 mod proof;
 mod report;
 pub(crate) mod server;
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::Outcome;
+use super::CommandResult;
 
 /// Options of `portion demo`.
 #[derive(Args, Debug)]
@@ -28,8 +28,8 @@ pub(crate) struct Options {
 }
 
 /// Makes the tour and prints it; fails where the portions joined are not the original.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let report = tour::take()?;
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let report = tour::run()?;
     let mut out = anstream::stdout().lock();
     if options.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
@@ -37,5 +37,5 @@ pub(crate) fn run(options: &Options) -> Outcome {
         show::write(&report, &mut out)?;
     }
     out.flush()?;
-    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if report.is_lossless() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

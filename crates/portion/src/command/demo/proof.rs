@@ -7,43 +7,47 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::client::{Answer, Client};
+use super::client::{Client, ToolResponse};
 use super::report::{Proof, milliseconds};
-use super::tour::{Notice, Schools, TourError, cost, split};
+use super::tour::{ReplyNotice, SchoolsPage, TourError, cost, split_notice};
 
 /// How long a walk goes on before it shows how far it is.
-const QUIET: Duration = Duration::from_secs(1);
+const PROGRESS_DELAY: Duration = Duration::from_secs(1);
 
 /// Walks all pages of whole records from `cursor` and compares them, record by record, with `original`.
-pub(super) fn of_list(client: &mut Client, cursor: &str, original: &[&RawValue]) -> Result<Proof, TourError> {
+pub(super) fn verify_list(
+    client: &mut Client,
+    cursor: &str,
+    original: &[&RawValue],
+) -> Result<Proof, TourError> {
     let original: String = original.iter().map(|record| record.get()).collect();
     let whole = |cursor: &str| json!({"cursor": cursor, "fields": "all"});
-    walk(client, cursor, whole, ("pages", "schools"), &original, |call, answer, joined| {
+    verify_walk(client, cursor, whole, ("pages", "schools"), &original, |call, answer, joined| {
         let page = answer.texts.first().map_or("", String::as_str);
-        let records = Schools::read(call, page)?.schools;
+        let records = SchoolsPage::parse(call, page)?.schools;
         joined.extend(records.iter().map(|record| record.get()));
         Ok(records.len())
     })
 }
 
 /// Walks all chunks from `cursor` and compares them with `original`.
-pub(super) fn of_log(client: &mut Client, cursor: &str, original: &str) -> Result<Proof, TourError> {
+pub(super) fn verify_log(client: &mut Client, cursor: &str, original: &str) -> Result<Proof, TourError> {
     let plain = |cursor: &str| json!({"cursor": cursor});
-    walk(client, cursor, plain, ("chunks", "lines"), original, |_, answer, joined| {
+    verify_walk(client, cursor, plain, ("chunks", "lines"), original, |_, answer, joined| {
         let before = joined.len();
-        joined.extend(split(answer).0.iter().map(String::as_str));
+        joined.extend(split_notice(answer).0.iter().map(String::as_str));
         Ok(joined[before..].lines().count())
     })
 }
 
 /// Follows `nextCursor` to its end; `join` appends what a portion holds and says how many units that was.
-fn walk(
+fn verify_walk(
     client: &mut Client,
     cursor: &str,
     arguments: impl Fn(&str) -> Value,
     (portions_are, units_are): (&'static str, &'static str),
     original: &str,
-    join: impl Fn(&str, &Answer, &mut String) -> Result<usize, TourError>,
+    join: impl Fn(&str, &ToolResponse, &mut String) -> Result<usize, TourError>,
 ) -> Result<Proof, TourError> {
     let since = Instant::now();
     let bar = ProgressBar::with_draw_target(Some(original.len() as u64), ProgressDrawTarget::hidden());
@@ -64,8 +68,8 @@ fn walk(
         largest_tokens = largest_tokens.max(cost(&answer).tokens);
         // A walk that stands still or runs on is broken: end it, and let the comparison say so.
         let goes_on = joined.len() > before && joined.len() <= original.len();
-        cursor = Notice::of("portion_read", &answer).next().ok().filter(|_| goes_on);
-        if since.elapsed() > QUIET && bar.is_hidden() {
+        cursor = ReplyNotice::parse("portion_read", &answer).next_cursor().ok().filter(|_| goes_on);
+        if since.elapsed() > PROGRESS_DELAY && bar.is_hidden() {
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         bar.set_position(joined.len() as u64);

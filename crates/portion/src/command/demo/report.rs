@@ -86,7 +86,7 @@ pub(crate) struct Proof {
 
 impl Report {
     /// Whether all that was claimed held.
-    pub(crate) fn holds(&self) -> bool {
+    pub(crate) fn is_lossless(&self) -> bool {
         self.list.proof.identical && self.log.proof.identical
     }
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::material::Material;
+use super::demo_data::DemoData;
 
 const PARSE_ERROR: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
@@ -20,9 +20,9 @@ const INVALID_PARAMS: i64 = -32602;
 ///
 /// # Errors
 /// Where `input` cannot be read or `output` not written.
-pub(crate) fn serve(material: &Material, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub(crate) fn serve(material: &DemoData, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     for line in input.lines() {
-        if let Some(reply) = reply(material, &line?) {
+        if let Some(reply) = handle_line(material, &line?) {
             writeln!(output, "{reply}")?;
             output.flush()?;
         }
@@ -42,9 +42,9 @@ struct Message<'a> {
 }
 
 /// A JSON-RPC error: its code and message.
-struct Refusal(i64, String);
+struct RpcError(i64, String);
 
-fn reply(material: &Material, line: &str) -> Option<Value> {
+fn handle_line(material: &DemoData, line: &str) -> Option<Value> {
     if line.trim().is_empty() {
         return None;
     }
@@ -52,29 +52,29 @@ fn reply(material: &Material, line: &str) -> Option<Value> {
         Ok(message) => message,
         Err(error) => {
             let code = if error.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
-            return Some(refused(None, &Refusal(code, error.to_string())));
+            return Some(error_response(None, &RpcError(code, error.to_string())));
         }
     };
     let id = message.id?;
     let answer = match message.method {
-        Some(method) => answer(material, &method, &message.params),
-        None => Err(Refusal(INVALID_REQUEST, "a request has a method".into())),
+        Some(method) => handle_method(material, &method, &message.params),
+        None => Err(RpcError(INVALID_REQUEST, "a request has a method".into())),
     };
     Some(match answer {
         Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-        Err(refusal) => refused(Some(id), &refusal),
+        Err(refusal) => error_response(Some(id), &refusal),
     })
 }
 
-fn refused(id: Option<&RawValue>, Refusal(code, message): &Refusal) -> Value {
+fn error_response(id: Option<&RawValue>, RpcError(code, message): &RpcError) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-fn answer(material: &Material, method: &str, params: &Value) -> Result<Value, Refusal> {
+fn handle_method(material: &DemoData, method: &str, params: &Value) -> Result<Value, RpcError> {
     match method {
         "initialize" => {
-            let version = text_of(params, "protocolVersion")?
-                .ok_or_else(|| Refusal(INVALID_PARAMS, "initialize names its protocolVersion".into()))?;
+            let version = string_param(params, "protocolVersion")?
+                .ok_or_else(|| RpcError(INVALID_PARAMS, "initialize names its protocolVersion".into()))?;
             Ok(json!({
                 "protocolVersion": version,
                 "capabilities": {"tools": {}},
@@ -86,15 +86,15 @@ fn answer(material: &Material, method: &str, params: &Value) -> Result<Value, Re
         "tools/call" => {
             let none = Value::Null;
             let arguments = params.get("arguments").unwrap_or(&none);
-            match text_of(params, "name")? {
+            match string_param(params, "name")? {
                 Some("search_schools") => search_schools(material, arguments),
                 Some("get_school") => get_school(material, arguments),
                 Some("read_log") => Ok(text_result(&material.log)),
-                Some(other) => Err(Refusal(INVALID_PARAMS, format!("unknown tool: {other}"))),
-                None => Err(Refusal(INVALID_PARAMS, "tools/call names its tool".into())),
+                Some(other) => Err(RpcError(INVALID_PARAMS, format!("unknown tool: {other}"))),
+                None => Err(RpcError(INVALID_PARAMS, "tools/call names its tool".into())),
             }
         }
-        other => Err(Refusal(METHOD_NOT_FOUND, format!("unknown method: {other}"))),
+        other => Err(RpcError(METHOD_NOT_FOUND, format!("unknown method: {other}"))),
     }
 }
 
@@ -135,9 +135,9 @@ fn tools() -> Value {
     ])
 }
 
-fn search_schools(material: &Material, arguments: &Value) -> Result<Value, Refusal> {
-    let state = text_of(arguments, "state")?;
-    let name = text_of(arguments, "name")?.map(str::to_lowercase);
+fn search_schools(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {
+    let state = string_param(arguments, "state")?;
+    let name = string_param(arguments, "name")?.map(str::to_lowercase);
     let found: Vec<&str> = material
         .schools
         .iter()
@@ -148,11 +148,11 @@ fn search_schools(material: &Material, arguments: &Value) -> Result<Value, Refus
     Ok(text_result(&format!(r#"{{"count":{},"schools":[{}]}}"#, found.len(), found.join(","))))
 }
 
-fn get_school(material: &Material, arguments: &Value) -> Result<Value, Refusal> {
+fn get_school(material: &DemoData, arguments: &Value) -> Result<Value, RpcError> {
     let unitid = arguments
         .get("unitid")
         .and_then(Value::as_u64)
-        .ok_or_else(|| Refusal(INVALID_PARAMS, "get_school takes unitid, a whole number".into()))?;
+        .ok_or_else(|| RpcError(INVALID_PARAMS, "get_school takes unitid, a whole number".into()))?;
     Ok(match material.schools.iter().find(|school| school.unitid == unitid) {
         Some(school) => text_result(&school.record),
         None => json!({
@@ -167,18 +167,18 @@ fn text_result(text: &str) -> Value {
 }
 
 /// The string under `key`, `None` where there is nothing.
-fn text_of<'a>(object: &'a Value, key: &str) -> Result<Option<&'a str>, Refusal> {
+fn string_param<'a>(object: &'a Value, key: &str) -> Result<Option<&'a str>, RpcError> {
     match object.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(Refusal(INVALID_PARAMS, format!("{key} is a string"))),
+        Some(_) => Err(RpcError(INVALID_PARAMS, format!("{key} is a string"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command::demo::material::School;
+    use crate::command::demo::demo_data::School;
 
     fn check(line: &str, expect: &str) {
         let school = |unitid, name: &str, state: &str| School {
@@ -188,7 +188,7 @@ mod tests {
             state: state.into(),
         };
         let schools = vec![school(1, "Alma Mater", "MI"), school(2, "Beta College", "CA")];
-        let material = Material { schools, log: "one\ntwo".into() };
+        let material = DemoData { schools, log: "one\ntwo".into() };
         let mut output = Vec::new();
         serve(&material, line.as_bytes(), &mut output).expect("memory can be written");
         assert_eq!(String::from_utf8(output).expect("JSON is UTF-8").trim_end(), expect, "{line}");

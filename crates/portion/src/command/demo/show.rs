@@ -5,20 +5,20 @@ use anstyle::{AnsiColor, Style};
 
 use super::excerpt;
 use super::report::{Comparison, Cost, Proof, Report, Step};
-use super::table::{Cell, Table, grouped, spoken};
+use super::table::{Cell, Table, duration_text, grouped};
 
 /// Columns of the page.
 const WIDTH: usize = 80;
 /// Columns left beside the margin and the rule of an excerpt.
-const INSIDE: usize = WIDTH - 4;
+const EXCERPT_WIDTH: usize = WIDTH - 4;
 /// Rows of the first portion and of its notice.
 const FIRST_ROWS: (usize, usize) = (10, 5);
 /// Rows of what came after.
 const NEXT_ROWS: usize = 5;
 /// Columns of the bars that compare tokens.
-const BAR: usize = 24;
+const BAR_WIDTH: usize = 24;
 /// Tokens that many models can read at once, to compare with.
-const WINDOW: usize = 200_000;
+const CONTEXT_WINDOW_TOKENS: usize = 200_000;
 
 const PLAIN: Style = Style::new();
 const BOLD: Style = Style::new().bold();
@@ -45,48 +45,48 @@ fn write_comparison(comparison: &Comparison, out: &mut dyn Write) -> io::Result<
     let Comparison { tool, directly, first, next, .. } = comparison;
     write_rule(&format!("{tool}()"), out)?;
     let mut table = Table::default();
-    table.row(["", "tokens", "bytes", "time"].map(|head| Cell::figure(head, FAINT)));
-    table.row(figures("directly", directly, directly.tokens, BAD));
-    table.row(figures("through Portion", &first.cost, directly.tokens, GOOD));
+    table.row(["", "tokens", "bytes", "time"].map(|head| Cell::right(head, FAINT)));
+    table.row(cost_cells("directly", directly, directly.tokens, BAD));
+    table.row(cost_cells("through Portion", &first.cost, directly.tokens, GOOD));
     table.write(out)?;
-    let (tokens, windows) = (directly.tokens as f64, directly.tokens as f64 / WINDOW as f64);
+    let (tokens, windows) = (directly.tokens as f64, directly.tokens as f64 / CONTEXT_WINDOW_TOKENS as f64);
     writeln!(
         out,
         "\n  {GOOD}{:.0} times fewer tokens.{GOOD:#} The plain answer is {windows:.1} context windows of {}.",
         tokens / first.cost.tokens.max(1) as f64,
-        grouped(WINDOW),
+        grouped(CONTEXT_WINDOW_TOKENS),
     )?;
 
     writeln!(out, "\n  {BOLD}{}{BOLD:#}", first.title)?;
     let (text_rows, notice_rows) = FIRST_ROWS;
-    write_excerpt(&excerpt::of(&first.text, text_rows, INSIDE), PLAIN, out)?;
-    write_excerpt(&excerpt::wrapped(&first.notice, notice_rows, INSIDE), NOTICE, out)?;
+    write_excerpt(&excerpt::excerpt_lines(&first.text, text_rows, EXCERPT_WIDTH), PLAIN, out)?;
+    write_excerpt(&excerpt::wrap(&first.notice, notice_rows, EXCERPT_WIDTH), NOTICE, out)?;
     next.iter().try_for_each(|step| write_step(step, out))
 }
 
-fn figures(way: &str, cost: &Cost, of: usize, style: Style) -> [Cell; 5] {
+fn cost_cells(way: &str, cost: &Cost, of: usize, style: Style) -> [Cell; 5] {
     [
-        Cell::words(way, BOLD),
-        Cell::figure(grouped(cost.tokens), style),
-        Cell::figure(grouped(cost.bytes), PLAIN),
-        Cell::figure(spoken(cost.milliseconds), PLAIN),
-        Cell::words(bar(cost.tokens, of), style),
+        Cell::left(way, BOLD),
+        Cell::right(grouped(cost.tokens), style),
+        Cell::right(grouped(cost.bytes), PLAIN),
+        Cell::right(duration_text(cost.milliseconds), PLAIN),
+        Cell::left(bar(cost.tokens, of), style),
     ]
 }
 
 /// A bar in proportion to `part` of `whole`, in eighths of a column, and never nothing.
 fn bar(part: usize, whole: usize) -> String {
-    let eighths = (part * BAR * 8).div_ceil(whole.max(1)).clamp(1, BAR * 8);
+    let eighths = (part * BAR_WIDTH * 8).div_ceil(whole.max(1)).clamp(1, BAR_WIDTH * 8);
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
     "█".repeat(eighths / 8) + rest
 }
 
 fn write_step(step: &Step, out: &mut dyn Write) -> io::Result<()> {
-    let cost = format!("{} tokens, {}", grouped(step.cost.tokens), spoken(step.cost.milliseconds));
+    let cost = format!("{} tokens, {}", grouped(step.cost.tokens), duration_text(step.cost.milliseconds));
     let gap = " ".repeat((WIDTH - 2).saturating_sub(step.title.chars().count() + cost.chars().count()));
     writeln!(out, "\n  {BOLD}{}{BOLD:#}{gap}{FAINT}{cost}{FAINT:#}", step.title)?;
     writeln!(out, "  {CALL}{}{CALL:#}", step.call)?;
-    write_excerpt(&excerpt::of(&step.text, NEXT_ROWS, INSIDE), PLAIN, out)
+    write_excerpt(&excerpt::excerpt_lines(&step.text, NEXT_ROWS, EXCERPT_WIDTH), PLAIN, out)
 }
 
 fn write_excerpt(lines: &[String], style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -99,11 +99,11 @@ fn write_proofs(proofs: [&Proof; 2], out: &mut dyn Write) -> io::Result<()> {
     for proof in proofs {
         let verdict = if proof.identical { ("identical ✓", GOOD) } else { ("DIFFERENT ✗", BAD) };
         table.row([
-            Cell::words(format!("all {} {}", grouped(proof.portions), proof.portions_are), BOLD),
-            Cell::figure(format!("{} {}", grouped(proof.units), proof.units_are), PLAIN),
-            Cell::figure(format!("{} bytes", grouped(proof.bytes)), PLAIN),
-            Cell::figure(spoken(proof.milliseconds), PLAIN),
-            Cell::words(verdict.0, verdict.1),
+            Cell::left(format!("all {} {}", grouped(proof.portions), proof.portions_are), BOLD),
+            Cell::right(format!("{} {}", grouped(proof.units), proof.units_are), PLAIN),
+            Cell::right(format!("{} bytes", grouped(proof.bytes)), PLAIN),
+            Cell::right(duration_text(proof.milliseconds), PLAIN),
+            Cell::left(verdict.0, verdict.1),
         ]);
     }
     table.write(out)?;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn bars_are_in_proportion() {
-        for (part, expect) in [(0, 1), (1, 1), (500, 12), (1_000, BAR)] {
+        for (part, expect) in [(0, 1), (1, 1), (500, 12), (1_000, BAR_WIDTH)] {
             assert_eq!(bar(part, 1_000).chars().count(), expect, "{part}");
         }
     }

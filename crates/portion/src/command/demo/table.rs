@@ -8,11 +8,11 @@ use anstyle::Style;
 pub(super) struct Cell {
     text: String,
     style: Style,
-    side: Side,
+    alignment: Alignment,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Side {
+enum Alignment {
     Left,
     Right,
 }
@@ -30,13 +30,13 @@ pub(super) struct Table {
 
 impl Cell {
     /// A cell that keeps to the left.
-    pub(super) fn words(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style, side: Side::Left }
+    pub(super) fn left(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style, alignment: Alignment::Left }
     }
 
     /// A cell that keeps to the right.
-    pub(super) fn figure(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style, side: Side::Right }
+    pub(super) fn right(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style, alignment: Alignment::Right }
     }
 
     fn width(&self) -> usize {
@@ -59,11 +59,11 @@ impl Table {
             let mut blank = MARGIN;
             for (cell, width) in row.iter().zip(&widths) {
                 // Blanks stay outside the style, and are held back until something follows them.
-                let Cell { text, style, side } = cell;
+                let Cell { text, style, alignment: side } = cell;
                 let padding = width - cell.width();
                 let (before, after) = match side {
-                    Side::Left => (0, padding),
-                    Side::Right => (padding, 0),
+                    Alignment::Left => (0, padding),
+                    Alignment::Right => (padding, 0),
                 };
                 blank += before;
                 if !text.is_empty() {
@@ -84,7 +84,7 @@ pub(super) fn grouped(number: usize) -> String {
 }
 
 /// A time as one would say it: `0.42 ms`, `27 ms`, `1.3 s`.
-pub(super) fn spoken(milliseconds: f64) -> String {
+pub(super) fn duration_text(milliseconds: f64) -> String {
     match milliseconds {
         short if short < 10.0 => format!("{short:.1} ms"),
         middling if middling < 1_000.0 => format!("{middling:.0} ms"),
@@ -99,8 +99,7 @@ mod tests {
     #[test]
     fn words_keep_left_and_figures_right() {
         let mut table = Table::default();
-        let (words, figure) =
-            (|text| Cell::words(text, Style::new()), |text| Cell::figure(text, Style::new()));
+        let (words, figure) = (|text| Cell::left(text, Style::new()), |text| Cell::right(text, Style::new()));
         table.row([words("name"), figure("n"), words("")]);
         table.row([words("a"), figure("1,000"), words("end")]);
         let mut out = Vec::new();
@@ -114,7 +113,7 @@ mod tests {
             assert_eq!(grouped(number), expect);
         }
         for (time, expect) in [(0.42, "0.4 ms"), (27.4, "27 ms"), (1_300.0, "1.3 s")] {
-            assert_eq!(spoken(time), expect);
+            assert_eq!(duration_text(time), expect);
         }
     }
 }

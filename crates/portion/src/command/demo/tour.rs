@@ -8,28 +8,28 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use super::client::{Answer, Client, ClientError};
+use super::client::{Client, ClientError, ToolResponse};
 use super::proof;
 use super::report::{Comparison, Cost, Report, Step, milliseconds};
 
 /// A school that everybody knows, for the drill-down.
 const BERKELEY: &str = r#"{"unitid":110635,"#;
 /// What nobody should have to count by hand.
-const MOST: &str =
+const TOP_STATES_SQL: &str =
     "SELECT state, count(*) AS schools FROM items GROUP BY state ORDER BY schools DESC LIMIT 3";
-const WRONG: &str = "SELECT level, count(*) AS entries, min(time) AS first FROM entries \
+const LOG_ERRORS_SQL: &str = "SELECT level, count(*) AS entries, min(time) AS first FROM entries \
                      WHERE severity IN ('error', 'fatal') GROUP BY level";
 /// An entry of many lines, somewhere in the log.
 const DEADLOCK: &str = "ERROR:  deadlock detected";
 
 /// Options with which `portion wrap` writes no record, exports nothing and raises no alert.
-const UNRECORDED: [&str; 6] = ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
+const NO_TELEMETRY_ARGS: [&str; 6] = ["--telemetry", "off", "--otlp", "off", "--alert-oversized", "off"];
 
 /// Why the tour could not be finished.
 #[derive(Debug, Error)]
 pub(crate) enum TourError {
     #[error("cannot find this program to start it again: {0}")]
-    Myself(io::Error),
+    CurrentExe(io::Error),
     #[error(transparent)]
     Client(#[from] ClientError),
     #[error("the answer to {call} has no {missing}")]
@@ -39,132 +39,142 @@ pub(crate) enum TourError {
 }
 
 /// Both ways to the same server.
-pub(super) struct Ways {
+pub(super) struct Clients {
     direct: Client,
-    portioned: Client,
+    proxied: Client,
 }
 
 /// The demo's list as it is on the wire, its records untouched.
 #[derive(Deserialize)]
-pub(super) struct Schools<'a> {
+pub(super) struct SchoolsPage<'a> {
     #[serde(borrow)]
     pub(super) schools: Vec<&'a RawValue>,
 }
 
 /// Runs all of it.
-pub(crate) fn take() -> Result<Report, TourError> {
-    let myself = env::current_exe().map_err(TourError::Myself)?;
-    let mut ways = Ways {
+pub(crate) fn run() -> Result<Report, TourError> {
+    let myself = env::current_exe().map_err(TourError::CurrentExe)?;
+    let mut ways = Clients {
         direct: Client::start(Command::new(&myself).arg("demo-server"))?,
-        portioned: Client::start(&mut through_portion(&myself))?,
+        proxied: Client::start(&mut through_portion(&myself))?,
     };
-    Ok(Report { tokenizer: "o200k", list: list(&mut ways)?, log: log(&mut ways)? })
+    Ok(Report { tokenizer: "o200k", list: compare_list(&mut ways)?, log: compare_log(&mut ways)? })
 }
 
 /// The same server with `portion wrap` in front, which records nothing: these calls are nobody's work.
 fn through_portion(myself: &Path) -> Command {
     let mut command = Command::new(myself);
-    command.arg("wrap").args(UNRECORDED).arg("--").arg(myself).arg("demo-server");
+    command.arg("wrap").args(NO_TELEMETRY_ARGS).arg("--").arg(myself).arg("demo-server");
     command
 }
 
-fn list(ways: &mut Ways) -> Result<Comparison, TourError> {
+fn compare_list(ways: &mut Clients) -> Result<Comparison, TourError> {
     let tool = "search_schools";
     let original = ways.direct.call(tool, &json!({}))?;
-    let (first, notice) = ways.step("The first page, as the model sees it", tool, &json!({}))?;
+    let (first, notice) = ways.call_step("The first page, as the model sees it", tool, &json!({}))?;
     let here = notice.cursor()?;
 
     let text = original.texts.first().map_or("", String::as_str);
-    let schools = Schools::read(tool, text)?.schools;
+    let schools = SchoolsPage::parse(tool, text)?.schools;
     let berkeley = schools.iter().position(|school| school.get().starts_with(BERKELEY)).unwrap_or_default();
-    let (fewer, _) = ways.read(
+    let (fewer, _) = ways.read_portion(
         "Only the fields that matter",
         &json!({"cursor": here, "fields": "name,city,location.latitude"}),
     )?;
-    let (one, _) =
-        ways.read("One school, whole", &json!({"cursor": here, "path": format!("/schools/{berkeley}")}))?;
-    let (next, _) = ways.read("The next page", &json!({"cursor": notice.next()?}))?;
-    let asked = ways.ask("A question: how many, in which states", &json!({"cursor": here, "sql": MOST}))?;
-    let proof = proof::of_list(&mut ways.portioned, &here, &schools)?;
+    let (one, _) = ways.read_portion(
+        "One school, whole",
+        &json!({"cursor": here, "path": format!("/schools/{berkeley}")}),
+    )?;
+    let (next, _) = ways.read_portion("The next page", &json!({"cursor": notice.next_cursor()?}))?;
+    let asked =
+        ways.query("A question: how many, in which states", &json!({"cursor": here, "sql": TOP_STATES_SQL}))?;
+    let proof = proof::verify_list(&mut ways.proxied, &here, &schools)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, fewer, one, next], proof })
 }
 
-fn log(ways: &mut Ways) -> Result<Comparison, TourError> {
+fn compare_log(ways: &mut Clients) -> Result<Comparison, TourError> {
     let tool = "read_log";
     let original = ways.direct.call(tool, &json!({}))?;
-    let (first, notice) = ways.step("The first chunk, as the model sees it", tool, &json!({}))?;
+    let (first, notice) = ways.call_step("The first chunk, as the model sees it", tool, &json!({}))?;
     let here = notice.cursor()?;
-    let (next, _) = ways.read("The next chunk", &json!({"cursor": notice.next()?}))?;
+    let (next, _) = ways.read_portion("The next chunk", &json!({"cursor": notice.next_cursor()?}))?;
     let text = original.texts.first().map_or("", String::as_str);
     let line = 1 + text.lines().position(|line| line.contains(DEADLOCK)).unwrap_or_default();
-    let (lines, _) =
-        ways.read("Any lines: a deadlock", &json!({"cursor": here, "startLine": line, "endLine": line + 7}))?;
-    let (tail, _) = ways.read("How it ended", &json!({"cursor": here, "startLine": -4}))?;
-    let asked = ways.ask("A question: what went wrong, how often", &json!({"cursor": here, "sql": WRONG}))?;
-    let proof = proof::of_log(&mut ways.portioned, &here, text)?;
+    let (lines, _) = ways.read_portion(
+        "Any lines: a deadlock",
+        &json!({"cursor": here, "startLine": line, "endLine": line + 7}),
+    )?;
+    let (tail, _) = ways.read_portion("How it ended", &json!({"cursor": here, "startLine": -4}))?;
+    let asked = ways
+        .query("A question: what went wrong, how often", &json!({"cursor": here, "sql": LOG_ERRORS_SQL}))?;
+    let proof = proof::verify_log(&mut ways.proxied, &here, text)?;
     Ok(Comparison { tool, directly: cost(&original), first, next: vec![asked, next, lines, tail], proof })
 }
 
-impl Ways {
-    fn read(&mut self, title: &'static str, arguments: &Value) -> Result<(Step, Notice), TourError> {
-        self.step(title, "portion_read", arguments)
+impl Clients {
+    fn read_portion(
+        &mut self,
+        title: &'static str,
+        arguments: &Value,
+    ) -> Result<(Step, ReplyNotice), TourError> {
+        self.call_step(title, "portion_read", arguments)
     }
 
-    fn ask(&mut self, title: &'static str, arguments: &Value) -> Result<Step, TourError> {
-        Ok(self.step(title, "portion_query", arguments)?.0)
+    fn query(&mut self, title: &'static str, arguments: &Value) -> Result<Step, TourError> {
+        Ok(self.call_step(title, "portion_query", arguments)?.0)
     }
 
     /// Calls a tool through Portion and keeps what came of it.
-    fn step(
+    fn call_step(
         &mut self,
         title: &'static str,
         tool: &str,
         arguments: &Value,
-    ) -> Result<(Step, Notice), TourError> {
-        let answer = self.portioned.call(tool, arguments)?;
-        let call = written(tool, arguments);
-        let (texts, said) = split(&answer);
+    ) -> Result<(Step, ReplyNotice), TourError> {
+        let answer = self.proxied.call(tool, arguments)?;
+        let call = format_call(tool, arguments);
+        let (texts, said) = split_notice(&answer);
         let step = Step { title, cost: cost(&answer), text: texts.concat(), notice: said.into(), call };
-        let notice = Notice::of(&step.call, &answer);
+        let notice = ReplyNotice::parse(&step.call, &answer);
         Ok((step, notice))
     }
 }
 
-impl<'a> Schools<'a> {
-    pub(super) fn read(call: &str, text: &'a str) -> Result<Self, TourError> {
+impl<'a> SchoolsPage<'a> {
+    pub(super) fn parse(call: &str, text: &'a str) -> Result<Self, TourError> {
         serde_json::from_str(text).map_err(|source| TourError::NotAPage { call: call.into(), source })
     }
 }
 
 /// What Portion adds to a shaped answer: the last text block.
-pub(super) struct Notice {
+pub(super) struct ReplyNotice {
     call: String,
     fields: Map<String, Value>,
 }
 
-impl Notice {
-    pub(super) fn of(call: &str, answer: &Answer) -> Self {
-        Self { call: call.into(), fields: serde_json::from_str(split(answer).1).unwrap_or_default() }
+impl ReplyNotice {
+    pub(super) fn parse(call: &str, answer: &ToolResponse) -> Self {
+        Self { call: call.into(), fields: serde_json::from_str(split_notice(answer).1).unwrap_or_default() }
     }
 
     /// The place where the answer began.
     pub(super) fn cursor(&self) -> Result<String, TourError> {
         let cursor = self.fields.get("meta").and_then(|meta| meta.get("cursor")).and_then(Value::as_str);
-        self.found(cursor, "meta.cursor")
+        self.require(cursor, "meta.cursor")
     }
 
     /// The place where the next one begins.
-    pub(super) fn next(&self) -> Result<String, TourError> {
-        self.found(self.fields.get("nextCursor").and_then(Value::as_str), "nextCursor")
+    pub(super) fn next_cursor(&self) -> Result<String, TourError> {
+        self.require(self.fields.get("nextCursor").and_then(Value::as_str), "nextCursor")
     }
 
-    fn found(&self, text: Option<&str>, missing: &'static str) -> Result<String, TourError> {
+    fn require(&self, text: Option<&str>, missing: &'static str) -> Result<String, TourError> {
         text.map(str::to_owned).ok_or_else(|| TourError::Missing { call: self.call.clone(), missing })
     }
 }
 
 /// The texts of the payload, and the notice after them; no notice where the payload passed whole.
-pub(super) fn split(answer: &Answer) -> (&[String], &str) {
+pub(super) fn split_notice(answer: &ToolResponse) -> (&[String], &str) {
     match answer.texts.as_slice() {
         [texts @ .., notice] if !texts.is_empty() => (texts, notice),
         texts => (texts, ""),
@@ -172,7 +182,7 @@ pub(super) fn split(answer: &Answer) -> (&[String], &str) {
 }
 
 /// What a model would be charged for an answer, and what it took.
-pub(super) fn cost(answer: &Answer) -> Cost {
+pub(super) fn cost(answer: &ToolResponse) -> Cost {
     let tokens = answer.texts.iter().map(|text| tokens(text)).sum();
     Cost { tokens, bytes: answer.bytes, milliseconds: milliseconds(answer.elapsed) }
 }
@@ -183,7 +193,7 @@ fn tokens(text: &str) -> usize {
 }
 
 /// A call as one would write it down, with the cursor by its name.
-fn written(tool: &str, arguments: &Value) -> String {
+fn format_call(tool: &str, arguments: &Value) -> String {
     let arguments: Vec<String> = arguments
         .as_object()
         .into_iter()

@@ -1,6 +1,6 @@
 //! `portion serve`: MCP over HTTP in front of one server or several.
 
-mod named;
+mod upstream_arg;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use portion_gateway::front::http::{Backend, Door, Guard, Limits};
-use portion_gateway::front::signals::Signals;
+use portion_gateway::front::http::{Backend, HttpLimits, HttpServer, OriginGuard};
+use portion_gateway::front::signals::ShutdownSignals;
 use tokio::net::TcpListener;
 
-use self::named::Named;
-use super::Outcome;
+use self::upstream_arg::UpstreamArg;
+use super::CommandResult;
 use crate::admin;
 use crate::exposure;
-use crate::options::{OfListener, Options as Keys};
-use crate::remote::Way;
-use crate::server::{Configured, Server};
-use crate::setup::Loaded;
+use crate::options::{ConfigOptions as Keys, ListenerKeys};
+use crate::remote::RemoteArgs;
+use crate::server::{NamedServer, Server};
+use crate::setup::LoadedConfig;
 use crate::watchdog;
 
 const AFTER_HELP: &str = "\
@@ -45,43 +45,45 @@ pub(crate) struct Options {
     #[arg(id = "server_url", long = "url", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
-    way: Way,
+    remote: RemoteArgs,
     /// One of several servers, by its URL or its command line: served at /NAME/mcp
     #[arg(id = "upstream", long = "upstream", value_name = "NAME=URL|CMD")]
-    upstreams: Vec<Named>,
+    upstreams: Vec<UpstreamArg>,
     #[command(flatten)]
-    keys: Keys<OfListener>,
+    config_options: Keys<ListenerKeys>,
 }
 
 /// How long tasks that still run may take to be dropped at the end of the process.
-const LAST: Duration = Duration::from_millis(500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A path, the name of the server behind it where there are several, and the server.
-type Placed = (String, Option<String>, Server);
+type MountedServer = (String, Option<String>, Server);
 
 /// Serves until a signal ends it.
-pub(crate) fn run(options: &Options) -> Outcome {
-    let loaded = Loaded::of(&options.keys)?;
+pub(crate) fn run(options: &Options) -> CommandResult {
+    let loaded = LoadedConfig::load(&options.config_options)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let served = runtime.block_on(serve(options, loaded));
     // Tasks that are dropped end the servers that they have started.
-    runtime.shutdown_timeout(LAST);
+    runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
     served
 }
 
-async fn serve(options: &Options, loaded: Loaded) -> Outcome {
-    let mut signals = Signals::listen()?;
+async fn serve(options: &Options, loaded: LoadedConfig) -> CommandResult {
+    let mut signals = ShutdownSignals::listen()?;
     let servers = servers(options, &loaded)?;
     let (listen, insecure) = (loaded.config.listen(), loaded.config.insecure());
     exposure::check(listen, insecure, "MCP", "--listen")?;
     admin::check(loaded.config.admin(), insecure)?;
     for (_, _, server) in &servers {
-        server.look_up()?;
+        server.check_program()?;
     }
-    watchdog::prepare();
+    watchdog::register();
     let setup = loaded.start()?;
-    let _parting = setup.parting();
-    let backend = |(path, name, server): Placed| Ok((path, server.backend(setup.lanes(name.as_deref()))?));
+    let _parting = setup.shutdown_guard();
+    let backend = |(path, name, server): MountedServer| {
+        Ok((path, server.into_backend(setup.processors(name.as_deref()))?))
+    };
     let backends = servers.into_iter().map(backend);
     let backends = backends.collect::<Result<Vec<(String, Arc<dyn Backend>)>, Box<dyn Error>>>()?;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
@@ -92,12 +94,12 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
         anstream::eprintln!("portion: listening on http://{address}{path}");
     }
     admin::serve(setup.config.admin(), &setup).await;
-    setup.keep_house();
-    let guard = Guard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
-    let limits = Limits { drain: setup.config.drain_timeout(), ..Limits::default() };
-    let limits = limits.with_body(setup.config.client_message_limit());
-    let door = Arc::new(Door::new(guard, setup.principals.clone(), limits, backends));
-    let mut serving = tokio::spawn(door.serve(listener, setup.leaving()));
+    setup.spawn_expiry_task();
+    let guard = OriginGuard::new(address, setup.config.allow_hosts(), setup.config.allow_origins());
+    let limits = HttpLimits { drain_timeout: setup.config.drain_timeout(), ..HttpLimits::default() };
+    let limits = limits.with_max_body_bytes(setup.config.client_message_limit());
+    let door = Arc::new(HttpServer::new(guard, setup.principals.clone(), limits, backends));
+    let mut serving = tokio::spawn(door.serve(listener, setup.drain_flag()));
     let code = tokio::select! {
         signal = signals.next() => 128 + signal,
         ended = &mut serving => {
@@ -105,7 +107,7 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
             return Ok(ExitCode::SUCCESS);
         }
     };
-    setup.leaving().set();
+    setup.drain_flag().set();
     // A second signal ends what still runs.
     tokio::select! {
         ended = serving => ended??,
@@ -115,26 +117,30 @@ async fn serve(options: &Options, loaded: Loaded) -> Outcome {
 }
 
 /// The servers, by the paths at which they are served.
-fn servers(options: &Options, loaded: &Loaded) -> Result<Vec<Placed>, String> {
-    if let Some(server) = Server::given(options.url.as_deref(), &options.way, &options.command)? {
+fn servers(options: &Options, loaded: &LoadedConfig) -> Result<Vec<MountedServer>, String> {
+    if let Some(server) = Server::from_args(options.url.as_deref(), &options.remote, &options.command)? {
         return Ok(vec![("/mcp".to_owned(), None, server)]);
     }
-    let named: Vec<Configured> = if options.upstreams.is_empty() {
-        Configured::all(loaded.config.upstreams())
+    let named: Vec<NamedServer> = if options.upstreams.is_empty() {
+        NamedServer::from_upstreams(loaded.config.upstreams())
     } else {
-        let transport = options.way.transport();
-        options.upstreams.iter().map(|Named(configured)| configured.clone().speaking(transport)).collect()
+        let transport = options.remote.transport();
+        options
+            .upstreams
+            .iter()
+            .map(|UpstreamArg(configured)| configured.clone().with_transport(transport))
+            .collect()
     };
-    let has_url = named.iter().any(|Configured { server, .. }| matches!(server, Server::Remote(_)));
+    let has_url = named.iter().any(|NamedServer { server, .. }| matches!(server, Server::Remote(_)));
     if options.upstreams.is_empty() || !has_url {
-        options.way.needs_no_url()?;
+        options.remote.reject_transport_without_url()?;
     }
     let twice =
         named.iter().enumerate().find(|(i, one)| named[..*i].iter().any(|other| other.name == one.name));
-    if let Some((_, Configured { name, .. })) = twice {
+    if let Some((_, NamedServer { name, .. })) = twice {
         return Err(format!("two servers are to be served at /{name}/mcp; name them differently"));
     }
-    let placed = |Configured { name, server }: &Configured| {
+    let placed = |NamedServer { name, server }: &NamedServer| {
         (format!("/{name}/mcp"), Some(name.clone()), server.clone())
     };
     match (named.as_slice(), options.upstreams.is_empty()) {

@@ -9,16 +9,16 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use clap::Args;
-use portion_config::{Config, find, places};
+use portion_config::{Config, find, user_dirs};
 use portion_core::event::Outcome as Served;
 use portion_telemetry::advise::{Advice, Limits, PageSequences};
 use portion_telemetry::read::{Endpoint, Filter, ReadError, Reader, star_glob};
 use portion_telemetry::show::{self, Format, grouped};
 use portion_telemetry::timestamp;
 
-use self::notes::{Answer, notes};
-use super::Outcome;
-use super::obeyed::Obeyed;
+use self::notes::{StatsResult, notes};
+use super::CommandResult;
+use super::rule_lookup::EndpointRuleLookup;
 use crate::options::FILE_HELP;
 
 const AFTER_HELP: &str = "\
@@ -29,7 +29,7 @@ Examples:
   portion stats --advise --since 7d";
 
 /// Requests that advice is made of, the newest.
-const REQUESTS: usize = 200_000;
+const MAX_ADVICE_REQUESTS: usize = 200_000;
 
 /// Options of `portion stats`.
 #[derive(Debug, Args)]
@@ -46,17 +46,17 @@ pub(crate) struct Options {
     advise: bool,
     /// From that time on: how long ago (90s, 2h, 7d), or a date in UTC or with an offset (2026-11-22, 2026-11-22T08:00,
     /// 2026-11-22T08:00:00+01:00)
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     since: Option<u64>,
     /// Before that time
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     until: Option<u64>,
     /// Endpoints of that name; * is anything, SERVER/NAME one of several servers'
     #[arg(long, value_name = "NAME")]
     endpoint: Option<String>,
     /// What became of the request: untouched, unshaped, paginated, summarized, chunked, queried, projected, raw,
     /// capped, expired or refused
-    #[arg(long, value_name = "NAME", value_parser = outcome)]
+    #[arg(long, value_name = "NAME", value_parser = parse_outcome)]
     outcome: Option<Served>,
     /// How many rows at most
     #[arg(long, value_name = "COUNT")]
@@ -72,12 +72,12 @@ pub(crate) struct Options {
 }
 
 /// Prints it.
-pub(crate) fn run(options: &Options) -> Outcome {
+pub(crate) fn run(options: &Options) -> CommandResult {
     let Options { since, until, endpoint, outcome, limit, format, .. } = options;
     let limit = limit.or(options.requests.then_some(100));
     let (endpoint, outcome) = (endpoint.as_deref().map(star_glob), *outcome);
     let filter = Filter { since: *since, until: *until, endpoint, outcome, limit, ..Filter::default() };
-    let reader = Reader::open(&file(options.telemetry.as_deref(), options.config.as_deref())?)?;
+    let reader = Reader::open(&telemetry_file(options.telemetry.as_deref(), options.config.as_deref())?)?;
     let retention = reader.retention()?;
     let single = options.advise || options.experiment || options.requests || outcome.is_some();
     let of = if single { filter.clone() } else { retention.rounded(&filter) };
@@ -92,21 +92,24 @@ pub(crate) fn run(options: &Options) -> Outcome {
         out.write_all(show::comparisons(&comparisons, *format).as_bytes())?;
         comparisons.is_empty()
     } else if options.requests {
-        requests(&reader, &of, *format, &mut out)?
+        write_requests(&reader, &of, *format, &mut out)?
     } else {
         let endpoints = reader.endpoints(&of)?;
         out.write_all(show::endpoints(&endpoints, *format).as_bytes())?;
         endpoints.is_empty()
     };
     out.flush()?;
-    for note in notes(&retention, Answer { asked: &filter, of: &of, single, empty }) {
+    for note in notes(
+        &retention,
+        StatsResult { requested: &filter, effective: &of, uses_records: single, is_empty: empty },
+    ) {
         anstream::eprintln!("portion: {note}");
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Writes requests down as they are read; whether there are none.
-fn requests(
+fn write_requests(
     reader: &Reader,
     filter: &Filter,
     format: Format,
@@ -126,37 +129,37 @@ fn requests(
 }
 
 /// The file of records: the one that is named, or what the configuration says.
-pub(crate) fn file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
+pub(crate) fn telemetry_file(named: Option<&Path>, config: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
     if let Some(file) = named {
         return Ok(file.to_owned());
     }
     let (config, _) = Config::load(&find(config, Vec::new())?, 0)?;
-    Ok(config.telemetry(places::telemetry).ok_or("nothing is recorded: telemetry is off")?)
+    Ok(config.telemetry(user_dirs::telemetry_file).ok_or("nothing is recorded: telemetry is off")?)
 }
 
 fn advice(reader: &Reader, filter: &Filter, config: Config) -> Result<Vec<Advice>, ReadError> {
-    let (mut walks, obeyed) = (PageSequences::default(), Obeyed::new(config));
+    let (mut walks, obeyed) = (PageSequences::default(), EndpointRuleLookup::new(config));
     let (mut read, mut oldest) = (0, 0);
-    reader.each(&Filter { limit: Some(REQUESTS), ..filter.clone() }, |record| {
+    reader.each(&Filter { limit: Some(MAX_ADVICE_REQUESTS), ..filter.clone() }, |record| {
         (read, oldest) = (read + 1, record.at);
         walks.add(&record);
     })?;
-    if read == REQUESTS {
+    if read == MAX_ADVICE_REQUESTS {
         anstream::eprintln!(
             "portion: this is of the newest {} requests, since {}",
             grouped(read as u64),
             timestamp::readable(oldest)
         );
     }
-    let mut advice = walks.advise(|endpoint| limits(&obeyed, endpoint));
+    let mut advice = walks.advise(|endpoint| page_limits(&obeyed, endpoint));
     advice.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(advice)
 }
 
 /// What bounds the pages of an endpoint, whoever asks.
-fn limits(obeyed: &Obeyed, endpoint: &Endpoint) -> Limits {
-    let rule = obeyed.of(endpoint);
-    let policy = &rule.terms(None).policy;
+fn page_limits(obeyed: &EndpointRuleLookup, endpoint: &Endpoint) -> Limits {
+    let rule = obeyed.rule_for(endpoint);
+    let policy = &rule.policy_for_client(None).policy;
     Limits {
         page_size: policy.default_page_size as u64,
         max_page_size: policy.max_page_size as u64,
@@ -166,12 +169,12 @@ fn limits(obeyed: &Obeyed, endpoint: &Endpoint) -> Limits {
 }
 
 /// Microseconds since 1970.
-pub(crate) fn moment(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_time(text: &str) -> Result<u64, String> {
     timestamp::parse_timestamp(text, SystemTime::now())
 }
 
-fn outcome(name: &str) -> Result<Served, String> {
-    Served::named(name).ok_or_else(|| {
+fn parse_outcome(name: &str) -> Result<Served, String> {
+    Served::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Served::ALL.iter().map(|outcome| outcome.name()).collect();
         format!("it is one of {}", names.join(", "))
     })

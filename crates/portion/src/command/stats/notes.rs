@@ -5,19 +5,19 @@ use portion_telemetry::timestamp::readable;
 
 /// What was asked, and what came of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Answer<'a> {
-    pub(super) asked: &'a Filter,
+pub(super) struct StatsResult<'a> {
+    pub(super) requested: &'a Filter,
     /// The time that it is of, where that is another one.
-    pub(super) of: &'a Filter,
+    pub(super) effective: &'a Filter,
     /// Whether it is made of single requests alone.
-    pub(super) single: bool,
+    pub(super) uses_records: bool,
     /// Whether there is nothing in it.
-    pub(super) empty: bool,
+    pub(super) is_empty: bool,
 }
 
 /// What is to be said of it.
-pub(super) fn notes(retention: &Retention, answer: Answer<'_>) -> Vec<String> {
-    let Answer { asked, of, single, empty } = answer;
+pub(super) fn notes(retention: &Retention, answer: StatsResult<'_>) -> Vec<String> {
+    let StatsResult { requested: asked, effective: of, uses_records: single, is_empty: empty } = answer;
     let mut notes = Vec::new();
     if empty {
         notes.push(match retention.span() {
@@ -56,10 +56,11 @@ mod tests {
     #[test]
     fn nothing_is_said_of_what_is_whole() {
         let filter = Filter::default();
-        let answer = Answer { asked: &filter, of: &filter, single: false, empty: false };
+        let answer =
+            StatsResult { requested: &filter, effective: &filter, uses_records: false, is_empty: false };
         assert_eq!(notes(&Retention::default(), answer), [] as [&str; 0]);
         assert_eq!(
-            notes(&Retention::default(), Answer { empty: true, ..answer }),
+            notes(&Retention::default(), StatsResult { is_empty: true, ..answer }),
             ["nothing is recorded yet"]
         );
     }

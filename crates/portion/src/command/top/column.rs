@@ -3,7 +3,7 @@
 use portion_telemetry::read::{Traffic, TrafficStats};
 use portion_telemetry::show::printable;
 
-use super::words::{share, short};
+use super::format::{percent, short_number};
 
 /// A column. The first is the endpoint, which takes the room that is left.
 #[derive(Debug)]
@@ -11,51 +11,57 @@ pub(super) struct Column {
     pub(super) title: &'static str,
     pub(super) width: u16,
     /// Which go first where not all fit: the greatest.
-    pub(super) spare: u8,
+    pub(super) drop_priority: u8,
     cell: fn(&Traffic) -> String,
     /// What it is sorted by, the greatest first.
-    rank: fn(&TrafficStats) -> f64,
+    sort_key: fn(&TrafficStats) -> f64,
 }
 
 pub(super) const COLUMNS: [Column; 9] = [
     column("endpoint", 16, 0, |traffic| printable(&traffic.endpoint.to_string()), |_| 0.0),
-    column("requests", 8, 1, |traffic| short(traffic.stats.requests), |figures| figures.requests as f64),
+    column(
+        "requests",
+        8,
+        1,
+        |traffic| short_number(traffic.stats.requests),
+        |figures| figures.requests as f64,
+    ),
     column(
         "came",
         6,
         3,
-        |traffic| short(traffic.stats.original_tokens),
+        |traffic| short_number(traffic.stats.original_tokens),
         |figures| figures.original_tokens as f64,
     ),
     column(
         "served",
         6,
         2,
-        |traffic| short(traffic.stats.served_tokens),
+        |traffic| short_number(traffic.stats.served_tokens),
         |figures| figures.served_tokens as f64,
     ),
     column(
         "kept out",
         8,
         5,
-        |traffic| share(traffic.stats.reduction()),
-        |figures| known(figures.reduction()),
+        |traffic| percent(traffic.stats.reduction()),
+        |figures| or_lowest(figures.reduction()),
     ),
     column(
         "oversized",
         9,
         4,
-        |traffic| share(traffic.stats.oversized_share()),
-        |figures| known(figures.oversized_share()),
+        |traffic| percent(traffic.stats.oversized_share()),
+        |figures| or_lowest(figures.oversized_share()),
     ),
     column(
         "follow-ups",
         10,
         7,
-        |traffic| short(traffic.stats.follow_ups),
+        |traffic| short_number(traffic.stats.follow_ups),
         |figures| figures.follow_ups as f64,
     ),
-    column("errors", 6, 6, |traffic| short(traffic.stats.errors), |figures| figures.errors as f64),
+    column("errors", 6, 6, |traffic| short_number(traffic.stats.errors), |figures| figures.errors as f64),
     column(
         "p95",
         8,
@@ -72,7 +78,7 @@ const fn column(
     cell: fn(&Traffic) -> String,
     rank: fn(&TrafficStats) -> f64,
 ) -> Column {
-    Column { title, width, spare, cell, rank }
+    Column { title, width, drop_priority: spare, cell, sort_key: rank }
 }
 
 impl Column {
@@ -82,9 +88,9 @@ impl Column {
 }
 
 /// The columns that fit, by their places.
-pub(super) fn that_fit(width: u16) -> Vec<usize> {
+pub(super) fn fitting_columns(width: u16) -> Vec<usize> {
     let mut order: Vec<usize> = (0..COLUMNS.len()).collect();
-    order.sort_by_key(|place| COLUMNS[*place].spare);
+    order.sort_by_key(|place| COLUMNS[*place].drop_priority);
     let mut room = width;
     order.retain(|place| {
         let needed = COLUMNS[*place].width + u16::from(*place > 0);
@@ -97,10 +103,10 @@ pub(super) fn that_fit(width: u16) -> Vec<usize> {
 }
 
 /// Sorts by a column, names from the first on, figures from the greatest on, or the other way round.
-pub(super) fn sort(rows: &mut [&Traffic], by: usize, reversed: bool) {
+pub(super) fn sort_rows(rows: &mut [&Traffic], by: usize, reversed: bool) {
     rows.sort_by(|one, other| {
         let by_name = one.endpoint.cmp(&other.endpoint);
-        let rank = COLUMNS[by].rank;
+        let rank = COLUMNS[by].sort_key;
         let order = if by == 0 { by_name } else { rank(&other.stats).total_cmp(&rank(&one.stats)) };
         let order = if reversed { order.reverse() } else { order };
         order.then(by_name)
@@ -108,7 +114,7 @@ pub(super) fn sort(rows: &mut [&Traffic], by: usize, reversed: bool) {
 }
 
 /// What is not known comes last.
-fn known(share: Option<f64>) -> f64 {
+fn or_lowest(share: Option<f64>) -> f64 {
     share.unwrap_or(f64::NEG_INFINITY)
 }
 
@@ -119,7 +125,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_left_out_by_its_worth() {
         let titles =
-            |width| that_fit(width).into_iter().map(|place| COLUMNS[place].title).collect::<Vec<_>>();
+            |width| fitting_columns(width).into_iter().map(|place| COLUMNS[place].title).collect::<Vec<_>>();
         assert_eq!(titles(10), ["endpoint"]);
         assert_eq!(titles(60), ["endpoint", "requests", "came", "served", "kept out", "oversized"]);
         assert_eq!(titles(200).len(), COLUMNS.len());

@@ -3,11 +3,11 @@
 //! `state` is what whoever looks has chosen, `ask` what the file says, `draw` both as a frame: only this file has a
 //! terminal and a clock.
 
-mod ask;
 mod column;
 mod draw;
+mod format;
+mod query;
 mod state;
-mod words;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -21,13 +21,13 @@ use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 
-use self::ask::{Found, ask};
-use self::state::{Act, State};
-use super::{Outcome, stats};
+use self::query::{TopData, query_data};
+use self::state::{Action, ViewState};
+use super::{CommandResult, stats};
 use crate::options::FILE_HELP;
 
 /// How often the file is asked.
-const REFRESH: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
 const AFTER_HELP: &str = "\
 Keys: arrows choose a row and the column to sort by, 1-9 sort by that column (again: the other way round), + and - take
@@ -48,55 +48,61 @@ pub(crate) struct Options {
 }
 
 /// Shows it until it is told to end.
-pub(crate) fn run(options: &Options) -> Outcome {
+pub(crate) fn run(options: &Options) -> CommandResult {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         return Err("portion top draws on a terminal, and here is none: portion stats prints the same".into());
     }
-    let file = stats::file(options.telemetry.as_deref(), options.config.as_deref())?;
+    let file = stats::telemetry_file(options.telemetry.as_deref(), options.config.as_deref())?;
     // What is wrong with it is said where one reads it.
     Reader::open(&file)?;
-    let _restored = Restored::when_told_to_end()?;
-    watch(&mut ratatui::try_init()?, &file, State::new(options.since))?;
+    let _restored = TerminalGuard::install()?;
+    run_loop(&mut ratatui::try_init()?, &file, ViewState::new(options.since))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn watch(terminal: &mut DefaultTerminal, file: &Path, mut state: State) -> io::Result<()> {
-    let (mut found, mut due, mut wanted) = (Found::default(), Instant::now(), true);
+fn run_loop(terminal: &mut DefaultTerminal, file: &Path, mut state: ViewState) -> io::Result<()> {
+    let (mut found, mut due, mut wanted) = (TopData::default(), Instant::now(), true);
     loop {
-        if wanted || !state.paused && Instant::now() >= due {
-            found = asked(file, &state);
-            (due, wanted) = (Instant::now() + REFRESH, false);
+        if wanted || !state.is_paused && Instant::now() >= due {
+            found = load_data(file, &state);
+            (due, wanted) = (Instant::now() + REFRESH_INTERVAL, false);
         }
-        state.settle(&found);
+        state.clamp_row(&found);
         terminal.draw(|frame| draw::draw(frame, &state, &found))?;
-        let wait = if state.paused { REFRESH } else { due.saturating_duration_since(Instant::now()) };
+        let wait =
+            if state.is_paused { REFRESH_INTERVAL } else { due.saturating_duration_since(Instant::now()) };
         if !event::poll(wait)? {
             continue;
         }
         // What is no key is a new size, mostly: it is drawn anew.
         let Event::Key(key) = event::read()? else { continue };
-        match if key.kind == KeyEventKind::Release { Act::Nothing } else { state.press(key, &found) } {
-            Act::Nothing => {}
-            Act::Ask => wanted = true,
-            Act::Quit => return Ok(()),
+        match if key.kind == KeyEventKind::Release { Action::Redraw } else { state.handle_key(key, &found) } {
+            Action::Redraw => {}
+            Action::Refresh => wanted = true,
+            Action::Quit => return Ok(()),
         }
     }
 }
 
 /// What the file says now. It is opened anew each time: another one may stand in its place.
-fn asked(file: &Path, state: &State) -> Found {
+fn load_data(file: &Path, state: &ViewState) -> TopData {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let now = since.as_micros() as u64;
-    let found = Reader::open(file).and_then(|reader| ask(&reader, state.range, state.detail.as_ref(), now));
-    found.unwrap_or_else(|error| Found { now, trouble: Some(error.to_string()), ..Found::default() })
+    let found = Reader::open(file)
+        .and_then(|reader| query_data(&reader, state.range, state.detail_endpoint.as_ref(), now));
+    found.unwrap_or_else(|error| TopData {
+        queried_at: now,
+        error: Some(error.to_string()),
+        ..TopData::default()
+    })
 }
 
 /// Gives the terminal back as it was, however this ends; `ratatui` does so for panics.
-struct Restored;
+struct TerminalGuard;
 
-impl Restored {
+impl TerminalGuard {
     /// Also where somebody ends the process from outside.
-    fn when_told_to_end() -> io::Result<Self> {
+    fn install() -> io::Result<Self> {
         #[cfg(unix)]
         {
             use tokio::signal::unix::{SignalKind, signal};
@@ -118,7 +124,7 @@ impl Restored {
                         _ = interrupt.recv() => {}
                     }
                 });
-                give_back();
+                restore_terminal();
                 std::process::exit(1);
             });
         }
@@ -126,14 +132,14 @@ impl Restored {
     }
 }
 
-impl Drop for Restored {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
-        give_back();
+        restore_terminal();
     }
 }
 
 /// `ratatui` shows the cursor again only where its terminal is dropped.
-fn give_back() {
+fn restore_terminal() {
     ratatui::restore();
     // Where nobody sees it, nothing is to be told.
     let _ = execute!(io::stdout(), Show);

@@ -5,131 +5,136 @@ use std::time::Duration;
 use portion_telemetry::read::{Endpoint, Traffic};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::ask::Found;
-use super::column::{COLUMNS, sort};
+use super::column::{COLUMNS, sort_rows};
+use super::query::TopData;
 
 /// Times that one goes through by + and -.
 const RANGES: [Duration; 3] = [Duration::from_mins(5), Duration::from_hours(1), Duration::from_hours(24)];
 /// Characters of a filter.
-const FILTER: usize = 60;
+const MAX_FILTER_CHARS: usize = 60;
 
 /// What whoever looks has chosen.
 #[derive(Clone, Debug, Default)]
-pub(super) struct State {
+pub(super) struct ViewState {
     pub(super) range: Duration,
     /// The column it is sorted by, and whether the other way round.
-    pub(super) sort: usize,
-    pub(super) reversed: bool,
+    pub(super) sort_column: usize,
+    pub(super) is_reversed: bool,
     /// What is in the names that are shown.
     pub(super) filter: String,
     /// Whether keys go into the filter.
-    pub(super) typing: bool,
-    pub(super) paused: bool,
+    pub(super) is_typing_filter: bool,
+    pub(super) is_paused: bool,
     /// The row that is chosen; of requests, the first that is shown.
-    pub(super) row: usize,
+    pub(super) selected_row: usize,
     /// Whose requests are shown.
-    pub(super) detail: Option<Endpoint>,
+    pub(super) detail_endpoint: Option<Endpoint>,
 }
 
 /// What is to be done after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum Action {
     /// To draw it is enough.
-    Nothing,
+    Redraw,
     /// The file is to be asked.
-    Ask,
+    Refresh,
     /// It ends.
     Quit,
 }
 
-impl State {
+impl ViewState {
     pub(super) fn new(range: Duration) -> Self {
-        Self { range, sort: 1, ..Self::default() }
+        Self { range, sort_column: 1, ..Self::default() }
     }
 
     /// The rows that are shown, in their order.
-    pub(super) fn rows<'a>(&self, found: &'a Found) -> Vec<&'a Traffic> {
+    pub(super) fn rows<'a>(&self, found: &'a TopData) -> Vec<&'a Traffic> {
         let filter = self.filter.to_lowercase();
         let passes =
             |traffic: &&Traffic| traffic.endpoint.to_string().to_lowercase().contains(filter.as_str());
         let mut rows: Vec<&Traffic> = found.traffic.iter().filter(passes).collect();
-        sort(&mut rows, self.sort, self.reversed);
+        sort_rows(&mut rows, self.sort_column, self.is_reversed);
         rows
     }
 
     /// Keeps to a row that is there.
-    pub(super) fn settle(&mut self, found: &Found) {
-        let rows = if self.detail.is_some() { found.requests.len() } else { self.rows(found).len() };
-        self.row = self.row.min(rows.saturating_sub(1));
+    pub(super) fn clamp_row(&mut self, found: &TopData) {
+        let rows = if self.detail_endpoint.is_some() { found.requests.len() } else { self.rows(found).len() };
+        self.selected_row = self.selected_row.min(rows.saturating_sub(1));
     }
 
     /// Does what a key says.
-    pub(super) fn press(&mut self, key: KeyEvent, found: &Found) -> Act {
+    pub(super) fn handle_key(&mut self, key: KeyEvent, found: &TopData) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return if matches!(key.code, KeyCode::Char('c' | 'd')) { Act::Quit } else { Act::Nothing };
+            return if matches!(key.code, KeyCode::Char('c' | 'd')) { Action::Quit } else { Action::Redraw };
         }
-        if self.typing {
-            self.write(key.code);
-            return Act::Nothing;
+        if self.is_typing_filter {
+            self.edit_filter(key.code);
+            return Action::Redraw;
         }
         match key.code {
-            KeyCode::Char('q') => return Act::Quit,
+            KeyCode::Char('q') => return Action::Quit,
             KeyCode::Char('p' | ' ') => {
-                self.paused = !self.paused;
-                return if self.paused { Act::Nothing } else { Act::Ask };
+                self.is_paused = !self.is_paused;
+                return if self.is_paused { Action::Redraw } else { Action::Refresh };
             }
             KeyCode::Char('+' | '=') => {
-                return self.take(RANGES.into_iter().find(|range| *range > self.range));
+                return self.set_range(RANGES.into_iter().find(|range| *range > self.range));
             }
             KeyCode::Char('-') => {
-                return self.take(RANGES.into_iter().rev().find(|range| *range < self.range));
+                return self.set_range(RANGES.into_iter().rev().find(|range| *range < self.range));
             }
-            KeyCode::Up | KeyCode::Char('k') => self.row = self.row.saturating_sub(1),
-            KeyCode::Down | KeyCode::Char('j') => self.row += 1,
-            KeyCode::PageUp => self.row = self.row.saturating_sub(10),
-            KeyCode::PageDown => self.row += 10,
-            KeyCode::Home => self.row = 0,
-            KeyCode::Esc if self.detail.is_some() => (self.detail, self.row) = (None, 0),
+            KeyCode::Up | KeyCode::Char('k') => self.selected_row = self.selected_row.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.selected_row += 1,
+            KeyCode::PageUp => self.selected_row = self.selected_row.saturating_sub(10),
+            KeyCode::PageDown => self.selected_row += 10,
+            KeyCode::Home => self.selected_row = 0,
+            KeyCode::Esc if self.detail_endpoint.is_some() => {
+                (self.detail_endpoint, self.selected_row) = (None, 0)
+            }
             KeyCode::Esc => self.filter.clear(),
-            _ if self.detail.is_some() => {}
+            _ if self.detail_endpoint.is_some() => {}
             KeyCode::Enter => {
-                self.detail = self.rows(found).get(self.row).map(|traffic| traffic.endpoint.clone());
-                if self.detail.is_some() {
-                    self.row = 0;
-                    return Act::Ask;
+                self.detail_endpoint =
+                    self.rows(found).get(self.selected_row).map(|traffic| traffic.endpoint.clone());
+                if self.detail_endpoint.is_some() {
+                    self.selected_row = 0;
+                    return Action::Refresh;
                 }
             }
-            KeyCode::Char('/') => self.typing = true,
-            KeyCode::Char('s') | KeyCode::Right => self.by((self.sort + 1) % COLUMNS.len()),
-            KeyCode::Left => self.by((self.sort + COLUMNS.len() - 1) % COLUMNS.len()),
-            KeyCode::Char(digit @ '1'..='9') => self.by(digit as usize - '1' as usize),
+            KeyCode::Char('/') => self.is_typing_filter = true,
+            KeyCode::Char('s') | KeyCode::Right => self.sort_by((self.sort_column + 1) % COLUMNS.len()),
+            KeyCode::Left => self.sort_by((self.sort_column + COLUMNS.len() - 1) % COLUMNS.len()),
+            KeyCode::Char(digit @ '1'..='9') => self.sort_by(digit as usize - '1' as usize),
             _ => {}
         }
-        self.settle(found);
-        Act::Nothing
+        self.clamp_row(found);
+        Action::Redraw
     }
 
-    fn write(&mut self, key: KeyCode) {
+    fn edit_filter(&mut self, key: KeyCode) {
         match key {
-            KeyCode::Enter => self.typing = false,
+            KeyCode::Enter => self.is_typing_filter = false,
             KeyCode::Esc => {
-                self.typing = false;
+                self.is_typing_filter = false;
                 self.filter.clear();
             }
             KeyCode::Backspace => drop(self.filter.pop()),
-            KeyCode::Char(character) if self.filter.chars().count() < FILTER => self.filter.push(character),
+            KeyCode::Char(character) if self.filter.chars().count() < MAX_FILTER_CHARS => {
+                self.filter.push(character)
+            }
             _ => {}
         }
     }
 
-    fn take(&mut self, range: Option<Duration>) -> Act {
-        let Some(range) = range else { return Act::Nothing };
+    fn set_range(&mut self, range: Option<Duration>) -> Action {
+        let Some(range) = range else { return Action::Redraw };
         self.range = range;
-        Act::Ask
+        Action::Refresh
     }
 
-    fn by(&mut self, column: usize) {
-        (self.reversed, self.sort) = (self.sort == column && !self.reversed, column);
+    fn sort_by(&mut self, column: usize) {
+        (self.is_reversed, self.sort_column) = (self.sort_column == column && !self.is_reversed, column);
     }
 }
 
@@ -139,18 +144,18 @@ mod tests {
 
     use super::*;
 
-    fn found() -> Found {
+    fn found() -> TopData {
         let traffic = |name: &str, requests, errors| Traffic {
             endpoint: Endpoint { name: name.to_owned(), ..Endpoint::default() },
             stats: TrafficStats { requests, errors, ..TrafficStats::default() },
         };
-        Found {
+        TopData {
             traffic: vec![traffic("b", 9, 0), traffic("a", 5, 7), traffic("ab", 5, 0)],
-            ..Found::default()
+            ..TopData::default()
         }
     }
 
-    fn press(state: &mut State, keys: &str) -> Act {
+    fn press(state: &mut ViewState, keys: &str) -> Action {
         let code = |key| match key {
             '⏎' => KeyCode::Enter,
             '⎋' => KeyCode::Esc,
@@ -159,13 +164,13 @@ mod tests {
             other => KeyCode::Char(other),
         };
         let found = found();
-        keys.chars().map(|key| state.press(code(key).into(), &found)).last().unwrap_or(Act::Nothing)
+        keys.chars().map(|key| state.handle_key(code(key).into(), &found)).last().unwrap_or(Action::Redraw)
     }
 
     #[test]
     fn keys_sort_filter_and_choose() {
         let check = |keys: &str, expect: &[&str]| {
-            let mut state = State::new(RANGES[1]);
+            let mut state = ViewState::new(RANGES[1]);
             press(&mut state, keys);
             let found = found();
             let names: Vec<&str> =
@@ -185,30 +190,33 @@ mod tests {
     #[test]
     fn keys_tell_what_is_to_be_done() {
         let check =
-            |keys: &str, expect| assert_eq!(press(&mut State::new(RANGES[1]), keys), expect, "{keys}");
-        check("q", Act::Quit);
-        check("/q", Act::Nothing);
-        check("/q⏎q", Act::Quit);
-        check("+", Act::Ask);
-        check("++", Act::Nothing);
-        check("--", Act::Nothing);
-        check("p", Act::Nothing);
-        check("pp", Act::Ask);
-        check("⏎", Act::Ask);
-        check("/zzz⏎⏎", Act::Nothing);
+            |keys: &str, expect| assert_eq!(press(&mut ViewState::new(RANGES[1]), keys), expect, "{keys}");
+        check("q", Action::Quit);
+        check("/q", Action::Redraw);
+        check("/q⏎q", Action::Quit);
+        check("+", Action::Refresh);
+        check("++", Action::Redraw);
+        check("--", Action::Redraw);
+        check("p", Action::Redraw);
+        check("pp", Action::Refresh);
+        check("⏎", Action::Refresh);
+        check("/zzz⏎⏎", Action::Redraw);
         let control = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        let mut state = State { typing: true, ..State::default() };
-        assert_eq!(state.press(control, &found()), Act::Quit);
+        let mut state = ViewState { is_typing_filter: true, ..ViewState::default() };
+        assert_eq!(state.handle_key(control, &found()), Action::Quit);
     }
 
     #[test]
     fn a_row_that_is_gone_is_not_kept_to() {
-        let mut state = State::new(RANGES[1]);
+        let mut state = ViewState::new(RANGES[1]);
         press(&mut state, "↓↓↓↓");
-        assert_eq!(state.row, 2);
+        assert_eq!(state.selected_row, 2);
         press(&mut state, "⏎");
-        assert_eq!((state.row, state.detail.clone().map(|endpoint| endpoint.name)), (0, Some("ab".into())));
+        assert_eq!(
+            (state.selected_row, state.detail_endpoint.clone().map(|endpoint| endpoint.name)),
+            (0, Some("ab".into()))
+        );
         press(&mut state, "⎋");
-        assert_eq!(state.detail, None);
+        assert_eq!(state.detail_endpoint, None);
     }
 }

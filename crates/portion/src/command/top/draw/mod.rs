@@ -1,6 +1,6 @@
 //! A frame of what was found. Names come from elsewhere: whatever is drawn of them has passed `shown` or `plain`.
 
-mod head;
+mod header;
 mod table;
 
 use ratatui::Frame;
@@ -9,13 +9,13 @@ use ratatui::style::Stylize;
 use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
-use super::ask::Found;
-use super::state::State;
-use super::words::plain;
+use super::format::replace_control_chars;
+use super::query::TopData;
+use super::state::ViewState;
 
 /// Draws it all.
-pub(super) fn draw(frame: &mut Frame<'_>, state: &State, found: &Found) {
-    let banner = u16::from(found.alert.is_some() || found.trouble.is_some());
+pub(super) fn draw(frame: &mut Frame<'_>, state: &ViewState, found: &TopData) {
+    let banner = u16::from(found.alert.is_some() || found.error.is_some());
     let [head, alert, line, body, foot] = Layout::vertical([
         Constraint::Length(4),
         Constraint::Length(banner),
@@ -24,25 +24,25 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, found: &Found) {
         Constraint::Length(1),
     ])
     .areas(frame.area());
-    frame.render_widget(Paragraph::new(head::header(state, found)), head);
-    frame.render_widget(head::warning(found).map_or(Line::default(), Line::from), alert);
-    head::sparkline(frame, state.range, found, line);
-    if state.detail.is_some() {
-        table::requests(frame, state, found, body);
+    frame.render_widget(Paragraph::new(header::header(state, found)), head);
+    frame.render_widget(header::warning(found).map_or(Line::default(), Line::from), alert);
+    header::sparkline(frame, state.range, found, line);
+    if state.detail_endpoint.is_some() {
+        table::draw_requests(frame, state, found, body);
     } else {
-        table::endpoints(frame, state, found, body);
+        table::draw_endpoints(frame, state, found, body);
     }
-    frame.render_widget(keys(state), foot);
+    frame.render_widget(key_help(state), foot);
 }
 
-fn keys<'a>(state: &State) -> Line<'a> {
-    let text = match (&state.detail, state.typing) {
+fn key_help<'a>(state: &ViewState) -> Line<'a> {
+    let text = match (&state.detail_endpoint, state.is_typing_filter) {
         (Some(_), _) => "↑↓ rows · Esc back · p pause · q quit".to_owned(),
-        (None, true) => format!("/{}▏ Enter keeps it, Esc ends it", plain(&state.filter)),
+        (None, true) => format!("/{}▏ Enter keeps it, Esc ends it", replace_control_chars(&state.filter)),
         (None, false) if state.filter.is_empty() => {
             "↑↓ rows · ←→ sort · +- time · / filter · Enter requests · q quit".to_owned()
         }
-        (None, false) => format!("/{} · Esc shows all · q quit", plain(&state.filter)),
+        (None, false) => format!("/{} · Esc shows all · q quit", replace_control_chars(&state.filter)),
     };
     Line::from(text).dim()
 }
@@ -52,7 +52,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::Duration;
 
-    use portion_core::event::Alerted;
+    use portion_core::event::AlertChanged;
     use portion_telemetry::read::{Endpoint, Record, Series, Slot, Traffic, TrafficStats};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
@@ -61,7 +61,7 @@ mod tests {
 
     const NOW: u64 = 1_760_000_000_000_000;
 
-    fn found() -> Found {
+    fn found() -> TopData {
         let traffic = |upstream: Option<&str>, name: &str, requests: u64, oversized: u64| Traffic {
             endpoint: Endpoint {
                 upstream: upstream.map(str::to_owned),
@@ -83,20 +83,20 @@ mod tests {
             stats: TrafficStats { served_tokens: 1_000 * (8 - minute), ..TrafficStats::default() },
         };
         let mut all = traffic(None, "", 1_300, 52).stats;
-        (all.accuracy.sampled, all.accuracy.near, all.errors) = (100, 94, 3);
-        Found {
-            now: NOW,
+        (all.accuracy.sample_count, all.accuracy.accurate_count, all.errors) = (100, 94, 3);
+        TopData {
+            queried_at: NOW,
             traffic: vec![
                 traffic(None, "list_bookings", 1_200, 48),
                 traffic(Some("hotel"), "evil\u{1b}[31m\nname", 100, 50),
             ],
-            all,
-            line: Series { step: Duration::from_mins(1), slots: (0..8).rev().map(slot).collect() },
-            ..Found::default()
+            total: all,
+            token_series: Series { step: Duration::from_mins(1), slots: (0..8).rev().map(slot).collect() },
+            ..TopData::default()
         }
     }
 
-    fn drawn(width: u16, height: u16, state: &State, found: &Found) -> String {
+    fn drawn(width: u16, height: u16, state: &ViewState, found: &TopData) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is memory");
         terminal.draw(|frame| draw(frame, state, found)).expect("it is memory");
         let buffer = terminal.backend().buffer();
@@ -104,20 +104,20 @@ mod tests {
         (0..height).map(|at| row(at).trim_end().to_owned() + "\n").collect()
     }
 
-    fn check(width: u16, height: u16, state: &State, found: &Found, expect: &str) {
+    fn check(width: u16, height: u16, state: &ViewState, found: &TopData, expect: &str) {
         let drawn = drawn(width, height, state, found);
         assert_eq!(drawn, expect, "\n{drawn}");
     }
 
     #[test]
     fn endpoints_at_sixty_columns() {
-        let state = State::new(Duration::from_hours(1));
+        let state = ViewState::new(Duration::from_hours(1));
         check(60, 16, &state, &found(), ENDPOINTS);
     }
 
     #[test]
     fn the_line_of_tokens_is_of_the_time_that_figures_are_of() {
-        let drawn = drawn(30, 16, &State::new(Duration::from_mins(5)), &found());
+        let drawn = drawn(30, 16, &ViewState::new(Duration::from_mins(5)), &found());
         let lowest = drawn.lines().nth(6).expect("it is below the title");
         assert!(
             lowest.chars().count() == 30 && !lowest.contains(' '),
@@ -127,19 +127,19 @@ mod tests {
 
     #[test]
     fn an_alert_and_a_wide_terminal() {
-        let alert = Alerted {
+        let alert = AlertChanged {
             at: NOW - 60_000_000,
-            alert: "oversized".into(),
-            raised: true,
+            alert_name: "oversized".into(),
+            is_raised: true,
             share: 0.4,
             threshold: 0.05,
             requests: 100,
-            counted: 40,
+            matching_requests: 40,
             window: Duration::from_mins(5),
             process: 1,
         };
-        let state = State { paused: true, sort: 5, ..State::new(Duration::from_mins(5)) };
-        check(110, 10, &state, &Found { alert: Some(alert), ..found() }, ALERT);
+        let state = ViewState { is_paused: true, sort_column: 5, ..ViewState::new(Duration::from_mins(5)) };
+        check(110, 10, &state, &TopData { alert: Some(alert), ..found() }, ALERT);
     }
 
     #[test]
@@ -155,15 +155,18 @@ mod tests {
             ..Record::default()
         };
         let detail = Some(found().traffic[1].endpoint.clone());
-        let state = State { detail, ..State::new(Duration::from_hours(1)) };
+        let state = ViewState { detail_endpoint: detail, ..ViewState::new(Duration::from_hours(1)) };
         let requests = vec![record(NOW, None, true), record(NOW - 5_000_000, Some("upstream"), false)];
-        check(70, 9, &state, &Found { requests, ..found() }, REQUESTS);
+        check(70, 9, &state, &TopData { requests, ..found() }, REQUESTS);
     }
 
     #[test]
     fn any_size_can_be_drawn() {
-        let state =
-            State { filter: "\u{1b}x".to_owned(), typing: true, ..State::new(Duration::from_mins(1)) };
+        let state = ViewState {
+            filter: "\u{1b}x".to_owned(),
+            is_typing_filter: true,
+            ..ViewState::new(Duration::from_mins(1))
+        };
         for (width, height) in [(1, 1), (3, 40), (200, 2), (59, 5), (10, 10)] {
             let drawn = drawn(width, height, &state, &found());
             assert!(
@@ -171,7 +174,8 @@ mod tests {
                 "{drawn:?}"
             );
         }
-        let nothing = Found { trouble: Some("\u{7}telemetry cannot be read".to_owned()), ..Found::default() };
+        let nothing =
+            TopData { error: Some("\u{7}telemetry cannot be read".to_owned()), ..TopData::default() };
         assert!(drawn(60, 10, &state, &nothing).contains("\u{fffd}telemetry cannot be read"));
     }
 

@@ -8,29 +8,31 @@ use ratatui::style::{Modifier, Style, Stylize};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row, Table, TableState};
 
-use super::super::ask::Found;
-use super::super::column::{COLUMNS, that_fit};
-use super::super::state::State;
-use super::super::words::{clock, short};
+use super::super::column::{COLUMNS, fitting_columns};
+use super::super::format::{short_number, time_of_day};
+use super::super::query::TopData;
+use super::super::state::ViewState;
 use portion_telemetry::alert::DEFAULT_SHARE as MARK;
 
-pub(super) fn endpoints(frame: &mut Frame<'_>, state: &State, found: &Found, area: Rect) {
+pub(super) fn draw_endpoints(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {
     let rows = state.rows(found);
     if rows.is_empty() {
         let words =
             if found.traffic.is_empty() { "nothing was asked in that time" } else { "no name is like that" };
         return frame.render_widget(Line::from(words).dim(), area);
     }
-    let columns = that_fit(area.width);
+    let columns = fitting_columns(area.width);
     let widths = columns.iter().map(|place| match place {
         0 => Constraint::Fill(1),
-        place => Constraint::Length(COLUMNS[*place].width.max(title(state, *place).chars().count() as u16)),
+        place => {
+            Constraint::Length(COLUMNS[*place].width.max(column_title(state, *place).chars().count() as u16))
+        }
     });
-    let titles = columns.iter().map(|place| aligned(*place, title(state, *place)));
+    let titles = columns.iter().map(|place| aligned_cell(*place, column_title(state, *place)));
     let lines = rows.iter().map(|traffic| {
         let oversized = traffic.stats.oversized_share().is_some_and(|share| share > MARK);
         Row::new(columns.iter().map(|place| {
-            let cell = aligned(*place, COLUMNS[*place].cell(traffic));
+            let cell = aligned_cell(*place, COLUMNS[*place].cell(traffic));
             if oversized && COLUMNS[*place].title == "oversized" { cell.red() } else { cell }
         }))
     });
@@ -38,13 +40,13 @@ pub(super) fn endpoints(frame: &mut Frame<'_>, state: &State, found: &Found, are
         .column_spacing(1)
         .header(Row::new(titles).style(Style::new().bold()))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let mut chosen = TableState::default().with_selected(Some(state.row));
+    let mut chosen = TableState::default().with_selected(Some(state.selected_row));
     frame.render_stateful_widget(table, area, &mut chosen);
 }
 
 /// What stands above a column; an arrow above the one it is sorted by.
-fn title(state: &State, place: usize) -> String {
-    let arrow = match (state.sort == place, state.reversed) {
+fn column_title(state: &ViewState, place: usize) -> String {
+    let arrow = match (state.sort_column == place, state.is_reversed) {
         (false, _) => "",
         (true, false) => "▾",
         (true, true) => "▴",
@@ -53,21 +55,21 @@ fn title(state: &State, place: usize) -> String {
 }
 
 /// Names keep left, figures right.
-fn aligned<'a>(place: usize, text: String) -> Cell<'a> {
+fn aligned_cell<'a>(place: usize, text: String) -> Cell<'a> {
     let line = Line::from(text);
     Cell::from(if place == 0 { line } else { line.right_aligned() })
 }
 
-pub(super) fn requests(frame: &mut Frame<'_>, state: &State, found: &Found, area: Rect) {
+pub(super) fn draw_requests(frame: &mut Frame<'_>, state: &ViewState, found: &TopData, area: Rect) {
     let widths = [9, 10, 6, 6, 9, 24].map(Constraint::Length);
     let titles = ["time", "outcome", "came", "served", "latency", "error"];
-    let counted = |tokens: Option<u64>| tokens.map_or("–".to_owned(), short);
+    let counted = |tokens: Option<u64>| tokens.map_or("–".to_owned(), short_number);
     let row = |record: &Record| {
         let latency = format!("{:.1} ms", record.latency.as_secs_f64() * 1e3);
         let error = printable(record.error.as_deref().unwrap_or_default());
         let error = if record.follow_up && error.is_empty() { "follow-up".to_owned() } else { error };
         let cells = [
-            clock(record.at),
+            time_of_day(record.at),
             printable(&record.outcome),
             counted(record.payload_tokens()),
             counted(record.served_tokens()),
@@ -79,13 +81,14 @@ pub(super) fn requests(frame: &mut Frame<'_>, state: &State, found: &Found, area
             Cell::from(if (2..5).contains(&place) { line.right_aligned() } else { line })
         }))
     };
-    let name = state.detail.as_ref().map_or(String::new(), |endpoint| printable(&endpoint.to_string()));
+    let name =
+        state.detail_endpoint.as_ref().map_or(String::new(), |endpoint| printable(&endpoint.to_string()));
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     frame.render_widget(Line::from(format!("the last requests of {name}")).bold(), head);
     let table = Table::new(found.requests.iter().map(row), widths)
         .column_spacing(1)
         .header(Row::new(titles).style(Style::new().bold()))
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    let mut chosen = TableState::default().with_selected(Some(state.row));
+    let mut chosen = TableState::default().with_selected(Some(state.selected_row));
     frame.render_stateful_widget(table, body, &mut chosen);
 }

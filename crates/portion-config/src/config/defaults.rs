@@ -1,0 +1,38 @@
+//! What is in force where nothing was written.
+
+use portion_core::policy::{ClientLimits, Policy, PolicyProfile, RowStyle};
+
+use super::Cascade;
+use crate::key::Key;
+use crate::origin::Origin;
+use crate::value::Value;
+
+impl Cascade<'_> {
+    /// What is in force for a key that nobody wrote, as YAML, and where it comes from; `None` where there is no such thing.
+    pub(crate) fn effective_default(&self, key: &Key) -> Option<(String, Origin)> {
+        if key.name == "redact" && self.profile() == PolicyProfile::Lean {
+            return Some(("secrets".into(), Origin::Profile("lean")));
+        }
+        if let Some(value) = policy_limit(&self.limit_overrides().resolve(ClientLimits::UNKNOWN), key.name) {
+            return Some((value.to_string(), self.default_origin(key.name)));
+        }
+        (!key.default.is_empty()).then(|| (key.default.to_owned(), Origin::Default))
+    }
+}
+
+/// A limit of a policy by its key.
+pub(super) fn policy_limit(policy: &Policy, key: &str) -> Option<Value> {
+    let whole = |number: usize| Some(Value::Integer(number as u64));
+    let size = |bytes: usize| Some(Value::Size(bytes as u64));
+    match key {
+        "tokenBudgetThreshold" => whole(policy.token_budget_threshold),
+        "replyTarget" => whole(policy.reply_target),
+        "hardCap" => whole(policy.hard_cap),
+        "hardByteLimit" => size(policy.hard_byte_limit),
+        "fallbackByteLimit" => size(policy.fallback_byte_limit),
+        "defaultPageSize" => whole(policy.default_page_size),
+        "maxPageSize" => whole(policy.max_page_size),
+        "rows" => Some(Value::Choice(if policy.rows == RowStyle::Auto { "auto" } else { "objects" })),
+        _ => None,
+    }
+}

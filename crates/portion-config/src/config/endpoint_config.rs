@@ -1,0 +1,198 @@
+//! What the settings in force mean: the one place where keys become limits and the manner of replies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portion_core::policy::{
+    EnvelopeMode, FillStrategy, LimitOverrides, MetadataMode, MetadataStyle, NamedSection, OrderStrategy,
+    PolicyProfile, RenderOptions, RowStyle, StripRule, Techniques,
+};
+use portion_core::redact::RedactionRules;
+use portion_core::tokens::Factor;
+use portion_gateway::mcp::{AdvertisePolicy, ListingOptions};
+use portion_gateway::policy_source::{EndpointConfig, Experiment, Rollout};
+
+use super::Cascade;
+use crate::value::Value;
+
+impl Cascade<'_> {
+    /// What is obeyed.
+    pub(super) fn endpoint_config(&self) -> EndpointConfig {
+        EndpointConfig {
+            limits: self.limit_overrides(),
+            tokenizer: self.choice("tokenizer").and_then(|name| name.parse().ok()).unwrap_or_default(),
+            tokenizer_factor: self.number("tokenizerFactor").and_then(Factor::from_f64).unwrap_or_default(),
+            preset: self.choice("preset").and_then(|name| name.parse().ok()).unwrap_or_default(),
+            redact: self.redact(),
+            controls: self.boolean("controls"),
+            reuse: self.boolean("reuse"),
+            rollout: self.rollout(),
+            experiment: self.experiment(),
+            unshaped_byte_limit: self.size("unshapedByteLimit"),
+            allow_whole: self.boolean("allowWhole") == Some(true),
+            request_timeout: match self.value("requestTimeout") {
+                Some(Value::Duration(time)) => Some(*time),
+                Some(_) => None,
+                None => Some(Duration::from_mins(10)),
+            },
+            session_budget: self.integer("sessionBudget"),
+            dry_run: self.boolean("dryRun") == Some(true),
+            accuracy_sample: self.number("accuracySample"),
+        }
+    }
+
+    /// The limits.
+    pub(super) fn limit_overrides(&self) -> LimitOverrides {
+        LimitOverrides {
+            token_budget_threshold: self.integer("tokenBudgetThreshold"),
+            reply_target: self.integer("replyTarget"),
+            hard_cap: self.integer("hardCap"),
+            hard_byte_limit: self.size("hardByteLimit"),
+            fallback_byte_limit: self.size("fallbackByteLimit"),
+            media_byte_limit: self.size("mediaByteLimit"),
+            media_tokens: self.integer("mediaTokens"),
+            full_below: self.integer("fullBelow"),
+            default_page_size: self.integer("defaultPageSize"),
+            max_page_size: self.integer("maxPageSize"),
+            summarize_above: self.integer("summarizeAbove"),
+            chunk_above: self.integer("chunkAbove"),
+            chunk_size: self.integer("chunkSize"),
+            chunk_lines: self.integer("chunkLines"),
+            warn_at: self.number("warnAt"),
+            rows: self
+                .choice("rows")
+                .map(|word| if word == "auto" { RowStyle::Auto } else { RowStyle::Objects }),
+            strategy: self.choice("strategy").map(|word| match word {
+                "plain" => OrderStrategy::Plain,
+                "ranked" => OrderStrategy::Ranked,
+                _ => OrderStrategy::Auto,
+            }),
+            fill: self.choice("fill").map(|word| match word {
+                "skip" => FillStrategy::Skip,
+                "value" => FillStrategy::Value,
+                _ => FillStrategy::Stop,
+            }),
+            profile: self.profile(),
+            render_options: self.render_options(),
+        }
+    }
+
+    /// What is in force where nothing more precise was written.
+    pub(crate) fn profile(&self) -> PolicyProfile {
+        match self.choice("profile") {
+            Some("lean") => PolicyProfile::Lean,
+            Some("soft") => PolicyProfile::Soft,
+            _ => PolicyProfile::Default,
+        }
+    }
+
+    fn render_options(&self) -> RenderOptions {
+        let on = |key| self.boolean(key).unwrap_or(true);
+        RenderOptions {
+            techniques: Techniques {
+                pagination: on("pagination"),
+                summarization: on("summarization"),
+                chunking: on("chunking"),
+                query: on("query"),
+            },
+            metadata: if self.choice("metadata") == Some("always") {
+                MetadataMode::Always
+            } else {
+                MetadataMode::WhenShaped
+            },
+            metadata_style: match self.choice("metadataStyle") {
+                Some("snake") => MetadataStyle::Snake,
+                _ => MetadataStyle::Camel,
+            },
+            envelope: if self.choice("envelope") == Some("wrap") {
+                EnvelopeMode::Wrap
+            } else {
+                EnvelopeMode::Auto
+            },
+            list_path: self.text("items").map(Arc::from),
+            summary_fields: self.names("summaryFields").unwrap_or_default().into(),
+            sections: self.sections(),
+            default_sort: self.text("sort").map(Arc::from),
+            strip_rule: self.strip_rule(),
+            has_fixed_page_size: self.integer("defaultPageSize").is_some(),
+            ..RenderOptions::default()
+        }
+    }
+
+    fn sections(&self) -> Arc<[NamedSection]> {
+        match self.value("sections") {
+            Some(Value::Sections(sections)) => sections
+                .iter()
+                .map(|(name, fields)| NamedSection { name: name.clone(), fields: fields.clone() })
+                .collect(),
+            _ => Arc::default(),
+        }
+    }
+
+    fn strip_rule(&self) -> StripRule {
+        if self.choice("mode") == Some("development") {
+            return StripRule::none();
+        }
+        match self.value("stripFields") {
+            Some(Value::Names(names)) => StripRule::from_names(names.iter().cloned()),
+            Some(Value::Choice("none")) => StripRule::none(),
+            _ => StripRule::default_noise(),
+        }
+    }
+
+    /// What was asked for, or secrets where nothing was and replies are to be lean.
+    fn redact(&self) -> Option<Arc<RedactionRules>> {
+        match self.value("redact") {
+            Some(Value::Names(names)) if !names.is_empty() => Some(Arc::new(
+                RedactionRules::parse(&names.join(",")).unwrap_or_else(|_| RedactionRules::default_secrets()),
+            )),
+            None if self.profile() == PolicyProfile::Lean => {
+                Some(Arc::new(RedactionRules::default_secrets()))
+            }
+            _ => None,
+        }
+    }
+
+    fn rollout(&self) -> Rollout {
+        match self.get("rollout").map(|(set, salt)| (&set.value, salt)) {
+            Some((Value::Number(percent), salt)) => Rollout { percent: *percent, salt: Arc::clone(salt) },
+            _ => Rollout::default(),
+        }
+    }
+
+    fn experiment(&self) -> Experiment {
+        match self.get("experiment").map(|(set, salt)| (&set.value, salt)) {
+            Some((Value::Split(percent), salt)) => {
+                Experiment::Split(Rollout { percent: *percent, salt: Arc::clone(salt) })
+            }
+            Some((Value::Choice("shadow"), _)) => Experiment::Shadow,
+            _ => Experiment::None,
+        }
+    }
+
+    /// How tools are listed.
+    pub(super) fn listing(&self) -> ListingOptions {
+        let usual = ListingOptions::default();
+        ListingOptions {
+            style: self.choice("catalog").and_then(|name| name.parse().ok()).unwrap_or(usual.style),
+            read_tool: self.text("readTool").map_or(usual.read_tool, str::to_owned),
+            query_tool: match self.value("queryTool") {
+                Some(Value::Text(name)) => Some(name.clone()),
+                Some(_) => None,
+                None => usual.query_tool,
+            },
+            describe_tool: self.text("describeTool").map_or(usual.describe_tool, str::to_owned),
+            advertise: self.advertise(),
+        }
+    }
+
+    /// Which tools are listed with our controls.
+    fn advertise(&self) -> AdvertisePolicy {
+        match self.value("advertise") {
+            Some(Value::Names(names)) => AdvertisePolicy::Named(names.clone()),
+            Some(Value::Choice("all")) => AdvertisePolicy::All,
+            Some(Value::Choice("none")) => AdvertisePolicy::None,
+            _ => AdvertisePolicy::Lists,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Puts a tree together from what a reader meets, without recursion, within bounds.
+
+use std::collections::HashMap;
+
+use super::{Document, DocumentError, MapKey, Node, NodeValue, TextPosition};
+
+/// The most levels of a document; what can be written needs seven.
+const MAX_DEPTH: usize = 16;
+/// The most values of a document, those of anchors counted wherever they are referred to.
+const MAX_VALUES: usize = 20_000;
+
+/// A tree that grows.
+#[derive(Default)]
+pub(super) struct TreeBuilder {
+    open_containers: Vec<OpenContainer>,
+    root: Option<Node>,
+    value_count: usize,
+    errors: Vec<DocumentError>,
+    /// Finished values that can be referred to, and how many values each is.
+    anchors: HashMap<usize, (Node, usize)>,
+}
+
+/// A list or map that has begun.
+struct OpenContainer {
+    value: NodeValue,
+    position: TextPosition,
+    key: Option<MapKey>,
+    anchor_id: usize,
+    /// How many values there were before.
+    value_count_before: usize,
+}
+
+impl TreeBuilder {
+    /// A list or map begins.
+    pub(super) fn begin(
+        &mut self,
+        tree: NodeValue,
+        spot: TextPosition,
+        anchor: usize,
+    ) -> Result<(), DocumentError> {
+        if self.open_containers.len() >= MAX_DEPTH {
+            let fix = format!("{MAX_DEPTH} levels are the most");
+            return Err(DocumentError::new(spot, "this is nested too deep", fix));
+        }
+        self.reject_container_key(spot)?;
+        self.open_containers.push(OpenContainer {
+            value: tree,
+            position: spot,
+            key: None,
+            anchor_id: anchor,
+            value_count_before: self.value_count,
+        });
+        self.add_value_count(1, spot)
+    }
+
+    /// The list or map that began last ends.
+    pub(super) fn end(&mut self, last_line: usize) -> Result<(), DocumentError> {
+        let Some(OpenContainer {
+            value: tree,
+            position: spot,
+            anchor_id: anchor,
+            value_count_before: before,
+            ..
+        }) = self.open_containers.pop()
+        else {
+            return Ok(());
+        };
+        let node = Node { value: tree, position: spot, last_line };
+        self.store_anchor(anchor, &node, self.value_count - before);
+        self.attach(node)
+    }
+
+    /// A value that is neither.
+    pub(super) fn scalar(&mut self, node: Node, anchor: usize) -> Result<(), DocumentError> {
+        self.add_value_count(1, node.position)?;
+        self.store_anchor(anchor, &node, 1);
+        self.attach(node)
+    }
+
+    /// A value that stood somewhere before.
+    pub(super) fn alias(&mut self, anchor: usize, spot: TextPosition) -> Result<(), DocumentError> {
+        let Some((node, values)) = self.anchors.get(&anchor).cloned() else {
+            return Err(DocumentError::new(spot, "this refers to what it is a part of", "write it out"));
+        };
+        self.add_value_count(values, spot)?;
+        self.attach(Node { position: spot, last_line: spot.line, ..node })
+    }
+
+    /// The whole.
+    pub(super) fn finish(self) -> Option<Document> {
+        self.root.map(|root| Document { root, errors: self.errors })
+    }
+
+    /// Whether there is something already.
+    pub(super) fn has_root(&self) -> bool {
+        self.root.is_some()
+    }
+
+    fn store_anchor(&mut self, anchor: usize, node: &Node, values: usize) {
+        if anchor != 0 {
+            self.anchors.insert(anchor, (node.clone(), values));
+        }
+    }
+
+    fn add_value_count(&mut self, values: usize, spot: TextPosition) -> Result<(), DocumentError> {
+        self.value_count = self.value_count.saturating_add(values);
+        if self.value_count > MAX_VALUES {
+            let fix = format!("{MAX_VALUES} are the most, each reference to an anchor counted in full");
+            return Err(DocumentError::new(spot, "there are too many values", fix));
+        }
+        Ok(())
+    }
+
+    /// Lists and maps are no names.
+    fn reject_container_key(&self, spot: TextPosition) -> Result<(), DocumentError> {
+        match self.open_containers.last() {
+            Some(OpenContainer { value: NodeValue::Map(_), key: None, .. }) => Err(DocumentError::new(
+                spot,
+                "this stands where a key is expected",
+                "write a name, a colon and a value",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn attach(&mut self, node: Node) -> Result<(), DocumentError> {
+        let Some(open) = self.open_containers.last_mut() else {
+            self.root = Some(node);
+            return Ok(());
+        };
+        match (&mut open.value, open.key.take()) {
+            (NodeValue::Map(entries), Some(name)) => {
+                match entries.iter().find(|(known, _)| known.text == name.text) {
+                    Some((known, _)) => {
+                        let (twice, line) = (&name.text, known.position.line);
+                        let message = format!("`{twice}` stands twice, first in line {line}");
+                        self.errors.push(DocumentError::new(name.position, message, "remove one of both"));
+                    }
+                    None => entries.push((name, node)),
+                }
+            }
+            (NodeValue::Map(_), None) => match node.value {
+                NodeValue::Scalar { text, .. } => open.key = Some(MapKey { text, position: node.position }),
+                _ => return self.reject_container_key(node.position),
+            },
+            (NodeValue::List(items), _) => items.push(node),
+            (NodeValue::Null | NodeValue::Scalar { .. }, _) => {}
+        }
+        Ok(())
+    }
+}

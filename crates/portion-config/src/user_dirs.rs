@@ -1,0 +1,25 @@
+//! Where things are kept that belong to a user: by the conventions of the system.
+
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy as _;
+use sha2::{Digest as _, Sha256};
+
+/// Our folder in each place.
+const APP_DIR: &str = "portion";
+
+/// The folder for the versions of a configuration file.
+pub fn history_dir(file: &Path) -> Option<PathBuf> {
+    let file = std::path::absolute(file).ok()?;
+    let digest = Sha256::digest(file.as_os_str().as_encoded_bytes());
+    let name = u64::from_be_bytes(std::array::from_fn(|i| digest[i]));
+    let places = etcetera::choose_base_strategy().ok()?;
+    let state = places.state_dir().unwrap_or_else(|| places.data_dir());
+    Some(state.join(APP_DIR).join("config").join(format!("{name:016x}")))
+}
+
+/// The file that requests are recorded in.
+pub fn telemetry_file() -> Option<PathBuf> {
+    let places = etcetera::choose_base_strategy().ok()?;
+    Some(places.data_dir().join(APP_DIR).join("telemetry.db"))
+}

@@ -1,0 +1,214 @@
+//! Files that are changed in every way that is waited for, against a clock that is a number.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{DebounceOptions, Debouncer, FileChange, ReadAssessment};
+
+/// What somebody does to the file.
+#[derive(Clone, Debug)]
+enum Change {
+    /// Writes it in place, with a pause before each piece.
+    InPlace { pauses: Vec<u64>, ended: bool },
+    /// Puts another one in its place.
+    Rename { ended: bool },
+    /// Writes half of it, which ends within a line, closes it, and adds the rest.
+    InTwoGoes { pause: u64 },
+    /// Removes it and creates it anew.
+    Recreate { pause: u64 },
+    /// Changes its times.
+    Touch,
+}
+
+/// What the file holds from a moment on, and the sign of that.
+struct Moment {
+    at: Duration,
+    notice: FileChange,
+    content: Option<String>,
+}
+
+/// Everything that is done to a file.
+struct Story {
+    moments: Vec<Moment>,
+    whole: Vec<String>,
+    now: Duration,
+}
+
+impl Story {
+    fn of(changes: &[(u64, Change)]) -> Self {
+        let mut story = Self { moments: Vec::new(), whole: Vec::new(), now: Duration::ZERO };
+        for (gap, change) in changes {
+            story.pass(*gap);
+            story.add(change);
+        }
+        story
+    }
+
+    fn add(&mut self, change: &Change) {
+        let number = self.whole.len();
+        let mut text = format!("hardCap: {number}000\nwindow: {number}\nname: the end of {number}\n");
+        match change {
+            Change::InPlace { pauses, ended } => {
+                if !ended {
+                    text.pop();
+                }
+                self.sign(FileChange::Writing, Some(""));
+                let piece = text.len() / pauses.len().max(1) + 1;
+                for (index, pause) in pauses.iter().enumerate() {
+                    self.pass(*pause);
+                    self.sign(FileChange::Writing, text.get(..piece * (index + 1)).or(Some(&text)));
+                }
+                self.sign(FileChange::Writing, Some(&text));
+                self.sign(FileChange::Closed, Some(&text));
+            }
+            Change::Rename { ended } => {
+                if !ended {
+                    text.pop();
+                }
+                self.sign(FileChange::Replaced, Some(&text));
+            }
+            Change::InTwoGoes { pause } => {
+                self.sign(FileChange::Writing, Some(""));
+                self.sign(FileChange::Writing, Some(&text[..20]));
+                self.sign(FileChange::Closed, Some(&text[..20]));
+                self.pass(*pause);
+                self.sign(FileChange::Writing, Some(&text));
+                self.sign(FileChange::Closed, Some(&text));
+            }
+            Change::Recreate { pause } => {
+                self.sign(FileChange::Replaced, None);
+                self.pass(*pause);
+                self.sign(FileChange::Replaced, Some(""));
+                self.sign(FileChange::Writing, Some(&text));
+                self.sign(FileChange::Closed, Some(&text));
+            }
+            Change::Touch => {
+                let content = self.moments.last().and_then(|moment| moment.content.clone());
+                self.sign(FileChange::MetadataChanged, content.as_deref());
+                return;
+            }
+        }
+        self.whole.push(text);
+    }
+
+    fn pass(&mut self, milliseconds: u64) {
+        self.now += Duration::from_millis(milliseconds);
+    }
+
+    fn sign(&mut self, notice: FileChange, content: Option<&str>) {
+        self.moments.push(Moment { at: self.now, notice, content: content.map(str::to_owned) });
+    }
+
+    /// What is told of it, and when.
+    fn told(&self, settle: DebounceOptions) -> Vec<(Duration, Option<String>)> {
+        let mut settling = Debouncer::new(settle);
+        let mut told: Vec<(Duration, Option<String>)> = Vec::new();
+        let mut content = None;
+        let ends = self.moments.iter().map(|moment| moment.at).skip(1).chain([Duration::MAX]);
+        for (moment, end) in self.moments.iter().zip(ends) {
+            content.clone_from(&moment.content);
+            settling.record_change(moment.notice, moment.at);
+            while let Some(due) = settling.next_read_at().filter(|due| *due < end) {
+                let last = told.last().map(|(_, text)| text);
+                let found = match &content {
+                    same if Some(same) == last => ReadAssessment::Unchanged,
+                    Some(text) if text.ends_with('\n') => ReadAssessment::Complete,
+                    _ => ReadAssessment::Incomplete,
+                };
+                if settling.record_read(found, due) {
+                    told.push((due, content.clone()));
+                }
+                assert_ne!(settling.next_read_at(), Some(due), "no look at the same time twice");
+            }
+        }
+        assert!(settling.is_idle(), "nothing is left to be told");
+        told
+    }
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let pauses = prop::collection::vec(0_u64..1_900, 1..6);
+    prop_oneof![
+        (pauses, any::<bool>()).prop_map(|(pauses, ended)| Change::InPlace { pauses, ended }),
+        any::<bool>().prop_map(|ended| Change::Rename { ended }),
+        (0_u64..49).prop_map(|pause| Change::InTwoGoes { pause }),
+        (0_u64..200).prop_map(|pause| Change::Recreate { pause }),
+        Just(Change::Touch),
+    ]
+}
+
+fn changes(gaps: std::ops::Range<u64>) -> impl Strategy<Value = Vec<(u64, Change)>> {
+    prop::collection::vec((gaps, change()), 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_told_that_is_not_whole(changes in changes(0..300)) {
+        let story = Story::of(&changes);
+        for (at, text) in story.told(DebounceOptions::default()) {
+            // That it is gone may be told, but no more of a text than all of it.
+            let whole = text.as_ref().is_none_or(|text| story.whole.contains(text));
+            prop_assert!(whole, "{text:?} at {at:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_text_is_told_in_time(changes in changes(0..300)) {
+        let (story, settle) = (Story::of(&changes), DebounceOptions::default());
+        let told = story.told(settle);
+        let Some(expect) = story.whole.last() else { return Ok(()) };
+        let (at, text) = told.last().expect("something was told");
+        prop_assert_eq!(text.as_ref(), Some(expect));
+        prop_assert!(*at <= story.now + settle.incomplete_interval, "{at:?} after {:?}", story.now);
+    }
+
+    #[test]
+    fn every_change_is_told_once(changes in changes(100..300)) {
+        let (story, settle) = (Story::of(&changes), DebounceOptions::default());
+        let told = story.told(settle);
+        let texts: Vec<_> = told.iter().filter_map(|(_, text)| text.as_ref()).collect();
+        prop_assert_eq!(texts, story.whole.iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn changes_without_a_pause_are_told_all_the_same(count in 20_usize..200, gap in 1_u64..15) {
+        let story = Story::of(&vec![(gap, Change::Rename { ended: true }); count]);
+        let settle = DebounceOptions::default();
+        let told = story.told(settle);
+        for pair in told.windows(2) {
+            prop_assert!(pair[1].0 <= pair[0].0 + settle.quiet_interval * 4, "{:?}", pair);
+        }
+        prop_assert_eq!(told.last().and_then(|(_, text)| text.as_ref()), story.whole.last());
+    }
+}
+
+#[test]
+fn a_writer_that_never_closes_is_not_waited_for_for_ever() {
+    let settle = DebounceOptions::default();
+    let mut settling = Debouncer::new(settle);
+    settling.record_change(FileChange::Writing, Duration::ZERO);
+    assert_eq!(settling.next_read_at(), Some(settle.open_writer_timeout));
+    assert!(
+        !settling.record_read(ReadAssessment::Incomplete, settle.open_writer_timeout),
+        "cut off, and being written"
+    );
+    assert_eq!(settling.next_read_at(), Some(settle.open_writer_timeout * 10));
+    assert!(settling.record_read(ReadAssessment::Incomplete, settle.open_writer_timeout * 10));
+    assert!(settling.is_idle());
+    settling.record_change(FileChange::Writing, Duration::ZERO);
+    assert!(settling.record_read(ReadAssessment::Complete, settle.open_writer_timeout));
+}
+
+#[test]
+fn a_torn_look_is_taken_again() {
+    let settle = DebounceOptions::default();
+    let mut settling = Debouncer::new(settle);
+    settling.record_change(FileChange::FoundByPolling, Duration::ZERO);
+    assert!(settling.is_polled());
+    assert!(!settling.record_read(ReadAssessment::Torn, settle.polled_change_interval));
+    assert_eq!(settling.next_read_at(), Some(settle.polled_change_interval * 2));
+    assert!(settling.record_read(ReadAssessment::Complete, settle.polled_change_interval * 2));
+}

@@ -1,0 +1,214 @@
+//! One pass over all records of a list.
+
+use super::field_stats::FieldStats;
+use super::record_layout::{ITEMS_FIELD, KEY_FIELD, KeyTarget, ROOT_OBJECT, RecordLayout};
+use crate::scan::{JsonKind, JsonReader, ScanError};
+use crate::snapshot::{FieldRank, Layout, List};
+
+/// Fields that are gathered, the most telling first.
+const MAX_FIELDS: usize = 96;
+/// Bytes of text that pay for one hash that is held.
+const TEXT_PER_HASH: usize = 48;
+/// Hashes that may be held whatever the text.
+const MIN_HASHES: usize = 4_096;
+
+/// Gathers the fields of all records, in the order of `Profile`.
+pub(super) fn collect_fields(text: &str, list: &List) -> Vec<FieldStats> {
+    let mut shapes = RecordLayout::learn_from(text, list);
+    // Items that are no records have a name of their own, unless a field has it.
+    let items =
+        (!shapes.paths.iter().any(|path| path == ITEMS_FIELD)).then(|| shapes.path_index(ITEMS_FIELD));
+    let key = (list.layout == Layout::Map).then(|| shapes.path_index(KEY_FIELD));
+    let (fields, numbers) = select_fields(list, &shapes.paths, key);
+    shapes.retain_paths(&numbers);
+    let number = |path: Option<usize>| path.and_then(|path| numbers.get(path).copied().flatten());
+    let mut walk = FieldCollector {
+        text,
+        fields,
+        last_visited: vec![0; shapes.len()],
+        layout: &shapes,
+        item: KeyTarget { path: number(items), nested_object: None },
+        key_field: number(key),
+        hash_budget: (text.len() / TEXT_PER_HASH).max(MIN_HASHES),
+        record: 0,
+    };
+    // The text was validated when it was captured.
+    let _ = walk.collect_list(list);
+    walk.fields.retain(|field| field.present_count() + field.null_count > 0);
+    walk.fields
+}
+
+/// The fields to be gathered, and the number of each path among them.
+fn select_fields(list: &List, paths: &[String], key: Option<usize>) -> (Vec<FieldStats>, Vec<Option<usize>>) {
+    let ranked = &list.profile.fields;
+    let rank = |path: usize| {
+        let place = ranked.iter().position(|field| field.path == paths[path]);
+        match place {
+            Some(place) => (place, ranked[place].rank),
+            None if key == Some(path) => (0, FieldRank::Name),
+            None => (ranked.len(), FieldRank::Container),
+        }
+    };
+    let mut order: Vec<(usize, FieldRank, usize)> =
+        (0..paths.len()).map(|path| (rank(path).0, rank(path).1, path)).collect();
+    order.sort_by_key(|(place, rank, path)| (*rank, *place, *path));
+    let mut numbers = vec![None; paths.len()];
+    let mut fields = Vec::new();
+    for (_, rank, path) in order.into_iter().take(MAX_FIELDS) {
+        numbers[path] = Some(fields.len());
+        fields.push(FieldStats::new(paths[path].clone(), rank));
+    }
+    (fields, numbers)
+}
+
+struct FieldCollector<'s> {
+    text: &'s str,
+    layout: &'s RecordLayout,
+    fields: Vec<FieldStats>,
+    /// The number, from 1, of the last record in which each object was looked into.
+    last_visited: Vec<usize>,
+    /// What an item is that is no record.
+    item: KeyTarget,
+    /// The field of a map's keys.
+    key_field: Option<usize>,
+    /// Hashes that may be held yet.
+    hash_budget: usize,
+    record: usize,
+}
+
+impl FieldCollector<'_> {
+    fn collect_list(&mut self, list: &List) -> Result<(), ScanError> {
+        let text = self.text;
+        if list.layout == Layout::Lines {
+            for item in list.iter_from(text, 0) {
+                self.item(&mut JsonReader::resume(text, item.value.start as usize))?;
+                self.record += 1;
+            }
+            return Ok(());
+        }
+        let Some((_, start)) = list.item_offsets.at_or_before_index(0) else { return Ok(()) };
+        let mut reader = JsonReader::resume(text, start);
+        while self.record < list.len() {
+            if list.layout == Layout::Map {
+                let Some(key) = reader.next_key()? else { break };
+                if let Some(field) = self.key_field {
+                    let field = &mut self.fields[field];
+                    if field.is_first_in_record(self.record) {
+                        field.add_string(text, key, &mut self.hash_budget);
+                    }
+                }
+            } else if !reader.next_item()? {
+                break;
+            }
+            if matches!(list.layout, Layout::Table { .. }) {
+                self.collect_row(&mut reader)?;
+            } else {
+                self.item(&mut reader)?;
+            }
+            self.record += 1;
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, reader: &mut JsonReader<'_>) -> Result<(), ScanError> {
+        if reader.peek()? == JsonKind::Object {
+            self.collect_object(reader, ROOT_OBJECT)
+        } else {
+            self.collect_value(reader, self.item)
+        }
+    }
+
+    fn collect_row(&mut self, reader: &mut JsonReader<'_>) -> Result<(), ScanError> {
+        reader.enter_array()?;
+        let mut place = 0;
+        while reader.next_item()? {
+            let leads = self.layout.cell_target(place);
+            self.collect_value(reader, leads)?;
+            place += 1;
+        }
+        Ok(())
+    }
+
+    /// As deep as the shapes are, whatever the input.
+    fn collect_object(&mut self, reader: &mut JsonReader<'_>, shape: usize) -> Result<(), ScanError> {
+        if std::mem::replace(&mut self.last_visited[shape], self.record + 1) == self.record + 1 {
+            return reader.skip().map(drop);
+        }
+        reader.enter_object()?;
+        let shapes = self.layout;
+        let slots = shapes.object_keys(shape);
+        let mut next = 0;
+        loop {
+            let leads = match slots.get(next) {
+                Some(slot) if reader.try_skip_key(&slot.key) => {
+                    next += 1;
+                    slot.target
+                }
+                _ => match reader.next_key()? {
+                    Some(key) => shapes.lookup_key(shape, reader.text(key), &mut next),
+                    None => return Ok(()),
+                },
+            };
+            // Most values of most records are numbers of a few digits.
+            let start = reader.at();
+            if let Some(field) = leads.path.and_then(|path| self.fields.get_mut(path))
+                && let Some(number) = reader.try_read_integer()
+            {
+                if field.is_first_in_record(self.record) {
+                    field.add_integer(number, start..reader.at(), self.record, &mut self.hash_budget);
+                }
+            } else {
+                self.collect_value(reader, leads)?;
+            }
+        }
+    }
+
+    fn collect_value(&mut self, reader: &mut JsonReader<'_>, leads: KeyTarget) -> Result<(), ScanError> {
+        let kind = reader.peek()?;
+        let field = leads.path.and_then(|path| self.fields.get_mut(path));
+        let field = field.and_then(|field| field.is_first_in_record(self.record).then_some(field));
+        match (kind, field, leads.nested_object) {
+            (JsonKind::Object, field, Some(inside)) => {
+                if let Some(field) = field {
+                    field.object_count += 1;
+                }
+                return self.collect_object(reader, inside);
+            }
+            (_, None, _) => {
+                reader.skip()?;
+            }
+            (JsonKind::Array, Some(field), _) => {
+                let mut items = 0;
+                reader.enter_array()?;
+                while reader.next_item()? {
+                    reader.skip()?;
+                    items += 1;
+                }
+                field.add_array(items);
+            }
+            (JsonKind::Number, Some(field), _) => {
+                let at = reader.skip_number()?;
+                field.add_number(reader.text(at), at, self.record, &mut self.hash_budget);
+            }
+            (JsonKind::String, Some(field), _) => {
+                let at = reader.skip_string()?;
+                field.add_string(self.text, at, &mut self.hash_budget);
+            }
+            (JsonKind::Null, Some(field), _) => {
+                reader.skip_literal()?;
+                field.null_count += 1;
+            }
+            (JsonKind::Bool, Some(field), _) => {
+                let word = reader.skip_literal()?;
+                let is_true = reader.text(word) == "true";
+                field.true_count += usize::from(is_true);
+                field.false_count += usize::from(!is_true);
+            }
+            (JsonKind::Object, Some(field), None) => {
+                reader.skip()?;
+                field.object_count += 1;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! What is told of one field, in words.
+
+use std::fmt::Write as _;
+
+use super::counts::{self, MAX_CATEGORY_VALUES, MAX_COMMON_VALUES, display_value};
+use super::distinct_values::DistinctValues;
+use super::field_stats::{FieldStats, LONG_TEXT_CHARS};
+use super::number_stats::Extreme;
+use super::timestamp::{self, TimestampRange};
+use crate::snapshot::field_names;
+
+/// What is told of a field.
+#[derive(Clone, Debug)]
+pub(super) struct FieldDescription {
+    /// What it is, for the order.
+    pub role: FieldRole,
+    /// The words.
+    pub description: String,
+}
+
+/// What a field is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FieldRole {
+    /// Records are told apart by it.
+    Identity,
+    /// It can be added up.
+    Quantity,
+    /// Records can be counted by it.
+    Category,
+    /// It says when.
+    Timestamp,
+    /// It is different in every record, or a list, or an object.
+    Other,
+    /// It is the same in all records.
+    Constant,
+}
+
+/// Different numbers from which they are quantities.
+const MIN_QUANTITY_VALUES: usize = 4;
+/// Seconds since 1970 that moments lie between: 1990 and 2070.
+const EPOCH_BOUNDS: [f64; 2] = [631_152_000.0, 3_155_760_000.0];
+
+/// What is told of a field of so many records. `holder` names a record.
+pub(super) fn describe_field(
+    field: &FieldStats,
+    records: usize,
+    text: &str,
+    is_identity: bool,
+    holder: &dyn Fn(usize) -> Option<String>,
+) -> FieldDescription {
+    let case = FieldDescriber { field, text, record_label: holder, distinct_count: field.distinct_count() };
+    let present = field.present_count();
+    let absent = records.saturating_sub(present + field.null_count);
+    let all_here = present == records;
+    let (sort, mut words) = if present == 0 {
+        (FieldRole::Constant, if absent == 0 { "always null".to_owned() } else { "no value".to_owned() })
+    } else if is_identity && field.is_unique(records) {
+        (FieldRole::Identity, "identity, all distinct".to_owned())
+    } else if field.array_count == present {
+        (FieldRole::Other, case.describe_arrays())
+    } else if field.object_count == present {
+        (FieldRole::Other, "objects".to_owned())
+    } else if field.scalar_count() < present {
+        (FieldRole::Other, case.describe_mixture())
+    } else if let Some((sort, words)) = case.describe_constant(all_here) {
+        (sort, words)
+    } else if let Some(words) = case.describe_quantity() {
+        (FieldRole::Quantity, words)
+    } else if let Some(words) = case.describe_timestamps() {
+        (FieldRole::Timestamp, words)
+    } else if let Some(words) = counts::describe_category(field, text) {
+        (FieldRole::Category, words)
+    } else {
+        (FieldRole::Other, case.describe_mixture())
+    };
+    let gaps = [(field.null_count, "null"), (absent, "absent")];
+    for (count, what) in gaps.into_iter().filter(|(count, _)| *count > 0 && *count < records) {
+        let _ = write!(words, ", {count} {what}");
+    }
+    FieldDescription { role: sort, description: words }
+}
+
+/// A field that is being told of.
+struct FieldDescriber<'a> {
+    field: &'a FieldStats,
+    text: &'a str,
+    record_label: &'a dyn Fn(usize) -> Option<String>,
+    /// Different scalars, `null` apart.
+    distinct_count: Option<usize>,
+}
+
+impl FieldDescriber<'_> {
+    /// `always CA`, or `CA=5` where it is not in all records.
+    fn describe_constant(&self, all_here: bool) -> Option<(FieldRole, String)> {
+        if self.distinct_count != Some(1) {
+            return None;
+        }
+        let value = counts::value_counts(self.field, self.text)
+            .and_then(|mut values| values.pop())
+            .map(|(value, _)| value);
+        Some(match (all_here, value) {
+            (true, Some(value)) => (FieldRole::Constant, format!("always {value}")),
+            (true, None) => (FieldRole::Constant, "always the same".to_owned()),
+            (false, Some(value)) => (FieldRole::Category, format!("{value}={}", self.field.present_count())),
+            (false, None) => (FieldRole::Other, format!("{} times the same", self.field.present_count())),
+        })
+    }
+
+    /// `number 12…4890 (max at id=5), sum 712345`
+    fn describe_quantity(&self) -> Option<String> {
+        let field = self.field;
+        let numbers = &field.numbers;
+        let asked = field_names::importance(&field.path) > 0;
+        // Few whole numbers under a name that says nothing are codes.
+        let least = if asked || !numbers.all_integers() {
+            MIN_QUANTITY_VALUES
+        } else {
+            MAX_CATEGORY_VALUES.min(field.present_count() / 4) + 1
+        };
+        let few = self.distinct_count.is_some_and(|distinct| distinct < least);
+        if numbers.count < field.present_count() || field.is_code || few || self.describe_epoch().is_some() {
+            return None;
+        }
+        let mut words = self.describe_range()?;
+        let greatest = numbers.max?;
+        if greatest.record_count > 1 {
+            let _ = write!(words, " (max in {} records)", greatest.record_count);
+        } else if let Some(holder) = (self.record_label)(greatest.first_record) {
+            let _ = write!(words, " (max at {holder})");
+        }
+        if let Some(sum) = numbers.sum() {
+            let _ = write!(words, ", sum {sum}");
+        }
+        if numbers.all_integers()
+            && self
+                .distinct_count
+                .is_some_and(|distinct| distinct <= MAX_CATEGORY_VALUES.min(field.present_count() / 2))
+            && let Some(counts) = counts::describe_counts(field, self.text, MAX_COMMON_VALUES)
+        {
+            let _ = write!(words, "; {counts}");
+        }
+        Some(words)
+    }
+
+    /// `number 12…4890`
+    fn describe_range(&self) -> Option<String> {
+        let written = |extreme: Extreme| extreme.span.slice(self.text);
+        let numbers = &self.field.numbers;
+        Some(format!("number {}…{}", written(numbers.min?), written(numbers.max?)))
+    }
+
+    /// `2023-01-02…2024-05-06`
+    fn describe_timestamps(&self) -> Option<String> {
+        let all = self.field.string_count == self.field.present_count();
+        match self.field.timestamps {
+            TimestampRange::Range([earliest, latest]) if all => {
+                let written =
+                    |(_, at): (timestamp::Timestamp, crate::span::Span)| display_value(at.slice(self.text));
+                Some(format!("{}…{}", written(earliest), written(latest)))
+            }
+            _ => self.describe_epoch(),
+        }
+    }
+
+    /// The range of numbers that are seconds or milliseconds since 1970.
+    fn describe_epoch(&self) -> Option<String> {
+        let numbers = &self.field.numbers;
+        if numbers.count < self.field.present_count() || !field_names::is_timestamp(&self.field.path) {
+            return None;
+        }
+        let (least, greatest) = numbers.bounds_as_f64()?;
+        let within = |unit: f64| least >= EPOCH_BOUNDS[0] * unit && greatest <= EPOCH_BOUNDS[1] * unit;
+        let unit = [1.0, 1e3].into_iter().find(|unit| within(*unit))?;
+        let date = |float: f64| timestamp::format_timestamp((float / unit).floor() as i64);
+        Some(format!("{} ({}…{})", self.describe_range()?, date(least), date(greatest)))
+    }
+
+    /// `arrays of 0–12 items`
+    fn describe_arrays(&self) -> String {
+        match self.field.item_count_range.unwrap_or_default() {
+            (0, 0) => "empty arrays".to_owned(),
+            (1, 1) => "arrays of 1 item".to_owned(),
+            (fewest, most) if fewest == most => format!("arrays of {most} items"),
+            (fewest, most) => format!("arrays of {fewest}–{most} items"),
+        }
+    }
+
+    /// Values of several kinds, or of one that has no better words: how many of each, and how many differ.
+    fn describe_mixture(&self) -> String {
+        let field = self.field;
+        let present = field.present_count();
+        let mut parts = Vec::new();
+        let mut add = |count: usize, words: String| {
+            if count == present {
+                parts.push(words);
+            } else if count > 0 {
+                parts.push(format!("{count} {words}"));
+            }
+        };
+        add(field.numbers.count, self.describe_range().unwrap_or_default().replacen("number", "numbers", 1));
+        add(field.true_count, "true".to_owned());
+        add(field.false_count, "false".to_owned());
+        let long = field.max_chars > LONG_TEXT_CHARS;
+        add(
+            field.string_count,
+            if long {
+                format!("texts of up to {} characters", field.max_chars)
+            } else {
+                "strings".to_owned()
+            },
+        );
+        add(field.array_count, self.describe_arrays());
+        add(field.object_count, "objects".to_owned());
+        let scalars = field.scalar_count();
+        let distinct = match (&field.tally, self.distinct_count) {
+            _ if scalars == 0 => None,
+            (_, Some(distinct)) if distinct == scalars => Some("all distinct".to_owned()),
+            (_, Some(distinct)) => Some(format!("{distinct} distinct")),
+            (DistinctValues::Exceeded(more), None) => Some(format!("over {more} distinct")),
+            _ => None,
+        };
+        // Strings are what is expected of a field with many values.
+        if field.string_count == present && !long && distinct.is_some() {
+            parts.clear();
+        }
+        parts.extend(distinct);
+        if field.blank_count > 0 {
+            parts.push(format!("{} empty", field.blank_count));
+        }
+        parts.join(", ")
+    }
+}

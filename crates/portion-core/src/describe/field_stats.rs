@@ -1,0 +1,195 @@
+//! What is gathered of one field while all records are passed.
+
+use foldhash::quality::FixedState;
+use std::hash::BuildHasher;
+use std::ops::Range;
+
+use super::distinct_values::DistinctValues;
+use super::number::ParsedNumber;
+use super::number_stats::NumberStats;
+use super::timestamp::TimestampRange;
+use crate::scan::unescape;
+use crate::snapshot::{FieldRank, field_names};
+use crate::span::Span;
+
+/// Characters from which a text is long: it is measured rather than quoted.
+pub(super) const LONG_TEXT_CHARS: usize = 160;
+
+/// One field, seen in all records.
+#[derive(Clone, Debug)]
+pub(super) struct FieldStats {
+    /// Its dotted path.
+    pub path: String,
+    /// How much it tells.
+    pub rank: FieldRank,
+    /// Whether its numbers name or place rather than count.
+    pub is_code: bool,
+    /// Whether many different values are counted: how many there are is of interest where they are names or asked for.
+    counts_distinct: bool,
+    pub null_count: usize,
+    pub true_count: usize,
+    pub false_count: usize,
+    pub string_count: usize,
+    /// Strings that are empty.
+    pub blank_count: usize,
+    pub array_count: usize,
+    pub object_count: usize,
+    /// The fewest and the most items of its arrays.
+    pub item_count_range: Option<(usize, usize)>,
+    /// Characters of its longest text, where one is longer than [`LONG`] bytes.
+    pub max_chars: usize,
+    pub numbers: NumberStats,
+    pub timestamps: TimestampRange,
+    pub tally: DistinctValues,
+    /// The number, from 1, of the last record in which it was seen.
+    last_record: usize,
+}
+
+impl FieldStats {
+    pub(super) fn new(path: String, rank: FieldRank) -> Self {
+        Self {
+            is_code: rank == FieldRank::Identity || field_names::is_code(&path),
+            counts_distinct: rank <= FieldRank::Important
+                || field_names::FieldNameHints::from_path(&path).identity_rank.is_some(),
+            path,
+            rank,
+            null_count: 0,
+            true_count: 0,
+            false_count: 0,
+            string_count: 0,
+            blank_count: 0,
+            array_count: 0,
+            object_count: 0,
+            item_count_range: None,
+            max_chars: 0,
+            numbers: NumberStats::default(),
+            timestamps: TimestampRange::None,
+            tally: DistinctValues::default(),
+            last_record: 0,
+        }
+    }
+
+    /// Whether this is the first value of that record: of duplicate keys the first is meant.
+    #[inline]
+    pub(super) fn is_first_in_record(&mut self, record: usize) -> bool {
+        let first = self.last_record != record + 1;
+        self.last_record = record + 1;
+        first
+    }
+
+    /// Records that hold a value, `null` apart.
+    pub(super) fn present_count(&self) -> usize {
+        self.scalar_count() + self.array_count + self.object_count
+    }
+
+    /// Records that hold a string, a number or a boolean.
+    pub(super) fn scalar_count(&self) -> usize {
+        self.true_count + self.false_count + self.numbers.count + self.string_count
+    }
+
+    /// Objects that it is inside of.
+    pub(super) fn depth(&self) -> usize {
+        self.path.matches('.').count()
+    }
+
+    /// Whether each of so many records holds another value.
+    pub(super) fn is_unique(&self, records: usize) -> bool {
+        self.scalar_count() == records && self.distinct_count() == Some(records)
+    }
+
+    /// How many different scalars there are; `None` where they are more than were counted.
+    pub(super) fn distinct_count(&self) -> Option<usize> {
+        Some(
+            self.tally.distinct_count()?
+                + usize::from(self.true_count > 0)
+                + usize::from(self.false_count > 0),
+        )
+    }
+
+    /// Adds an array of so many items.
+    pub(super) fn add_array(&mut self, items: usize) {
+        self.array_count += 1;
+        let (fewest, most) = self.item_count_range.unwrap_or((items, items));
+        self.item_count_range = Some((fewest.min(items), most.max(items)));
+    }
+
+    /// Adds a number as it is written. `room` is how many hashes may be held.
+    #[inline]
+    pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
+        let number = ParsedNumber::parse(written);
+        self.numbers.add(number, at, record, !self.is_code);
+        if !self.tally.is_exceeded() {
+            let hash = match number {
+                ParsedNumber::Decimal { digits, places: 0 } => NUMBER_HASHER.hash_one(digits),
+                ParsedNumber::Decimal { digits, places } => NUMBER_HASHER.hash_one((digits, places)),
+                ParsedNumber::Float(_) => NUMBER_HASHER.hash_one(written.as_bytes()),
+            };
+            self.tally_number(hash, at, room);
+        }
+    }
+
+    /// The same for a whole number that stands at those bytes.
+    #[inline]
+    pub(super) fn add_integer(&mut self, number: i64, at: Range<usize>, record: usize, room: &mut usize) {
+        let is_quantity = !self.is_code;
+        let is_between = self.numbers.add_between(number, is_quantity);
+        if is_between && self.tally.is_exceeded() {
+            return;
+        }
+        let at = Span::new(at.start, at.end);
+        if !is_between {
+            self.numbers.add(ParsedNumber::Decimal { digits: number, places: 0 }, at, record, is_quantity);
+        }
+        if !self.tally.is_exceeded() {
+            self.tally_number(NUMBER_HASHER.hash_one(number), at, room);
+        }
+    }
+
+    fn tally_number(&mut self, hash: u64, at: Span, room: &mut usize) {
+        // Whether quantities differ is of interest only where they are few.
+        let mut none = 0;
+        self.tally.add(hash, at, if self.is_code && self.counts_distinct { room } else { &mut none });
+    }
+
+    /// Adds a string of the text, which stands there with its quotes.
+    #[inline]
+    pub(super) fn add_string(&mut self, text: &str, at: Span, room: &mut usize) {
+        let length = at.len().saturating_sub(2);
+        self.string_count += 1;
+        self.blank_count += usize::from(length == 0);
+        let settled = self.tally.is_exceeded() && matches!(self.timestamps, TimestampRange::Mixed);
+        if !settled || length > LONG_TEXT_CHARS {
+            self.inspect_string(text, at, room);
+        }
+    }
+
+    fn inspect_string(&mut self, text: &str, at: Span, room: &mut usize) {
+        let inside = text.get(at.start as usize + 1..(at.end as usize).saturating_sub(1)).unwrap_or_default();
+        if inside.len() > LONG_TEXT_CHARS {
+            self.max_chars = self.max_chars.max(char_count(inside));
+        }
+        self.timestamps.add(inside, at);
+        if self.tally.is_exceeded() {
+            return;
+        }
+        let hash = match memchr::memchr(b'\\', inside.as_bytes()) {
+            None => STRING_HASHER.hash_one(inside.as_bytes()),
+            Some(_) => STRING_HASHER.hash_one(unescape(at.slice(text)).as_bytes()),
+        };
+        let only_moments = matches!(self.timestamps, TimestampRange::Range(_));
+        let mut none = 0;
+        self.tally.add(hash, at, if self.counts_distinct && !only_moments { room } else { &mut none });
+    }
+}
+
+/// The text `7` and the number 7 are two values.
+const STRING_HASHER: FixedState = FixedState::with_seed(1);
+const NUMBER_HASHER: FixedState = FixedState::with_seed(2);
+
+/// Characters of a string's inside once it is out of its escapes.
+fn char_count(inside: &str) -> usize {
+    if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
+        return inside.chars().count();
+    }
+    unescape(inside).chars().count()
+}

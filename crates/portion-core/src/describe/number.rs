@@ -1,0 +1,93 @@
+//! Numbers as they are written, compared without losing a digit.
+
+use std::cmp::Ordering;
+
+/// A number in JSON.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ParsedNumber {
+    /// `digits / 10^places`, without trailing zeros.
+    Decimal { digits: i64, places: u8 },
+    /// One of more digits, or with an exponent: its nearest double.
+    Float(f64),
+}
+
+/// Characters of a number without its sign that fit 64 bits.
+const MAX_DECIMAL_DIGITS: usize = 19;
+
+impl ParsedNumber {
+    /// Reads a number that is valid JSON.
+    pub(super) fn parse(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let (negative, rest) = match bytes.split_first() {
+            Some((b'-', rest)) => (true, rest),
+            _ => (false, bytes),
+        };
+        if rest.len() <= MAX_DECIMAL_DIGITS
+            && let Some((mut digits, mut places)) = parse_decimal(rest)
+        {
+            while places > 0 && digits % 10 == 0 {
+                digits /= 10;
+                places -= 1;
+            }
+            if let Ok(digits) = i64::try_from(digits) {
+                return Self::Decimal { digits: if negative { -digits } else { digits }, places };
+            }
+        }
+        Self::Float(text.parse().unwrap_or(f64::NAN))
+    }
+
+    /// Its nearest double.
+    pub(super) fn to_f64(self) -> f64 {
+        match self {
+            Self::Decimal { digits, places } => digits as f64 / power_of_ten(places) as f64,
+            Self::Float(float) => float,
+        }
+    }
+
+    /// By size, exactly where both are decimal.
+    pub(super) fn compare(self, other: Self) -> Ordering {
+        match (self, other) {
+            (Self::Decimal { digits: a, places: p }, Self::Decimal { digits: b, places: q }) if p == q => {
+                a.cmp(&b)
+            }
+            (Self::Decimal { digits: a, places: p }, Self::Decimal { digits: b, places: q }) => {
+                // 63 bits times 10^19 fit 127.
+                (i128::from(a) * power_of_ten(q.saturating_sub(p)))
+                    .cmp(&(i128::from(b) * power_of_ten(p.saturating_sub(q))))
+            }
+            _ => self.to_f64().total_cmp(&other.to_f64()),
+        }
+    }
+}
+
+/// Digits and the places after the point; `None` where there is an exponent.
+#[inline]
+fn parse_decimal(bytes: &[u8]) -> Option<(u64, u8)> {
+    let (mut digits, mut places, mut fraction) = (0_u64, 0_u8, 0_u8);
+    for byte in bytes {
+        match byte {
+            b'0'..=b'9' => {
+                digits = digits.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
+                places += fraction;
+            }
+            b'.' => fraction = 1,
+            _ => return None,
+        }
+    }
+    Some((digits, places))
+}
+
+/// 10 to the power of at most [`MAX_DECIMAL_DIGITS`].
+pub(super) fn power_of_ten(places: u8) -> i128 {
+    POWERS_OF_TEN.get(usize::from(places)).copied().unwrap_or(i128::MAX)
+}
+
+const POWERS_OF_TEN: [i128; MAX_DECIMAL_DIGITS + 1] = {
+    let mut powers = [1; MAX_DECIMAL_DIGITS + 1];
+    let mut i = 1;
+    while i <= MAX_DECIMAL_DIGITS {
+        powers[i] = powers[i - 1] * 10;
+        i += 1;
+    }
+    powers
+};

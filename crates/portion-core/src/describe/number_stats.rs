@@ -1,0 +1,210 @@
+//! Numbers of a field, added up without losing a digit.
+
+use std::cmp::Ordering;
+
+use super::number::{ParsedNumber, power_of_ten};
+use crate::span::Span;
+
+/// What was seen of the numbers of a field.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NumberStats {
+    /// How many there are.
+    pub count: usize,
+    /// The least of them.
+    pub min: Option<Extreme>,
+    /// The greatest.
+    pub max: Option<Extreme>,
+    /// Their sum, times 10 to the power of `places`; `None` once it is not exact.
+    sum: RunningSum,
+    decimal_places: u8,
+    /// The least and the greatest where all are whole and the sum is exact: what lies between needs only be added up.
+    bounds: (i64, i64),
+}
+
+/// The least or the greatest of several.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extreme {
+    /// How it is written, where it is first.
+    pub span: Span,
+    /// The first record that holds it.
+    pub first_record: usize,
+    /// How many records hold it.
+    pub record_count: usize,
+    number: ParsedNumber,
+}
+
+/// A sum, exact as long as it can be.
+#[derive(Clone, Copy, Debug)]
+enum RunningSum {
+    Exact(i128),
+    Approximate(f64),
+}
+
+impl Default for RunningSum {
+    fn default() -> Self {
+        Self::Exact(0)
+    }
+}
+
+impl NumberStats {
+    /// Takes a number in, and adds it up where it is a quantity.
+    pub(super) fn add(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
+        self.include(number, at, record, quantity);
+        let whole = |extreme: Option<Extreme>| match extreme?.number {
+            ParsedNumber::Decimal { digits, places: 0 } if self.all_integers() => Some(digits),
+            _ => None,
+        };
+        self.bounds = whole(self.min).zip(whole(self.max)).unwrap_or_default();
+    }
+
+    /// The same for a whole number, where it is neither the least nor the greatest; `false` where it may be.
+    #[inline]
+    pub(super) fn add_between(&mut self, number: i64, quantity: bool) -> bool {
+        let RunningSum::Exact(sum) = &mut self.sum else { return false };
+        let total = if quantity { sum.checked_add(i128::from(number)) } else { Some(*sum) };
+        let between = self.bounds.0 < number && number < self.bounds.1;
+        let Some(total) = total.filter(|_| between) else { return false };
+        *sum = total;
+        self.count += 1;
+        true
+    }
+
+    fn include(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
+        self.count += 1;
+        update_extreme(&mut self.min, Ordering::Less, number, at, record);
+        update_extreme(&mut self.max, Ordering::Greater, number, at, record);
+        if !quantity {
+            if let ParsedNumber::Decimal { places, .. } = number {
+                self.decimal_places = self.decimal_places.max(places);
+            }
+            return;
+        }
+        self.sum = match (self.sum, number) {
+            (RunningSum::Exact(sum), ParsedNumber::Decimal { digits, places })
+                if places == self.decimal_places =>
+            {
+                sum.checked_add(i128::from(digits))
+                    .map_or(RunningSum::Approximate(f64::INFINITY), RunningSum::Exact)
+            }
+            (RunningSum::Exact(sum), ParsedNumber::Decimal { digits, places }) => {
+                self.add_rescaled(sum, digits, places)
+            }
+            (RunningSum::Exact(sum), number) => RunningSum::Approximate(
+                sum as f64 / power_of_ten(self.decimal_places) as f64 + number.to_f64(),
+            ),
+            (RunningSum::Approximate(sum), number) => RunningSum::Approximate(sum + number.to_f64()),
+        };
+    }
+
+    /// The sum with a number of more or fewer places.
+    fn add_rescaled(&mut self, sum: i128, digits: i64, places: u8) -> RunningSum {
+        let mut sum = Some(sum);
+        if places > self.decimal_places {
+            sum = sum.and_then(|sum| sum.checked_mul(power_of_ten(places - self.decimal_places)));
+            self.decimal_places = places;
+        }
+        let more = i128::from(digits) * power_of_ten(self.decimal_places - places);
+        sum.and_then(|sum| sum.checked_add(more))
+            .map_or(RunningSum::Approximate(f64::INFINITY), RunningSum::Exact)
+    }
+
+    /// Whether all are whole.
+    pub(super) fn all_integers(&self) -> bool {
+        self.decimal_places == 0 && matches!(self.sum, RunningSum::Exact(_))
+    }
+
+    /// Their sum, as people write it: exact up to six decimals, else marked `≈`. `None` where no figure can be given.
+    pub(super) fn sum(&self) -> Option<String> {
+        match self.sum {
+            RunningSum::Exact(sum) if self.decimal_places <= MAX_DECIMALS => {
+                Some(format_decimal(sum, self.decimal_places))
+            }
+            RunningSum::Exact(sum) => {
+                Some(format_approximate(sum as f64 / power_of_ten(self.decimal_places) as f64, MAX_DECIMALS))
+            }
+            RunningSum::Approximate(sum) => sum.is_finite().then(|| format_approximate(sum, MAX_DECIMALS)),
+        }
+    }
+
+    /// The least and the greatest as doubles.
+    pub(super) fn bounds_as_f64(&self) -> Option<(f64, f64)> {
+        Some((self.min?.number.to_f64(), self.max?.number.to_f64()))
+    }
+}
+
+/// Decimals that are told.
+const MAX_DECIMALS: u8 = 6;
+
+#[inline]
+fn update_extreme(best: &mut Option<Extreme>, way: Ordering, number: ParsedNumber, at: Span, record: usize) {
+    let order = best.map_or(way, |held| number.compare(held.number));
+    if order == way {
+        *best = Some(Extreme { span: at, first_record: record, record_count: 1, number });
+    } else if order == Ordering::Equal
+        && let Some(held) = best
+    {
+        held.record_count += 1;
+    }
+}
+
+/// `digits / 10^places` without trailing zeros.
+fn format_decimal(digits: i128, places: u8) -> String {
+    let scale = power_of_ten(places);
+    let sign = if digits < 0 { "-" } else { "" };
+    let (whole, rest) =
+        (digits.unsigned_abs() / scale.unsigned_abs(), digits.unsigned_abs() % scale.unsigned_abs());
+    if rest == 0 {
+        return format!("{sign}{whole}");
+    }
+    let rest = format!("{rest:0width$}", width = usize::from(places));
+    format!("{sign}{whole}.{}", rest.trim_end_matches('0'))
+}
+
+/// A figure that was rounded, and says so.
+fn format_approximate(figure: f64, places: u8) -> String {
+    let text = format!("{figure:.*}", usize::from(places));
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("≈{}", if text == "-0" { "0" } else { text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::number::ParsedNumber;
+    use super::NumberStats;
+    use crate::span::Span;
+
+    fn check(numbers: &[&str], sum: &str) {
+        let mut seen = NumberStats::default();
+        for (i, number) in numbers.iter().enumerate() {
+            seen.add(ParsedNumber::parse(number), Span::new(i, i + 1), i, true);
+        }
+        assert_eq!(seen.sum().unwrap_or_default(), sum, "{numbers:?}");
+        let floats = || numbers.iter().map(|number| number.parse::<f64>().expect("a number"));
+        let (least, greatest) = seen.bounds_as_f64().expect("some");
+        assert!(floats().all(|float| least <= float && float <= greatest), "{numbers:?}");
+        assert!(
+            floats().any(|float| least >= float) && floats().any(|float| greatest <= float),
+            "{numbers:?}"
+        );
+    }
+
+    #[test]
+    fn sums_are_exact_where_doubles_are_not() {
+        check(&["1", "2", "3"], "6");
+        check(&["1", "2"], "3");
+        check(&["0.1", "0.2"], "0.3");
+        check(&["1", "1", "2"], "4");
+        check(&["-1.50", "1.5"], "0");
+        check(&["-0.05", "0"], "-0.05");
+        check(&["9007199254740993", "1"], "9007199254740994");
+        check(&["9223372036854775807", "9223372036854775807"], "18446744073709551614");
+        check(&["0.123456789", "0"], "≈0.123457");
+    }
+
+    #[test]
+    fn what_is_not_exact_says_so() {
+        check(&["1e2", "1"], "≈101");
+        check(&["12345678901234567890123", "1"], "≈12345678901234567741440");
+        check(&["1e400", "1"], "");
+    }
+}

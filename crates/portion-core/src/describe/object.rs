@@ -1,0 +1,125 @@
+//! The outline of an object: what its members are and how large.
+
+use serde_json::{Map, Value};
+
+use super::FieldPreferences;
+use super::budget_fit::fit_to_budget;
+use crate::policy::StripRule;
+use crate::projection::is_path_within;
+use crate::scan::{JsonKind, JsonReader, unescape};
+use crate::snapshot::{Member, ObjectIndex};
+use crate::tokens::{TokenCounter, estimate_size};
+
+/// Members that are told of at each level, the largest.
+const MAX_MEMBERS: usize = 24;
+/// Bytes of a value that is worth telling of.
+const MIN_MEMBER_BYTES: usize = 200;
+/// Bytes of a member, in percent of its object, from which it is looked into.
+const DOMINANT_PERCENT: usize = 20;
+
+/// The larger members of an object and, dotted, those of the members that make up much of it, as much as fits so many
+/// tokens: name → what it is and its size. The largest come first, each followed by what is inside.
+pub fn outline(
+    text: &str,
+    members: &ObjectIndex,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+) -> Map<String, Value> {
+    describe(text, members, counter, tokens, &FieldPreferences::default())
+}
+
+/// The same, as an operator wants it.
+pub(super) fn describe(
+    text: &str,
+    members: &ObjectIndex,
+    counter: &dyn TokenCounter,
+    tokens: usize,
+    taste: &FieldPreferences<'_>,
+) -> Map<String, Value> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let (mut upper, mut lower) = (Vec::new(), Vec::new());
+    let parts =
+        |members: &ObjectIndex, prefix: &str| outline_members(text, members, prefix, counter, taste.strip);
+    for part in parts(members, "") {
+        let inner = part.object_index.as_ref().filter(|_| part.is_dominant);
+        let inner: Vec<MemberOutline> = inner.map(|inner| parts(inner, &part.path)).unwrap_or_default();
+        upper.push(lines.len());
+        lines.push((part.path, part.description));
+        lower.extend((lines.len()..).take(inner.len()));
+        lines.extend(inner.into_iter().map(|part| (part.path, part.description)));
+    }
+    // What is wanted is paid for first, then the upper level.
+    let wanted = |at: &usize| taste.preferred.iter().position(|name| is_path_within(&lines[*at].0, name));
+    let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
+    order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
+    fit_to_budget(&lines, counter, tokens, order.into_iter())
+}
+
+/// A member that is told of.
+struct MemberOutline {
+    path: String,
+    description: String,
+    object_index: Option<ObjectIndex>,
+    is_dominant: bool,
+}
+
+/// The larger members of an object, the largest first.
+fn outline_members(
+    text: &str,
+    members: &ObjectIndex,
+    prefix: &str,
+    counter: &dyn TokenCounter,
+    strip: Option<&StripRule>,
+) -> Vec<MemberOutline> {
+    let path = |member: &Member| {
+        let name = unescape(member.key.slice(text));
+        if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
+    };
+    let mut largest: Vec<_> =
+        members.listed.iter().filter(|member| member.value.len() >= MIN_MEMBER_BYTES).collect();
+    largest.retain(|member| strip.is_none_or(|strip| !strip.strips(&path(member))));
+    largest.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
+    let told = largest.into_iter().take(MAX_MEMBERS).map(|member| {
+        let value = member.value.slice(text);
+        let mut reader = JsonReader::resume(text, member.value.start as usize);
+        let mut inside = None;
+        let what = match member.kind {
+            JsonKind::Object => {
+                inside = ObjectIndex::parse(&mut reader).ok();
+                format!("object of {} entries", inside.as_ref().map_or(0, ObjectIndex::len))
+            }
+            JsonKind::Array => describe_array(&mut reader),
+            _ => format!("string of {} characters", unescape(value).chars().count()),
+        };
+        MemberOutline {
+            path: path(member),
+            description: format!("{what}, {} tokens", estimate_size(counter, value)),
+            object_index: inside,
+            is_dominant: member.value.len() * 100 >= members.span.len() * DOMINANT_PERCENT,
+        }
+    });
+    told.collect()
+}
+
+/// `array of 12 objects`
+fn describe_array(reader: &mut JsonReader<'_>) -> String {
+    let mut items = 0;
+    let mut kinds: Option<Result<JsonKind, ()>> = None;
+    if reader.enter_array().is_ok() {
+        while reader.next_item() == Ok(true)
+            && let Ok(kind) = reader.peek()
+            && reader.skip().is_ok()
+        {
+            items += 1;
+            kinds = Some(if items == 1 || kinds == Some(Ok(kind)) { Ok(kind) } else { Err(()) });
+        }
+    }
+    let what = match kinds {
+        Some(Ok(JsonKind::Object)) => "objects",
+        Some(Ok(JsonKind::Array)) => "arrays",
+        Some(Ok(JsonKind::String)) => "strings",
+        Some(Ok(JsonKind::Number)) => "numbers",
+        _ => "items",
+    };
+    format!("array of {items} {what}")
+}

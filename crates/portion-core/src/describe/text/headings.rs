@@ -1,0 +1,37 @@
+//! Headings in text without marks for them: `1.2 Terms`, `Chapter IV`, `SYNOPSIS`.
+
+use crate::chunk::heading_level;
+use crate::snapshot::LineIndex;
+
+use super::text_description::truncated_line;
+
+/// Headings that make an outline, and lines for each of them at least.
+const MIN_HEADINGS: usize = 4;
+const MIN_LINES_PER_HEADING: usize = 5;
+/// Characters of a heading.
+const MAX_HEADING_CHARS: usize = 80;
+/// Headings that are kept.
+const MAX_HEADINGS: usize = 2000;
+
+/// The headings with their levels, each with the number of its line in front; none where there are too few.
+///
+/// A heading stands below a blank line and above one, or above what is indented.
+pub(super) fn find(text: &str, index: &LineIndex) -> Vec<(u8, String)> {
+    let mut found = Vec::new();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut after_gap = true;
+    while let Some((at, line)) = lines.next() {
+        let heads = |next: &str| next.trim().is_empty() || next.starts_with([' ', '\t']);
+        if after_gap
+            && lines.peek().is_some_and(|(_, next)| heads(next))
+            && !line.contains("..")
+            && let Some(level) = heading_level(line)
+            && found.len() < MAX_HEADINGS
+        {
+            found.push((level.min(6), format!("{}: {}", at + 1, truncated_line(line, MAX_HEADING_CHARS))));
+        }
+        after_gap = line.trim().is_empty();
+    }
+    let is_outline = found.len() >= MIN_HEADINGS && found.len() * MIN_LINES_PER_HEADING <= index.line_count();
+    if is_outline { found } else { Vec::new() }
+}

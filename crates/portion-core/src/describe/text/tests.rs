@@ -1,0 +1,37 @@
+//! What is told of small texts, and what holds for any.
+
+use serde_json::{Map, Value};
+
+use crate::chunk::CHUNKERS;
+use crate::snapshot::LineIndex;
+use crate::tokens::Tokenizer;
+
+mod kinds;
+mod laws;
+
+fn told(text: &str, tokens: usize) -> Map<String, Value> {
+    within(text, &LineIndex::new(text), tokens)
+}
+
+/// The same with the law that what is told keeps to its tokens.
+fn within(text: &str, index: &LineIndex, tokens: usize) -> Map<String, Value> {
+    let counter = Tokenizer::O200k.counter();
+    let told = super::describe(text, index, counter, tokens);
+    let cost = counter.count(&Value::Object(told.clone()).to_string());
+    assert!(told.is_empty() || cost <= tokens, "{cost} > {tokens}: {told:?}");
+    told
+}
+
+/// The text as if it were of another kind.
+fn of_kind(text: &str, kind: usize) -> LineIndex {
+    let mut index = LineIndex::new(text);
+    index.chunker = CHUNKERS[kind % CHUNKERS.len()];
+    index
+}
+
+/// A line for each thing told: its key and what is said, as JSON.
+fn check(text: &str, tokens: usize, expect: &str) {
+    let told: Vec<_> = told(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let expect: Vec<_> = expect.trim().lines().map(str::trim_start).collect();
+    assert_eq!(told, expect, "\n{}", told.join("\n"));
+}

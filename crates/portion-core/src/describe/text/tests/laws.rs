@@ -1,0 +1,95 @@
+//! What holds for any text.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::severity_words;
+use super::{of_kind, within};
+
+fn text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => prop::sample::select(vec![
+            "\n", "\n\n", "\r\n", "# ", "## T\n", "```\n", "2024-05-01 10:00:00 ", "INFO ", "ERROR ", "error", "Failed ", "WARN\n",
+            "failure FATAL\n", "10.0.0.1 - - [22/Jan/2019:03:56:14 +0330] \"GET /a HTTP/1.1\" 200 1\n", "a.b.CException: x\n",
+            "Ann: ", "Bo: ", "The river rose for three days before the town noticed. ", "Nobody asked the old ferryman about it. ",
+            "工厂生产的机器主要出口到欧洲。", "สวัสดี ", "e\u{301}", "\u{feff}", "\"", "a,b,c\n", "1\t2\t3\n", "fn a() {\n", "    ", "}\n",
+            "1.1 Terms\n\n", ". ", "! ", ": ", "{", "}", "word ", "Dr. ", "\u{0}",
+        ]).prop_map(str::to_owned),
+        1 => "[a-zA-Z0-9 :=,.]{0,40}",
+        1 => any::<String>(),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+fn dense(said: &str) -> String {
+    said.split_whitespace().collect()
+}
+
+/// What is told of any text, whatever it is taken for, is true.
+fn check(text: &str, kind: usize, tokens: usize) {
+    let told = within(text, &of_kind(text, kind), tokens);
+    assert_eq!(told, within(text, &of_kind(text, kind), tokens));
+    let lines_with = |word: &str| text.split('\n').filter(|line| line.contains(word)).count();
+    for (word, count) in told.get("linesWith").and_then(Value::as_object).into_iter().flatten() {
+        assert_eq!(count.as_u64(), Some(lines_with(word) as u64), "{word}");
+    }
+    for (word, said) in told.get("first").and_then(Value::as_object).into_iter().flatten() {
+        let number =
+            said.as_u64().or_else(|| said.as_str()?.split(':').next()?.parse().ok()).expect("a number");
+        let first = text.split('\n').position(|line| line.contains(word.as_str())).expect("the line") + 1;
+        assert_eq!(number, first as u64, "{word}");
+    }
+    if let Some(gist) = told.get("gist").and_then(Value::as_str) {
+        let mut rest = dense(text);
+        for piece in gist.split(" … ").map(dense) {
+            let at = rest.find(&piece).unwrap_or_else(|| panic!("{piece} is not in {rest}"));
+            rest.drain(..at + piece.len());
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_told_is_true(text in text(), kind in 0..8usize, tokens in 0..400usize) {
+        check(&text, kind, tokens);
+    }
+
+    #[test]
+    fn words_are_counted_as_grep_counts(text in text()) {
+        for found in severity_words::find(&text, severity_words::ALL_WORDS) {
+            let lines = text.split('\n').filter(|line| line.contains(found.word)).count();
+            prop_assert_eq!((found.line_count, Some(found.first_offset)), (lines, text.find(found.word)));
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_are_told() {
+    for unit in [
+        " ",
+        "\n",
+        "a",
+        "a ",
+        ". ",
+        "A. ",
+        "Ann: ",
+        "。",
+        "\"",
+        ",",
+        "#\n",
+        "# \n",
+        "10:00:00\n",
+        "\u{301}",
+        "👨‍👩‍👧",
+        "{",
+        ":",
+        "中",
+        "..",
+        "A\n\n B",
+    ] {
+        for kind in 0..5 {
+            let text = unit.repeat((1 << 19) / unit.len() + 1);
+            within(&text, &of_kind(&text, kind), 300);
+        }
+    }
+}

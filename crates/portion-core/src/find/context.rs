@@ -1,0 +1,194 @@
+//! What is shown around a match in text: lines before and after it, as many as there is room for.
+
+use std::ops::Range;
+
+use super::excerpt::{self, LINE_EXCERPT, advance_chars};
+use super::text_search::{LineRange, MAX_LINE_BYTES};
+
+/// Characters up to which a line is shown whole.
+const MAX_WHOLE_LINE_CHARS: usize = 600;
+/// Characters of the beginning of a line that is not.
+const LINE_HEAD_CHARS: usize = 130;
+/// Matches up to which each is shown with much around it, and up to which with the next line.
+const MAX_EXTENDED_MATCHES: usize = 3;
+const MAX_NEXT_LINE_MATCHES: usize = 10;
+/// Matches up to which those that are lines of their own are read on from.
+const MAX_HEADING_MATCHES: usize = 50;
+/// Characters and lines after a match where there are few, at least; and at most. The line itself counts.
+const MIN_EXTENDED_CONTEXT: (usize, usize) = (300, 2);
+const MAX_EXTENDED_CONTEXT: (usize, usize) = (800, 12);
+/// Bytes of a line without its neighbours from which the line before tells little that it does not.
+const MIN_STANDALONE_BYTES: usize = 160;
+/// Lines of neighbours that can be asked for on each side.
+const MAX_CONTEXT_LINES: usize = 100;
+/// Characters up to which neighbours are shown whole, together.
+pub(super) const MAX_CONTEXT_CHARS: usize = 6_000;
+
+/// How much is shown around each match.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ContextSize {
+    /// So many lines each side.
+    Lines(usize),
+    /// The line before, and enough after it to be read.
+    Extended,
+    /// The next line.
+    NextLine,
+    /// Nothing.
+    MatchOnly,
+}
+
+impl ContextSize {
+    /// What was asked for, or what so many matches leave room for.
+    pub(super) fn new(asked: Option<u32>, matches: usize) -> Self {
+        match asked {
+            Some(lines) => Self::Lines((lines as usize).min(MAX_CONTEXT_LINES)),
+            None if matches <= MAX_EXTENDED_MATCHES => Self::Extended,
+            None if matches <= MAX_NEXT_LINE_MATCHES => Self::NextLine,
+            None => Self::MatchOnly,
+        }
+    }
+}
+
+/// What is shown of one match, or of several that lie together.
+pub(super) struct MatchExcerpt {
+    pub match_range: Range<usize>,
+    /// The bytes shown.
+    pub range: Range<usize>,
+    /// Whether more of the line stands before them, and after.
+    pub cut: (bool, bool),
+    /// How the line begins, where that is apart: when it was, whose it is.
+    pub line_head: Option<Range<usize>>,
+}
+
+impl MatchExcerpt {
+    /// Whether no line is cut.
+    pub(super) fn is_whole(&self) -> bool {
+        self.cut == (false, false)
+    }
+}
+
+/// Whether a line says nothing but what was looked for, as headings do: what is wanted is what follows.
+pub(super) fn is_heading_match(text: &str, found: &Range<usize>, matches: usize) -> bool {
+    let line = LineRange::at(text, found.start).range;
+    let said =
+        |text: &str| text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | ':')).len();
+    matches <= MAX_HEADING_MATCHES && found.end <= line.end && said(&text[line]) == said(&text[found.clone()])
+}
+
+/// What is shown of a match.
+pub(super) fn match_excerpt(
+    text: &str,
+    found: &Range<usize>,
+    around: ContextSize,
+    prose: bool,
+) -> MatchExcerpt {
+    let first = LineRange::at(text, found.start);
+    let last = if found.end <= first.range.end { None } else { Some(LineRange::at(text, found.end)) };
+    let end = last.as_ref().unwrap_or(&first);
+    let (lines, open) =
+        (first.range.start..end.range.end.max(first.range.end), (first.continues.0, end.continues.1));
+    if open.0 || open.1 || text[lines.clone()].chars().nth(MAX_WHOLE_LINE_CHARS).is_some() {
+        let range = excerpt::excerpt_range(text, lines.clone(), found.start, LINE_EXCERPT);
+        let cut = (open.0 || range.start > lines.start, open.1 || range.end < lines.end);
+        let head = lines.start..advance_chars(text, lines.start, lines.end, LINE_HEAD_CHARS);
+        let head = Some(head).filter(|head| !first.is_running_text() && head.end < range.start);
+        return MatchExcerpt { match_range: found.clone(), range, cut, line_head: head };
+    }
+    let (before, after) = match around {
+        ContextSize::Lines(lines) => ((lines, MAX_CONTEXT_CHARS / 2), ContextLimit::Lines(lines)),
+        ContextSize::Extended => {
+            let before = usize::from(lines.len() < MIN_STANDALONE_BYTES);
+            (
+                (before, MIN_EXTENDED_CONTEXT.0),
+                ContextLimit::Extended {
+                    prose,
+                    room: MAX_EXTENDED_CONTEXT.0.saturating_sub(2 * lines.len()),
+                },
+            )
+        }
+        ContextSize::NextLine => ((0, 0), ContextLimit::Lines(1)),
+        ContextSize::MatchOnly => ((0, 0), ContextLimit::Lines(0)),
+    };
+    let start = context_start(text, lines.start, before);
+    let end = context_end(text, lines.end, after);
+    let range = trim_blank_lines(text, start..end, &lines);
+    MatchExcerpt { match_range: found.clone(), range, cut: (false, false), line_head: None }
+}
+
+/// Without the blank lines around, and the carriage return at the end.
+fn trim_blank_lines(text: &str, range: Range<usize>, keep: &Range<usize>) -> Range<usize> {
+    let head = &text[range.start..keep.start];
+    let start = keep.start - head.trim_start_matches(['\n', '\r']).len();
+    let tail = &text[keep.end..range.end];
+    let end = keep.end + tail.trim_end().len();
+    let end = start + text[start..end].trim_end_matches('\r').len();
+    start..end.max(start)
+}
+
+/// Where the lines before a line begin: so many, in so many characters.
+fn context_start(text: &str, start: usize, (lines, room): (usize, usize)) -> usize {
+    let mut at = start;
+    for _ in 0..lines {
+        let Some(above) = at.checked_sub(1) else { break };
+        let near = above.saturating_sub(MAX_LINE_BYTES);
+        let Some(begins) = memchr::memrchr(b'\n', &text.as_bytes()[near..above])
+            .map(|feed| near + feed + 1)
+            .or((near == 0).then_some(0))
+        else {
+            break;
+        };
+        if text[begins..start].chars().nth(room).is_some() {
+            break;
+        }
+        at = begins;
+    }
+    at
+}
+
+/// How far the lines after a match are shown.
+#[derive(Clone, Copy)]
+enum ContextLimit {
+    /// So many.
+    Lines(usize),
+    /// As many as tell something; in prose to where a sentence ends.
+    Extended { prose: bool, room: usize },
+}
+
+/// Where the lines after a line end.
+fn context_end(text: &str, end: usize, until: ContextLimit) -> usize {
+    let (mut at, mut said) = (end, 0);
+    let (most, room) = match until {
+        ContextLimit::Lines(lines) => (lines, MAX_CONTEXT_CHARS / 2),
+        ContextLimit::Extended { room, .. } => (MAX_EXTENDED_CONTEXT.1, room),
+    };
+    for _ in 0..most {
+        // The break of the line before.
+        if at >= text.len() {
+            break;
+        }
+        let begins = at + 1;
+        let near = text.len().min(begins + MAX_LINE_BYTES);
+        let feed = memchr::memchr(b'\n', &text.as_bytes()[begins..near]).map(|feed| begins + feed);
+        let Some(ends) = feed.or((near == text.len()).then_some(near)) else { break };
+        if text[end..ends].chars().nth(room).is_some() {
+            break;
+        }
+        let line = text[begins..ends].trim();
+        if let ContextLimit::Extended { prose, .. } = until {
+            said += usize::from(!line.is_empty());
+            let told = said > MIN_EXTENDED_CONTEXT.1
+                && advance_chars(text, end, at, MIN_EXTENDED_CONTEXT.0) < at
+                || said > MIN_EXTENDED_CONTEXT.1 + 3;
+            let complete = text[..at].trim_end().ends_with(is_sentence_end) || line.is_empty();
+            if told && (!prose || complete) {
+                break;
+            }
+        }
+        at = ends;
+    }
+    at
+}
+
+fn is_sentence_end(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '。' | '！' | '？' | '؟' | '۔' | '।' | '”' | '"' | '」')
+}

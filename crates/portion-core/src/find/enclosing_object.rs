@@ -1,0 +1,51 @@
+//! The object that a match lies in, where that is further inside than the record: `{"id":7,"lines":[{"sku":"A1"}]}`.
+
+use super::record_search::ShownFields;
+use crate::projection::{FieldSelection, OmittedFields};
+use crate::scan::{JsonReader, string_end};
+use crate::snapshot::{FieldRank, ListProfile};
+use crate::span::Span;
+
+/// The innermost object around a value, with the fields that are shown; `None` where it has none of them.
+pub(super) fn project_enclosing_object(
+    text: &str,
+    record: Span,
+    value: Span,
+    show: &ShownFields,
+) -> Option<String> {
+    let object = innermost_object(text, record, value)?.slice(text);
+    let fields: FieldSelection = match show {
+        ShownFields::All => return None,
+        ShownFields::Selected(fields) => fields.clone(),
+        ShownFields::Identity => {
+            let fields = ListProfile::record_fields(object).into_iter();
+            fields.filter(|field| field.rank <= FieldRank::Status).map(|field| field.path).collect()
+        }
+    };
+    let mut out = String::new();
+    fields.project(object, &mut out, &mut OmittedFields::new());
+    (out.len() > 2).then_some(out)
+}
+
+/// The innermost object in a record that holds a value.
+fn innermost_object(text: &str, record: Span, value: Span) -> Option<Span> {
+    let bytes = text.as_bytes();
+    let (mut at, end) = (record.start as usize, value.start as usize);
+    let mut open = Vec::new();
+    while at < end {
+        match bytes.get(at)? {
+            b'"' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' => open.push(at),
+            b'}' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut reader = JsonReader::resume(text, open.pop()?);
+    reader.skip().ok()
+}

@@ -1,0 +1,108 @@
+//! Matches in the names of members, where no value matches.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher as _};
+
+use super::FindError;
+use super::candidates::{Candidates, NextPositions};
+use super::fuel::Fuel;
+use super::hits::Hits;
+use super::json_object::JsonObjectWriter;
+use super::leaf_tokens::{LeafTokens, Token};
+use super::pattern::Matcher;
+use super::record_match::value_text;
+use super::record_search::RecordSearch;
+use super::value_search::add_value_after;
+use crate::snapshot::{Layout, List};
+
+/// Looks through the names of the fields of a list: a match is a field, told by the first record that has it and by how
+/// many times it is there.
+pub(super) fn search(
+    text: &str,
+    list: &List,
+    records: &RecordSearch<'_>,
+    matcher: &mut Matcher,
+    nearest: NextPositions,
+    hits: &mut Hits,
+    fuel: &mut Fuel<'_>,
+) -> Result<(), FindError> {
+    if let Layout::Table { columns, .. } = &list.layout {
+        for column in columns {
+            if matcher.find(column, 0, fuel)?.is_some() {
+                hits.add(matcher.matches_whole(column), || {
+                    let mut item = JsonObjectWriter::default();
+                    item.add_text("in", column);
+                    item.add_number("count", list.len());
+                    item.finish()
+                });
+            }
+        }
+    }
+    let mut seen: HashMap<u64, usize> = HashMap::new();
+    let mut found: Vec<MatchedField> = Vec::new();
+    let most = hits.remaining_capacity();
+    let mut candidates = Candidates::with_positions(matcher, nearest);
+    records.for_each_candidate(&mut candidates, fuel, &mut |record, candidates, fuel| {
+        let mut leaves = LeafTokens::new(text, record.value, &[]);
+        fuel.burn(record.value.len() / 2 + 16)?;
+        let own = record.key.map(|key| (key, value_text(key.slice(text))));
+        if let Some((key, name)) = own
+            && matcher.find(&name, 0, fuel)?.is_some()
+        {
+            let mut item = JsonObjectWriter::default();
+            if found.len() < most {
+                item.add_text("path", &records.path_to(&record));
+                add_value_after(text, key, &mut item);
+            }
+            found.push(MatchedField { is_exact: matcher.matches_whole(&name), count: 1, writer: item });
+        }
+        while let Some(token) = leaves.next() {
+            let Token::Key(key) = token else { continue };
+            let Some(next) = candidates.next_from(text, key.start as usize, fuel)? else { break };
+            if next >= record.value.end as usize {
+                break;
+            }
+            let name = value_text(key.slice(text));
+            if next >= key.end as usize || matcher.find(&name, 0, fuel)?.is_none() {
+                continue;
+            }
+            let field = leaves.field_path();
+            let mut hasher = DefaultHasher::new();
+            hasher.write(field.as_bytes());
+            let at = *seen.entry(hasher.finish()).or_insert(found.len());
+            if let Some(known) = found.get_mut(at) {
+                known.count += 1;
+                continue;
+            }
+            let mut item = JsonObjectWriter::default();
+            if found.len() < most {
+                // What leads to the record always leads there; a field further inside may have a namesake before it.
+                item.add_text("path", &records.path_to(&record));
+                item.add_text("in", &field);
+                add_value_after(text, key, &mut item);
+            }
+            found.push(MatchedField { is_exact: matcher.matches_whole(&name), count: 1, writer: item });
+        }
+        Ok(())
+    })?;
+    for (at, MatchedField { is_exact: exact, count, writer: mut item }) in found.into_iter().enumerate() {
+        if at >= most {
+            hits.add_all(1, Vec::new());
+            continue;
+        }
+        hits.add(exact, || {
+            if count > 1 {
+                item.add_number("count", count);
+            }
+            item.finish()
+        });
+    }
+    Ok(())
+}
+
+/// A field whose name matches.
+struct MatchedField {
+    is_exact: bool,
+    count: usize,
+    writer: JsonObjectWriter,
+}

@@ -1,0 +1,177 @@
+//! Every plain value inside a JSON value, with the way to it, however deep.
+
+use crate::json_pointer;
+use crate::scan::{string_end, unescape_into};
+use crate::span::Span;
+
+/// Steps of a path that are told; what lies deeper is told of by what it lies in.
+const MAX_POINTER_STEPS: usize = 48;
+/// Bytes of a path that are told, likewise.
+const MAX_PATH_BYTES: usize = 400;
+
+/// A walk over the plain values and the keys of valid JSON, without recursion.
+#[derive(Debug)]
+pub(super) struct LeafTokens<'a> {
+    text: &'a str,
+    position: usize,
+    end: usize,
+    frames: Vec<OpenContainer>,
+    /// How many of those are arrays.
+    array_depth: usize,
+    /// Containers that are passed over.
+    skipped: &'a [Span],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenContainer {
+    /// Where the container begins.
+    start: u32,
+    is_object: bool,
+    /// Whether a key comes next, in an object.
+    expects_key: bool,
+    /// The key of the member, quotes included, in an object.
+    key: Span,
+    /// The index of the item, in an array.
+    index: u32,
+}
+
+/// What a walk comes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Token {
+    /// A key, quotes included.
+    Key(Span),
+    /// A string, a number, `true`, `false` or `null`.
+    Value(Span),
+}
+
+impl<'a> LeafTokens<'a> {
+    /// A walk over the value at a span.
+    pub(super) fn new(text: &'a str, value: Span, skips: &'a [Span]) -> Self {
+        let end = (value.end as usize).min(text.len());
+        Self { text, position: value.start as usize, end, frames: Vec::new(), array_depth: 0, skipped: skips }
+    }
+
+    /// Where the innermost container begins.
+    pub(super) fn container_start(&self) -> Option<u32> {
+        self.frames.last().map(|frame| frame.start)
+    }
+
+    /// Where the walk is.
+    pub(super) fn at(&self) -> usize {
+        self.position
+    }
+
+    /// Names of members on the way to here, dots between, as `fields` takes them; told no further than bounded.
+    pub(super) fn field_path(&self) -> String {
+        let mut field = String::new();
+        for frame in self.frames.iter().take(MAX_POINTER_STEPS).filter(|frame| frame.is_object) {
+            if frame.key.len() > MAX_PATH_BYTES {
+                break;
+            }
+            if !field.is_empty() {
+                field.push('.');
+            }
+            unescape_into(frame.key.slice(self.text), &mut field);
+            if field.len() > MAX_PATH_BYTES {
+                field.truncate(field.floor_char_boundary(MAX_PATH_BYTES));
+                break;
+            }
+        }
+        field
+    }
+
+    /// The way to here, a JSON Pointer, without the last so many steps, and no further than bounded.
+    pub(super) fn pointer(&self, without: usize) -> String {
+        let mut path = String::new();
+        for frame in self.frames.iter().take(self.frames.len().saturating_sub(without).min(MAX_POINTER_STEPS))
+        {
+            if frame.key.len() > MAX_PATH_BYTES {
+                break;
+            }
+            let step = if frame.is_object {
+                json_pointer::step_from_quoted(frame.key.slice(self.text))
+            } else {
+                frame.index.to_string()
+            };
+            if path.len() + step.len() > MAX_PATH_BYTES {
+                break;
+            }
+            path.push('/');
+            path.push_str(&step);
+        }
+        path
+    }
+
+    /// How many containers there are around here.
+    pub(super) fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// The item of the outermost array this is in, where that is outermost of all.
+    pub(super) fn outermost_index(&self) -> Option<u32> {
+        self.frames.first().filter(|frame| !frame.is_object).map(|frame| frame.index)
+    }
+
+    /// Whether some of the containers around here are arrays.
+    pub(super) fn in_array(&self) -> bool {
+        self.array_depth > 0
+    }
+}
+
+impl Iterator for LeafTokens<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let bytes = self.text.as_bytes();
+        while self.position < self.end {
+            let start = self.position;
+            let last = self.frames.last_mut();
+            self.position += 1;
+            match bytes[start] {
+                b'{' | b'[' => {
+                    if let Some(skip) = self.skipped.iter().find(|skip| skip.start as usize == start) {
+                        self.position = (skip.end as usize).max(self.position);
+                        continue;
+                    }
+                    let object = bytes[start] == b'{';
+                    let key = Span::default();
+                    self.array_depth += usize::from(!object);
+                    self.frames.push(OpenContainer {
+                        start: start as u32,
+                        is_object: object,
+                        expects_key: object,
+                        key,
+                        index: 0,
+                    });
+                }
+                b'}' | b']' => {
+                    let object = self.frames.pop().is_none_or(|frame| frame.is_object);
+                    self.array_depth -= usize::from(!object);
+                }
+                b',' => {
+                    if let Some(frame) = last {
+                        frame.expects_key = frame.is_object;
+                        frame.index += u32::from(!frame.is_object);
+                    }
+                }
+                b'"' => {
+                    self.position = string_end(bytes, start);
+                    let span = Span::new(start, self.position);
+                    if let Some(frame) = last.filter(|frame| frame.expects_key) {
+                        (frame.key, frame.expects_key) = (span, false);
+                        return Some(Token::Key(span));
+                    }
+                    return Some(Token::Value(span));
+                }
+                b':' | b' ' | b'\n' | b'\r' | b'\t' => {}
+                _ => {
+                    let scalar =
+                        |b: &u8| matches!(b, b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
+                    self.position += bytes[self.position..self.end].iter().take_while(|b| scalar(b)).count();
+                    return Some(Token::Value(Span::new(start, self.position)));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,238 @@
+//! Matches in a list: the record of each, by what identifies it.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+
+use super::FindError;
+use super::candidates::{Candidates, NextPositions};
+use super::enclosing_object;
+use super::excerpt;
+use super::fuel::Fuel;
+use super::hits::Hits;
+use super::json_object::JsonObjectWriter as Written;
+use super::pattern::Matcher;
+use super::record_match::{RecordMatch, first_match, value_text};
+use crate::projection::{FieldSelection, OmittedFields};
+use crate::scan::{JsonKind, escape_into, minify, unescape};
+use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
+
+/// Bytes of text between two candidates from which the items between are jumped over.
+const MIN_SKIP_BYTES: usize = 4 << 10;
+/// Fields that stand for a record which has none that identify it.
+const MAX_FALLBACK_FIELDS: usize = 3;
+/// Bytes of a value that is shown among a record's fields.
+const MAX_SHORT_BYTES: usize = 160;
+
+/// Which fields of a record are shown.
+#[derive(Clone, Debug)]
+pub(super) enum ShownFields {
+    /// What identifies it, and what matched.
+    Identity,
+    /// Every one.
+    All,
+    /// These.
+    Selected(FieldSelection),
+}
+
+/// The records of one list.
+pub(super) struct RecordSearch<'a> {
+    text: &'a str,
+    list: &'a List,
+    /// What leads to the text the list is in.
+    base_path: &'a str,
+    shown_fields: &'a ShownFields,
+    identity_fields: Vec<String>,
+    /// Of a map, the first item under each key that there are several of.
+    duplicate_keys: OnceCell<HashMap<String, usize>>,
+}
+
+impl<'a> RecordSearch<'a> {
+    pub(super) fn new(text: &'a str, list: &'a List, path: &'a str, show: &'a ShownFields) -> Self {
+        Self {
+            text,
+            list,
+            base_path: path,
+            shown_fields: show,
+            identity_fields: identity_fields(text, list),
+            duplicate_keys: OnceCell::new(),
+        }
+    }
+
+    /// Looks through all records.
+    pub(super) fn search(
+        &self,
+        matcher: &mut Matcher,
+        nearest: NextPositions,
+        hits: &mut Hits,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<(), FindError> {
+        let mut candidates = Candidates::with_positions(matcher, nearest);
+        self.for_each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
+            if let Some(hit) = first_match(self.text, item.value, matcher, candidates, fuel)? {
+                hits.add(hit.is_exact, || self.match_item(&item, &hit));
+            }
+            Ok(())
+        })
+    }
+
+    /// Calls `visit` with each record in which there may be a match, keys included.
+    pub(super) fn for_each_candidate(
+        &self,
+        candidates: &mut Candidates,
+        fuel: &mut Fuel<'_>,
+        visit: &mut dyn FnMut(ListItem, &mut Candidates, &mut Fuel<'_>) -> Result<(), FindError>,
+    ) -> Result<(), FindError> {
+        let mut items = self.list.iter_from(self.text, 0);
+        let mut from = self.list.span.start as usize;
+        while let Some(at) =
+            candidates.next_from(self.text, from, fuel)?.filter(|at| *at < self.list.span.end as usize)
+        {
+            if at - from > MIN_SKIP_BYTES
+                && let Some((near, start)) = self.list.item_offsets.at_or_before_byte(at)
+                && start > from
+            {
+                items = self.list.iter_from(self.text, near);
+            }
+            let Some(item) = items.find(|item| item.value.end as usize > at) else { break };
+            from = item.value.end as usize;
+            visit(item, candidates, fuel)?;
+        }
+        Ok(())
+    }
+
+    /// The path of a record.
+    pub(super) fn path_to(&self, item: &ListItem) -> String {
+        let firsts = self.duplicate_keys.get_or_init(|| duplicate_keys(self.text, self.list));
+        let first = item.key.and_then(|key| firsts.get(&unescape(key.slice(self.text))));
+        let hidden = first.is_some_and(|first| *first != item.index);
+        let pointer = if hidden { self.list.pointer.clone() } else { self.list.pointer_to(self.text, item) };
+        format!("{}{pointer}", self.base_path)
+    }
+
+    /// The name of the field that a match is in.
+    fn field_path(&self, hit: &RecordMatch) -> String {
+        match (&self.list.layout, hit.column) {
+            (Layout::Table { columns, .. }, Some(column)) => {
+                let column = columns.get(column as usize).map_or("", String::as_str);
+                let dot = if hit.field_path.is_empty() { "" } else { "." };
+                format!("{column}{dot}{}", hit.field_path)
+            }
+            _ => hit.field_path.clone(),
+        }
+    }
+
+    /// An item for a match in a record.
+    pub(super) fn match_item(&self, item: &ListItem, hit: &RecordMatch) -> String {
+        let (field, value) = (self.field_path(hit), hit.value.slice(self.text));
+        let mut written = Written::default();
+        written.add_text("path", &self.path_to(item));
+        if !field.is_empty() {
+            written.add_text("in", &field);
+        }
+        let table = matches!(self.list.layout, Layout::Table { .. });
+        let alone = if table { hit.field_path.is_empty() } else { !hit.in_array };
+        let record = self.project_record(item, &field, alone && value.len() <= MAX_SHORT_BYTES);
+        let shown = alone
+            && record.as_ref().is_some_and(|(_, fields)| fields.as_ref().is_none_or(|f| f.selects(&field)));
+        if !shown || value.len() > 2 * MAX_SHORT_BYTES {
+            written.add_text("text", &excerpt::value_excerpt(&value_text(value), hit.match_range.start));
+        }
+        if let Some((record, _)) = record {
+            written.add_json("item", &record);
+        }
+        if hit.in_array
+            && let Some(within) = enclosing_object::project_enclosing_object(
+                self.text,
+                item.value,
+                hit.value,
+                self.shown_fields,
+            )
+        {
+            written.add_json("within", &within);
+        }
+        written.finish()
+    }
+
+    /// A record with the fields that are shown, and which ones these are where not all are.
+    pub(super) fn project_record(
+        &self,
+        item: &ListItem,
+        field: &str,
+        with_field: bool,
+    ) -> Option<(String, Option<FieldSelection>)> {
+        let value = item.value.slice(self.text);
+        let row;
+        let record = match &self.list.layout {
+            Layout::Table { columns, .. } => {
+                row = row_to_object(value, columns);
+                row.as_str()
+            }
+            Layout::Map if matches!(self.shown_fields, ShownFields::Selected(_)) => {
+                let key = item.key.map_or("", |key| key.slice(self.text));
+                row = with_key_field(key, value).unwrap_or_else(|| value.to_owned());
+                row.as_str()
+            }
+            _ => value,
+        };
+        if JsonKind::of_value(record) != JsonKind::Object {
+            return None;
+        }
+        let mut out = String::new();
+        let fields = match self.shown_fields {
+            ShownFields::All => {
+                minify(record, &mut out);
+                return Some((out, None));
+            }
+            ShownFields::Selected(fields) => fields.clone(),
+            ShownFields::Identity => {
+                let matched = with_field && !field.is_empty();
+                self.identity_fields.iter().cloned().chain(matched.then(|| field.to_owned())).collect()
+            }
+        };
+        fields.project(record, &mut out, &mut OmittedFields::new());
+        Some((out, Some(fields)))
+    }
+}
+
+/// The fields that identify a list's records, or stand for those.
+fn identity_fields(text: &str, list: &List) -> Vec<String> {
+    let of_row;
+    let fields = match &list.layout {
+        Layout::Table { columns, .. } => {
+            let row = list.iter_from(text, 0).next().map_or("", |item| item.value.slice(text));
+            of_row = ListProfile::record_fields(&row_to_object(row, columns));
+            &of_row
+        }
+        _ => &list.profile.fields,
+    };
+    let upto = |rank: FieldRank| {
+        fields.iter().filter(move |field| field.rank <= rank).map(|field| field.path.clone())
+    };
+    let identity: Vec<String> = upto(FieldRank::Status).collect();
+    if identity.is_empty() { upto(FieldRank::Plain).take(MAX_FALLBACK_FIELDS).collect() } else { identity }
+}
+
+/// A row of a table as an object.
+fn row_to_object(row: &str, columns: &[String]) -> String {
+    let mut record = String::from("{");
+    for (cell, column) in cell_spans(row).iter().zip(columns) {
+        record.push_str(if record.len() > 1 { ",\"" } else { "\"" });
+        escape_into(column, &mut record);
+        record.push_str("\":");
+        record.push_str(cell.slice(row));
+    }
+    record.push('}');
+    record
+}
+
+/// Of a map, the first item under each key that stands there more than once: a path leads to no other.
+fn duplicate_keys(text: &str, list: &List) -> HashMap<String, usize> {
+    let mut first: HashMap<String, (usize, bool)> = HashMap::new();
+    if list.layout == Layout::Map {
+        for item in list.iter_from(text, 0) {
+            let key = item.key.map_or_else(String::new, |key| unescape(key.slice(text)));
+            first.entry(key).and_modify(|(_, again)| *again = true).or_insert((item.index, false));
+        }
+    }
+    first.into_iter().filter(|(_, (_, again))| *again).map(|(key, (index, _))| (key, index)).collect()
+}

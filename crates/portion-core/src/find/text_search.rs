@@ -1,0 +1,204 @@
+//! Matches in text: the line of each, with its neighbours.
+
+use std::ops::Range;
+
+use super::FindError;
+use super::context::{ContextSize, MAX_CONTEXT_CHARS, MatchExcerpt, is_heading_match, match_excerpt};
+use super::excerpt::{self, LINE_EXCERPT};
+use super::fuel::Fuel;
+use super::json_object::JsonObjectWriter;
+use super::pattern::Matcher;
+use crate::snapshot::LineIndex;
+
+/// Bytes from which a line is no line of a file but running text, in which each place counts.
+pub(super) const MAX_LINE_BYTES: usize = 4_000;
+/// Bytes of running text that are a unit of it.
+const RUNNING_TEXT_UNIT_BYTES: usize = 1 << 10;
+/// The matches in one text.
+#[derive(Debug, Default)]
+pub(super) struct TextMatches {
+    /// The first of them, each by its first place, no more than are kept.
+    pub ranges: Vec<Range<usize>>,
+    /// All of them: lines in which the pattern begins, and in running text each place.
+    pub match_count: usize,
+    /// All places, where they were counted.
+    pub occurrence_count: usize,
+}
+
+/// Looks through a text.
+pub(super) fn find_matches(
+    text: &str,
+    matcher: &mut Matcher,
+    most: usize,
+    fuel: &mut Fuel<'_>,
+) -> Result<TextMatches, FindError> {
+    let every = matcher.counts_occurrences();
+    let mut places = TextMatches::default();
+    let (mut from, mut counted) = (0, 0);
+    while from <= text.len()
+        && let Some(found) = matcher.find(text, from, fuel)?
+    {
+        // A place at the very end stands for no line.
+        if found.is_empty() && found.start == text.len() {
+            break;
+        }
+        places.occurrence_count += 1;
+        if found.start >= counted {
+            places.match_count += 1;
+            if places.ranges.len() < most {
+                places.ranges.push(found.clone());
+            }
+            let line = LineRange::at(text, found.start);
+            counted =
+                if line.is_running_text() && !found.is_empty() { found.end } else { line.range.end + 1 };
+        }
+        from = if every { found.end } else { found.end.max(counted) };
+        if found.is_empty() && from == found.start {
+            from += 1;
+        }
+        from = text.ceil_char_boundary(from.min(text.len() + 1));
+    }
+    Ok(places)
+}
+
+/// A line, or what is near in one that is longer than lines are.
+pub(super) struct LineRange {
+    /// Without its line break.
+    pub range: Range<usize>,
+    /// Whether it goes on before that, and after.
+    pub continues: (bool, bool),
+}
+
+impl LineRange {
+    /// The line of a byte.
+    pub(super) fn at(text: &str, at: usize) -> Self {
+        let bytes = text.as_bytes();
+        let (low, high) = (at.saturating_sub(MAX_LINE_BYTES), text.len().min(at + MAX_LINE_BYTES));
+        let start = memchr::memrchr(b'\n', &bytes[low..at]).map(|feed| low + feed + 1);
+        let end = memchr::memchr(b'\n', &bytes[at..high]).map(|feed| at + feed);
+        let open = (start.is_none() && low > 0, end.is_none() && high < text.len());
+        let (start, end) = (start.unwrap_or(low), end.unwrap_or(high));
+        Self { range: text.ceil_char_boundary(start)..text.floor_char_boundary(end), continues: open }
+    }
+
+    /// Whether it is running text.
+    pub(super) fn is_running_text(&self) -> bool {
+        self.continues.0 || self.continues.1 || self.range.len() > MAX_LINE_BYTES
+    }
+}
+
+/// Writes an item for each match, or one for several that lie together.
+///
+/// `path` is what leads to the text, empty where nothing need; `byte` whether places in it are told by byte.
+pub(super) fn match_items(
+    text: &str,
+    index: &LineIndex,
+    places: &TextMatches,
+    around: ContextSize,
+    path: &str,
+    byte: bool,
+) -> Vec<String> {
+    let prose = matches!(index.chunker.name(), "prose" | "markdown");
+    let mut shown: Vec<MatchExcerpt> = Vec::new();
+    for found in &places.ranges {
+        let heads =
+            !matches!(around, ContextSize::Lines(_)) && is_heading_match(text, found, places.match_count);
+        let around = if heads { ContextSize::Extended } else { around };
+        let mut next = match_excerpt(text, found, around, prose);
+        match shown.last_mut() {
+            // Lines that are shown already bring what is around them along, as long as there is room.
+            Some(last)
+                if found.start < last.range.end
+                    && last.is_whole()
+                    && next.is_whole()
+                    && next.range.end.saturating_sub(last.range.start) <= MAX_CONTEXT_CHARS =>
+            {
+                last.range.end = last.range.end.max(next.range.end);
+            }
+            Some(last) if found.end <= last.range.end => {}
+            last => {
+                if let Some(last) =
+                    last.filter(|last| next.range.start < last.range.end && last.range.end <= found.start)
+                {
+                    // What is shown once is not shown again.
+                    let whole = last.is_whole() && next.is_whole();
+                    let feed = memchr::memchr(b'\n', &text.as_bytes()[last.range.end..found.start]);
+                    next.range.start = last.range.end + feed.filter(|_| whole).map_or(0, |feed| feed + 1);
+                    next.cut.0 |= !whole;
+                }
+                shown.push(next);
+            }
+        }
+    }
+    shown.iter().map(|shown| match_item(text, index, shown, path, byte)).collect()
+}
+
+/// Writes an item for a passage in which something was found.
+pub(super) fn passage_item(
+    text: &str,
+    index: &LineIndex,
+    passage: Range<usize>,
+    found: usize,
+    path: &str,
+    byte: bool,
+) -> String {
+    let range = excerpt::excerpt_range(text, passage.clone(), found, LINE_EXCERPT);
+    let cut = (range.start > passage.start, range.end < passage.end);
+    match_item(
+        text,
+        index,
+        &MatchExcerpt { match_range: found..found, range, cut, line_head: None },
+        path,
+        byte,
+    )
+}
+
+/// The paragraph of a byte, or its line where lines are what there is; of running text a stretch.
+pub(super) fn unit_range(text: &str, at: usize, paragraphs: bool) -> Range<usize> {
+    let line = LineRange::at(text, at);
+    if line.is_running_text() {
+        let start = at - at % RUNNING_TEXT_UNIT_BYTES;
+        return text.floor_char_boundary(start)
+            ..text.floor_char_boundary((start + RUNNING_TEXT_UNIT_BYTES).min(text.len()));
+    }
+    let Range { mut start, mut end } = line.range;
+    while paragraphs && start > 0 && at - start < MAX_LINE_BYTES {
+        let above = LineRange::at(text, start - 1);
+        if above.is_running_text() || text[above.range.clone()].trim().is_empty() {
+            break;
+        }
+        start = above.range.start;
+    }
+    while paragraphs && end + 1 < text.len() && end - at < MAX_LINE_BYTES {
+        let below = LineRange::at(text, end + 1);
+        if below.is_running_text() || text[below.range.clone()].trim().is_empty() {
+            break;
+        }
+        end = below.range.end;
+    }
+    start..end
+}
+
+fn match_item(text: &str, index: &LineIndex, shown: &MatchExcerpt, path: &str, byte: bool) -> String {
+    let line = index.line_at(text, shown.match_range.start);
+    let mut item = JsonObjectWriter::default();
+    if !path.is_empty() {
+        item.add_text("path", path);
+    }
+    item.add_number("line", line + 1);
+    let Range { start, end } = shown.range;
+    let feeds = |from: usize, to: usize| memchr::memchr_iter(b'\n', &text.as_bytes()[from..to]).count();
+    let first = line - feeds(start, shown.match_range.start.max(start)).min(line);
+    let last = first + feeds(start, end);
+    if last > first {
+        item.add_number("startLine", first + 1);
+        item.add_number("endLine", last + 1);
+    }
+    if byte && !shown.is_whole() {
+        item.add_number("byte", shown.match_range.start);
+    }
+    let head = shown.line_head.clone().map(|head| excerpt::with_ellipses(&text[head], (false, true)));
+    let part = excerpt::with_ellipses(&text[shown.range.clone()], shown.cut);
+    item.add_text("text", &head.into_iter().chain([part]).collect::<Vec<_>>().join(" "));
+    item.finish()
+}

@@ -1,0 +1,257 @@
+//! Passages and records by how much they say of some words, where the words do not stand together anywhere.
+
+use std::ops::Range;
+
+use super::FindError;
+use super::bm25::{SearchUnit, UnitIndex, UnitLocation};
+use super::candidates::Candidates;
+use super::fuel::Fuel;
+use super::leaf_tokens::{LeafTokens, Token};
+use super::literal::is_unspaced;
+use super::record_match::{RecordMatch, value_text};
+use super::regex_engine::RegexEngine;
+use super::scope::{SearchScope, SearchTarget};
+use super::text_search;
+use super::value_search::ValueSearch;
+use super::word_scanner::{WordScanner, alternation_pattern};
+use crate::snapshot::{LineIndex, ListItem, Structure};
+
+/// What was found of some words.
+pub(super) struct RankedMatches {
+    /// Items, the best first.
+    pub items: Vec<String>,
+    /// How many units hold any of the words.
+    pub match_count: usize,
+    /// How many units hold each word.
+    pub document_frequencies: Vec<usize>,
+}
+
+/// Looks for words, of which there are some.
+pub(super) fn search(
+    scope: &SearchScope<'_>,
+    words: &[String],
+    fuel: &mut Fuel<'_>,
+) -> Result<RankedMatches, FindError> {
+    let mut search = WordSearch::new(words)?;
+    let mut units = UnitIndex::with_word_count(words.len());
+    for (at, looked) in scope.targets.iter().enumerate() {
+        search.search_target(at, looked, &mut units, fuel)?;
+    }
+    let items = units.by_score().take(scope.max_items).map(|unit| match_item(scope, unit)).collect();
+    Ok(RankedMatches {
+        items,
+        match_count: units.match_count,
+        document_frequencies: units.document_frequencies,
+    })
+}
+
+fn match_item(scope: &SearchScope<'_>, unit: &SearchUnit) -> String {
+    let looked = &scope.targets[unit.target_index];
+    match (&unit.location, &looked.indexed_text.structure) {
+        (UnitLocation::Passage(range, found), Structure::Text(index)) => text_search::passage_item(
+            &looked.indexed_text.text,
+            index,
+            range.clone(),
+            *found,
+            looked.path,
+            looked.has_byte_offsets,
+        ),
+        (UnitLocation::Record(item, hit), _) => {
+            looked.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit))
+        }
+        (UnitLocation::Value(item), _) => item.clone(),
+        (UnitLocation::Passage(..), _) => String::new(),
+    }
+}
+
+/// How often each word is in a text, and where the first of them is.
+type WordCounts = (Vec<u16>, Range<usize>);
+
+/// The words, ready to be looked for.
+struct WordSearch<'a> {
+    words: &'a [String],
+    /// Any of them.
+    engine: RegexEngine,
+}
+
+impl<'a> WordSearch<'a> {
+    fn new(words: &'a [String]) -> Result<Self, FindError> {
+        Ok(Self { words, engine: RegexEngine::new(&alternation_pattern(words), true)? })
+    }
+
+    /// Which of the words stands at a place, if any does as a whole.
+    fn word_at(&self, text: &str, found: &Range<usize>) -> Option<usize> {
+        let word = text.get(found.clone())?;
+        let inside = |c: Option<char>, edge: Option<char>| {
+            c.is_some_and(char::is_alphanumeric)
+                && !c.is_some_and(is_unspaced)
+                && edge.is_some_and(char::is_alphanumeric)
+                && !edge.is_some_and(is_unspaced)
+        };
+        let before = inside(text[..found.start].chars().next_back(), word.chars().next());
+        let after = inside(text[found.end..].chars().next(), word.chars().next_back());
+        if before || after {
+            return None;
+        }
+        let lower = word.to_lowercase();
+        self.words.iter().position(|word| *word == lower)
+    }
+
+    /// How often each word is in a text, and where the first is; `None` where there is none.
+    fn count_words(&mut self, text: &str, fuel: &mut Fuel<'_>) -> Result<Option<WordCounts>, FindError> {
+        let (mut counts, mut first, mut from) = (vec![0_u16; self.words.len()], None, 0);
+        while let Some(found) = self.engine.find(text, from, fuel)? {
+            from = found.end.max(from + 1);
+            if let Some(word) = self.word_at(text, &found) {
+                counts[word] = counts[word].saturating_add(1);
+                first.get_or_insert(found);
+            }
+        }
+        Ok(first.map(|first| (counts, first)))
+    }
+
+    fn search_target(
+        &mut self,
+        subject: usize,
+        looked: &SearchTarget<'_>,
+        units: &mut UnitIndex,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<(), FindError> {
+        let text: &str = &looked.indexed_text.text;
+        match &looked.indexed_text.structure {
+            Structure::Text(index) => self.search_passages(text, index, subject, units, fuel),
+            Structure::List(list) => {
+                units.unit_count += list.len();
+                units.total_bytes += list.span.len();
+                let Some(records) = &looked.records else { return Ok(()) };
+                let mut candidates = Candidates::of_words(self.words)?;
+                records.for_each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
+                    if let Some((hit, counts)) = self.search_record(text, &item, candidates, fuel)? {
+                        let bytes = item.value.len();
+                        units.push(SearchUnit {
+                            target_index: subject,
+                            location: UnitLocation::Record(item, hit),
+                            bytes,
+                            word_counts: counts,
+                        });
+                    }
+                    Ok(())
+                })?;
+                self.search_values(&looked.values_outside_records(), subject, units, fuel)
+            }
+            Structure::Object(_) => {
+                self.search_values(&looked.values_outside_records(), subject, units, fuel)
+            }
+        }
+    }
+
+    fn search_passages(
+        &self,
+        text: &str,
+        index: &LineIndex,
+        subject: usize,
+        units: &mut UnitIndex,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<(), FindError> {
+        let paragraphs = matches!(index.chunker.name(), "prose" | "markdown");
+        units.unit_count += if paragraphs {
+            1 + memchr::memmem::find_iter(text.as_bytes(), "\n\n").count()
+        } else {
+            index.line_count()
+        };
+        units.total_bytes += text.len();
+        let mut ahead = WordScanner::new(self.words)?;
+        let (mut from, mut open): (usize, Option<SearchUnit>) = (0, None);
+        while let Some(found) = ahead.find(text, from, fuel)? {
+            from = found.end.max(from + 1);
+            let Some(word) = self.word_at(text, &found) else { continue };
+            let same = matches!(&open, Some(SearchUnit { location: UnitLocation::Passage(range, _), .. }) if found.start < range.end);
+            if !same {
+                let range = text_search::unit_range(text, found.start, paragraphs);
+                let (bytes, counts) = (range.len(), vec![0; self.words.len()]);
+                let place = UnitLocation::Passage(range, found.start);
+                if let Some(unit) = open.replace(SearchUnit {
+                    target_index: subject,
+                    location: place,
+                    bytes,
+                    word_counts: counts,
+                }) {
+                    units.push(unit);
+                }
+            }
+            if let Some(unit) = &mut open {
+                unit.word_counts[word] = unit.word_counts[word].saturating_add(1);
+            }
+        }
+        open.into_iter().for_each(|unit| units.push(unit));
+        Ok(())
+    }
+
+    /// The words in a record, and the first of them.
+    fn search_record(
+        &mut self,
+        text: &str,
+        item: &ListItem,
+        candidates: &mut Candidates,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<Option<(RecordMatch, Vec<u16>)>, FindError> {
+        let mut leaves = LeafTokens::new(text, item.value, &[]);
+        let mut found: Option<(RecordMatch, Vec<u16>)> = None;
+        while let Some(token) = leaves.next() {
+            let Token::Value(value) = token else { continue };
+            let Some(next) = candidates.next_from(text, value.start as usize, fuel)? else { break };
+            if next >= value.end as usize {
+                continue;
+            }
+            let Some((counts, first)) = self.count_words(&value_text(value.slice(text)), fuel)? else {
+                continue;
+            };
+            if let Some((_, all)) = &mut found {
+                all.iter_mut().zip(counts).for_each(|(all, more)| *all = all.saturating_add(more));
+                continue;
+            }
+            let hit = RecordMatch {
+                field_path: leaves.field_path(),
+                column: leaves.outermost_index(),
+                in_array: leaves.in_array(),
+                value,
+                match_range: first,
+                is_exact: false,
+            };
+            found = Some((hit, counts));
+        }
+        Ok(found)
+    }
+
+    fn search_values(
+        &mut self,
+        values: &ValueSearch<'_>,
+        subject: usize,
+        units: &mut UnitIndex,
+        fuel: &mut Fuel<'_>,
+    ) -> Result<(), FindError> {
+        let mut all = Ok(());
+        values.for_each(&mut |value, write| {
+            units.unit_count += 1;
+            units.total_bytes += value.len();
+            match self.count_words(value, fuel) {
+                Ok(None) => true,
+                Ok(Some((counts, first))) => {
+                    let place = UnitLocation::Value(write(first.start));
+                    units.push(SearchUnit {
+                        target_index: subject,
+                        location: place,
+                        bytes: value.len(),
+                        word_counts: counts,
+                    });
+                    true
+                }
+                Err(error) => {
+                    all = Err(error);
+                    false
+                }
+            }
+        });
+        all
+    }
+}

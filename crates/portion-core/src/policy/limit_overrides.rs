@@ -1,0 +1,312 @@
+//! From what was written to what is obeyed: a limit that nobody wrote follows those that somebody wrote, and the
+//! room that the reader is known to have.
+//!
+//! Room only ever lowers a limit, and never one that an operator wrote.
+
+use super::{FillStrategy, MIN_BUDGET, MIN_BYTE_LIMIT, OrderStrategy, Policy, RenderOptions, RowStyle};
+
+/// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
+#[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct LimitOverrides {
+    pub token_budget_threshold: Option<usize>,
+    pub reply_target: Option<usize>,
+    pub hard_cap: Option<usize>,
+    pub hard_byte_limit: Option<usize>,
+    pub fallback_byte_limit: Option<usize>,
+    pub media_byte_limit: Option<usize>,
+    pub media_tokens: Option<usize>,
+    pub full_below: Option<usize>,
+    pub default_page_size: Option<usize>,
+    pub max_page_size: Option<usize>,
+    pub summarize_above: Option<usize>,
+    pub chunk_above: Option<usize>,
+    pub chunk_size: Option<usize>,
+    pub chunk_lines: Option<usize>,
+    pub warn_at: Option<f64>,
+    pub rows: Option<RowStyle>,
+    pub strategy: Option<OrderStrategy>,
+    pub fill: Option<FillStrategy>,
+    /// What is `None` is that of this profile.
+    pub profile: PolicyProfile,
+    pub render_options: RenderOptions,
+}
+
+/// What replies are to be like where nothing more precise was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PolicyProfile {
+    /// As [`Policy::default`].
+    #[default]
+    Default,
+    /// As [`Policy::lean`].
+    Lean,
+    /// As [`Policy::soft`].
+    Soft,
+}
+
+/// What a reader takes in one reply: what is above is cut, refused or put aside before a model sees it.
+/// `None`: nobody knows of a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Tokens of a reply.
+    pub max_tokens: Option<usize>,
+    /// Bytes of a reply on the wire. A limit in characters is one in bytes, too: no character is less than one.
+    pub max_bytes: Option<usize>,
+    /// Bytes of an image or audio block.
+    pub max_media_bytes: Option<usize>,
+}
+
+impl ClientLimits {
+    /// No limit is known.
+    pub const UNKNOWN: Self = Self { max_tokens: None, max_bytes: None, max_media_bytes: None };
+
+    /// What is left of a limit when 10 % of it are kept free: two counters never agree, and a client may add words of
+    /// its own.
+    pub const fn with_headroom(limit: usize) -> usize {
+        limit - limit.div_ceil(10)
+    }
+
+    /// The room that both leave.
+    #[must_use]
+    pub fn intersect(self, other: Self) -> Self {
+        let less = |one: Option<usize>, other: Option<usize>| one.into_iter().chain(other).min();
+        Self {
+            max_tokens: less(self.max_tokens, other.max_tokens),
+            max_bytes: less(self.max_bytes, other.max_bytes),
+            max_media_bytes: less(self.max_media_bytes, other.max_media_bytes),
+        }
+    }
+}
+
+impl LimitOverrides {
+    /// The policy for a reader with this much room.
+    ///
+    /// If it is [valid](Policy::validate) for [`ClientLimits::UNKNOWN`], it is for every room: where a room is less than any
+    /// reply needs, the least that works is taken.
+    pub fn resolve(&self, room: ClientLimits) -> Policy {
+        let base = Policy::default();
+        let tokens =
+            |limit: usize, least: usize| room.max_tokens.map_or(limit, |most| limit.min(most.max(least)));
+        let bytes =
+            |limit: usize, least: usize| room.max_bytes.map_or(limit, |most| limit.min(most.max(least)));
+
+        let least = self.reply_target.unwrap_or(0).max(MIN_BUDGET);
+        let threshold =
+            self.token_budget_threshold.unwrap_or_else(|| tokens(base.token_budget_threshold, least));
+        let wide = Policy {
+            token_budget_threshold: threshold,
+            reply_target: threshold,
+            hard_cap: base.hard_cap.max(threshold),
+            ..base
+        };
+        let base = match self.profile {
+            PolicyProfile::Default => wide,
+            PolicyProfile::Lean => wide.lean(),
+            PolicyProfile::Soft => wide.soft(),
+        };
+        let hard_cap = self.hard_cap.unwrap_or_else(|| tokens(base.hard_cap, threshold.max(2 * MIN_BUDGET)));
+        let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
+        let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
+        let media =
+            room.max_media_bytes.map_or(base.media_byte_limit, |most| base.media_byte_limit.min(most));
+        let default_page_size = self.default_page_size.unwrap_or(base.default_page_size);
+        Policy {
+            token_budget_threshold: threshold,
+            reply_target: self.reply_target.unwrap_or(base.reply_target.min(threshold)),
+            hard_cap,
+            hard_byte_limit,
+            fallback_byte_limit: self
+                .fallback_byte_limit
+                .unwrap_or(base.fallback_byte_limit.min(hard_byte_limit)),
+            media_byte_limit: self.media_byte_limit.unwrap_or(media),
+            media_tokens: self.media_tokens.unwrap_or(base.media_tokens),
+            full_below: self.full_below.unwrap_or(base.full_below),
+            default_page_size,
+            max_page_size: self.max_page_size.unwrap_or(base.max_page_size.max(default_page_size)),
+            summarize_above: self.summarize_above.unwrap_or(base.summarize_above),
+            chunk_above: self.chunk_above.unwrap_or(base.chunk_above),
+            chunk_size: self.chunk_size.unwrap_or(base.chunk_size),
+            chunk_lines: self.chunk_lines.unwrap_or(base.chunk_lines),
+            warn_at: self.warn_at.unwrap_or(base.warn_at),
+            rows: self.rows.unwrap_or(base.rows),
+            strategy: self.strategy.unwrap_or(base.strategy),
+            fill: self.fill.unwrap_or(base.fill),
+            render_options: self.render_options.clone(),
+        }
+    }
+}
+
+impl From<&Policy> for LimitOverrides {
+    /// Every limit of a policy, as if all of them had been written.
+    fn from(policy: &Policy) -> Self {
+        Self {
+            token_budget_threshold: Some(policy.token_budget_threshold),
+            reply_target: Some(policy.reply_target),
+            hard_cap: Some(policy.hard_cap),
+            hard_byte_limit: Some(policy.hard_byte_limit),
+            fallback_byte_limit: Some(policy.fallback_byte_limit),
+            media_byte_limit: Some(policy.media_byte_limit),
+            media_tokens: Some(policy.media_tokens),
+            full_below: Some(policy.full_below),
+            default_page_size: Some(policy.default_page_size),
+            max_page_size: Some(policy.max_page_size),
+            summarize_above: Some(policy.summarize_above),
+            chunk_above: Some(policy.chunk_above),
+            chunk_size: Some(policy.chunk_size),
+            chunk_lines: Some(policy.chunk_lines),
+            warn_at: Some(policy.warn_at),
+            rows: Some(policy.rows),
+            strategy: Some(policy.strategy),
+            fill: Some(policy.fill),
+            profile: PolicyProfile::Default,
+            render_options: policy.render_options.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{ClientLimits, LimitOverrides, Policy, PolicyProfile, RowStyle};
+
+    fn check(given: &LimitOverrides, room: ClientLimits, expect: &Policy) {
+        assert_eq!(given.resolve(room), *expect, "{given:?} {room:?}");
+    }
+
+    fn tokens(most: usize) -> ClientLimits {
+        ClientLimits { max_tokens: Some(most), ..ClientLimits::UNKNOWN }
+    }
+
+    fn bytes(most: usize) -> ClientLimits {
+        ClientLimits { max_bytes: Some(most), ..ClientLimits::UNKNOWN }
+    }
+
+    #[test]
+    fn what_was_not_given_follows_what_was() {
+        let base = Policy::default;
+        let none = LimitOverrides::default();
+        check(&none, ClientLimits::UNKNOWN, &base());
+        let given = LimitOverrides { token_budget_threshold: Some(20_000), ..none.clone() };
+        let expect =
+            Policy { token_budget_threshold: 20_000, reply_target: 20_000, hard_cap: 20_000, ..base() };
+        check(&given, ClientLimits::UNKNOWN, &expect);
+        let given =
+            LimitOverrides { default_page_size: Some(300), hard_byte_limit: Some(5_000), ..none.clone() };
+        let expect = Policy {
+            default_page_size: 300,
+            max_page_size: 300,
+            hard_byte_limit: 5_000,
+            fallback_byte_limit: 5_000,
+            ..base()
+        };
+        check(&given, ClientLimits::UNKNOWN, &expect);
+        check(
+            &LimitOverrides { profile: PolicyProfile::Lean, ..none },
+            ClientLimits::UNKNOWN,
+            &base().lean(),
+        );
+    }
+
+    #[test]
+    fn room_lowers_what_was_not_given() {
+        let base = Policy::default;
+        let none = LimitOverrides::default();
+        check(&none, tokens(90_000), &base());
+        check(&none, bytes(90_000), &base());
+        check(&none, tokens(9_000), &Policy { hard_cap: 9_000, ..base() });
+        let small = Policy { token_budget_threshold: 1_800, reply_target: 1_800, hard_cap: 1_800, ..base() };
+        check(&none, tokens(1_800), &small);
+        let least = Policy { token_budget_threshold: 300, reply_target: 300, hard_cap: 600, ..base() };
+        check(&none, tokens(0), &least);
+        check(&none, bytes(9_000), &Policy { hard_byte_limit: 9_000, fallback_byte_limit: 9_000, ..base() });
+        check(&none, bytes(1), &Policy { hard_byte_limit: 4_096, fallback_byte_limit: 4_096, ..base() });
+        let media = ClientLimits { max_media_bytes: Some(1_000), ..ClientLimits::UNKNOWN };
+        check(&none, media, &Policy { media_byte_limit: 1_000, ..base() });
+        let lean = Policy {
+            hard_cap: 1_800,
+            reply_target: 1_200,
+            token_budget_threshold: 1_800,
+            rows: RowStyle::Auto,
+            ..base()
+        };
+        check(&LimitOverrides { profile: PolicyProfile::Lean, ..none }, tokens(1_800), &lean);
+    }
+
+    #[test]
+    fn what_was_given_stands_whatever_the_room() {
+        let room = tokens(0)
+            .intersect(bytes(0))
+            .intersect(ClientLimits { max_media_bytes: Some(0), ..ClientLimits::UNKNOWN });
+        let policy = Policy::default();
+        check(&LimitOverrides::from(&policy), room, &policy);
+        let given = LimitOverrides {
+            reply_target: Some(3_000),
+            fallback_byte_limit: Some(8_000),
+            ..LimitOverrides::default()
+        };
+        let policy = given.resolve(room);
+        assert_eq!(
+            (policy.reply_target, policy.token_budget_threshold, policy.hard_cap),
+            (3_000, 3_000, 3_000)
+        );
+        assert_eq!((policy.fallback_byte_limit, policy.hard_byte_limit), (8_000, 8_000));
+    }
+
+    #[test]
+    fn a_tenth_is_left_free() {
+        assert_eq!([0, 1, 9, 10, 25_000].map(ClientLimits::with_headroom), [0, 0, 8, 9, 22_500]);
+        assert_eq!(ClientLimits::with_headroom(usize::MAX), usize::MAX / 10 * 9 + 4);
+    }
+
+    fn room() -> impl Strategy<Value = Option<usize>> {
+        prop_oneof![Just(None), (0_usize..30_000).prop_map(Some), any::<usize>().prop_map(Some)]
+    }
+
+    /// Limits in rising order, some of them given.
+    fn rising<const N: usize>() -> impl Strategy<Value = [Option<usize>; N]> {
+        (any::<[bool; N]>(), proptest::array::uniform(600_usize..80_000)).prop_map(
+            |(given, mut limits): (_, [usize; N])| {
+                limits.sort_unstable();
+                std::array::from_fn(|i| given[i].then_some(limits[i]))
+            },
+        )
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_policy_that_is_valid_stays_so_in_every_room_and_never_grows(
+            [target, threshold, cap] in rising(),
+            [fallback, hard] in rising(),
+            media in room(),
+            [tokens, bytes, media_bytes] in [room(), room(), room()],
+            profile in prop_oneof![Just(PolicyProfile::Default), Just(PolicyProfile::Lean), Just(PolicyProfile::Soft)],
+        ) {
+            let given = LimitOverrides {
+                token_budget_threshold: threshold,
+                reply_target: target,
+                hard_cap: cap,
+                hard_byte_limit: hard,
+                fallback_byte_limit: fallback,
+                media_byte_limit: media,
+                profile,
+                ..LimitOverrides::default()
+            };
+            let wide = given.resolve(ClientLimits::UNKNOWN);
+            prop_assume!(wide.validate().is_ok());
+            let narrow = given.resolve(ClientLimits { max_tokens: tokens, max_bytes: bytes, max_media_bytes: media_bytes });
+            prop_assert_eq!(narrow.validate(), Ok(()));
+            let limits = |policy: &Policy| [
+                policy.token_budget_threshold, policy.reply_target, policy.hard_cap,
+                policy.hard_byte_limit, policy.fallback_byte_limit, policy.media_byte_limit,
+            ];
+            for (i, (narrow, wide)) in limits(&narrow).into_iter().zip(limits(&wide)).enumerate() {
+                let given = [threshold, target, cap, hard, fallback, media][i];
+                prop_assert!(narrow <= wide);
+                prop_assert!(given.is_none_or(|given| given == narrow));
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What is left out of views as noise, by the names of fields. `fields=all` and `raw` bring it back.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::glob::matches;
+
+/// Which fields are noise. Cheap to clone; the default is [`StripRule::default_noise`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StripRule {
+    names: Arc<[String]>,
+    compiled: Arc<CompiledNames>,
+}
+
+/// What was given, as it is looked up.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct CompiledNames {
+    /// Names without a dot or a star, sorted.
+    exact_names: Vec<String>,
+    /// The others.
+    patterns: Vec<StripPattern>,
+    strips_nulls: bool,
+}
+
+/// Names with dots between them or stars in them.
+#[derive(Debug, PartialEq, Eq)]
+struct StripPattern {
+    text: String,
+    /// How many names.
+    name_count: usize,
+    /// Where what follows the last star begins.
+    suffix_start: usize,
+}
+
+impl StripPattern {
+    fn new(text: &str) -> Self {
+        let tail = text.rfind('*').map_or(0, |star| star + 1);
+        Self { text: text.to_owned(), name_count: text.split('.').count(), suffix_start: tail }
+    }
+
+    fn matches_path(&self, path: &str) -> bool {
+        path.ends_with(self.text.get(self.suffix_start..).unwrap_or_default())
+            && last_names(path, self.name_count).is_some_and(|names| matches(&self.text, names))
+    }
+}
+
+/// What is noise to every reader: links between resources of an API, what its protocol or framework says of itself, and
+/// what was left in for its developers.
+const DEFAULT_NOISE: [&str; 16] = [
+    // HAL, GraphQL, OData 2 to 4; their counts and next links are no noise.
+    "_links",
+    "__typename",
+    "__metadata",
+    "@odata.context",
+    "@odata.editLink",
+    "@odata.etag",
+    "@odata.id",
+    "@odata.type",
+    // AWS, Kubernetes.
+    "ResponseMetadata",
+    "managedFields",
+    "_metadata",
+    "_debug",
+    "debug",
+    "_trace",
+    "trace",
+    StripRule::NULL_ONLY,
+];
+
+impl StripRule {
+    /// Stands for fields that hold nothing but `null`, in an object or in a sample of a list: they go where they do.
+    pub const NULL_ONLY: &'static str = "null-only";
+
+    /// Fields of these names, at any depth. `*` stands for any characters; a dotted path is a field inside another, and
+    /// [`StripRule::NULL_ONLY`] stands for no name.
+    pub fn from_names<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
+        let names: Arc<[String]> = names.into_iter().map(Into::into).collect();
+        let mut rules = CompiledNames::default();
+        for name in names.iter().filter(|name| !name.is_empty()) {
+            match name.as_str() {
+                Self::NULL_ONLY => rules.strips_nulls = true,
+                name if name.contains(['.', '*']) => rules.patterns.push(StripPattern::new(name)),
+                name => rules.exact_names.push(name.to_owned()),
+            }
+        }
+        rules.exact_names.sort_unstable();
+        Self { names, compiled: Arc::new(rules) }
+    }
+
+    /// Nothing.
+    pub fn none() -> Self {
+        Self::from_names::<String>([])
+    }
+
+    /// What is noise to every reader.
+    pub fn default_noise() -> Self {
+        static USUAL: LazyLock<StripRule> = LazyLock::new(|| StripRule::from_names(DEFAULT_NOISE));
+        USUAL.clone()
+    }
+
+    /// What was given.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether nothing is noise.
+    pub fn is_empty(&self) -> bool {
+        *self.compiled == CompiledNames::default()
+    }
+
+    /// Whether fields go that hold nothing but `null`.
+    pub(crate) fn strips_nulls(&self) -> bool {
+        self.compiled.strips_nulls
+    }
+
+    /// Whether the field at a dotted path goes, those around it aside.
+    pub(crate) fn strips(&self, path: &str) -> bool {
+        let CompiledNames { exact_names: plain, patterns, .. } = &*self.compiled;
+        let name = last_names(path, 1).unwrap_or(path);
+        plain.binary_search_by(|own| own.as_str().cmp(name)).is_ok()
+            || patterns.iter().any(|pattern| pattern.matches_path(path))
+    }
+}
+
+impl Default for StripRule {
+    fn default() -> Self {
+        Self::default_noise()
+    }
+}
+
+/// The end of a dotted path that consists of so many names; `None` where it has fewer.
+fn last_names(path: &str, count: usize) -> Option<&str> {
+    match path.rmatch_indices('.').nth(count.checked_sub(1)?) {
+        Some((at, dot)) => path.get(at + dot.len()..),
+        None => (path.split('.').count() == count).then_some(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::StripRule;
+
+    fn check(names: &[&str], path: &str, expect: bool) {
+        let strip = StripRule::from_names(names.iter().copied());
+        assert_eq!(strip.strips(path), expect, "{names:?} {path}");
+    }
+
+    #[test]
+    fn names_go_at_any_depth() {
+        check(&["debug", "a"], "debug", true);
+        check(&["debug"], "room.debug", true);
+        check(&["debug"], "debug.sql", false);
+        check(&["debug"], "debugged", false);
+        check(&["debug"], "Debug", false);
+        check(&[], "debug", false);
+        check(&[""], "", false);
+    }
+
+    #[test]
+    fn stars_stand_for_any_characters_and_paths_for_fields_inside_others() {
+        check(&["_*"], "room._links", true);
+        check(&["_*"], "room.links_", false);
+        check(&["*"], "anything", true);
+        check(&["room.debug"], "room.debug", true);
+        check(&["room.debug"], "hotel.room.debug", true);
+        check(&["room.debug"], "bedroom.debug", false);
+        check(&["room.debug"], "debug", false);
+        check(&["*.x*.c"], "a.xb.c", true);
+        check(&["*.x*.c"], "xb.c", false);
+        // A name may hold a dot.
+        check(&["@odata.etag"], "value.@odata.etag", true);
+        check(&["*@odata.etag"], "Sales@odata.etag", true);
+    }
+
+    #[test]
+    fn the_usual_noise_is_some_and_nothing_is_none() {
+        assert_eq!(StripRule::default(), StripRule::default_noise());
+        assert!(StripRule::default_noise().strips("_links") && StripRule::default_noise().strips_nulls());
+        assert!(StripRule::default_noise().names().iter().any(|name| name == StripRule::NULL_ONLY));
+        assert!(
+            !StripRule::default_noise().strips("@odata.count")
+                && !StripRule::default_noise().strips("_embedded")
+        );
+        assert!(StripRule::none().is_empty() && !StripRule::default_noise().is_empty());
+        assert!(!StripRule::none().strips("_links") && !StripRule::none().strips_nulls());
+    }
+}

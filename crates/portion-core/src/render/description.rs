@@ -1,0 +1,81 @@
+//! What a first reply tells of the whole, beside the part of it that it shows: small and exact, so that many
+//! questions need no second call.
+
+use serde_json::{Map, Value};
+
+use super::Context;
+use super::exempt::is_exempt;
+use super::walk::ReplyContent;
+use crate::describe::{self, FieldPreferences};
+use crate::snapshot::{Snapshot, Structure};
+use crate::view::{RequestedFields, ResolvedRequest, Target};
+
+/// What is told of one part.
+pub(super) struct Description {
+    /// The index of the part.
+    part_index: usize,
+    /// What is told, the most useful first.
+    pub facts: Map<String, Value>,
+    /// What that costs, in tokens.
+    pub tokens: usize,
+    /// Its bytes.
+    pub bytes: usize,
+}
+
+impl Description {
+    /// What a walk that begins tells of what it is about; `None` where it goes on, where the caller has said what is
+    /// wanted of it, and where there is nothing to tell.
+    pub(super) fn for_request(
+        snapshot: &Snapshot,
+        asked: &ResolvedRequest,
+        cx: &Context<'_>,
+        tokens: usize,
+        fresh: bool,
+    ) -> Option<Self> {
+        let (view, from) = (&asked.view, asked.start);
+        let named = view.limit.is_some()
+            || view.field_selection != RequestedFields::Auto
+            || view.order.as_ref().is_some_and(|order| order.is_requested);
+        let elsewhere =
+            view.top_count().is_some() || view.raw || view.range.is_some() || asked.item_count.is_some();
+        if named || elsewhere || from.ordinal > 0 || !from.offset.is_start() || snapshot.answer().is_some() {
+            return None;
+        }
+        let (part, subject, singled_out) = match &view.target {
+            Target::Value(node) => (usize::from(node.part), &node.subject, !node.pointer.is_empty()),
+            Target::Everything => {
+                let part = snapshot.main_part()?;
+                if fresh && asked.is_plain && is_exempt(snapshot, part, cx.policy) {
+                    return None;
+                }
+                (part, snapshot.parts()[part].indexed_text()?, false)
+            }
+        };
+        let manner = &cx.policy.render_options;
+        let strip = Some(&manner.strip_rule).filter(|_| !singled_out && !view.is_section);
+        let taste = FieldPreferences { preferred: &manner.summary_fields, strip };
+        let mut told = describe::describe(subject, cx.counter, tokens, &taste);
+        if matches!(subject.structure, Structure::Text(_)) {
+            // Of a text, the keys are ours; else they are names of fields.
+            let style = cx.policy.render_options.metadata_style;
+            told = told.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
+        }
+        let json = Value::Object(told.clone()).to_string();
+        let cost = cx.counter.count(&json);
+        (!told.is_empty() && cost <= tokens).then_some(Self {
+            part_index: part,
+            facts: told,
+            tokens: cost,
+            bytes: json.len(),
+        })
+    }
+
+    /// Whether it tells of what a reply shows in part.
+    pub(super) fn describes(&self, channel: &ReplyContent<'_>) -> bool {
+        let of_it = |part, kind| part == self.part_index && matches!(kind, "page" | "chunk" | "summary");
+        channel.notice_part.as_ref().is_some_and(|shaped| {
+            let drawn = &shaped.rendering;
+            of_it(shaped.part_index, drawn.kind) && (drawn.next.is_some() || drawn.omits_content())
+        })
+    }
+}

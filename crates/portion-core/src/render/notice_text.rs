@@ -1,0 +1,44 @@
+//! A notice that tells the cost of the reply it is part of.
+
+use serde_json::{Map, Value};
+
+use super::notice::{Detail, Notice};
+
+/// A notice, said.
+pub(super) struct NoticeText {
+    /// As a JSON object.
+    pub object: Map<String, Value>,
+    /// The same, written compactly.
+    pub text: String,
+}
+
+impl NoticeText {
+    fn new(object: Map<String, Value>) -> Self {
+        Self { text: Value::Object(object.clone()).to_string(), object }
+    }
+}
+
+impl Notice<'_> {
+    /// The notice that tells the cost of the reply it is part of, and that cost.
+    ///
+    /// The cost depends on the digits of the cost, so it is counted, written and counted again; a third round
+    /// would only change a digit.
+    pub(super) fn settle_cost(
+        &self,
+        detail: Detail,
+        mut cost: impl FnMut(&NoticeText) -> usize,
+    ) -> (NoticeText, usize) {
+        let mut told = self.budget;
+        let mut said = NoticeText::new(self.to_object(told, detail));
+        let mut real = cost(&said);
+        for _ in 0..2 {
+            if real == told {
+                break;
+            }
+            told = real;
+            said = NoticeText::new(self.to_object(told, detail));
+            real = cost(&said);
+        }
+        (said, real)
+    }
+}

@@ -1,0 +1,154 @@
+//! Pages by number: how large they are, and what the page before did not show.
+
+use std::borrow::Cow;
+
+use super::{Context, pass_through, render_settled, render_whole};
+use crate::cursor::{CursorToken, PartOffset, Position};
+use crate::policy::MetadataMode;
+use crate::snapshot::{List, Snapshot, Structure};
+use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
+
+/// Items, or bytes of a text, that the page before did not show.
+#[derive(Clone, Debug)]
+pub(super) struct UnshownRange {
+    /// The first item, from 0; `None` in a text.
+    pub offset: Option<usize>,
+    /// How many items, or bytes.
+    pub count: usize,
+    /// Where they are.
+    pub cursor: Option<CursorToken>,
+}
+
+/// The request with the size of its pages settled, and what the page before it left unshown.
+pub(super) fn resolve_page_size<'a>(
+    snapshot: &Snapshot,
+    asked: &'a ResolvedRequest,
+    cx: &Context<'_>,
+    fresh: bool,
+) -> (Cow<'a, ResolvedRequest>, Option<UnshownRange>) {
+    let Some(numbered) = asked.numbered_page.filter(|numbered| numbered.number > 1) else {
+        return (Cow::Borrowed(asked), None);
+    };
+    let mut asked = Cow::Borrowed(asked);
+    if !numbered.has_known_size
+        && let Some(size) = first_page_size(snapshot, &asked, cx, fresh)
+        && let Some(place) = page_start(&asked.view, numbered.number, size)
+    {
+        let own = asked.to_mut();
+        own.start.offset = place;
+        own.item_count = Some(size);
+    }
+    let not_shown = unshown_by_previous_page(snapshot, &asked, cx, fresh);
+    (asked, not_shown)
+}
+
+/// How many items, or lines, the first reply to this walk shows.
+fn first_page_size(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    cx: &Context<'_>,
+    fresh: bool,
+) -> Option<u32> {
+    let Target::Value(node) = &asked.view.target else { return None };
+    let main = snapshot.main_part() == Some(usize::from(node.part)) && node.pointer.is_empty();
+    // The first reply to a call shows the other parts as well.
+    let target = if main { Target::Everything } else { asked.view.target.clone() };
+    let opening = ResolvedRequest {
+        view: asked.view.with_target(target),
+        start: Position { part: if main { 0 } else { node.part }, ..Position::default() },
+        token_budget: if main { asked.token_budget.min(cx.policy.reply_target) } else { asked.token_budget },
+        item_count: None,
+        numbered_page: None,
+        is_plain: main
+            && fresh
+            && asked.view.field_selection == RequestedFields::Auto
+            && asked.view.order.is_none(),
+        ..asked.clone()
+    };
+    if passes_through(snapshot, &opening, cx) {
+        return match &node.subject.structure {
+            Structure::List(list) => Some(list.len().max(cx.policy.default_page_size) as u32),
+            Structure::Text(text) => Some(text.line_count().max(cx.policy.chunk_lines) as u32),
+            Structure::Object(_) => None,
+        };
+    }
+    let first = render_settled(snapshot, &opening, cx, fresh);
+    first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
+}
+
+/// Whether the first reply shows the payload as it came.
+fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'_>) -> bool {
+    let always = cx.policy.render_options.metadata == MetadataMode::Always;
+    let untouched = (always || pass_through::needs_no_notice(snapshot))
+        && pass_through::pass_through_cost(snapshot, opening, cx).is_some();
+    untouched && (!always || render_whole(snapshot, opening, cx).is_some())
+}
+
+/// Where a page begins.
+fn page_start(view: &View, page: u32, size: u32) -> Option<PartOffset> {
+    let Target::Value(node) = &view.target else { return None };
+    let at = (page - 1).saturating_mul(size);
+    match &node.subject.structure {
+        Structure::List(_) => Some(PartOffset::Item(at)),
+        Structure::Text(text) => Some(line_start_place(text, &node.subject.text, view, at)),
+        Structure::Object(_) => None,
+    }
+}
+
+/// What the page before, drawn within the same limits, does not show.
+fn unshown_by_previous_page(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    cx: &Context<'_>,
+    fresh: bool,
+) -> Option<UnshownRange> {
+    let numbered = asked.numbered_page?;
+    let Target::Value(node) = &asked.view.target else { return None };
+    let (page, count) =
+        (numbered.number.checked_sub(numbered.page_count).filter(|page| *page > 0)?, asked.item_count?);
+    let size = count / numbered.page_count.max(1);
+    let start = page_start(&asked.view, page.max(1), size)?;
+    let fixed = asked
+        .view
+        .pagination
+        .as_deref()
+        .filter(|fixed| fixed.part_index == node.part && fixed.page_size == size);
+    let opened =
+        fixed.and_then(|fixed| fixed.first_page_count).filter(|_| page == 1 && numbered.page_count == 1);
+    let reached = if let (Some(opened), Structure::List(_)) = (opened, &node.subject.structure) {
+        Position { offset: PartOffset::Item(opened), ..asked.start }
+    } else {
+        let ordinal = (page - 1).min(u32::from(u16::MAX)) as u16;
+        let from = Position { offset: start, ordinal, ..asked.start };
+        let previous = ResolvedRequest { start: from, numbered_page: None, ..asked.clone() };
+        render_settled(snapshot, &previous, cx, fresh).next_position?
+    };
+    (reached.part == asked.start.part).then(|| unshown_between(node, reached, asked.start, cx)).flatten()
+}
+
+fn unshown_between(
+    node: &crate::view::TargetValue,
+    reached: Position,
+    from: Position,
+    cx: &Context<'_>,
+) -> Option<UnshownRange> {
+    let (offset, count) = match (&node.subject.structure, reached.offset, from.offset) {
+        (Structure::List(list), place, PartOffset::Item(to)) => {
+            let offset = item_index_at(list, &node.subject.text, place)?;
+            (Some(offset), (to as usize).min(list.len()).checked_sub(offset)?)
+        }
+        (Structure::Text(_), PartOffset::Byte(at), PartOffset::Byte(to)) => {
+            (None, to.checked_sub(at)? as usize)
+        }
+        _ => return None,
+    };
+    (count > 0).then(|| UnshownRange { offset, count, cursor: (cx.mint_cursor)(reached) })
+}
+
+/// The item that a place is before, or inside of.
+fn item_index_at(list: &List, text: &str, place: PartOffset) -> Option<usize> {
+    match place {
+        PartOffset::Item(at) => Some(at as usize),
+        PartOffset::Byte(at) => list.item_at(text, at as usize).map(|item| item.index),
+    }
+}

@@ -1,0 +1,101 @@
+//! Which payloads pass as they came.
+
+use super::block::block_cost;
+use super::exempt::is_exempt;
+use super::{Context, ENVELOPE_BYTES};
+use crate::policy::Policy;
+use crate::scan::escaped_len;
+use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
+use crate::view::ResolvedRequest;
+
+/// Whether nothing of a payload is to be told that nobody asked for.
+pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
+    snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty()
+}
+
+/// What a payload costs that passes whole.
+pub(super) struct PassThroughCost {
+    /// In the dearest of its forms; `None` where parts are left as they come, which nobody counts.
+    pub tokens: Option<usize>,
+}
+
+/// What a payload costs if it passes whole: nothing was asked, every part is below the thresholds of its kind, and all
+/// together below those of a reply. Parts that are left as they come do not count.
+pub(super) fn pass_through_cost(
+    snapshot: &Snapshot,
+    asked: &ResolvedRequest,
+    cx: &Context<'_>,
+) -> Option<PassThroughCost> {
+    if !asked.is_plain {
+        return None;
+    }
+    let policy = cx.policy;
+    let parts = snapshot.parts().iter().enumerate();
+    let counted = parts.filter(|(at, _)| !is_exempt(snapshot, *at, policy)).map(|(_, part)| part);
+    let mut bytes = ENVELOPE_BYTES + snapshot.frame();
+    for part in counted.clone() {
+        bytes += part_wire_bytes(part, policy.hard_byte_limit);
+        if bytes > policy.hard_byte_limit {
+            return None;
+        }
+    }
+    let (structured, content): (Vec<&Part>, Vec<&Part>) =
+        counted.partition(|part| part.address == STRUCTURED_CONTENT);
+    let most = max_pass_through_tokens(snapshot, policy);
+    let all = content.len() + structured.len() == snapshot.parts().len();
+    let tokens = form_cost(&content, most, cx)?.max(form_cost(&structured, most, cx)?);
+    Some(PassThroughCost { tokens: all.then_some(tokens) })
+}
+
+/// Tokens up to which a payload passes, in each of its forms.
+pub(super) fn max_pass_through_tokens(snapshot: &Snapshot, policy: &Policy) -> usize {
+    let twice = snapshot.parts().iter().any(|part| part.address == STRUCTURED_CONTENT);
+    let threshold = policy.token_budget_threshold;
+    if twice { threshold.min(policy.hard_cap / 2) } else { threshold }
+}
+
+fn form_cost(parts: &[&Part], most: usize, cx: &Context<'_>) -> Option<usize> {
+    let mut left = most;
+    let mut below_all = true;
+    for part in parts {
+        let cost = cost_within(part, left, cx)?;
+        left -= cost;
+        below_all &= is_below_threshold(part, cost, cx);
+    }
+    let cost = most - left;
+    (below_all || cost <= cx.policy.full_below).then_some(cost)
+}
+
+fn cost_within(part: &Part, left: usize, cx: &Context<'_>) -> Option<usize> {
+    match &part.body {
+        PartBody::Atomic { json, binary, .. } => {
+            block_cost(json, binary.as_ref(), left, cx.policy, cx.counter).map(|weight| weight.tokens)
+        }
+        PartBody::Indexed(_) => cx.counter.count_within(part.text(), left),
+    }
+}
+
+fn is_below_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
+    let policy = cx.policy;
+    let Some(subject) = part.indexed_text() else { return true };
+    match &subject.structure {
+        Structure::List(list) => {
+            list.len() <= policy.default_page_size && cost <= policy.token_budget_threshold
+        }
+        Structure::Object(_) => cost <= policy.summarize_above,
+        Structure::Text(_) => cost <= policy.chunk_above,
+    }
+}
+
+/// Wire bytes of a part, or any figure above the limit where they are. Media has a limit of its own.
+fn part_wire_bytes(part: &Part, limit: usize) -> usize {
+    let frame = part.label.frame_bytes;
+    match &part.body {
+        PartBody::Atomic { binary: Some(binary), .. } if binary.is_media => 0,
+        PartBody::Atomic { json, .. } => json.len(),
+        PartBody::Indexed(_) if part.address == STRUCTURED_CONTENT => part.text().len(),
+        // Escapes only add: what is too long without them need not be read.
+        PartBody::Indexed(_) if part.text().len() > limit => part.text().len(),
+        PartBody::Indexed(_) => frame + escaped_len(part.text()),
+    }
+}

@@ -1,0 +1,68 @@
+//! What the pieces of a reply cost, in tokens and on the wire.
+
+use super::Context;
+use super::block::binary_tokens;
+use super::portion::{Piece, PieceBody};
+use super::walk::PartWalk;
+use crate::payload::BinaryInfo;
+use crate::scan::escaped_len;
+use crate::snapshot::{Part, PartBody};
+
+/// Wire bytes of a text block around its text.
+pub(super) const TEXT_BLOCK_BYTES: usize = 64;
+/// Wire bytes of an entry of `contents` around its text, beside its type and what its URI begins with.
+const CONTENTS_ENTRY_BYTES: usize = 128;
+
+impl PartWalk<'_> {
+    /// What a piece costs.
+    pub(super) fn piece_tokens(&self, piece: &Piece) -> usize {
+        let Context { policy, counter, .. } = *self.cx;
+        match &piece.body {
+            PieceBody::Text(text) => counter.count(text),
+            PieceBody::Base64(text) => binary_tokens(text, policy, counter),
+            PieceBody::Block(json) => match self.binary_of(piece) {
+                Some(BinaryInfo { is_media: true, .. }) => policy.media_tokens,
+                Some(_) => binary_tokens(json, policy, counter),
+                None => counter.count(json),
+            },
+        }
+    }
+
+    /// Wire bytes of a piece. Media has a limit of its own.
+    pub(super) fn piece_wire_bytes(&self, piece: &Piece) -> usize {
+        let around = self.part_of(piece).map_or(TEXT_BLOCK_BYTES, |part| self.overhead_bytes(part));
+        match &piece.body {
+            PieceBody::Text(text) => escaped_len(text) + around,
+            PieceBody::Base64(text) => text.len() + around,
+            PieceBody::Block(json) => match self.binary_of(piece) {
+                Some(BinaryInfo { is_media: true, .. }) => 0,
+                Some(_) => json.len() + around,
+                None => escaped_len(json) + around,
+            },
+        }
+    }
+
+    /// Wire bytes around what is shown of a part: in its own place what stands there, elsewhere what we put there.
+    pub(super) fn overhead_bytes(&self, part: &Part) -> usize {
+        match (self.is_first_reply, self.cx.read_uri) {
+            (true, _) => TEXT_BLOCK_BYTES.max(part.label.frame_bytes),
+            (false, None) => TEXT_BLOCK_BYTES,
+            (false, Some(uri)) => {
+                CONTENTS_ENTRY_BYTES + uri.len() + part.label.mime_type.as_ref().map_or(0, String::len)
+            }
+        }
+    }
+
+    fn part_of(&self, piece: &Piece) -> Option<&Part> {
+        self.snapshot.parts().iter().find(|part| part.address == piece.address)
+    }
+
+    /// What is known of a piece that holds an image, audio or a blob. A block of a kind not known may hold `data` and be
+    /// none of them.
+    fn binary_of(&self, piece: &Piece) -> Option<&BinaryInfo> {
+        match &self.part_of(piece)?.body {
+            PartBody::Atomic { binary, .. } => binary.as_ref(),
+            PartBody::Indexed(_) => None,
+        }
+    }
+}

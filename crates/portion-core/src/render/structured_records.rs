@@ -1,0 +1,161 @@
+//! What programs are shown: whole records, as many as fit, where a text may be condensed.
+//!
+//! A program holds `structuredContent` against the schema that was listed. A record without some of its fields, or a
+//! string with a mark in it, would be a wrong value there, not a short one. So fewer records are served, each of them
+//! whole, and a value that cannot be shortened so stands under `portion`, where nothing takes it for the result.
+
+use super::budget::RemainingBudget;
+use super::embedded_json::render_in_string;
+use super::structured::{Placement, StructuredForm};
+use super::walk::{PartWalk, RenderedPart, ReplyContent};
+use super::{Rendering, page, summary};
+use crate::cursor::{PartOffset, Position};
+use crate::policy::StructuredMode;
+use crate::scan::{JsonKind, minify};
+use crate::snapshot::{IndexedText, Part, Structure as SubjectForm, StructuredDuplicate};
+use crate::view::{RequestedFields, Target};
+
+impl<'a> PartWalk<'a> {
+    /// Whether `structuredContent` holds whole records, whatever the text shows of them.
+    pub(super) fn serves_records(&self) -> bool {
+        let Self { request: asked, is_whole: whole, .. } = self;
+        let view = &asked.view;
+        let plain = view.field_selection == RequestedFields::Auto
+            && !view.raw
+            && matches!(view.target, Target::Everything);
+        self.cx.policy.render_options.structured != StructuredMode::AsText && plain && !whole
+    }
+
+    /// The reply as `structuredContent`, where the payload has that.
+    pub(super) fn render_structured(
+        &self,
+        room: RemainingBudget<'_>,
+        text: &ReplyContent<'a>,
+    ) -> Option<StructuredForm<'a>> {
+        let at = self.snapshot.structured_part()?;
+        let part = &self.snapshot.parts()[at];
+        if let Some(bare) = self.bare_value(part, &room) {
+            return Some(bare);
+        }
+        let twin = |twin: StructuredDuplicate| match twin.wrapper_key {
+            Some(key) => Placement::UnderKey { key: key.slice(part.text()), as_string: twin.as_string },
+            None => Placement::Root,
+        };
+        if let Target::Value(node) = &self.request.view.target {
+            let shown = usize::from(node.part);
+            let itself = (shown == at).then_some(Placement::Root);
+            let shape = itself.or(part.duplicate.filter(|twin| twin.part == shown).map(twin));
+            let shape = shape.filter(|_| node.pointer.is_empty());
+            return Some(self.twin_form(shape.unwrap_or(Placement::UnderPortion), text, room));
+        }
+        if self.request.view.raw {
+            return Some(StructuredForm::SameAsText(Placement::UnderPortion));
+        }
+        match part.duplicate {
+            Some(own) if text.notice_part.as_ref().is_some_and(|shaped| shaped.part_index == own.part) => {
+                let is_whole = |shaped: &RenderedPart| !shaped.rendering.needs_notice();
+                if !self.serves_records() || text.notice_part.as_ref().is_some_and(is_whole) {
+                    return Some(self.twin_form(twin(own), text, room));
+                }
+                Some(match self.whole_records(own.part, &room) {
+                    Some(records) => StructuredForm::TextVariant(Box::new(records), twin(own)),
+                    None => self.twin_form(Placement::UnderPortion, text, room),
+                })
+            }
+            _ => {
+                let records = if self.serves_records() { self.whole_records(at, &room) } else { None };
+                let shape = if records.is_some() || !self.serves_records() {
+                    Placement::Root
+                } else {
+                    Placement::UnderPortion
+                };
+                let from = Position { part: at as u16, ..Position::default() };
+                let objects =
+                    || Self { allows_tables: false, ..*self }.render_parts(&[at], from, room, false);
+                Some(StructuredForm::OwnPart(Box::new(records.unwrap_or_else(objects)), shape))
+            }
+        }
+    }
+
+    /// A value that has no place for a notice: no container, or one that is too small to be shortened.
+    fn bare_value(&self, part: &Part, room: &RemainingBudget<'_>) -> Option<StructuredForm<'a>> {
+        let subject = part.indexed_text().filter(|_| !self.uses_envelope())?;
+        let kind = JsonKind::of_value(subject.text.trim_start());
+        let as_came =
+            self.cx.policy.render_options.structured == StructuredMode::AsReceived && !self.is_whole;
+        if kind.is_container() && !(as_came && room.fits(&subject.text)) {
+            return None;
+        }
+        if kind != JsonKind::String || room.fits(&subject.text) {
+            return Some(StructuredForm::BareValue(subject.text.to_string(), None));
+        }
+        let pointer = part.address.as_str();
+        let short = summary::shorten_strings(&subject.text, pointer, room)?.body;
+        let missing = subject.text.len().saturating_sub(short.len());
+        Some(StructuredForm::BareValue(short, Some(format!("{missing} bytes are missing").into())))
+    }
+
+    /// A part as whole records, or whole; `None` where neither fits.
+    fn whole_records(&self, at: usize, room: &RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
+        let parts = self.snapshot.parts();
+        let part = parts.get(at)?;
+        let subject = part.indexed_text()?;
+        let from = self.request.start;
+        let resumed = usize::from(from.part) == at;
+        let place = if resumed { from.offset } else { PartOffset::default() };
+        // Records fill a room to its end. A notice that is larger than was reckoned with would have both forms drawn again.
+        let most = room.with_max_tokens(room.tokens - room.tokens / 10);
+        let whole = |room: &RemainingBudget<'_>| self.render_unabridged(subject, (at, place), room);
+        let whole = |room: &RemainingBudget<'_>| {
+            if part.enclosing_string().is_some() { render_in_string(part, room, whole) } else { whole(room) }
+        };
+        let drawn = whole(&most).or_else(|| whole(room))?;
+        let next = drawn.next.map(|place| {
+            if resumed {
+                self.position_after(at, place)
+            } else {
+                Position { part: at as u16, ordinal: 1, offset: place }
+            }
+        });
+        let about = (parts.len() > 1).then_some(parts[at].address.as_str());
+        Some(ReplyContent {
+            notice_part: Some(RenderedPart { part_index: at, rendering: drawn }),
+            next_position: next,
+            notice_address: about,
+            ..ReplyContent::default()
+        })
+    }
+
+    fn render_unabridged(
+        &self,
+        subject: &IndexedText,
+        at: (usize, PartOffset),
+        room: &RemainingBudget<'_>,
+    ) -> Option<Rendering> {
+        let spot = self.render_target(subject, self.base_pointer(at.0), false, at);
+        match &subject.structure {
+            SubjectForm::List(list) => page::render_whole_records(&spot, list, room),
+            SubjectForm::Object(_) if spot.start.is_start() => {
+                let mut minified = String::new();
+                minify(&subject.text, &mut minified);
+                room.fits(&minified).then(|| Rendering { body: minified, ..Rendering::whole(&spot, room) })
+            }
+            SubjectForm::Object(_) | SubjectForm::Text(_) => None,
+        }
+    }
+
+    /// What the text shows; what it shows as a table, as objects.
+    fn twin_form(
+        &self,
+        shape: Placement<'a>,
+        text: &ReplyContent<'a>,
+        room: RemainingBudget<'_>,
+    ) -> StructuredForm<'a> {
+        match text.table_items() {
+            None => StructuredForm::SameAsText(shape),
+            Some(most) => {
+                StructuredForm::TextVariant(Box::new(self.without_tables(most).render(room)), shape)
+            }
+        }
+    }
+}

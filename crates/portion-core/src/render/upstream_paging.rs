@@ -1,0 +1,55 @@
+//! Says of a page that it is a page of the upstream's own, and how the upstream goes on.
+
+use serde_json::Value;
+
+use super::rendering::{RenderTarget, Rendering};
+use crate::paging::{CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, OFFSET_ARGUMENTS, PAGE_ARGUMENTS, is_named_like};
+use crate::snapshot::{List, UpstreamPage};
+
+/// Says in a page's notice that the upstream has more, where its payload says so: of the first page and the last.
+pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
+    if spot.is_singled_out || spot.is_answer || !(spot.is_first() || drawn.next.is_none()) {
+        return;
+    }
+    let Some(page) = list.upstream_page(&spot.subject.text) else { return };
+    if let Some(total) = page.total {
+        drawn.set_meta("upstreamTotal", total);
+    }
+    if let Some(on) = upstream_next_call(&page, spot.paging_arguments) {
+        drawn.set_meta("upstreamNext", Value::from(on));
+    }
+}
+
+/// How the upstream goes on; `None` where it says that this is its last page.
+fn upstream_next_call(page: &UpstreamPage, arguments: &[String]) -> Option<String> {
+    if page.has_more == Some(false) {
+        return None;
+    }
+    let argument = |names: &[&str]| arguments.iter().find(|name| is_named_like(name, names));
+    let token =
+        page.next_member.as_ref().filter(|(_, value)| !value.contains("://") && !value.ends_with('…'));
+    let number = token.filter(|(_, value)| value.bytes().all(|b| b.is_ascii_digit()));
+    let same = |assigned: String| Some(format!("the same call with {assigned}"));
+    if let (Some(name), Some((_, value))) = (argument(CURSOR_ARGUMENTS), token) {
+        return same(format!("{name}={value}"));
+    }
+    if let Some(name) = argument(PAGE_ARGUMENTS) {
+        let next = page.next_page.map(|page| page.to_string());
+        if let Some(next) = next.or_else(|| number.map(|(_, value)| value.clone())) {
+            return same(format!("{name}={next}"));
+        }
+    }
+    if let (Some(name), Some(next)) = (argument(OFFSET_ARGUMENTS), page.next_offset) {
+        return same(format!("{name}={next}"));
+    }
+    if let (Some(name), true) = (argument(LAST_ID_ARGUMENTS), page.has_more == Some(true)) {
+        return same(format!("{name}=the id of the last item"));
+    }
+    if !arguments.is_empty() {
+        return same(format!("another {}", arguments.join(", ")));
+    }
+    match &page.next_member {
+        Some((name, value)) => Some(format!("{name}: {value}")),
+        None => Some("the upstream has more, by arguments of the call".into()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Results that say the same twice: once as text, for models, and once as `structuredContent`, for programs.
+//!
+//! Servers differ in how. The text may be the whole JSON, or what stands under a sole key: Python servers put whatever is
+//! no object under `result`, others name it `content`. A list may be one text block, or a block an item.
+
+use super::{IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
+use crate::payload::BlockLabel;
+use crate::scan::{JsonReader, is_equivalent_json, unescape};
+use crate::snapshot::cell_spans;
+use crate::span::Span;
+
+/// The text part that `structuredContent` repeats, if one does.
+pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplicate> {
+    let whole = parts[structured].text();
+    let sole = sole_member(whole);
+    parts.iter().enumerate().filter(|(i, _)| *i != structured).find_map(|(of, part)| {
+        let subject = part.indexed_text()?;
+        let text = part.text();
+        let is_json = part.json_origin.as_ref().is_none_or(|origin| origin.enclosing_string.is_some())
+            && !matches!(subject.structure, Structure::Text(_));
+        if is_json && is_equivalent_json(text, whole) {
+            return Some(StructuredDuplicate { part: of, wrapper_key: None, as_string: false });
+        }
+        let (key, value) = sole?;
+        let value = value.slice(whole);
+        let as_string = value.starts_with('"');
+        let alike = if as_string {
+            // The string is never shorter than the text it stands for.
+            value.len() >= text.len() + 2 && unescape(value) == text
+        } else {
+            is_json && is_equivalent_json(text, value)
+        };
+        alike.then_some(StructuredDuplicate { part: of, wrapper_key: Some(key), as_string })
+    })
+}
+
+/// Takes texts in which JSON was found as they are, unless `structuredContent` repeats one so that what is shown of the JSON
+/// stands in a string there: what programs are shown would be another value than the text.
+pub(super) fn restore_texts(parts: &mut [Part], structured: usize) {
+    let twin = parts[structured].duplicate;
+    for (at, part) in parts.iter_mut().enumerate() {
+        let repeats = twin.filter(|twin| twin.part == at);
+        let stays = |origin: &JsonOrigin| {
+            repeats.is_some_and(|twin| twin.as_string || origin.enclosing_string.is_some())
+        };
+        if let Some(origin) = part.json_origin.take_if(|origin| !stays(origin)) {
+            part.body = PartBody::Indexed(IndexedText::from_payload(origin.text));
+        }
+    }
+}
+
+/// Where every item of the list under a sole key is a text block of its own as well, puts one part in place of those
+/// blocks: the list.
+pub(super) fn merge_item_blocks(parts: &mut Vec<Part>, structured: usize) {
+    let Some((gathered, key)) = merged_item_blocks(parts, structured) else { return };
+    let last = parts.remove(structured);
+    parts.clear();
+    parts.push(gathered);
+    parts.push(Part {
+        duplicate: Some(StructuredDuplicate { part: 0, wrapper_key: Some(key), as_string: false }),
+        ..last
+    });
+}
+
+fn merged_item_blocks(parts: &[Part], structured: usize) -> Option<(Part, Span)> {
+    let blocks: Vec<&str> =
+        parts.iter().enumerate().filter(|(i, _)| *i != structured).map(|(_, p)| p.text()).collect();
+    let all_text = parts.iter().all(|part| part.indexed_text().is_some());
+    let whole = parts[structured].indexed_text()?;
+    let (key, list) =
+        sole_member(&whole.text).filter(|(_, value)| value.slice(&whole.text).starts_with('['))?;
+    let json = list.slice(&whole.text);
+    let items = cell_spans(json);
+    let alike = |(block, item): (&&str, &Span)| {
+        let item = item.slice(json);
+        if item.starts_with('"') {
+            unescape(item) == **block
+        } else {
+            is_json(block) && is_equivalent_json(block, item)
+        }
+    };
+    let same = all_text && blocks.len() > 1 && blocks.len() == items.len();
+    if !same || !blocks.iter().zip(&items).all(alike) {
+        return None;
+    }
+    let body = PartBody::Indexed(IndexedText::from_payload(Slice::subslice(&whole.text, list)));
+    let frame = parts.iter().map(|part| part.label.frame_bytes).max().unwrap_or(0);
+    let label = BlockLabel { frame_bytes: frame, ..BlockLabel::default() };
+    Some((
+        Part {
+            address: "/content".into(),
+            body,
+            duplicate: None,
+            label,
+            json_origin: None,
+            item_blocks: true,
+        },
+        key,
+    ))
+}
+
+fn is_json(text: &str) -> bool {
+    let mut reader = JsonReader::new(text);
+    reader.skip().and_then(|_| reader.expect_end()).is_ok()
+}
+
+/// The key and the value of an object that has but one member.
+fn sole_member(json: &str) -> Option<(Span, Span)> {
+    let mut reader = JsonReader::new(json);
+    reader.enter_object().ok()?;
+    let key = reader.next_key().ok()??;
+    let value = reader.skip().ok()?;
+    reader.next_key().ok()?.is_none().then_some((key, value))
+}

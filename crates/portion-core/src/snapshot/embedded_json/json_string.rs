@@ -1,0 +1,94 @@
+//! JSON in a JSON string, which stays one: it is read as a view of the string.
+
+use super::locate::{MIN_SHARE_PERCENT, locate_json};
+use super::{JsonOrigin, describe_nulls};
+use crate::json_pointer::step_from_quoted;
+use crate::scan::{JsonKind, JsonReader, quote, unescape};
+use crate::snapshot::{IndexedText, ObjectIndex, Slice};
+use crate::span::Span;
+
+/// Bytes around the string, at most: they stand in every reply.
+const MAX_SURROUNDING_BYTES: usize = 1 << 10;
+/// Objects around the string that are looked through.
+const MAX_LEVELS: usize = 4;
+
+/// The string in which JSON stands.
+#[derive(Clone, Debug)]
+pub struct EnclosingString {
+    /// Its pointer.
+    pub pointer: String,
+    /// From where to where it stands in the text, quotes included.
+    pub span: Span,
+}
+
+impl JsonOrigin {
+    /// What a reply shows of the JSON, in the string that it was found in.
+    pub fn with_replaced_string(&self, shown: &str) -> Option<String> {
+        let Span { start, end } = self.enclosing_string.as_ref()?.span;
+        let (before, after) = (&self.text[..start as usize], &self.text[end as usize..]);
+        Some(format!("{before}{}{after}", quote(shown)))
+    }
+}
+
+/// JSON in a text that is a JSON string.
+pub(super) fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    let mut reader = JsonReader::new(text);
+    let value = if reader.peek() == Ok(JsonKind::String) { reader.skip().ok()? } else { return None };
+    reader.expect_end().ok()?;
+    parse_string(text, value, String::new())
+}
+
+/// JSON in a string that makes up most of an object, or of an object in it.
+pub(super) fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, JsonOrigin)> {
+    if members.span.len() != text.trim().len() {
+        return None;
+    }
+    let mut inner;
+    let (mut members, mut pointer) = (members, String::new());
+    for _ in 0..MAX_LEVELS {
+        let member = *members.listed.iter().max_by_key(|member| member.value.len())?;
+        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+        match member.kind {
+            JsonKind::String => return parse_string(text, member.value, pointer),
+            JsonKind::Object if is_majority(text, member.value) => {
+                inner =
+                    ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)).ok()?;
+                members = &inner;
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn is_majority(text: &str, value: Span) -> bool {
+    value.len() * 100 >= text.len() * MIN_SHARE_PERCENT && text.len() - value.len() <= MAX_SURROUNDING_BYTES
+}
+
+fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedText, JsonOrigin)> {
+    if !is_majority(text, value) || !value.slice(text).contains(['[', '{']) {
+        return None;
+    }
+    let inside = unescape(value.slice(text));
+    let mut replaced = 0;
+    let mut subject = IndexedText::from_payload(Slice::new(inside));
+    if !subject.is_json() {
+        let located = locate_json(&subject.text)?;
+        replaced = located.non_finite_count();
+        let json = located.with_nulls(&subject.text).0;
+        subject =
+            IndexedText::from_payload(json.map_or_else(|| subject.text.subslice(located.span), Slice::new));
+    }
+    let place =
+        if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
+    let told = format!("the JSON in {place}{}; raw=true has all as it came", describe_nulls(replaced));
+    let holder = Some(EnclosingString { pointer, span: value });
+    let origin = || JsonOrigin {
+        text: text.clone(),
+        description: told,
+        enclosing_string: holder,
+        has_replacements: replaced > 0,
+        offset_map: None,
+    };
+    subject.is_json().then(|| (subject, origin()))
+}

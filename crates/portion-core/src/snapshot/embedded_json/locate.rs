@@ -1,0 +1,157 @@
+//! Where in a text the JSON is that makes up most of it.
+
+use crate::scan::JsonReader;
+use crate::snapshot::list_detection;
+use crate::span::Span;
+
+/// Bytes before and after JSON, at most.
+const MAX_SURROUNDING_BYTES: usize = 4 << 10;
+/// Places that are tried.
+const MAX_CANDIDATES: usize = 6;
+/// Share of the text that the JSON makes up, at least, in per cent.
+pub(super) const MIN_SHARE_PERCENT: usize = 50;
+/// What Python and JavaScript write for numbers that JSON has no name for, the longest first, and numbers as long.
+const NON_FINITE: [(&str, &str); 3] = [("-Infinity", "-0.000000"), ("Infinity", "0.000000"), ("NaN", "0.0")];
+
+/// JSON in a text.
+pub(crate) struct LocatedJson {
+    /// From where to where it stands.
+    pub span: Span,
+    /// Where in it a number stands that JSON has no name for, and which.
+    non_finite: Vec<(u32, &'static str)>,
+}
+
+impl LocatedJson {
+    /// How many numbers there are that JSON has no name for.
+    pub(crate) fn non_finite_count(&self) -> usize {
+        self.non_finite.len()
+    }
+
+    /// The JSON with a number as long in place of each such name; `None` where there is none.
+    pub(crate) fn with_placeholder_numbers(&self, text: &str) -> Option<String> {
+        (!self.non_finite.is_empty()).then(|| replace_non_finite(self.span.slice(text), &self.non_finite))
+    }
+
+    /// The JSON with `null` in place of each such name, `None` where there is none; and where `null` is the longer.
+    pub(crate) fn with_nulls(&self, text: &str) -> (Option<String>, Vec<u32>) {
+        if self.non_finite.is_empty() {
+            return (None, Vec::new());
+        }
+        let json = self.span.slice(text);
+        let (mut out, mut shorter) = (String::with_capacity(json.len() + self.non_finite.len()), Vec::new());
+        let mut done = 0;
+        for (at, name) in &self.non_finite {
+            out.push_str(&json[done..*at as usize]);
+            out.push_str("null");
+            match name.len().checked_sub(4) {
+                Some(more) => out.extend(std::iter::repeat_n(' ', more)),
+                None => shorter.push(out.len() as u32 - 1),
+            }
+            done = *at as usize + name.len();
+        }
+        out.push_str(&json[done..]);
+        (Some(out), shorter)
+    }
+}
+
+/// The JSON that makes up most of a text.
+pub(crate) fn locate_json(text: &str) -> Option<LocatedJson> {
+    let mut lines = true;
+    candidate_offsets(text).find_map(|at| {
+        let read = read_value(text, at).filter(|read| is_self_contained(text, read.span));
+        read.or_else(|| {
+            // Words, and then a value a line.
+            let tried = std::mem::take(&mut lines) && at > 0 && text[..at].ends_with('\n');
+            let rest = || list_detection::detect_lines(&text[at..]).map(|_| Span::new(at, text.len()));
+            let span = tried.then(rest).flatten().filter(|span| is_majority(text, *span))?;
+            Some(LocatedJson { span, non_finite: Vec::new() })
+        })
+    })
+}
+
+/// The value that begins at a byte.
+fn read_value(text: &str, at: usize) -> Option<LocatedJson> {
+    let error = match JsonReader::resume(text, at).skip() {
+        Ok(span) => return Some(LocatedJson { span, non_finite: Vec::new() }),
+        Err(error) => error,
+    };
+    // Of `-Infinity`, the sign is read as that of a number.
+    let sign = error.offset.checked_sub(1).filter(|sign| text.as_bytes().get(*sign) == Some(&b'-'));
+    sign.into_iter().chain([error.offset]).find_map(|at| non_finite_prefix(text.get(at..)?))?;
+    let mut names = find_non_finite(&text[at..]);
+    let end = JsonReader::new(&replace_non_finite(&text[at..], &names)).skip().ok()?.end;
+    names.truncate(names.partition_point(|(name, _)| *name < end));
+    Some(LocatedJson { span: Span::new(at, at + end as usize), non_finite: names })
+}
+
+/// The places where JSON may begin: after white space, or what sets it off from a word before it.
+fn candidate_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let head = &text[..text.floor_char_boundary(MAX_SURROUNDING_BYTES)];
+    let begins = move |at: &usize| {
+        let before = &head[..*at];
+        let opens = before.is_empty()
+            || before.ends_with(|c: char| c.is_whitespace() || "\u{feff}:=>(`;,".contains(c));
+        let opener = text.as_bytes()[*at];
+        let next = text[*at + 1..].trim_start().bytes().next();
+        let fits = match opener {
+            b'{' => matches!(next, Some(b'"')),
+            // Of what can stand in a list, most that stands in brackets in prose is none: `[INFO]`, `[1]` are no lists.
+            _ => matches!(
+                next,
+                Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
+            ),
+        };
+        opens && fits
+    };
+    let bytes = head.bytes().enumerate();
+    bytes.filter(|(_, b)| matches!(b, b'{' | b'[')).map(|(at, _)| at).filter(begins).take(MAX_CANDIDATES)
+}
+
+/// Whether JSON is most of a text, and what stands after it does not go on with it.
+fn is_self_contained(text: &str, span: Span) -> bool {
+    let after = text[span.end as usize..].trim_start();
+    is_majority(text, span) && !after.starts_with([',', ':', '[', ']', '{', '}', '"'])
+}
+
+fn is_majority(text: &str, span: Span) -> bool {
+    span.len() * 100 >= text.len() * MIN_SHARE_PERCENT
+        && text.len() - span.end as usize <= MAX_SURROUNDING_BYTES
+}
+
+/// Which number without a name in JSON a text begins with, and a number as long.
+fn non_finite_prefix(text: &str) -> Option<(&'static str, &'static str)> {
+    NON_FINITE.into_iter().find(|(name, _)| text.starts_with(name))
+}
+
+/// Where such numbers stand outside of strings.
+fn find_non_finite(text: &str) -> Vec<(u32, &'static str)> {
+    let (mut names, mut at, mut quoted) = (Vec::new(), 0, false);
+    let bytes = text.as_bytes();
+    while let Some(b) = bytes.get(at) {
+        match b {
+            b'\\' if quoted => at += 1,
+            b'"' => quoted = !quoted,
+            b'N' | b'I' | b'-' if !quoted => {
+                if let Some((name, _)) = non_finite_prefix(&text[at..]) {
+                    names.push((at as u32, name));
+                    at += name.len() - 1;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    names
+}
+
+/// A text with a number as long in place of each such name.
+fn replace_non_finite(text: &str, names: &[(u32, &'static str)]) -> String {
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for (at, name) in names {
+        out.push_str(&text[done..*at as usize]);
+        out.push_str(non_finite_prefix(name).map_or(name, |(_, number)| number));
+        done = *at as usize + name.len();
+    }
+    out.push_str(&text[done..]);
+    out
+}

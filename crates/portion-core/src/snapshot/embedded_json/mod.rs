@@ -1,0 +1,106 @@
+//! Finds the JSON in a text that is not JSON as it stands: after words, in a Markdown fence, behind a byte order mark, with
+//! `NaN` and `Infinity`, or in a JSON string.
+//!
+//! The text itself is kept, so that `raw` has its bytes. The work is in proportion to the text: a few places are tried, and
+//! each is read once.
+
+mod json_string;
+mod locate;
+
+use std::sync::Arc;
+
+use super::indexed_text::{IndexedText, Structure};
+use super::slice::Slice;
+use crate::span::Span;
+pub use json_string::EnclosingString;
+pub(crate) use locate::locate_json;
+
+/// Characters of what stands before that are told.
+const MAX_SHOWN_CHARS: usize = 60;
+
+/// Where a part's JSON was found.
+#[derive(Clone, Debug)]
+pub struct JsonOrigin {
+    /// The text as the upstream wrote it.
+    pub text: Slice,
+    /// How the JSON stands in it, for the notice.
+    pub description: String,
+    /// Set where it stands in a JSON string.
+    pub enclosing_string: Option<EnclosingString>,
+    /// Whether something in it is shown as another value than was written.
+    pub has_replacements: bool,
+    /// Where it begins in the text, and where `null` stands in it for a shorter `NaN`; of JSON in a string there is no
+    /// such place.
+    offset_map: Option<(usize, Arc<[u32]>)>,
+}
+
+impl JsonOrigin {
+    /// Heap bytes held, but for those of the subject.
+    pub(super) fn heap_bytes(&self, subject: &Slice) -> usize {
+        let text = if self.text.shares_buffer(subject) { 0 } else { self.text.heap_bytes() };
+        let shorter = self.offset_map.as_ref().map_or(0, |(_, shorter)| shorter.len() * size_of::<u32>());
+        let holder = self.enclosing_string.as_ref().map_or(0, |holder| holder.pointer.capacity());
+        self.description.capacity() + text + shorter + holder
+    }
+
+    /// The bytes that a value was written in; `None` where they are those of the value itself.
+    pub fn original_text(&self, value: Span) -> Option<Slice> {
+        let (start, shorter) = self.offset_map.as_ref()?;
+        let at = |byte: u32| start + byte as usize - shorter.partition_point(|null| *null < byte);
+        Some(self.text.subslice(Span::new(at(value.start), at(value.end))))
+    }
+}
+
+/// The JSON in a text that is not JSON, or is a string or an object that holds it as a string.
+pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
+    match form {
+        Structure::Text(_) => find_in_text(text).or_else(|| json_string::find_in_string(text)),
+        Structure::Object(members) => json_string::find_in_member(text, members),
+        Structure::List(_) => None,
+    }
+}
+
+fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
+    let located = locate_json(text)?;
+    let Span { start, end } = located.span;
+    let (body, shorter) = located.with_nulls(text);
+    let body = body.map_or_else(|| text.subslice(located.span), Slice::new);
+    let subject = IndexedText::from_payload(body);
+    let told =
+        describe_surroundings(&text[..start as usize], &text[end as usize..], located.non_finite_count());
+    let place = Some((start as usize, shorter.into()));
+    let origin = JsonOrigin {
+        text: text.clone(),
+        description: told,
+        enclosing_string: None,
+        has_replacements: located.non_finite_count() > 0,
+        offset_map: place,
+    };
+    subject.is_json().then_some((subject, origin))
+}
+
+/// What is said of JSON that has something around it.
+fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
+    let mut told = String::from("the JSON in a text");
+    if before.starts_with('\u{feff}') {
+        told.push_str(" behind a byte order mark");
+    }
+    let (before, after) = (before.trim_matches(['\u{feff}', '\n', '\r', ' ']), after.trim());
+    if !before.is_empty() {
+        let shown: String = before.chars().take(MAX_SHOWN_CHARS).collect();
+        let more = if shown.len() < before.len() { "…" } else { "" };
+        told = format!("{told} after `{}{more}`", shown.replace(['\n', '\r'], " "));
+    }
+    if !after.is_empty() {
+        told = format!("{told}, {} characters after it", after.chars().count());
+    }
+    format!("{told}{}; raw=true has all as it came", describe_nulls(replaced))
+}
+
+/// What is said of numbers that JSON has no name for.
+fn describe_nulls(replaced: usize) -> String {
+    match replaced {
+        0 => String::new(),
+        some => format!("; {some} NaN or Infinity, which JSON has not, shown as null"),
+    }
+}

@@ -1,0 +1,120 @@
+//! The list of a JSON text, where somebody says that it is.
+
+use super::indexed_text::Structure;
+use super::list::{EnclosingObject, Layout};
+use super::list_detection::{DetectedList, detect_table};
+use super::object::{ObjectIndex, key_matches, read_item_offsets};
+use crate::json_pointer::step_from_quoted;
+use crate::path::PathSteps;
+use crate::scan::{JsonKind, JsonReader, SparseOffsets};
+
+/// Objects around a list that are stepped into.
+const MAX_LEVELS: usize = 16;
+
+/// The form of a JSON text with the list at a path, a JSON Pointer or dotted; `None` where the text is no JSON or no
+/// array, and no object of objects, stands there.
+pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
+    let (mut levels, mut pointer): (Vec<EnclosingObject>, _) = (Vec::new(), String::new());
+    let mut reader = JsonReader::new(text);
+    let mut rest = PathSteps::parse(path);
+    let mut known: Option<(SparseOffsets, Layout)> = None;
+    while !rest.is_empty() {
+        if reader.peek().ok()? != JsonKind::Object || levels.len() == MAX_LEVELS {
+            return None;
+        }
+        let mut members = ObjectIndex::parse(&mut reader).ok()?;
+        if levels.is_empty() {
+            reader.expect_end().ok()?;
+        }
+        let named = |name: &str| members.listed.iter().position(|member| key_matches(text, member.key, name));
+        let (inner, taken) =
+            rest.next_candidates().into_iter().find_map(|taken| Some((named(&taken.name)?, taken)))?;
+        if members.len() > ObjectIndex::MAX_LISTED {
+            return None;
+        }
+        let member = members.listed[inner];
+        rest = taken.rest;
+        known = if member.kind == JsonKind::Array && rest.is_empty() {
+            let layout =
+                detect_table(text, &members).filter(|(at, _)| *at == inner).map(|(_, layout)| layout);
+            Some((members.take_item_offsets(text, inner)?, layout.unwrap_or(Layout::Array)))
+        } else {
+            None
+        };
+        reader = JsonReader::resume(text, member.value.start as usize);
+        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+        levels.push(EnclosingObject { members: members.listed, list_member: inner });
+    }
+    reader.peek().ok()?;
+    let start = reader.at();
+    let (items, layout, end) = match known {
+        Some((items, layout)) => {
+            (items, layout, levels.last()?.members.get(levels.last()?.list_member)?.value.end as usize)
+        }
+        None => read_records(&mut reader)?,
+    };
+    if levels.is_empty() {
+        reader.expect_end().ok()?;
+    }
+    let span = crate::span::Span::new(start, end);
+    Some(
+        DetectedList { layout, item_offsets: items, span, enclosing_objects: levels, pointer }
+            .into_structure(text),
+    )
+}
+
+/// The items of the array that the reader is at, or the entries of the object of objects, and where it ends.
+fn read_records(reader: &mut JsonReader<'_>) -> Option<(SparseOffsets, Layout, usize)> {
+    if reader.peek().ok()? == JsonKind::Array {
+        let items = read_item_offsets(reader).ok()?;
+        return Some((items, Layout::Array, reader.at()));
+    }
+    let members = ObjectIndex::parse(reader).ok()?;
+    let of_objects =
+        !members.is_empty() && members.listed.iter().all(|member| member.kind == JsonKind::Object);
+    of_objects.then_some((members.key_offsets, Layout::Map, reader.at()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::list_at;
+    use crate::snapshot::{Layout, Structure};
+
+    fn check(text: &str, path: &str, expect: Option<(&str, usize)>) {
+        let found = list_at(text, path);
+        let told = found.as_ref().map(|form| match form {
+            Structure::List(list) => (list.pointer.as_str(), list.iter_from(text, 0).count()),
+            _ => panic!("no list: {form:?}"),
+        });
+        assert_eq!(told, expect, "{text} {path}");
+    }
+
+    #[test]
+    fn a_list_is_where_it_is_said_to_be() {
+        let text = r#" {"id":1,"big":["aaaaaaaaaaaaaaaaaaaaaaaaa"],"data":{"x":0,"the results":[{"a":1},{"a":2}]}} "#;
+        check(text, "data.the results", Some(("/data/the results", 2)));
+        check(text, "/data/the results", Some(("/data/the results", 2)));
+        check(text, "$.big", Some(("/big", 1)));
+        check(text, "data", None);
+        check(text, "data.results", None);
+        check(text, "id", None);
+        check(text, "data.the results.0", None);
+        check("[1,2]", "", Some(("", 2)));
+        check("[1,2", "", None);
+        check("[1,2] x", "", None);
+        check(r#"{"a":[1]} x"#, "a", None);
+        check(r#"{"a":[]}"#, "a", Some(("/a", 0)));
+        check(r#"{"a.b":[1],"a":{"b":[1,2]}}"#, "a.b", Some(("/a.b", 1)));
+        check(r#"{"a/b":{"c":[1]}}"#, "/a~1b/c", Some(("/a~1b/c", 1)));
+    }
+
+    #[test]
+    fn an_object_of_objects_is_a_map_and_columns_are_kept() {
+        check(r#"{"people":{"x":{"a":1},"y":{}}}"#, "people", Some(("/people", 2)));
+        check(r#"{"x":{"a":1},"y":{"a":2}}"#, "$", Some(("", 2)));
+        check(r#"{"people":{"x":1}}"#, "people", None);
+        let table = r#"{"t":{"columns":["a"],"rows":[[1],[2]]}}"#;
+        let Some(Structure::List(list)) = list_at(table, "t.rows") else { panic!("no list") };
+        assert!(matches!(list.layout, Layout::Table { .. }));
+    }
+}

@@ -1,0 +1,286 @@
+//! Finding the list in a JSON text.
+//!
+//! APIs wrap their lists: `{"status":"ok","data":{"total":500,"items":[…]}}`. The list is the largest
+//! array on the way down, where it makes up most of the object around it; an object with an identity of its
+//! own is a record that happens to hold a list, and asks for a larger share.
+
+use std::sync::{Arc, OnceLock};
+
+use super::indexed_text::Structure;
+use super::list::{EnclosingObject, Layout, List};
+use super::object::{Member, ObjectIndex, key_matches, read_item_offsets};
+use super::profile::ListProfile;
+use crate::json_pointer::step_from_quoted;
+use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
+use crate::span::Span;
+
+/// Objects around a list that are looked through.
+const MAX_LEVELS: usize = 4;
+/// Members from which an object of like objects is a map.
+const MIN_MAP_MEMBERS: usize = 8;
+/// Names of a member that identify the object around it.
+const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
+/// Names of columns and of the rows under them.
+pub(crate) const COLUMN_KEYS: [&str; 4] = ["columns", "fields", "headers", "cols"];
+pub(crate) const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
+
+/// The form of a text that is one JSON value; `None` where it is not.
+pub(super) fn detect_json(text: &str) -> Option<Structure> {
+    let mut reader = JsonReader::new(text);
+    match reader.peek().ok()? {
+        JsonKind::Array => {
+            let start = reader.at();
+            let found =
+                DetectedList::from_array(read_item_offsets(&mut reader).ok()?, Span::new(start, reader.at()));
+            reader.expect_end().ok()?;
+            Some(found.into_structure(text))
+        }
+        JsonKind::Object => {
+            let members = ObjectIndex::parse(&mut reader).ok()?;
+            reader.expect_end().ok()?;
+            Some(detect_in_object(text, members))
+        }
+        _ => None,
+    }
+}
+
+/// The form of a text of one JSON object or array a line; `None` where it is not.
+pub(super) fn detect_lines(text: &str) -> Option<Structure> {
+    let mut offsets = SparseOffsets::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        if !trimmed.is_empty() {
+            let mut reader = JsonReader::new(trimmed);
+            reader.peek().ok().filter(|kind| kind.is_container())?;
+            reader.skip().ok()?;
+            reader.expect_end().ok()?;
+            offsets.push(at);
+        }
+        at += line.len();
+    }
+    if offsets.len() < 2 {
+        return None;
+    }
+    offsets.shrink_to_fit();
+    let found = DetectedList {
+        layout: Layout::Lines,
+        item_offsets: offsets,
+        span: Span::new(0, text.len()),
+        enclosing_objects: Vec::new(),
+        pointer: String::new(),
+    };
+    Some(found.into_structure(text))
+}
+
+/// A list as it was found, before its items are looked at.
+pub(super) struct DetectedList {
+    pub layout: Layout,
+    pub item_offsets: SparseOffsets,
+    pub span: Span,
+    pub enclosing_objects: Vec<EnclosingObject>,
+    pub pointer: String,
+}
+
+impl DetectedList {
+    fn from_array(items: SparseOffsets, span: Span) -> Self {
+        Self {
+            layout: Layout::Array,
+            item_offsets: items,
+            span,
+            enclosing_objects: Vec::new(),
+            pointer: String::new(),
+        }
+    }
+
+    pub(super) fn into_structure(self, text: &str) -> Structure {
+        let Self { layout, item_offsets: items, span, enclosing_objects: levels, pointer } = self;
+        let mut list = List {
+            layout,
+            item_offsets: items,
+            span,
+            enclosing_objects: levels,
+            pointer,
+            profile: ListProfile::default(),
+            facts: OnceLock::new(),
+            null_columns: OnceLock::new(),
+        };
+        list.profile = ListProfile::from_list(text, &list);
+        Structure::List(Arc::new(list))
+    }
+}
+
+fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
+    let mut levels = Vec::new();
+    let mut pointer = String::new();
+    let mut members = root;
+    let mut outermost = None;
+    loop {
+        if let Some((inner, layout)) = detect_table(text, &members).or_else(|| dominant_array(text, &members))
+        {
+            let member = members.listed[inner];
+            if let Some(items) = members.take_item_offsets(text, inner) {
+                pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+                levels.push(EnclosingObject { members: members.listed, list_member: inner });
+                return DetectedList {
+                    layout,
+                    item_offsets: items,
+                    span: member.value,
+                    enclosing_objects: levels,
+                    pointer,
+                }
+                .into_structure(text);
+            }
+            break;
+        }
+        if is_map(text, &members) {
+            let (items, span) = (members.key_offsets, members.span);
+            return DetectedList {
+                layout: Layout::Map,
+                item_offsets: items,
+                span,
+                enclosing_objects: levels,
+                pointer,
+            }
+            .into_structure(text);
+        }
+        let inner = dominant_member(text, &members, |member| member.kind == JsonKind::Object);
+        let Some(inner) = inner.filter(|_| levels.len() + 1 < MAX_LEVELS) else { break };
+        let member = members.listed[inner];
+        let Ok(next) = ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)) else {
+            break;
+        };
+        pointer = format!("{pointer}/{}", step_from_quoted(member.key.slice(text)));
+        levels.push(EnclosingObject { members: members.listed.clone(), list_member: inner });
+        outermost.get_or_insert(members);
+        members = next;
+    }
+    let mut whole = outermost.unwrap_or(members);
+    whole.largest_array = None;
+    Structure::Object(Arc::new(whole))
+}
+
+/// The member that makes up most of an object, among those that qualify.
+fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> bool) -> Option<usize> {
+    if members.len() > ObjectIndex::MAX_LISTED {
+        return None;
+    }
+    let (at, member) = members.listed.iter().enumerate().max_by_key(|(_, member)| member.value.len())?;
+    // Half is most of an envelope; a record keeps its list unless next to nothing else is in it.
+    let percent = if has_identity(text, members) { 90 } else { 50 };
+    let most = member.value.len() * 100 >= members.span.len() * percent;
+    // A path means the first of duplicate keys, so only that one can be led to.
+    let name = unescape(member.key.slice(text));
+    let first = || members.listed.iter().position(|other| key_matches(text, other.key, &name)) == Some(at);
+    (fits(member) && most && first()).then_some(at)
+}
+
+fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+    let at = dominant_member(text, members, |member| member.kind == JsonKind::Array)?;
+    // An array of bare numbers is one value of a record: a vector, a series. So is one that only nests another.
+    let first = JsonReader::resume(text, members.listed[at].value.start as usize + 1).peek().ok()?;
+    let several = members.largest_array.as_ref().is_some_and(|(_, items)| items.len() > 1);
+    let is_list = match first {
+        JsonKind::Object | JsonKind::String => true,
+        JsonKind::Array => several,
+        JsonKind::Number | JsonKind::Bool | JsonKind::Null => false,
+    };
+    is_list.then_some((at, Layout::Array))
+}
+
+/// Whether an object has a name of its own for programs.
+pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
+    members.listed.iter().any(|member| {
+        matches!(member.kind, JsonKind::String | JsonKind::Number)
+            && IDENTITY_KEYS.iter().any(|name| key_matches(text, member.key, name))
+    })
+}
+
+/// The member that holds the rows of a columnar table.
+pub(super) fn detect_table(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
+    if members.len() > ObjectIndex::MAX_LISTED {
+        return None;
+    }
+    let find = |names: &[&str]| {
+        let named = |member: &Member| names.iter().any(|name| key_matches(text, member.key, name));
+        members.listed.iter().position(|member| member.kind == JsonKind::Array && named(member))
+    };
+    let (header, rows) = (find(&COLUMN_KEYS)?, find(&ROW_KEYS)?);
+    let columns = column_names(members.listed[header].value.slice(text))?;
+    let mut reader = JsonReader::resume(text, members.listed[rows].value.start as usize);
+    reader.enter_array().ok()?;
+    // Every row: a column cannot be left out of a row that has more or fewer cells, or none.
+    while reader.next_item().ok()? {
+        if count_items(&mut reader).ok()? != columns.len() {
+            return None;
+        }
+    }
+    let some =
+        !members.listed[rows].value.slice(text).trim_matches(['[', ']', ' ', '\n', '\r', '\t']).is_empty();
+    (rows != header && some).then_some((rows, Layout::Table { columns, header }))
+}
+
+/// How many items the array has that the reader is at.
+fn count_items(reader: &mut JsonReader<'_>) -> Result<usize, ScanError> {
+    reader.enter_array()?;
+    let mut width = 0;
+    while reader.next_item()? {
+        reader.skip()?;
+        width += 1;
+    }
+    Ok(width)
+}
+
+/// Column names: strings, or objects that have a `name`.
+pub(crate) fn column_names(json: &str) -> Option<Vec<String>> {
+    let mut reader = JsonReader::new(json);
+    reader.enter_array().ok()?;
+    let mut names = Vec::new();
+    while reader.next_item().ok()? {
+        if names.len() > 4 * ObjectIndex::MAX_LISTED {
+            return None;
+        }
+        match reader.peek().ok()? {
+            JsonKind::String => {
+                let span = reader.skip_string().ok()?;
+                names.push(unescape(reader.text(span)));
+            }
+            JsonKind::Object => {
+                let members = ObjectIndex::parse(&mut reader).ok()?;
+                let name = members.get(json, "name").filter(|member| member.kind == JsonKind::String)?;
+                names.push(unescape(name.value.slice(json)));
+            }
+            _ => return None,
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+/// Whether an object is a map: too many members to be a record, or like objects under keys.
+fn is_map(text: &str, members: &ObjectIndex) -> bool {
+    if members.len() > ObjectIndex::MAX_LISTED {
+        return true;
+    }
+    if members.len() < MIN_MAP_MEMBERS || members.listed.iter().any(|member| member.kind != JsonKind::Object)
+    {
+        return false;
+    }
+    let mut shapes: Vec<Vec<&str>> = Vec::new();
+    for member in members.listed.iter().take(64) {
+        let Ok(inner) = ObjectIndex::parse(&mut JsonReader::resume(text, member.value.start as usize)) else {
+            return false;
+        };
+        let mut keys: Vec<&str> = inner.listed.iter().map(|m| m.key.slice(text)).collect();
+        keys.sort_unstable();
+        if !shapes.iter().any(|shape| are_similar(shape, &keys)) {
+            shapes.push(keys);
+        }
+    }
+    shapes.len() <= 2.max(members.len().min(64) / 5)
+}
+
+/// Whether two sorted sets of keys share at least half of the larger.
+fn are_similar(a: &[&str], b: &[&str]) -> bool {
+    let shared = a.iter().filter(|key| b.binary_search(key).is_ok()).count();
+    shared * 2 >= a.len().max(b.len())
+}

@@ -1,0 +1,163 @@
+//! What a field's name says of it: what is asked for most, and what its numbers are good for.
+
+use super::vocabulary::{CODES, IDENTITIES, IMPORTANT_WORDS, LESSER, MOMENTS, NAMES, NOISE, STATES, UNITS};
+use super::words::split_words;
+
+/// What a field's name says of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldNameHints {
+    /// How much what it names is asked for, from 0 (never) to 100.
+    pub importance: usize,
+    /// Whether it names the record for programs, the best such name being 0.
+    pub identity_rank: Option<usize>,
+    /// Whether it names the record for people, the best such name being 0.
+    pub name_rank: Option<usize>,
+    /// Whether it is a state.
+    pub is_state: bool,
+    /// Whether it is of the API's own making.
+    pub is_noise: bool,
+    /// The words it is made of.
+    pub word_count: usize,
+}
+
+impl FieldNameHints {
+    /// What the last step of a dotted path says.
+    pub(crate) fn from_path(path: &str) -> Self {
+        let name = last_step(path);
+        let mut words = split_words(name);
+        // `created_at` is about what was created, `duration_ms` about how long it took.
+        while words.len() > 1 && words.last().is_some_and(|word| UNITS.contains(&word.as_str())) {
+            words.pop();
+        }
+        let lower = name.to_lowercase();
+        let Some((head, before)) = words.split_last() else {
+            return Self {
+                importance: 0,
+                identity_rank: None,
+                name_rank: None,
+                is_state: false,
+                is_noise: false,
+                word_count: 0,
+            };
+        };
+        let alone = usize::from(!before.is_empty());
+        let named = NAMES.contains(&head.as_str())
+            || head.len() > 3 && (head.ends_with("name") || head.ends_with("nm"));
+        Self {
+            importance: combine_importance(head, before),
+            identity_rank: identity_rank(&lower, head, before),
+            name_rank: named.then_some(if alone == 0 && (head == "name" || head == "title") {
+                0
+            } else {
+                1 + alone
+            }),
+            is_state: STATES.contains(&head.as_str()),
+            is_noise: NOISE.contains(&head.as_str()) || matches!(lower.as_str(), "node_id" | "nodeid"),
+            word_count: words.len(),
+        }
+    }
+}
+
+/// `id` before `uid` before `unitid` before `listingMapId` before `sku`.
+fn identity_rank(name: &str, head: &str, before: &[String]) -> Option<usize> {
+    match (name, before) {
+        ("id" | "_id" | "uuid" | "guid", _) => Some(0),
+        (_, []) if IDENTITIES.contains(&head) => Some(1),
+        (_, []) if head.len() > 3 && head.ends_with("id") => Some(2),
+        (_, [_, ..]) if matches!(head, "id" | "uuid" | "guid" | "uid") => Some(3),
+        (_, [_, ..]) if matches!(head, "key" | "number" | "no" | "num" | "code" | "sku" | "arn") => Some(4),
+        _ => None,
+    }
+}
+
+/// How much what a path names is asked for, from 0 (never) to 100; the last step counts.
+pub(crate) fn importance(path: &str) -> usize {
+    FieldNameHints::from_path(path).importance
+}
+
+fn combine_importance(head: &str, before: &[String]) -> usize {
+    let own = word_importance(head);
+    let weight = own.max(before.iter().map(|word| word_importance(word) / 2).max().unwrap_or(0));
+    if weight == 0 {
+        return 0;
+    }
+    let is = |words: &[&str]| before.iter().any(|word| words.contains(&word.as_str()));
+    let lesser = if is(&LESSER) { 15 } else { 0 };
+    // `total_price` tells more than `cleaning_fee_total_before_tax`, `paid` more than `is_paid_by_card`.
+    let weight = if is(&["is", "has", "can", "allow"]) { weight / 2 } else { weight };
+    weight.saturating_sub(lesser + 2 * before.len().min(4)).max(1)
+}
+
+fn word_importance(word: &str) -> usize {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let of = |word: &str| {
+        IMPORTANT_WORDS.iter().find(|(_, words)| words.contains(&word)).map(|(weight, _)| *weight)
+    };
+    of(word).or_else(|| of(word.strip_suffix('s')?)).unwrap_or(0)
+}
+
+/// Whether the numbers of a field are names, places or years rather than quantities.
+pub(crate) fn is_code(path: &str) -> bool {
+    let words = split_words(last_step(path));
+    let is = |word: &String| CODES.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()));
+    match words.as_slice() {
+        [] => false,
+        // `number_of_guests` and `bedsNumber` count, `invoice_number` does not, nor does a `number` alone.
+        [.., what, last] if last == "number" => !what.ends_with('s') || what.ends_with("ss"),
+        [last] if last == "number" => true,
+        [only] => is(only) || only.len() > 4 && only.ends_with("id"),
+        [first, .., last] => is(last) || first == "is" || first == "has",
+    }
+}
+
+/// Whether the numbers of a field may be moments.
+pub(crate) fn is_timestamp(path: &str) -> bool {
+    let words = split_words(last_step(path));
+    words.last().is_some_and(|word| MOMENTS.contains(&word.as_str()))
+}
+
+/// The last step of a dotted path.
+pub(crate) fn last_step(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{importance, is_code, is_timestamp};
+
+    #[test]
+    fn what_is_asked_for_most_weighs_most() {
+        let order = ["status", "totalPrice", "created_at", "cleaningFee", "notes", "frobnication"];
+        let weights: Vec<usize> = order.iter().map(|name| importance(name)).collect();
+        assert!(weights.is_sorted_by(|a, b| a > b), "{weights:?}");
+        assert!(importance("arrivalDate") > importance("previousArrivalDate"));
+    }
+
+    #[test]
+    fn codes_are_no_quantities() {
+        for name in [
+            "id",
+            "listingMapId",
+            "zip_code",
+            "latitude",
+            "year",
+            "phone1",
+            "unitid",
+            "invoiceNumber",
+            "a.school_type",
+        ] {
+            assert!(is_code(name), "{name}");
+        }
+        for name in
+            ["enrollment", "number_of_guests", "bedsNumber", "totalPrice", "teachers_fte", "nights", "paid"]
+        {
+            assert!(!is_code(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn moments_are_told_by_name() {
+        assert!(is_timestamp("created") && is_timestamp("updatedAt") && is_timestamp("a.expires_on"));
+        assert!(!is_timestamp("amount") && !is_timestamp("format"));
+    }
+}

@@ -1,0 +1,75 @@
+//! The fields of a record, those of objects inside it included.
+
+use crate::scan::{JsonKind, JsonReader};
+use crate::span::Span;
+
+/// Levels of objects that are looked into for fields.
+const MAX_DEPTH: usize = 3;
+/// Fields of a record from which objects inside are fields as they are, so that a map in a record is no flood.
+const MAX_NESTED_FIELDS: usize = 1_000;
+/// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and arrays of
+/// objects are looked into three levels deep; a field inside an array is visited once for every object there.
+pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
+    let mut reader = JsonReader::new(record);
+    if reader.peek() == Ok(JsonKind::Object) {
+        let mut walk = FieldVisitor { path: String::new(), visited: 0, visit };
+        walk.visit_object(&mut reader, MAX_DEPTH);
+    }
+}
+
+/// A walk over the fields of a record.
+struct FieldVisitor<'a> {
+    path: String,
+    visited: usize,
+    visit: &'a mut dyn FnMut(&str, Span, Span),
+}
+
+impl FieldVisitor<'_> {
+    /// Bounded by `depth`, not by the input.
+    fn visit_object(&mut self, reader: &mut JsonReader<'_>, depth: usize) {
+        if reader.enter_object().is_err() {
+            return;
+        }
+        while let Ok(Some(key)) = reader.next_key() {
+            let before = self.path.len();
+            if before > 0 {
+                self.path.push('.');
+            }
+            crate::scan::unescape_into(reader.text(key), &mut self.path);
+            let Ok(kind) = reader.peek() else { return };
+            let mut inside = reader.clone();
+            let Ok(value) = reader.skip() else { return };
+            let open = depth > 1 && self.visited < MAX_NESTED_FIELDS && reader.text(value).len() > 2;
+            match kind {
+                JsonKind::Object if open => self.visit_object(&mut inside, depth - 1),
+                JsonKind::Array if open && holds_records(&inside) => self.visit_array(&mut inside, depth - 1),
+                _ => {
+                    self.visited += 1;
+                    (self.visit)(&self.path, key, value);
+                }
+            }
+            self.path.truncate(before);
+        }
+    }
+
+    fn visit_array(&mut self, reader: &mut JsonReader<'_>, depth: usize) {
+        if reader.enter_array().is_err() {
+            return;
+        }
+        while reader.next_item() == Ok(true) {
+            let mut inside = reader.clone();
+            if reader.skip().is_err() {
+                return;
+            }
+            if inside.peek() == Ok(JsonKind::Object) && self.visited < MAX_NESTED_FIELDS {
+                self.visit_object(&mut inside, depth);
+            }
+        }
+    }
+}
+
+/// Whether the array that the reader is before begins with an object.
+fn holds_records(reader: &JsonReader<'_>) -> bool {
+    let mut reader = reader.clone();
+    reader.enter_array().is_ok() && reader.next_item() == Ok(true) && reader.peek() == Ok(JsonKind::Object)
+}

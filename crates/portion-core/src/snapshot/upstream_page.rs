@@ -1,0 +1,247 @@
+//! Finds what a payload says of itself as a page of something larger: a total, a next page, a cursor.
+//!
+//! APIs answer with a page of their own: `{"count": 500, "limit": 100, "offset": 0, "result": […]}`. Only known names near
+//! the list count, and only where they say that there is more; what stands in the items is never looked at.
+
+use super::list::List;
+use super::object::{Member, ObjectIndex};
+use crate::name_words;
+use crate::scan::{JsonKind, JsonReader, unescape};
+
+/// Names of a total that mean nothing else, as their words.
+const TOTAL_NAMES: &[&str] = &[
+    "count",
+    "found",
+    "hits total",
+    "nb hits",
+    "num found",
+    "odata count",
+    "records total",
+    "result count",
+    "row count",
+    "total count",
+    "total elements",
+    "total hits",
+    "total items",
+    "total matches",
+    "total records",
+    "total results",
+    "total rows",
+    "total size",
+];
+/// Names of a total that may be a sum of money: taken where something else says that this is a page.
+const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["total", "total number"];
+/// Names of objects that tell of a page.
+const PAGE_OBJECT_NAMES: &[&str] = &[
+    "cursor",
+    "cursors",
+    "hits",
+    "links",
+    "meta",
+    "metadata",
+    "next",
+    "page",
+    "page info",
+    "page metadata",
+    "pager",
+    "paging",
+    "pagination",
+    "response metadata",
+    "search metadata",
+    "total",
+];
+/// Names of a yes or no that there is more, and of one that there is no more.
+const HAS_MORE_NAMES: &[&str] =
+    &["has more", "has next", "has next page", "is truncated", "more", "more available", "truncated"];
+const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
+/// Names of what leads on: a cursor, a token, a URL, a number.
+const NEXT_NAMES: &[&str] = &[
+    "after id",
+    "continuation",
+    "continuation token",
+    "cursor next",
+    "end cursor",
+    "next",
+    "next cursor",
+    "next href",
+    "next link",
+    "next marker",
+    "next offset",
+    "next page",
+    "next page token",
+    "next page url",
+    "next token",
+    "next uri",
+    "next url",
+    "odata next link",
+];
+/// Names of the number of this page, of how many pages there are, of where this page begins and of how much it may hold.
+const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
+const PAGE_COUNT_NAMES: &[&str] =
+    &["last page", "nb pages", "num pages", "page count", "pages", "total pages"];
+const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
+const LIMIT_NAMES: &[&str] =
+    &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
+/// Pages that are numbered from 0.
+const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
+
+/// How deep objects that tell of pages are looked into, from the root, and members of one.
+const MAX_DEPTH: usize = 6;
+const MAX_MEMBERS: usize = 64;
+/// Characters of what leads on that are told.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// What a payload says of the page that it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UpstreamPage {
+    /// How many items the upstream has.
+    pub total: Option<u64>,
+    /// Whether more follow this page; `None` where that is not said.
+    pub has_more: Option<bool>,
+    /// The member that leads on, by its path, and its value as text.
+    pub next_member: Option<(String, String)>,
+    /// The number of the next page.
+    pub next_page: Option<u64>,
+    /// The offset of the next page.
+    pub next_offset: Option<u64>,
+}
+
+/// What was read of the members around a list.
+#[derive(Debug, Default)]
+struct PageFields {
+    totals: Vec<u64>,
+    totals_of_pages: Vec<u64>,
+    has_more: Option<bool>,
+    next_member: Option<(String, String)>,
+    page_number: Option<u64>,
+    is_zero_based: bool,
+    page_count: Option<u64>,
+    offset: Option<u64>,
+    limit: Option<u64>,
+    /// Whether a member is there that only pages have, whatever it says.
+    has_page_marker: bool,
+}
+
+impl List {
+    /// What the objects around the list say of a larger whole; `None` where they do not say that there is more than this.
+    pub fn upstream_page(&self, text: &str) -> Option<UpstreamPage> {
+        let mut seen = PageFields::default();
+        let mut path = Vec::new();
+        for level in &self.enclosing_objects {
+            let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
+            for (_, member) in beside.take(4 * MAX_MEMBERS) {
+                seen.read_member(text, member, &mut path, false);
+            }
+            if let Some(inner) = level.members.get(level.list_member) {
+                path.push(unescape(inner.key.slice(text)));
+            }
+        }
+        seen.into_page(self.len() as u64)
+    }
+}
+
+impl PageFields {
+    /// Takes in a member; `told` says that the object around it tells of pages.
+    fn read_member(&mut self, text: &str, member: &Member, path: &mut Vec<String>, told: bool) {
+        let key = unescape(member.key.slice(text));
+        let name = name_words::split_name(&key).join(" ");
+        let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
+        let value = member.value.slice(text);
+        match member.kind {
+            JsonKind::Object if path.len() < MAX_DEPTH && is(PAGE_OBJECT_NAMES) => {
+                self.read_object(text, member, path, key);
+            }
+            JsonKind::Number => {
+                let Ok(number) = value.parse::<u64>() else { return };
+                if is(TOTAL_NAMES)
+                    || told && name == "value" && path.last().is_some_and(|last| last == "total")
+                {
+                    self.totals.push(number);
+                } else if is(AMBIGUOUS_TOTAL_NAMES) {
+                    if told { self.totals.push(number) } else { self.totals_of_pages.push(number) }
+                }
+                if is(PAGE_COUNT_NAMES) {
+                    self.page_count = Some(number);
+                } else if is(PAGE_NUMBER_NAMES) || told && name == "number" {
+                    self.page_number.get_or_insert(number);
+                    self.is_zero_based |= number == 0 || ZERO_BASED_NAMES.contains(&name.as_str());
+                } else if is(OFFSET_NAMES) {
+                    self.offset.get_or_insert(number);
+                } else if is(LIMIT_NAMES) {
+                    self.limit.get_or_insert(number);
+                } else if is(NEXT_NAMES) && number > 0 {
+                    self.record_next(path, &key, value);
+                }
+            }
+            JsonKind::Bool if is(HAS_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "true")),
+            JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
+            JsonKind::String => {
+                let said = unescape(value);
+                let of_next = told && path.last().is_some_and(|last| last == "next");
+                let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
+                if (is(NEXT_NAMES) || of_next) && !said.trim().is_empty() {
+                    self.record_next(path, &key, &said);
+                }
+                self.has_page_marker |= name == "previous";
+            }
+            JsonKind::Null => self.has_page_marker |= is(NEXT_NAMES) || name == "previous",
+            _ => {}
+        }
+    }
+
+    /// Takes in the members of an object that tells of pages.
+    fn read_object(&mut self, text: &str, member: &Member, path: &mut Vec<String>, key: String) {
+        let mut reader = JsonReader::resume(text, member.value.start as usize);
+        let Ok(inside) = ObjectIndex::parse(&mut reader) else { return };
+        // What holds a list of its own tells of other things.
+        let deep = path.len();
+        path.push(key);
+        if deep < MAX_DEPTH && inside.len() <= MAX_MEMBERS {
+            inside.listed.iter().for_each(|member| self.read_member(text, member, path, true));
+        }
+        path.pop();
+    }
+
+    fn record_next(&mut self, path: &[String], key: &str, value: &str) {
+        let shown: String = value.chars().take(MAX_SHOWN_CHARS).collect();
+        let shown = if shown.len() < value.len() { format!("{shown}…") } else { shown };
+        let name = path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
+        self.next_member.get_or_insert((name, shown));
+    }
+
+    /// What follows, given how many items the list has.
+    fn into_page(self, items: u64) -> Option<UpstreamPage> {
+        let is_page = self.has_page_marker
+            || self.limit.is_some()
+            || self.offset.is_some()
+            || self.page_number.is_some()
+            || self.page_count.is_some()
+            || self.has_more.is_some()
+            || self.next_member.is_some();
+        let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page));
+        let total = totals.copied().filter(|total| *total > items).max();
+        // How many pages were before this one's end.
+        let page = self.page_number.map(|page| page + u64::from(self.is_zero_based));
+        let pages = self.page_count.or_else(|| Some(total?.div_ceil(self.limit.filter(|limit| *limit > 0)?)));
+        let by_page = page.zip(pages).is_some_and(|(page, pages)| page < pages);
+        let by_offset =
+            self.offset.zip(total).is_some_and(|(begin, total)| begin.saturating_add(items) < total);
+        let next = self.next_member.filter(|_| self.has_more != Some(false));
+        if total.is_none() && next.is_none() && self.has_more != Some(true) && !by_page {
+            return None;
+        }
+        let more = next.is_some() || self.has_more == Some(true) || by_page || by_offset;
+        let known = self.has_more.is_some()
+            || self.has_page_marker
+            || page.zip(pages).is_some()
+            || self.offset.is_some();
+        let on = self.has_more != Some(false);
+        Some(UpstreamPage {
+            total,
+            has_more: if known || next.is_some() { Some(more) } else { None },
+            next_member: next,
+            next_page: self.page_number.filter(|_| on && (by_page || pages.is_none())).map(|page| page + 1),
+            next_offset: self.offset.filter(|_| on && by_offset).map(|begin| begin + items),
+        })
+    }
+}

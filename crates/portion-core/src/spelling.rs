@@ -1,0 +1,47 @@
+//! The name that was probably meant.
+
+/// The name most like `given`: by edits, ignoring case, where close enough to be a slip.
+pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let wanted: Vec<char> = given.to_lowercase().chars().take(64).collect();
+    let slack = wanted.len() / 3 + 1;
+    let scored = names.into_iter().filter_map(|name| {
+        let chars: Vec<char> = name.to_lowercase().chars().take(64).collect();
+        let part = chars.len() > 2 && wanted.len() > 2 && is_substring(&chars, &wanted);
+        let edits = edit_distance(&wanted, &chars);
+        let distance = if part { 1 } else { edits };
+        // Of two that contain the name, the one that it is a slip of was rather meant.
+        (distance <= slack).then_some(((distance, edits > slack), name))
+    });
+    scored.min_by_key(|(likeness, _)| *likeness).map(|(_, name)| name.to_owned())
+}
+
+fn is_substring(a: &[char], b: &[char]) -> bool {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    long.windows(short.len()).any(|window| window == short)
+}
+
+/// Levenshtein distance.
+fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = corner + usize::from(x != y);
+            corner = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(corner + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The word that `given` misspells: it differs in case alone, or by one edit in five letters and two in seven.
+///
+/// Stricter than [`closest_name`]: for places where another name than a known word is allowed.
+pub fn find_misspelled<'a>(given: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let chars = |text: &str| text.to_lowercase().chars().take(64).collect::<Vec<char>>();
+    let wanted = chars(given);
+    words.into_iter().find(|word| {
+        *word != given && edit_distance(&wanted, &chars(word)) <= word.chars().count().saturating_sub(3) / 2
+    })
+}

@@ -1,0 +1,136 @@
+//! Which fields a condensed page keeps first: what its items are about. Amounts and dates come before other fields,
+//! constants and the second of two equal columns after them.
+
+use std::collections::{HashMap, HashSet};
+
+use super::StageInput;
+use crate::scan::JsonKind;
+use crate::snapshot::{Field, FieldRank, Layout, cell_spans, field_names, visit_fields};
+
+/// Samples from which it is believed that a field is the same everywhere, or the same as another.
+const MIN_SAMPLES: usize = 3;
+/// Dates and amounts that come before other fields.
+const MAX_LEADING_DATES: usize = 2;
+const MAX_LEADING_AMOUNTS: usize = 1;
+/// The weight of names from which a number is an amount that is asked for.
+const MIN_AMOUNT_WEIGHT: usize = 60;
+/// Parts of names of dates that say when something takes place, rather than when it was written down.
+const EVENT_DATE_STEMS: [&str; 8] = ["arriv", "depart", "check", "start", "end", "begin", "due", "from"];
+const AUDIT_DATE_STEMS: [&str; 8] =
+    ["creat", "updat", "modif", "insert", "activity", "sync", "deleted", "reservationdate"];
+
+/// Fields in the order in which they are kept.
+pub(super) struct OrderedFields<'a> {
+    pub fields: Vec<&'a Field>,
+    /// Those that tell nothing beside the others.
+    pub redundant: HashSet<&'a str>,
+}
+
+/// The values of sampled items, by field.
+type FieldValues = HashMap<String, Vec<String>>;
+
+/// The fields of a list in the order in which a condensed page keeps them.
+pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) -> OrderedFields<'a> {
+    let (values, records) = sample_values(case);
+    let own = |field: &Field| values.get(&field.path).filter(|own| own.len() == records);
+    let mut spare: HashSet<&str> = HashSet::new();
+    let mut kept: Vec<(&Field, &Vec<String>)> = Vec::new();
+    for field in fields.iter().copied().filter(|_| records >= MIN_SAMPLES) {
+        let Some(values) = own(field) else { continue };
+        let constant = values.windows(2).all(|pair| pair[0] == pair[1]);
+        let repeats = |(other, others): &(&Field, &Vec<String>)| {
+            let names = other.rank == FieldRank::Name && field.rank == FieldRank::Name;
+            others
+                .iter()
+                .zip(values)
+                .all(|(other, value)| value == other || names && is_name_prefix(value, other))
+        };
+        let tells = matches!(field.rank, FieldRank::Identity | FieldRank::Status);
+        let twice = !constant && kept.iter().any(repeats);
+        if !tells && (twice || constant && !case.as_table && field.rank > FieldRank::Name) {
+            spare.insert(&field.path);
+        } else {
+            kept.push((field, values));
+        }
+    }
+    let mut dates: Vec<(usize, &Field)> = Vec::new();
+    let mut amounts: Vec<&Field> = Vec::new();
+    for field in fields.iter().copied().filter(|field| !spare.contains(field.path.as_str())) {
+        let Some(values) = values.get(&field.path) else { continue };
+        let is_gap = |value: &String| matches!(value.as_str(), "null" | "\"\"");
+        let all = |fits: &dyn Fn(&str) -> bool| {
+            values.iter().all(|value| is_gap(value) || fits(value)) && !values.iter().all(is_gap)
+        };
+        if all(&is_date) {
+            dates.push((date_order(&field.path), field));
+        } else if all(&|value| JsonKind::of_value(value) == JsonKind::Number)
+            && field_names::importance(&field.path) >= MIN_AMOUNT_WEIGHT
+            && !field_names::is_code(&field.path)
+            && !field_names::is_timestamp(&field.path)
+        {
+            amounts.push(field);
+        }
+    }
+    dates.sort_by_key(|(order, _)| *order);
+    let first: HashSet<&str> = dates
+        .into_iter()
+        .map(|(_, field)| field)
+        .take(MAX_LEADING_DATES)
+        .chain(amounts.into_iter().take(MAX_LEADING_AMOUNTS))
+        .map(|field| field.path.as_str())
+        .collect();
+    let tier = |field: &&Field| match field.path.as_str() {
+        path if spare.contains(path) => 3,
+        _ if field.rank <= FieldRank::Status => 0,
+        path if first.contains(path) => 1,
+        _ => 2,
+    };
+    let mut fields = fields;
+    fields.sort_by_key(tier);
+    OrderedFields { fields, redundant: spare }
+}
+
+/// The values of the sampled items, and how many items there are. A field that an item has several times has none.
+fn sample_values(case: &StageInput<'_>) -> (FieldValues, usize) {
+    let rows = case.rows;
+    let samples = &rows.list.profile.samples;
+    let (mut all, records) = (FieldValues::new(), samples.len());
+    for span in samples {
+        let item = span.slice(rows.text);
+        let mut add =
+            |path: &str, value: &str| all.entry(path.to_owned()).or_default().push(value.to_owned());
+        match &rows.list.layout {
+            Layout::Table { columns, .. } => {
+                columns.iter().zip(cell_spans(item)).for_each(|(name, cell)| add(name, cell.slice(item)));
+            }
+            _ => visit_fields(item, &mut |path, _, value| add(path, value.slice(item))),
+        }
+    }
+    (all, records)
+}
+
+/// Whether a string begins another one: the first name in the name.
+fn is_name_prefix(value: &str, whole: &str) -> bool {
+    let inside =
+        |json: &str| json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(str::to_owned);
+    let (Some(value), Some(whole)) = (inside(value), inside(whole)) else { return false };
+    !value.is_empty() && whole.strip_prefix(value.as_str()).is_some_and(|rest| rest.starts_with(' '))
+}
+
+/// `"2026-07-04`, whatever follows.
+fn is_date(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    bytes.first() == Some(&b'"')
+        && (1..5).all(digit)
+        && bytes.get(5) == Some(&b'-')
+        && digit(6)
+        && digit(7)
+        && bytes.get(8) == Some(&b'-')
+}
+
+fn date_order(path: &str) -> usize {
+    let lower = path.to_lowercase();
+    let is = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    if is(&AUDIT_DATE_STEMS) { 2 } else { usize::from(!is(&EVENT_DATE_STEMS)) }
+}

@@ -1,0 +1,379 @@
+//! What is told of each reply, to the log and to whoever records: one [`RequestServed`](portion_core::event::RequestServed) a request, whatever became of it.
+//!
+//! Of some it is told when they are on their way, for something is to be found out first: the times are those of the request.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use portion_core::cursor::SnapshotId;
+use portion_core::event::{Event, Observer, Outcome, RequestServed, ShadowResult};
+use portion_core::render::Portion;
+use portion_core::snapshot::{Part, Snapshot, Structure};
+use portion_core::view::Request;
+
+use crate::accuracy::AccuracyStats;
+use crate::accuracy::recount::{CountableReply, EstimateSource, RecountJob};
+use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
+use crate::call::{Caller, Endpoint, EndpointKind, Fault};
+use crate::decision_log;
+use crate::deferred_worker::{DeferredWorker, JobPriority};
+use crate::gateway_parts::Clock;
+
+/// What an error is called that the upstream served.
+const UPSTREAM_ERROR: &str = "upstream";
+/// Bytes of a reply's texts up to which it is always counted once more: some 40 µs.
+const ALWAYS_RECOUNT_MAX_BYTES: usize = 2 << 10;
+/// Bytes up to which it is, if it is drawn.
+const RECOUNT_MAX_BYTES: usize = 256 << 10;
+/// How many replies in a hundred are drawn, where nobody says.
+const DEFAULT_SAMPLE_PERCENT: f64 = 1.0;
+
+/// Keeps account of what is served.
+pub(crate) struct Accounting {
+    observer: Arc<dyn Observer>,
+    pub(crate) deferred_worker: DeferredWorker,
+    pub(crate) accuracy_tracker: Arc<AccuracyTracker>,
+    clock: Clock,
+    /// What tells the requests of this process from others.
+    process_tag: u64,
+    next_request: AtomicU64,
+}
+
+/// A request whose reply is being made.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestInfo<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) endpoint: Option<&'a Endpoint>,
+    /// Whether the upstream is not asked.
+    pub(crate) is_follow_up: bool,
+    /// Whether what came of the upstream is an error.
+    pub(crate) is_upstream_error: bool,
+    /// The snapshot of the payload that it goes back to, where one was kept.
+    pub(crate) origin_snapshot: Option<SnapshotId>,
+    /// When what we do for it began.
+    pub(crate) started_at: Instant,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub(crate) struct ReplyOutcome {
+    pub(crate) outcome: Outcome,
+    pub(crate) error: Option<&'static str>,
+    pub(crate) tokens: Option<usize>,
+    pub(crate) response_bytes: usize,
+    pub(crate) original_bytes: usize,
+    pub(crate) item_count: Option<usize>,
+    pub(crate) payload_shape: PayloadShape,
+    pub(crate) stages: Vec<&'static str>,
+    pub(crate) shadow: Option<ShadowResult>,
+}
+
+/// What a payload is, by the first part of it that can be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PayloadShape {
+    form: Option<&'static str>,
+    item_count: Option<usize>,
+}
+
+impl PayloadShape {
+    pub(crate) fn from_snapshot(snapshot: &Snapshot) -> Self {
+        match snapshot.parts().iter().find_map(Part::indexed_text).map(|subject| &subject.structure) {
+            Some(Structure::List(list)) => Self { form: Some("list"), item_count: Some(list.len()) },
+            Some(Structure::Object(_)) => Self { form: Some("object"), item_count: None },
+            Some(Structure::Text(_)) => Self { form: Some("text"), item_count: None },
+            None => Self::default(),
+        }
+    }
+}
+
+impl ReplyOutcome {
+    /// A payload of so many bytes passes as it came.
+    pub(crate) fn passed_through(outcome: Outcome, bytes: usize, tokens: Option<usize>) -> Self {
+        Self { outcome, tokens, response_bytes: bytes, original_bytes: bytes, ..Self::default() }
+    }
+
+    /// A portion of a payload is served, which was asked for so. `capped`: by bytes alone.
+    pub(crate) fn from_portion(
+        portion: &Portion,
+        request: &Request,
+        snapshot: &Snapshot,
+        capped: bool,
+    ) -> Self {
+        let (mut outcome, mut stages) = (outcome_for(portion.kind(), request), portion.stages().to_vec());
+        if capped {
+            // It is a page, a summary or a chunk all the same, and counted as one.
+            stages.extend((!outcome.is_payload()).then_some(outcome.name()));
+            outcome = Outcome::Capped;
+        }
+        Self {
+            payload_shape: PayloadShape::from_snapshot(snapshot),
+            outcome,
+            tokens: Some(portion.tokens()),
+            response_bytes: shown_bytes(portion),
+            original_bytes: snapshot.payload_bytes(),
+            item_count: portion.served_count(),
+            stages,
+            ..Self::default()
+        }
+    }
+
+    /// A fault is served in place of anything else.
+    pub(crate) fn from_fault(fault: &Fault, tokens: usize) -> Self {
+        let outcome = if fault.code == "cursor_expired" { Outcome::Expired } else { Outcome::Refused };
+        let bytes = fault.to_json().len();
+        Self {
+            outcome,
+            error: Some(fault.code),
+            tokens: Some(tokens),
+            response_bytes: bytes,
+            ..Self::default()
+        }
+    }
+}
+
+impl Accounting {
+    pub(crate) fn new(observer: Arc<dyn Observer>, clock: Clock) -> Self {
+        let mut process = [0; 8];
+        // Without randomness, requests of several processes may be taken for one another in what is recorded.
+        let _ = getrandom::fill(&mut process);
+        let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
+        Self {
+            observer,
+            deferred_worker: DeferredWorker::default(),
+            accuracy_tracker: Arc::default(),
+            clock,
+            process_tag: process,
+            next_request: requests,
+        }
+    }
+
+    /// Waits for what is still to be told, at most so long; whether all of it was.
+    pub(crate) fn flush(&self, limit: Duration) -> bool {
+        self.deferred_worker.flush(limit)
+    }
+
+    /// How near counts have come of late.
+    pub(crate) fn accuracy_stats(&self) -> AccuracyStats {
+        self.accuracy_tracker.stats()
+    }
+
+    /// How long ago that was.
+    pub(crate) fn elapsed_since(&self, since: Instant) -> Duration {
+        (self.clock)().saturating_duration_since(since)
+    }
+
+    /// Whoever asks for an endpoint, within the byte limit where its counts are too low for now.
+    pub(crate) fn cap_if_inaccurate(&self, caller: Caller, endpoint: Option<&Endpoint>) -> Caller {
+        let subject = || {
+            let (kind, name) = endpoint_kind_and_name(endpoint);
+            AccuracyKey::new(caller.upstream.clone(), kind, name.into(), caller.effective_policy.counter)
+        };
+        if self.accuracy_tracker.is_too_low(subject) { caller.with_byte_cap() } else { caller }
+    }
+
+    /// Tells what became of a request.
+    pub(crate) fn report(&self, account: RequestInfo<'_>, result: ReplyOutcome) {
+        let served = self.charge_and_build_record(account, result);
+        self.emit(served);
+    }
+
+    /// Tells what became of a request that was answered with what is shown: of some, what it really costs.
+    pub(crate) fn report_rendered(
+        &self,
+        account: RequestInfo<'_>,
+        result: ReplyOutcome,
+        shown: CountableReply<'_>,
+    ) {
+        let mut served = self.charge_and_build_record(account, result);
+        let CountableReply { texts, snapshot, audit, estimate_source: by } = shown;
+        let terms = &account.caller.effective_policy;
+        if let Some(sample) = audit {
+            self.accuracy_tracker.record(
+                &AccuracyKey::for_request(&served, terms.counter),
+                sample,
+                terms.policy.full_below,
+            );
+            let others = served.estimated_tokens.filter(|_| by == EstimateSource::Counter);
+            let others = others.map(|estimated| estimated.saturating_sub(sample.estimated as u64));
+            served.actual_tokens = others.map(|others| others + sample.actual as u64);
+        }
+        let counted = served.actual_tokens.is_none() && self.is_sampled(account, &served, texts.bytes());
+        let sized = by == EstimateSource::Uncounted || !(served.follow_up || served.outcome.is_payload());
+        if !counted && !sized {
+            return self.emit(served);
+        }
+        let bytes = if counted { texts.bytes() } else { 0 };
+        let texts = counted.then(|| texts.into_owned());
+        let (terms, snapshot) = (Arc::clone(terms), sized.then(|| Arc::clone(snapshot)));
+        let recount = RecountJob { served, effective_policy: terms, estimate_source: by, texts, snapshot };
+        let (observer, ledger) = (Arc::clone(&self.observer), Arc::clone(&self.accuracy_tracker));
+        self.deferred_worker.submit(JobPriority::BestEffort, bytes, move |is_thorough| {
+            emit_event(&*observer, recount.finish(&ledger, is_thorough));
+        });
+    }
+
+    /// Tells what became of a request, when that is known.
+    pub(crate) fn emit(&self, served: RequestServed) {
+        emit_event(&*self.observer, served);
+    }
+
+    /// Whether a reply, which shows so many bytes of text, is to be counted once more: where that is cheap, where counts of
+    /// its endpoint are too low, and a sample of the others.
+    pub(crate) fn is_sampled(&self, account: RequestInfo<'_>, served: &RequestServed, bytes: usize) -> bool {
+        let Caller { effective_policy: terms, rule, .. } = account.caller;
+        if terms.reference.is_none() || bytes == 0 || bytes > RECOUNT_MAX_BYTES {
+            return false;
+        }
+        let percent = rule.config().accuracy_sample.unwrap_or(DEFAULT_SAMPLE_PERCENT);
+        let number = served.request as u64;
+        let by_lot = percent > 0.0
+            && (bytes <= ALWAYS_RECOUNT_MAX_BYTES
+                || uniform_hash(self.process_tag.wrapping_add(number)) * 100.0 < percent);
+        by_lot || self.accuracy_tracker.is_too_low(|| AccuracyKey::for_request(served, terms.counter))
+    }
+
+    /// The record of a request that has just been answered, told to its session.
+    fn charge_and_build_record(&self, account: RequestInfo<'_>, result: ReplyOutcome) -> RequestServed {
+        if let Some(tokens) = result.tokens {
+            account.caller.session.charge(tokens);
+        }
+        self.build_record(account, result)
+    }
+
+    /// The record of a request that has just been answered.
+    pub(crate) fn build_record(&self, account: RequestInfo<'_>, result: ReplyOutcome) -> RequestServed {
+        let RequestInfo {
+            caller,
+            endpoint,
+            is_follow_up: follow_up,
+            is_upstream_error: failed,
+            origin_snapshot: origin,
+            started_at: begun,
+        } = account;
+        let (latency, overhead) = (self.elapsed_since(caller.received_at), self.elapsed_since(begun));
+        let ReplyOutcome {
+            outcome,
+            error,
+            tokens,
+            response_bytes: bytes,
+            original_bytes,
+            item_count: items,
+            payload_shape: payload,
+            stages,
+            shadow,
+        } = result;
+        let request = self.next_request.fetch_add(1, Ordering::Relaxed);
+        let (kind, name) = endpoint_kind_and_name(endpoint);
+        RequestServed {
+            request: u128::from(self.process_tag) << 64 | u128::from(request),
+            at: unix_micros(SystemTime::now()).saturating_sub(latency.as_micros() as u64),
+            upstream: caller.upstream.clone(),
+            endpoint: name.into(),
+            kind,
+            outcome,
+            // Where what we serve in its place is one of ours, that is what was served.
+            error: error.or(failed.then_some(UPSTREAM_ERROR)),
+            follow_up,
+            arguments: caller.argument_names.clone(),
+            origin: origin.map(u64::from_be_bytes),
+            trace: caller.trace,
+            counter: caller.effective_policy.counter.name(),
+            estimated_tokens: tokens.map(|tokens| tokens as u64),
+            actual_tokens: None,
+            // What a follow-up goes back to was counted when it came.
+            original_tokens: tokens
+                .filter(|_| !follow_up)
+                .and_then(|tokens| extrapolate_original_tokens(tokens, bytes, original_bytes)),
+            response_bytes: bytes as u64,
+            original_bytes: original_bytes as u64,
+            items: items.or(payload.item_count.filter(|_| outcome.is_payload())).map(|items| items as u64),
+            budget: Some(caller.effective_policy.policy.token_budget_threshold as u64),
+            form: payload.form,
+            total_items: payload.item_count.map(|items| items as u64),
+            latency,
+            overhead,
+            stages,
+            arm: caller.shaping_mode.arm,
+            shadow,
+            session: caller.session.key(),
+            config: caller.rule.version(),
+        }
+    }
+}
+
+/// Tells the log and whoever records, who so tell the same.
+fn emit_event(observer: &dyn Observer, served: RequestServed) {
+    decision_log::log_served(&served);
+    observer.observe(Event::RequestServed(Arc::new(served)));
+}
+
+/// What an endpoint is and is called in records.
+fn endpoint_kind_and_name(endpoint: Option<&Endpoint>) -> (&'static str, Cow<'_, str>) {
+    (endpoint.map_or("tool", |endpoint| endpoint.kind.name()), Endpoint::log_name(endpoint))
+}
+
+/// A number from 0 to below 1 for each request: of any that follow each other, about the same share is below a bound.
+///
+/// Multiplicative hashing by the golden ratio: Knuth, The Art of Computer Programming 3, 6.4.
+fn uniform_hash(number: u64) -> f64 {
+    // The upper 53 bits are those that a float holds.
+    (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// What a reply is called in records.
+pub(crate) fn outcome_for(kind: &str, request: &Request) -> Outcome {
+    match kind {
+        "query" => Outcome::Queried,
+        "raw" => Outcome::Raw,
+        "page" => Outcome::Paginated,
+        "chunk" | "range" => Outcome::Chunked,
+        _ if request.has_selection() => Outcome::Projected,
+        "summary" => Outcome::Summarized,
+        _ => Outcome::Untouched,
+    }
+}
+
+/// Bytes of what a portion shows, its notice included.
+pub(crate) fn shown_bytes(portion: &Portion) -> usize {
+    let pieces = portion.pieces().iter().map(|piece| piece.body.as_str().len());
+    pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len()
+}
+
+/// What the payload would have cost, if it is like what was served of it: where there is no time to find out.
+fn extrapolate_original_tokens(tokens: usize, bytes: usize, original_bytes: usize) -> Option<u64> {
+    (bytes > 0).then(|| (tokens as f64 * original_bytes as f64 / bytes as f64).round() as u64)
+}
+
+fn unix_micros(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_micros() as u64
+}
+
+impl EndpointKind {
+    /// Its name in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uniform_hash;
+
+    #[test]
+    fn a_sample_is_spread_evenly_wherever_it_begins() {
+        for begin in [0, 1, 1_000_003, u64::MAX - 5_000] {
+            let drawn = |percent: f64, of: u64| {
+                (0..of).filter(|n| uniform_hash(begin.wrapping_add(*n)) * 100.0 < percent).count() as f64
+            };
+            assert!((drawn(1.0, 10_000) - 100.0).abs() <= 3.0, "{}", drawn(1.0, 10_000));
+            assert!((drawn(30.0, 100) - 30.0).abs() <= 3.0, "{}", drawn(30.0, 100));
+            assert_eq!((drawn(0.0, 10_000), drawn(100.0, 10_000)), (0.0, 10_000.0));
+        }
+    }
+}

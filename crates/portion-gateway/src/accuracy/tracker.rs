@@ -1,0 +1,238 @@
+//! How far off counts were of late, endpoint by endpoint: where that is badly, it is told once, and where they are too
+//! low, the byte limit decides until they are not.
+
+mod recent;
+mod window;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use portion_core::event::RequestServed;
+use portion_core::tokens::TokenCounter;
+
+use super::{AccuracyStats, CountSample};
+use recent::{AccuracyStatus, EndpointAccuracy};
+use window::NearShareWindow;
+
+/// Endpoints that are known at once. Names of resources may be without end.
+const MAX_ENDPOINTS: usize = 4_096;
+
+/// Tokens up to which a reply does not tell whether counts are near again.
+const SMALL_REPLY_TOKENS: usize = 100;
+
+/// What counts are of: an endpoint, and what counted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AccuracyKey {
+    upstream: Option<Arc<str>>,
+    kind: &'static str,
+    endpoint: Arc<str>,
+    /// Its name, and where it is: each factor has a counter of its own.
+    counter: (&'static str, usize),
+}
+
+/// Takes note of samples.
+#[derive(Default)]
+pub(crate) struct AccuracyTracker {
+    state: Mutex<TrackerState>,
+    /// How many endpoints are too low, so that nothing is looked up while there are none.
+    too_low_count: AtomicUsize,
+}
+
+#[derive(Default)]
+struct TrackerState {
+    endpoints: HashMap<AccuracyKey, EndpointAccuracy>,
+    /// Whatever the endpoint.
+    near_share: NearShareWindow,
+}
+
+impl AccuracyKey {
+    pub(crate) fn new(
+        upstream: Option<Arc<str>>,
+        kind: &'static str,
+        endpoint: Arc<str>,
+        counter: &'static dyn TokenCounter,
+    ) -> Self {
+        let place = std::ptr::from_ref(counter).cast::<()>().addr();
+        Self { upstream, kind, endpoint, counter: (counter.name(), place) }
+    }
+
+    /// What a reply is of.
+    pub(crate) fn for_request(served: &RequestServed, counter: &'static dyn TokenCounter) -> Self {
+        Self::new(served.upstream.clone(), served.kind, Arc::clone(&served.endpoint), counter)
+    }
+}
+
+impl AccuracyTracker {
+    /// Takes note of a reply. One that costs at most `least` passes whatever it costs: that its count is wrong has no
+    /// consequence for its endpoint.
+    pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, least: usize) {
+        let mut pages = self.state();
+        let low = pages.near_share.record(sample.is_near());
+        let turn = pages.record(subject, sample, least);
+        if turn.is_some() {
+            self.too_low_count.store(pages.count_with_status(AccuracyStatus::TooLow), Ordering::Relaxed);
+        }
+        drop(pages);
+        if let Some((is_low, share)) = low {
+            log_near_share_change(is_low, share);
+        }
+        if let Some((standing, error)) = turn {
+            log_status_change(subject, standing, error);
+        }
+    }
+
+    /// Whether the counts of something are too low for now.
+    pub(crate) fn is_too_low(&self, subject: impl FnOnce() -> AccuracyKey) -> bool {
+        let is = |recent: &EndpointAccuracy| recent.status == AccuracyStatus::TooLow;
+        self.too_low_count.load(Ordering::Relaxed) > 0
+            && self.state().endpoints.get(&subject()).is_some_and(is)
+    }
+
+    /// Forgets what is known of endpoints: other counters count from now on.
+    pub(crate) fn clear_endpoints(&self) {
+        self.state().endpoints.clear();
+        self.too_low_count.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stats(&self) -> AccuracyStats {
+        let pages = self.state();
+        let (in_fallback, too_high) = (
+            pages.count_with_status(AccuracyStatus::TooLow),
+            pages.count_with_status(AccuracyStatus::TooHigh),
+        );
+        AccuracyStats { in_fallback_count: in_fallback, too_high_count: too_high, ..pages.near_share.stats() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TrackerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TrackerState {
+    /// How an endpoint stands from now on and by how much its counts were off, where that is another standing than before.
+    fn record(
+        &mut self,
+        subject: &AccuracyKey,
+        sample: CountSample,
+        least: usize,
+    ) -> Option<(AccuracyStatus, f64)> {
+        let known = self.endpoints.get_mut(subject);
+        // Within the byte limit, replies are smaller.
+        let least = match &known {
+            Some(recent) if recent.status != AccuracyStatus::Near => least.min(SMALL_REPLY_TOKENS),
+            _ => least,
+        };
+        if sample.larger_count() <= least {
+            return None;
+        }
+        if let Some(recent) = known {
+            return recent.record(sample);
+        }
+        if self.endpoints.len() >= MAX_ENDPOINTS {
+            self.endpoints.retain(|_, recent| recent.status != AccuracyStatus::Near);
+        }
+        // Where thousands are badly wrong, another one is told of when there is room for it.
+        let is_known = self.endpoints.len() < MAX_ENDPOINTS;
+        is_known.then(|| self.endpoints.entry(subject.clone()).or_default().record(sample)).flatten()
+    }
+
+    fn count_with_status(&self, standing: AccuracyStatus) -> usize {
+        self.endpoints.values().filter(|recent| recent.status == standing).count()
+    }
+}
+
+/// Says how counts of an endpoint stand from now on, what follows, and what to do.
+fn log_status_change(subject: &AccuracyKey, standing: AccuracyStatus, error: f64) {
+    let AccuracyKey { upstream, endpoint, counter: (counter, _), .. } = subject;
+    let (upstream, endpoint) = (upstream.as_deref(), &**endpoint);
+    let error = format_args!("{:+.0} %", 100.0 * error).to_string();
+    match standing {
+        AccuracyStatus::TooLow => tracing::warn!(
+            endpoint,
+            upstream,
+            counter,
+            error,
+            "token counts are badly too low: until they are not, replies stay within fallbackByteLimit; fit a \
+             tokenizerFactor with `portion calibrate`, or name another tokenizer"
+        ),
+        AccuracyStatus::TooHigh => tracing::warn!(
+            endpoint,
+            upstream,
+            counter,
+            error,
+            "token counts are badly too high: replies are smaller than they need be; fit a tokenizerFactor with \
+             `portion calibrate`, or name another tokenizer"
+        ),
+        AccuracyStatus::Near => {
+            tracing::warn!(endpoint, upstream, counter, error, "token counts are near again");
+        }
+    }
+}
+
+fn log_near_share_change(is_low: bool, share: f64) {
+    let near = format_args!("{:.0} %", 100.0 * share).to_string();
+    if is_low {
+        tracing::warn!(
+            near,
+            "too few token counts are within 20 %; fit a tokenizerFactor with `portion calibrate`, or name another \
+             tokenizer"
+        );
+    } else {
+        tracing::warn!(near, "enough token counts are within 20 % again");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::tokens::{Factor, Tokenizer};
+
+    use super::{AccuracyKey, AccuracyTracker, CountSample, MAX_ENDPOINTS};
+
+    fn subject(endpoint: &str) -> AccuracyKey {
+        AccuracyKey::new(None, "tool", endpoint.into(), Tokenizer::Chars4.counter())
+    }
+
+    fn low(ledger: &AccuracyTracker, endpoint: &str) -> bool {
+        ledger.is_too_low(|| subject(endpoint))
+    }
+
+    const FAR: CountSample = CountSample { estimated: 1_000, actual: 2_000 };
+
+    #[test]
+    fn each_endpoint_stands_for_itself_and_each_counter() {
+        let ledger = AccuracyTracker::default();
+        ledger.record(&subject("a"), FAR, 500);
+        assert!(low(&ledger, "a") && !low(&ledger, "b"));
+        let factor = Factor::from_f64(1.5).expect("a factor");
+        let scaled = || AccuracyKey { counter: subject_of(factor), ..subject("a") };
+        assert!(!ledger.is_too_low(scaled), "what another counter is off says nothing of this one");
+        assert!(!ledger.is_too_low(|| AccuracyKey { kind: "prompt", ..subject("a") }));
+        assert!(!ledger.is_too_low(|| AccuracyKey { upstream: Some("x".into()), ..subject("a") }));
+        assert_eq!(ledger.stats().in_fallback_count, 1);
+        ledger.clear_endpoints();
+        assert!(!low(&ledger, "a") && ledger.stats().in_fallback_count == 0);
+    }
+
+    fn subject_of(factor: Factor) -> (&'static str, usize) {
+        AccuracyKey::new(None, "", "".into(), Tokenizer::Chars4.scaled_counter(factor)).counter
+    }
+
+    #[test]
+    fn of_small_replies_nothing_follows_but_a_figure() {
+        let ledger = AccuracyTracker::default();
+        ledger.record(&subject("a"), CountSample { estimated: 1, actual: 400 }, 500);
+        assert!(!low(&ledger, "a"));
+        assert_eq!((ledger.stats().sampled_count, ledger.stats().near_share), (1, Some(0.0)));
+    }
+
+    #[test]
+    fn names_without_end_take_no_memory_without_end_and_what_is_wrong_is_kept() {
+        let ledger = AccuracyTracker::default();
+        ledger.record(&subject("wrong"), FAR, 0);
+        for n in 0..2 * MAX_ENDPOINTS {
+            ledger.record(&subject(&format!("file:///{n}")), CountSample { estimated: 600, actual: 600 }, 0);
+        }
+        assert!(ledger.state().endpoints.len() <= MAX_ENDPOINTS && low(&ledger, "wrong"));
+    }
+}

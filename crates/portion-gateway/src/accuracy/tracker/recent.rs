@@ -1,0 +1,118 @@
+//! How counts of one endpoint stand to what they are held against, by its last replies.
+
+use std::collections::VecDeque;
+
+use portion_core::tokens::accuracy::{ACCURATE_MAX_ERROR, INACCURATE_MIN_ERROR};
+
+use super::super::CountSample;
+
+/// Replies that are looked back on. It takes as many to say that counts are near again.
+const MAX_SAMPLES: usize = 5;
+/// Those that there must be for their median to say that counts are badly wrong.
+const MIN_SAMPLES: usize = 3;
+
+/// What is known of an endpoint.
+#[derive(Default)]
+pub(super) struct EndpointAccuracy {
+    pub(super) status: AccuracyStatus,
+    errors: VecDeque<f64>,
+}
+
+/// How counts stand to what they are held against.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum AccuracyStatus {
+    #[default]
+    Near,
+    TooLow,
+    TooHigh,
+}
+
+impl EndpointAccuracy {
+    /// Takes note of a reply. The standing from now on, with the error that it follows from, where it is another one.
+    ///
+    /// It follows from the median of the last replies: badly wrong above 30 %, near again below 20 %. A single reply that
+    /// is far too low is enough by itself.
+    pub(super) fn record(&mut self, sample: CountSample) -> Option<(AccuracyStatus, f64)> {
+        if self.errors.len() == MAX_SAMPLES {
+            self.errors.pop_front();
+        }
+        self.errors.push_back(sample.relative_error());
+        let median = self.median();
+        let enough = if self.status == AccuracyStatus::Near { MIN_SAMPLES } else { MAX_SAMPLES };
+        let (standing, error) = if sample.is_far_too_low() {
+            (AccuracyStatus::TooLow, sample.relative_error())
+        } else {
+            (self.status_for(median, self.errors.len() >= enough), median)
+        };
+        if standing == self.status {
+            return None;
+        }
+        self.status = standing;
+        // What was before says nothing of whether it is over.
+        self.errors.clear();
+        Some((standing, error))
+    }
+
+    fn status_for(&self, median: f64, is_enough: bool) -> AccuracyStatus {
+        match self.status {
+            standing if !is_enough => standing,
+            _ if median < -INACCURATE_MIN_ERROR => AccuracyStatus::TooLow,
+            _ if median > INACCURATE_MIN_ERROR => AccuracyStatus::TooHigh,
+            standing if median.abs() >= ACCURATE_MAX_ERROR => standing,
+            _ => AccuracyStatus::Near,
+        }
+    }
+
+    fn median(&self) -> f64 {
+        let mut errors: Vec<f64> = self.errors.iter().copied().collect();
+        errors.sort_by(f64::total_cmp);
+        let upper = errors.len() / 2;
+        if errors.len() % 2 == 1 { errors[upper] } else { f64::midpoint(errors[upper - 1], errors[upper]) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AccuracyStatus, CountSample, EndpointAccuracy};
+
+    /// Replies that cost 1,000 tokens by so many counted, and what follows from each.
+    fn check(estimates: &[usize], expect: &[(usize, AccuracyStatus)]) {
+        let mut recent = EndpointAccuracy::default();
+        let turns = estimates.iter().enumerate().filter_map(|(at, estimated)| {
+            let (standing, _) = recent.record(CountSample { estimated: *estimated, actual: 1_000 })?;
+            Some((at, standing))
+        });
+        assert_eq!(turns.collect::<Vec<_>>(), expect, "{estimates:?}");
+    }
+
+    use AccuracyStatus::{Near, TooHigh, TooLow};
+
+    #[test]
+    fn it_is_the_median_of_the_last_that_decides() {
+        check(&[1_000, 1_100, 900, 1_000], &[]);
+        // One that is off is an exception, three are not.
+        check(&[1_500, 1_000, 1_000, 1_500, 1_500], &[(4, TooHigh)]);
+        check(&[680, 680], &[]);
+        check(&[680, 680, 680], &[(2, TooLow)]);
+        check(&[1_400, 1_400, 1_400], &[(2, TooHigh)]);
+    }
+
+    #[test]
+    fn one_that_is_far_too_low_is_enough() {
+        check(&[660], &[(0, TooLow)]);
+        check(&[1_000, 1_000, 1_000, 1_000, 1_000, 500], &[(5, TooLow)]);
+        // Nothing follows from one that is far too high: nothing overflows by it.
+        check(&[9_000], &[]);
+        check(&[1_400, 1_400, 1_400, 500], &[(2, TooHigh), (3, TooLow)]);
+    }
+
+    #[test]
+    fn it_is_over_later_than_it_began() {
+        check(&[660, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow)]);
+        check(&[660, 1_000, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow), (5, Near)]);
+        // At a quarter off nothing begins, and nothing ends.
+        check(&[750; 20], &[]);
+        check(&[660, 750, 750, 750, 750, 750, 750], &[(0, TooLow)]);
+        check(&[1_400, 1_400, 1_400, 680, 680, 680, 680, 680], &[(2, TooHigh), (7, TooLow)]);
+    }
+}

@@ -1,0 +1,76 @@
+//! The share of near counts among the last replies, whatever their endpoint.
+
+use std::collections::VecDeque;
+
+use portion_core::tokens::accuracy::MIN_ACCURATE_SHARE;
+
+use super::super::AccuracyStats;
+
+/// Replies that are looked back on.
+const MAX_SAMPLES: usize = 1_000;
+/// Those that there must be for their share to say something.
+const MIN_SAMPLES: usize = 100;
+/// The share from which enough are, once they were too few.
+const RECOVERY_SHARE: f64 = 0.9;
+
+#[derive(Default)]
+pub(super) struct NearShareWindow {
+    /// Whether each of the last was near.
+    recent: VecDeque<bool>,
+    near_count: usize,
+    sampled_count: u64,
+    is_low: bool,
+}
+
+impl NearShareWindow {
+    /// Takes note of a reply. Whether too few are near from now on, and their share, where that is another answer.
+    pub(super) fn record(&mut self, is_near: bool) -> Option<(bool, f64)> {
+        self.sampled_count += 1;
+        if self.recent.len() == MAX_SAMPLES && self.recent.pop_front() == Some(true) {
+            self.near_count -= 1;
+        }
+        self.recent.push_back(is_near);
+        self.near_count += usize::from(is_near);
+        let share = self.share()?;
+        let is_low = self.recent.len() >= MIN_SAMPLES
+            && share < if self.is_low { RECOVERY_SHARE } else { MIN_ACCURATE_SHARE };
+        let turns = is_low != self.is_low;
+        self.is_low = is_low;
+        turns.then_some((is_low, share))
+    }
+
+    pub(super) fn stats(&self) -> AccuracyStats {
+        let Self { sampled_count: sampled, is_low, .. } = *self;
+        let (recent, near_share) = (self.recent.len() as u64, self.share());
+        AccuracyStats {
+            sampled_count: sampled,
+            recent_count: recent,
+            near_share,
+            is_low,
+            ..AccuracyStats::default()
+        }
+    }
+
+    fn share(&self) -> Option<f64> {
+        (!self.recent.is_empty()).then(|| self.near_count as f64 / self.recent.len() as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NearShareWindow;
+
+    #[test]
+    fn too_few_are_told_of_once_and_enough_again() {
+        let mut window = NearShareWindow::default();
+        let mut note =
+            |many: usize, is_near: bool| (0..many).filter_map(|_| window.record(is_near)).collect::<Vec<_>>();
+        assert_eq!(note(99, false), []);
+        assert_eq!(note(1, true), [(true, 0.01)]);
+        assert_eq!(note(889, true), []);
+        assert_eq!(note(1, true), [(false, 0.9)]);
+        // At 860 of 1,000 nothing begins.
+        assert_eq!(note(9, true), []);
+        assert_eq!((window.stats().recent_count, window.stats().sampled_count), (999, 999));
+    }
+}

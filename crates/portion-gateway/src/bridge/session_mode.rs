@@ -1,0 +1,114 @@
+//! With sessions or without: each request says itself of which revision it is.
+
+use hyper::HeaderMap;
+
+use super::{bad_request, header_value};
+use crate::front::http::http_error::HttpError;
+use crate::mcp::ParsedBatch;
+
+/// The header field that names the revision.
+pub(super) const PROTOCOL_VERSION_HEADER: &str = "mcp-protocol-version";
+/// The first revisions without sessions are of this year.
+const STATELESS_SINCE: &str = "2026";
+
+/// The revisions with sessions.
+const STATEFUL_REVISIONS: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// How a revision uses HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionMode {
+    /// `initialize` begins a session, as in 2024-11-05 to 2025-11-25.
+    Stateful,
+    /// Each post stands for itself, as since 2026-07-28.
+    Stateless,
+}
+
+/// The era of a request without a body.
+///
+/// # Errors
+/// Where what it names is no revision.
+pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError> {
+    let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else { return Ok(SessionMode::Stateful) };
+    let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
+        let shown = String::from_utf8_lossy(version.as_bytes());
+        return Err(bad_request(format!(
+            "`{shown}` in MCP-Protocol-Version is no revision of MCP; send 2025-11-25 or another"
+        )));
+    };
+    Ok(if version < STATELESS_SINCE { SessionMode::Stateful } else { SessionMode::Stateless })
+}
+
+/// The era of what was posted.
+///
+/// # Errors
+/// Where what it names is no revision.
+pub(super) fn from_post(headers: &HeaderMap, heard: &ParsedBatch<'_>) -> Result<SessionMode, HttpError> {
+    if heard.messages.iter().any(|note| note.protocol_version().is_some()) {
+        return Ok(SessionMode::Stateless);
+    }
+    // The revision of what `initialize` begins is not settled before its answer.
+    if heard.requests().any(|note| note.method() == "initialize") {
+        return Ok(SessionMode::Stateful);
+    }
+    from_headers(headers)
+}
+
+/// Whether what a request in a session names is a revision that it can be answered in: one that is known here, or the one that
+/// was settled on, which may be any.
+///
+/// # Errors
+/// Where it is neither, as 2025-06-18 has it.
+pub(super) fn check_negotiated_version(headers: &HeaderMap, settled: Option<&str>) -> Result<(), HttpError> {
+    let Some(version) = header_value(headers, PROTOCOL_VERSION_HEADER) else { return Ok(()) };
+    if STATEFUL_REVISIONS.contains(&version) || settled == Some(version) {
+        return Ok(());
+    }
+    let expected = settled.unwrap_or("2025-11-25");
+    Err(bad_request(format!(
+        "`{version}` in MCP-Protocol-Version is not spoken in this session; send {expected}"
+    )))
+}
+
+/// Whether the client knows events without data, which came with 2025-11-25.
+pub(super) fn supports_priming(headers: &HeaderMap) -> bool {
+    header_value(headers, PROTOCOL_VERSION_HEADER).is_some_and(|version| version >= "2025-11-25")
+}
+
+/// `YYYY-MM-DD`.
+fn is_revision(version: &str) -> bool {
+    let shape =
+        |(i, byte): (usize, u8)| if matches!(i, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    version.len() == 10 && version.bytes().enumerate().all(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::HeaderMap;
+    use hyper::header::HeaderValue;
+
+    use super::{SessionMode, from_post};
+    use crate::mcp::ParsedBatch;
+
+    fn check(header: Option<&'static str>, params: &str, method: &str, expect: Option<SessionMode>) {
+        let mut headers = HeaderMap::new();
+        if let Some(version) = header {
+            headers.insert(super::PROTOCOL_VERSION_HEADER, HeaderValue::from_static(version));
+        }
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+        let heard = ParsedBatch::parse(&text).expect("a message");
+        assert_eq!(from_post(&headers, &heard).ok(), expect, "{header:?} {text}");
+    }
+
+    #[test]
+    fn a_request_says_of_which_era_it_is() {
+        let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+        check(None, "{}", "tools/list", Some(SessionMode::Stateful));
+        check(Some("2025-06-18"), "{}", "tools/list", Some(SessionMode::Stateful));
+        check(Some("2026-07-28"), "{}", "tools/list", Some(SessionMode::Stateless));
+        check(None, modern, "tools/list", Some(SessionMode::Stateless));
+        check(Some("2026-07-28"), "{}", "initialize", Some(SessionMode::Stateful));
+        check(Some("2026-07-28"), modern, "initialize", Some(SessionMode::Stateless));
+        check(Some("latest"), "{}", "tools/list", None);
+        check(Some("2025-13"), "{}", "tools/list", None);
+    }
+}

@@ -1,0 +1,134 @@
+use std::time::Instant;
+
+use portion_core::cursor::Scope;
+use proptest::prelude::*;
+use tokio::sync::mpsc;
+
+use super::{Delivery, RequestTable};
+use crate::mcp::ParsedBatch;
+
+const VERSION: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn table() -> RequestTable {
+    RequestTable::new(Instant::now())
+}
+
+/// Posts a message of somebody's, and returns the post's number and what goes over the link.
+fn posted(table: &mut RequestTable, who: &str, text: &str) -> (u64, String) {
+    let heard = ParsedBatch::parse(text).expect("a message");
+    let (to, _) = mpsc::channel(1);
+    let post = table.register_post(to, Scope::from_principal(who), &heard.messages[0]).expect("it is open");
+    (post, String::from_utf8(table.rewrite_outbound(post, text.into())).expect("text"))
+}
+
+fn inward(table: &mut RequestTable, text: &str) -> Option<Delivery> {
+    let heard = ParsedBatch::parse(text).expect("a message");
+    table.rewrite_inbound(text, &heard.messages[0])
+}
+
+fn check(table: &mut RequestTable, text: &str, expect: Option<(&[u64], &str)>) {
+    let got = inward(table, text).map(|delivery| (delivery.post_ids, delivery.text));
+    assert_eq!(got, expect.map(|(posts, text)| (posts.to_vec(), text.to_owned())), "{text}");
+}
+
+#[test]
+fn each_hears_its_own_by_its_own_ids() {
+    let mut table = table();
+    let ask = format!(
+        r#"{{"jsonrpc":"2.0","id":"x","method":"subscriptions/listen","params":{{"_meta":{{{VERSION},"progressToken" : 1.0}}}}}}"#
+    );
+    let (a, sent_a) = posted(&mut table, "a", &ask);
+    let (b, sent_b) = posted(&mut table, "b", &ask);
+    assert_eq!((a, b), (1, 3));
+    assert_eq!(sent_a, ask.replace("\"x\"", "2").replace("1.0", "2"));
+    assert_eq!(sent_b, ask.replace("\"x\"", "4").replace("1.0", "4"));
+    let named = |id: &str| {
+        format!(r#"{{"jsonrpc":"2.0","method":"n","params":{{"_meta":{{"{SUBSCRIPTION}":{id}}}}}}}"#)
+    };
+    check(&mut table, &named("4"), Some((&[b], &named("\"x\""))));
+    check(&mut table, &named("4.0"), Some((&[b], &named("\"x\""))));
+    check(&mut table, &named("5"), None);
+    let progress = |token: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token}}}}}"#
+        )
+    };
+    check(&mut table, &progress("2"), Some((&[a], &progress("1.0"))));
+    let ended =
+        |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"_meta":{{"{SUBSCRIPTION}":{id}}}}}}}"#);
+    check(&mut table, &ended("2"), Some((&[a], &ended("\"x\""))));
+    check(&mut table, &ended("2"), None);
+    let cancelled = |id: &str| {
+        format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#)
+    };
+    let delivery = inward(&mut table, &cancelled("4")).expect("it waits");
+    assert_eq!((delivery.text, delivery.end_reason.is_some()), (cancelled("\"x\""), true));
+}
+
+#[test]
+fn logs_go_to_those_who_want_them_unless_they_may_be_anothers() {
+    let mut table = table();
+    let quiet = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{{VERSION}}}}}}}"#);
+    let loud = quiet.replace(VERSION, &format!(r#"{VERSION},"io.modelcontextprotocol/logLevel":"info""#));
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#;
+    check(&mut table, log, Some((&[], log)));
+    posted(&mut table, "b", &quiet);
+    let (a, _) = posted(&mut table, "a", &loud);
+    check(&mut table, log, Some((&[a], log)));
+    posted(&mut table, "b", &loud);
+    check(&mut table, log, Some((&[], log)));
+}
+
+#[test]
+fn who_leaves_cancels_what_waits_and_hears_nothing_more() {
+    let mut table = table();
+    let (call, sent) = posted(&mut table, "a", r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
+    let (probe, _) = posted(&mut table, "a", r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
+    assert_eq!(table.idle_since(), None);
+    assert!(sent.contains(r#""id":2,"#));
+    assert_eq!(table.remove_post(call, Instant::now()), [2]);
+    assert!(table.remove_post(probe, Instant::now()).is_empty(), "this one may not be cancelled");
+    check(&mut table, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#, None);
+    assert!(table.idle_since().is_some());
+    table.close("over");
+    let (to, _) = mpsc::channel(1);
+    let heard = ParsedBatch::parse(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).expect("a message");
+    assert!(table.register_post(to, Scope::from_principal("a"), &heard.messages[0]).is_none());
+}
+
+fn id() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "-?[1-9][0-9]{0,24}",
+        "\"[a-z\u{e9} 0-9]{0,9}\"",
+        "[1-9]\\.[0-9]e[1-9]",
+        Just("\"\\u00e9\"".to_owned())
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever the clients choose, nobody gets another's answer, and everybody its own bytes.
+    #[test]
+    fn ids_come_back_as_they_were(asked in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
+        let mut table = table();
+        let mut sent = Vec::new();
+        for (id, token) in &asked {
+            let params = format!(r#"{{ "a":1e400,"_meta":{{"progressToken":{token}}}}}"#);
+            let text = format!(r#" {{"jsonrpc":"2.0", "id":{id},"method":"x","params":{params}}}"#);
+            let (post, onward) = posted(&mut table, "a", &text);
+            let heard = ParsedBatch::parse(&onward).expect("a message");
+            let ours = heard.messages[0].id().to_owned();
+            prop_assert_eq!(&onward, &text.replace(&format!("\"id\":{id}"), &format!("\"id\":{ours}")).replace(&format!("Token\":{token}"), &format!("Token\":{ours}")));
+            sent.push((post, ours, id, token));
+        }
+        sent.rotate_left(turn.index(asked.len()));
+        for (post, ours, id, token) in sent {
+            let progress = |token: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken": {token} }} }}"#);
+            check(&mut table, &progress(&ours), Some((&[post], &progress(token))));
+            let answer = |id: &str| format!(r#"{{"jsonrpc":"2.0","result":{{"id":{ours},"n":1.50}} , "id" : {id}}}"#);
+            check(&mut table, &answer(&ours), Some((&[post], &answer(id))));
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The table of known clients: what each calls itself, what it takes, what its models count by.
+//!
+//! Limits are those that hold where their users have set nothing. A row needs a source for its names and one for
+//! its limits; what nobody has found out has no row, and is served by the defaults. `docs/clients.md` shows this
+//! table, and a test holds the two together.
+
+use portion_core::tokens::Tokenizer;
+
+use super::{ClientProfile, ResultLimit};
+
+/// Names that many clients were seen to give, each with the client.
+const NAMES_SOURCE: &str = "https://github.com/apify/mcp-client-capabilities";
+
+/// Every known client.
+pub static CLIENTS: [ClientProfile; 9] = [
+    ClientProfile {
+        preset: "claude-code",
+        title: "Claude Code",
+        name_patterns: &["claude-code"],
+        limits: &[ResultLimit::Tokens(25_000), ResultLimit::Characters(50_000)],
+        overflow_behaviour: "goes to a file, 2 KB are shown; errors are cut near 11,000 characters",
+        tokenizer: Some(Tokenizer::Claude),
+        honours_tool_limits: true,
+        shows_structured: true,
+        sources: &[
+            NAMES_SOURCE,
+            "https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings",
+            "https://github.com/anthropics/claude-code/issues/55677",
+            "https://github.com/anthropics/claude-code/issues/79944",
+        ],
+    },
+    ClientProfile {
+        preset: "claude-desktop",
+        title: "Claude Desktop, claude.ai",
+        name_patterns: &["claude-ai"],
+        limits: &[ResultLimit::TotalBytes(1 << 20)],
+        overflow_behaviour: "is refused as too large",
+        tokenizer: Some(Tokenizer::Claude),
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[
+            "https://github.com/0x4m4/hexstrike-ai/issues/11",
+            "https://github.com/anthropics/claude-code/issues/66519",
+            "https://github.com/CursorTouch/Windows-MCP/issues/155",
+        ],
+    },
+    // Models of a later generation are given 10,000 tokens. Which model asks is not told, so the lower limit holds.
+    ClientProfile {
+        preset: "codex",
+        title: "Codex",
+        name_patterns: &["codex-mcp-client", "codex"],
+        limits: &[ResultLimit::Bytes(10_000)],
+        overflow_behaviour: "loses its middle",
+        tokenizer: Some(Tokenizer::O200k),
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[
+            NAMES_SOURCE,
+            "https://github.com/openai/codex/issues/6544",
+            "https://github.com/openai/codex/issues/7906",
+        ],
+    },
+    // Its users choose among models of several makers, as those of most editors do.
+    ClientProfile {
+        preset: "copilot-cli",
+        title: "GitHub Copilot CLI",
+        name_patterns: &["github-copilot-developer"],
+        limits: &[ResultLimit::Bytes(10 << 10)],
+        overflow_behaviour: "loses its middle",
+        tokenizer: None,
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[
+            "https://github.com/github/copilot-cli/issues/1268",
+            "https://github.com/github/copilot-cli/issues/1732",
+        ],
+    },
+    ClientProfile {
+        preset: "vscode",
+        title: "Visual Studio Code",
+        name_patterns: &["Visual Studio Code*"],
+        limits: &[ResultLimit::Bytes(8 << 10)],
+        overflow_behaviour: "goes to a file",
+        tokenizer: None,
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[NAMES_SOURCE, "https://github.com/microsoft/vscode/pull/329276"],
+    },
+    // The name goes on with that of the server.
+    ClientProfile {
+        preset: "gemini-cli",
+        title: "Gemini CLI",
+        name_patterns: &["gemini-cli-mcp-client*"],
+        limits: &[ResultLimit::Characters(40_000)],
+        overflow_behaviour: "loses its middle; the whole goes to a file",
+        tokenizer: None,
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[
+            NAMES_SOURCE,
+            "https://github.com/google-gemini/gemini-cli/pull/18446",
+            "https://github.com/google-gemini/gemini-cli/pull/19365",
+        ],
+    },
+    ClientProfile {
+        preset: "opencode",
+        title: "OpenCode",
+        name_patterns: &["opencode"],
+        limits: &[ResultLimit::Bytes(50 << 10)],
+        overflow_behaviour: "loses its end; the whole goes to a file",
+        tokenizer: None,
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[NAMES_SOURCE, "https://github.com/anomalyco/opencode/issues/22565"],
+    },
+    ClientProfile {
+        preset: "goose",
+        title: "Goose",
+        name_patterns: &["goose*"],
+        limits: &[ResultLimit::Characters(200_000)],
+        overflow_behaviour: "goes to a file",
+        tokenizer: None,
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[NAMES_SOURCE, "https://github.com/aaif-goose/goose/pull/9256"],
+    },
+    ClientProfile {
+        preset: "chatgpt",
+        title: "ChatGPT",
+        name_patterns: &["ChatGPT"],
+        limits: &[],
+        overflow_behaviour: "",
+        tokenizer: Some(Tokenizer::O200k),
+        honours_tool_limits: false,
+        shows_structured: false,
+        sources: &[NAMES_SOURCE],
+    },
+];

@@ -1,0 +1,149 @@
+//! The client's connection, on which even what is no HTTP gets an answer that says what is wrong: hyper answers that by
+//! itself, with a status and nothing else.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+
+use hyper::rt::{Read, ReadBufCursor, Write};
+
+use super::activity::ConnectionActivity;
+use super::http_error::json_rpc_error;
+use crate::mcp::error_code::INVALID_REQUEST;
+
+/// Bytes that a head of hyper's own never has.
+const MAX_BARE_HEAD_BYTES: usize = 256;
+const EMPTY_BODY_FIELD: &[u8] = b"content-length: 0\r\n";
+
+/// Whether a request has been taken whose answer has not begun.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ResponsePending(Arc<AtomicBool>);
+
+/// A connection.
+pub(super) struct ConnectionIo<S> {
+    stream: S,
+    response_pending: ResponsePending,
+    activity: ConnectionActivity,
+    /// What is written in place of an answer of hyper's own.
+    replacement: Vec<u8>,
+    replacement_written: usize,
+}
+
+impl ResponsePending {
+    /// A request has been taken.
+    pub(super) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether this is an answer that nobody here has given: a head that speaks of a client's error, and no body.
+    fn takes_hyper_error(&self, bytes: &[u8]) -> bool {
+        if !bytes.starts_with(b"HTTP/1.") || bytes.get(8..10) == Some(b" 1") {
+            return false;
+        }
+        let bare = bytes.get(8..10) == Some(b" 4")
+            && bytes.len() < MAX_BARE_HEAD_BYTES
+            && bytes.ends_with(b"\r\n\r\n");
+        let bodiless = || {
+            bytes.windows(EMPTY_BODY_FIELD.len()).any(|field| field.eq_ignore_ascii_case(EMPTY_BODY_FIELD))
+        };
+        !self.0.swap(false, Ordering::Relaxed) && bare && bodiless()
+    }
+}
+
+impl<S: Write + Unpin> ConnectionIo<S> {
+    pub(super) fn new(stream: S, owed: &ResponsePending, pace: &ConnectionActivity) -> Self {
+        Self {
+            stream,
+            response_pending: owed.clone(),
+            activity: pace.clone(),
+            replacement: Vec::new(),
+            replacement_written: 0,
+        }
+    }
+
+    /// Writes what stands in place of these bytes; `None` where nothing does.
+    fn poll_replacement(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<bool>> {
+        if self.replacement.is_empty() {
+            if !self.response_pending.takes_hyper_error(bytes) {
+                return Poll::Ready(Ok(false));
+            }
+            self.replacement = error_with_body(bytes);
+        }
+        while self.replacement_written < self.replacement.len() {
+            let rest = &self.replacement[self.replacement_written..];
+            let written = ready!(Pin::new(&mut self.stream).poll_write(cx, rest))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.replacement_written += written;
+        }
+        (self.replacement, self.replacement_written) = (Vec::new(), 0);
+        Poll::Ready(Ok(true))
+    }
+}
+
+impl<S: Read + Unpin> Read for ConnectionIo<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: ReadBufCursor<'_>,
+    ) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.activity.on_read();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Write + Unpin> Write for ConnectionIo<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        if ready!(self.poll_replacement(cx, buf))? {
+            return Poll::Ready(Ok(buf.len()));
+        }
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        self.activity.on_write();
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let first = bufs.iter().find(|buf| !buf.is_empty()).map(|buf| &**buf).unwrap_or_default();
+        if ready!(self.poll_replacement(cx, first))? {
+            return Poll::Ready(Ok(bufs.iter().map(|buf| buf.len()).sum()));
+        }
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.activity.on_write();
+        Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// The same status with a body that says what it means.
+fn error_with_body(head: &[u8]) -> Vec<u8> {
+    let status =
+        String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();
+    let message = match status.get(9..12) {
+        Some("431") => "the head of the request is too large; send fewer or shorter header fields",
+        Some("414") => "the target of the request is too long",
+        _ => "this is not HTTP/1.1; post JSON-RPC 2.0 to this path",
+    };
+    let body = json_rpc_error("null", INVALID_REQUEST, message);
+    let length = body.len();
+    let head = "content-type: application/json\r\nconnection: close";
+    format!("{status}\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").into_bytes()
+}

@@ -1,0 +1,278 @@
+//! Who may ask: a web page that a browser shows may not, wherever its name points to.
+//!
+//! A page of evil.example whose name is suddenly that of 127.0.0.1 sends `Host: evil.example` (DNS rebinding); any other
+//! page sends its `Origin`. Programs that are no browsers send neither, or our own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::http::uri::Uri;
+use thiserror::Error;
+
+/// Characters of a name in the domain name system.
+const MAX_HOST_NAME_BYTES: usize = 255;
+
+/// What `Host` and `Origin` may be.
+#[derive(Clone, Debug)]
+pub struct OriginGuard {
+    /// Whether the listener can be reached from this machine alone.
+    is_local: bool,
+    allowed_hosts: Vec<String>,
+    allowed_origins: Vec<String>,
+}
+
+/// Why a request is turned away.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum OriginRejected {
+    /// It means somebody else.
+    #[error(
+        "the host `{0}` is not served here; ask for localhost or an IP address of this machine, or start with --allow-host {0}"
+    )]
+    UnknownHost(String),
+    /// What it means is no host.
+    #[error("`{0}` is no host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
+    InvalidHost(String),
+    /// It does not say whom it means.
+    #[error("a request needs one Host header")]
+    MissingHost,
+    /// It comes from a page that may not ask.
+    #[error("pages of `{0}` may not ask; to let them, start with --allow-origin {0}")]
+    ForbiddenOrigin(String),
+}
+
+/// A name or an address, without its port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Host<'a> {
+    Name(&'a str),
+    Address(IpAddr),
+}
+
+impl OriginGuard {
+    /// The guard of a listener at `address`. Who means `localhost` or a loopback address may ask; where others can reach the
+    /// listener, so may who means any IP address: a page can make its own name point anywhere, but not an address. `hosts`
+    /// (with or without a port) and `origins` may ask as well.
+    pub fn new(address: SocketAddr, hosts: Vec<String>, origins: Vec<String>) -> Self {
+        Self {
+            is_local: address.ip().to_canonical().is_loopback(),
+            allowed_hosts: hosts,
+            allowed_origins: origins,
+        }
+    }
+
+    /// Whether a request may pass. `target`: what its first line names.
+    ///
+    /// # Errors
+    /// [`OriginRejected`] tells why not.
+    pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), OriginRejected> {
+        let mut named = headers.get_all(HOST).iter();
+        let host = match (target.authority(), named.next(), named.next()) {
+            (_, _, Some(_)) | (None, None, None) => return Err(OriginRejected::MissingHost),
+            (Some(authority), _, None) => authority.as_str().to_owned(),
+            (None, Some(host), None) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
+        };
+        let meant =
+            parse_authority(&host).ok_or_else(|| OriginRejected::InvalidHost(printable_name(&host)))?;
+        let is_ours = is_loopback(meant) || (!self.is_local && matches!(meant, Host::Address(_)));
+        if !is_ours && !self.allows_host(&host, meant) {
+            return Err(OriginRejected::UnknownHost(printable_name(&host)));
+        }
+        for origin in headers.get_all(ORIGIN) {
+            let origin = String::from_utf8_lossy(origin.as_bytes());
+            let authority = origin.split_once("://").map(|(_, authority)| authority);
+            let same = authority.is_some_and(|authority| authority.eq_ignore_ascii_case(&host));
+            let local = self.is_local && authority.and_then(parse_authority).is_some_and(is_loopback);
+            let listed = self
+                .allowed_origins
+                .iter()
+                .any(|allowed| allowed == "*" || allowed.eq_ignore_ascii_case(&origin));
+            if !(same || local || listed) {
+                return Err(OriginRejected::ForbiddenOrigin(printable_name(&origin)));
+            }
+        }
+        Ok(())
+    }
+
+    fn allows_host(&self, host: &str, meant: Host<'_>) -> bool {
+        self.allowed_hosts.iter().any(|allowed| {
+            allowed == "*"
+                || allowed.eq_ignore_ascii_case(host)
+                || parse_authority(allowed).is_some_and(|allowed_host| {
+                    // One that is listed with a port is allowed with that port alone.
+                    has_no_port(allowed) && is_same_host(allowed_host, meant)
+                })
+        })
+    }
+}
+
+/// The host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` where it is none.
+fn parse_authority(authority: &str) -> Option<Host<'_>> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (address, after) = rest.split_once(']')?;
+        let address: Ipv6Addr = address.parse().ok()?;
+        (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
+    } else {
+        let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || name.len() > MAX_HOST_NAME_BYTES || !name.bytes().all(plain) {
+            return None;
+        }
+        (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
+    };
+    let is_port = port.len() <= 5 && port.bytes().all(|byte| byte.is_ascii_digit());
+    (is_port && port.parse::<u16>().is_ok()).then_some(host)
+}
+
+/// Whether an authority that [`parse_authority`] takes has no port.
+fn has_no_port(authority: &str) -> bool {
+    authority.ends_with(']') || !authority.contains(':')
+}
+
+fn is_same_host(a: Host<'_>, b: Host<'_>) -> bool {
+    match (a, b) {
+        (Host::Name(a), Host::Name(b)) => a.eq_ignore_ascii_case(b),
+        (a, b) => a == b,
+    }
+}
+
+/// Whether a host is this machine by its own name.
+fn is_loopback(host: Host<'_>) -> bool {
+    match host {
+        Host::Name(name) => name.eq_ignore_ascii_case("localhost"),
+        Host::Address(address) => address.to_canonical().is_loopback(),
+    }
+}
+
+/// Enough of a name to know it by.
+fn printable_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OriginGuard;
+    use hyper::HeaderMap;
+    use hyper::header::{HOST, HeaderValue, ORIGIN};
+
+    fn check(at: &str, host: &str, origin: Option<&str>, expect: bool) {
+        let allowed = (vec!["proxy.example".into()], vec!["https://app.example".into()]);
+        let guard = OriginGuard::new(at.parse().expect("an address"), allowed.0, allowed.1);
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_str(host).expect("a value"));
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_str(origin).expect("a value"));
+        }
+        let checked = guard.check(&"/mcp".parse().expect("a path"), &headers);
+        assert_eq!(checked.is_ok(), expect, "{at} {host} {origin:?}: {checked:?}");
+    }
+
+    #[test]
+    fn on_loopback_only_loopback_may_ask() {
+        let at = "127.0.0.1:8765";
+        for host in
+            ["localhost:8765", "127.0.0.1:8765", "LOCALHOST", "[::1]:8765", "127.9.9.9", "proxy.example:1"]
+        {
+            check(at, host, None, true);
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example:8765",
+            "127.0.0.1.evil.example",
+            "",
+            "a@localhost",
+            "10.0.0.1",
+            "127.0.0.1:evil",
+            "127.0.0.1:99999999",
+            "127.0.0.1:65536",
+            "127.0.0.1:+1",
+            "127.0.0.1:1:1",
+            "127.0.0.1:",
+            "localhost:evil",
+            ":99999999",
+            ":80",
+            "[127.0.0.1]",
+            "[127.0.0.1]:80",
+            "[localhost]",
+            "[::1",
+            "[::1]evil",
+            "[::1]:evil",
+            "::1",
+            "localhost/x",
+            "localhost,evil.example",
+            "localhost evil",
+            "127.1",
+            "0x7f.0.0.1",
+            "127.0.0.1.",
+            "proxy.example:evil",
+        ] {
+            check(at, host, None, false);
+        }
+        for origin in ["http://localhost:3000", "http://127.0.0.1", "https://app.example", "http://[::1]:5"] {
+            check(at, "localhost:8765", Some(origin), true);
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "",
+            "http://localhost@evil.example",
+            "file://",
+            "http://localhost:evil",
+            "http://[127.0.0.1]",
+            "http://localhost/x",
+        ] {
+            check(at, "localhost:8765", Some(origin), false);
+        }
+    }
+
+    #[test]
+    fn elsewhere_only_addresses_and_known_names_are_served_and_pages_of_these() {
+        for at in ["0.0.0.0:80", "[::]:80", "192.0.2.7:80"] {
+            for host in ["192.0.2.7", "192.0.2.7:80", "[2001:db8::1]:80", "localhost", "proxy.example:5"] {
+                check(at, host, None, true);
+            }
+            for host in ["mcp.example", "evil.example:80", "192.0.2.7:evil", "[192.0.2.7]"] {
+                check(at, host, None, false);
+            }
+            check(at, "192.0.2.7", Some("http://192.0.2.7"), true);
+            check(at, "192.0.2.7:80", Some("http://192.0.2.7:3000"), false);
+            check(at, "proxy.example", Some("https://proxy.example"), true);
+            check(at, "proxy.example", Some("https://app.example"), true);
+            check(at, "proxy.example", Some("https://evil.example"), false);
+            check(at, "proxy.example", Some("http://localhost:3000"), false);
+            check(at, "evil.example", Some("http://evil.example"), false);
+        }
+        check("[::ffff:127.0.0.1]:80", "192.0.2.7", None, false);
+    }
+
+    #[test]
+    fn a_host_with_a_port_is_allowed_with_that_port() {
+        let check = |allowed: &str, host: &str, expect: bool| {
+            let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![allowed.into()], vec![]);
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_str(host).expect("a value"));
+            assert_eq!(
+                guard.check(&"/".parse().expect("a path"), &headers).is_ok(),
+                expect,
+                "{allowed} {host}"
+            );
+        };
+        check("a.example", "A.example:1", true);
+        check("a.example:1", "a.example:1", true);
+        check("a.example:1", "a.example:2", false);
+        check("192.0.2.7", "192.0.2.7:9", true);
+        check("[2001:db8::1]", "[2001:0db8::1]:9", true);
+        check("*", "whatever.example", true);
+        check("*", "whatever:evil", false);
+    }
+
+    #[test]
+    fn a_host_is_needed_once() {
+        let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
+        let mut headers = HeaderMap::new();
+        let target = "/".parse().expect("a path");
+        assert!(guard.check(&target, &headers).is_err());
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        assert!(guard.check(&target, &headers).is_ok());
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        assert!(guard.check(&target, &headers).is_err());
+    }
+}

@@ -1,0 +1,469 @@
+//! From a connection to a backend.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use hyper::body::Incoming;
+use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+use super::active_requests::{ActiveRequest, ActiveRequests};
+use super::connection_io::{ConnectionIo, ResponsePending};
+use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
+use super::http_error::{HttpError, json_rpc_error};
+use super::limits::HttpLimits;
+use super::principal::{PrincipalResolver, has_duplicate_session_id};
+use super::request_body::{self, BodyBudget, BodyReservation, RequestBodyError};
+use super::{Backend, InboundRequest, OriginGuard, ResponseFuture, WellKnownDocument};
+use crate::frame::strip_byte_order_mark;
+use crate::http::body::{self, Body};
+use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
+use crate::mcp::{InvalidMessage, ParsedBatch, request_whole_results};
+use crate::one_shot_flag::OneShotFlag;
+
+/// How long backends and connections may take to end, once nothing runs any more or may.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
+/// How long what still runs then has for an answer of its backend, before it gets one of ours.
+const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
+/// Seconds after which a client that was sent away should try again.
+const RETRY_AFTER_SECONDS: u16 = 1;
+/// How long a listener rests that cannot take a connection.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// By which a program asks for the result of a call whole.
+const WHOLE_HEADER: &str = "x-portion-whole";
+
+/// The paths that are served, and who may ask.
+pub struct HttpServer {
+    guard: OriginGuard,
+    principal_resolver: PrincipalResolver,
+    limits: HttpLimits,
+    /// A path, and what stands behind it; one that ends in `/` is for all paths below it, too.
+    backends: Vec<(String, Arc<dyn Backend>)>,
+    body_budget: BodyBudget,
+    active_requests: ActiveRequests,
+    /// Set once requests are only finished, and once connections are closed.
+    draining: OneShotFlag,
+    connections_closing: OneShotFlag,
+}
+
+/// A request that was let in, with what it holds until it is answered.
+struct AdmittedRequest {
+    request: InboundRequest,
+    _body_reservation: BodyReservation,
+    /// `None`: the end of the listener need not wait for its answer.
+    active_request: Option<ActiveRequest>,
+}
+
+impl HttpServer {
+    /// A door to these backends, by their paths: `/mcp` is that path alone, `/api/` all paths that begin so. A path's
+    /// own backend comes before those it is below, the nearest of which counts.
+    pub fn new(
+        guard: OriginGuard,
+        principals: PrincipalResolver,
+        limits: HttpLimits,
+        backends: Vec<(String, Arc<dyn Backend>)>,
+    ) -> Self {
+        let budget = BodyBudget::new(limits.max_total_body_bytes);
+        let (running, draining, closing) =
+            (ActiveRequests::default(), OneShotFlag::default(), OneShotFlag::default());
+        Self {
+            guard,
+            principal_resolver: principals,
+            limits,
+            backends,
+            body_budget: budget,
+            active_requests: running,
+            draining,
+            connections_closing: closing,
+        }
+    }
+
+    /// Serves until `leave` is set. Then it refuses new requests, gives those that run [`HttpLimits::drain_timeout`] to finish, and ends
+    /// its backends.
+    ///
+    /// # Errors
+    /// Where the listener fails for good.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, leave: Arc<OneShotFlag>) -> io::Result<()> {
+        let seats =
+            ConnectionLimiter::new(self.limits.effective_max_connections(), self.limits.reserved_descriptors);
+        let mut drained = pin!(self.wait_until_drained(&leave));
+        let left = loop {
+            let accepted = tokio::select! {
+                () = drained.as_mut() => break Ok(()),
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => match seats.try_acquire() {
+                    Some(seat) => {
+                        let door = Arc::clone(&self);
+                        tokio::spawn(async move { door.handle_connection(stream, seat).await });
+                    }
+                    None => reject_connection(&stream),
+                },
+                Err(error) if is_out_of_descriptors(&error) => {
+                    // Room is made for the next one, and this one takes what was kept back for it.
+                    tracing::warn!(%error, "no descriptors are left: connections that are idle are closed");
+                    seats.evict_idle();
+                    if !seats.release_reserve() {
+                        sleep(ACCEPT_RETRY_INTERVAL).await;
+                        seats.refill_reserve();
+                    }
+                }
+                Err(error) if is_transient(&error) => {
+                    tracing::warn!(%error, "a connection was not taken");
+                    sleep(ACCEPT_RETRY_INTERVAL).await;
+                }
+                Err(error) => break Err(error),
+            }
+        };
+        self.draining.set();
+        self.connections_closing.set();
+        let ended = async {
+            tokio::join!(
+                join_all(self.backends.iter().map(|(_, backend)| backend.close())),
+                seats.wait_until_empty()
+            );
+        };
+        let _ = timeout(CLOSE_TIMEOUT, ended).await;
+        left
+    }
+
+    /// Waits until the listener is to end and nothing runs any more, or may.
+    async fn wait_until_drained(&self, leave: &OneShotFlag) {
+        leave.wait().await;
+        self.draining.set();
+        let running = self.active_requests.count();
+        if running > 0 {
+            tracing::info!(running, "new requests are refused, those that run are finished");
+        }
+        if timeout(self.limits.drain_timeout, self.active_requests.wait_until_none()).await.is_err() {
+            let (running, seconds) = (self.active_requests.count(), self.limits.drain_timeout.as_secs());
+            tracing::warn!(running, "requests that did not finish within {seconds} s are given up");
+        }
+    }
+
+    async fn handle_connection(&self, stream: TcpStream, seat: ConnectionPermit) {
+        if let Err(why) = self.serve_connection(stream, &seat).await {
+            tracing::debug!(why, "a connection ended");
+        }
+        // The socket is closed by now.
+        seat.refill_reserve();
+    }
+
+    /// Serves the requests of a connection until it ends.
+    async fn serve_connection(&self, stream: TcpStream, seat: &ConnectionPermit) -> Result<(), String> {
+        let _ = stream.set_nodelay(true);
+        let (owed, pace) = (ResponsePending::default(), seat.activity.clone());
+        let service = service_fn(|request| {
+            owed.set();
+            let answer = pace.on_request();
+            async {
+                let mut response = self.handle_request(request).await;
+                if self.draining.is_set() {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response.map(|body| body::with_guard(body, answer)))
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.idle_timeout)
+            .max_buf_size(self.limits.max_head_bytes.max(8 << 10))
+            .serve_connection(ConnectionIo::new(TokioIo::new(stream), &owed, &pace), service);
+        let mut connection = pin!(connection);
+        let (mut overdue, mut closing) =
+            (pin!(pace.wait_timed_out(&self.limits)), pin!(self.connections_closing.wait()));
+        let mut is_closing = false;
+        loop {
+            tokio::select! {
+                biased;
+                ended = connection.as_mut() => break ended.map_err(|error| error.to_string()),
+                () = overdue.as_mut() => break Err("the client was idle, or slow".to_owned()),
+                () = pace.wait_evicted() => break Err("it made room for another".to_owned()),
+                () = closing.as_mut(), if !is_closing => {
+                    is_closing = true;
+                    pace.begin_closing();
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+
+    async fn handle_request(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Err(stranger) = self.guard.check(request.uri(), request.headers()) {
+            tracing::warn!(%stranger, "turned a request away");
+            return HttpError::new(StatusCode::FORBIDDEN, INVALID_REQUEST, stranger.to_string()).into();
+        }
+        if let Some(backend) = self.backend_for(request.uri().path()) {
+            return match self.admit(request, backend.accepts_json_rpc()).await {
+                Ok(admitted) => {
+                    self.response_or_unavailable(admitted, |asked| Some(backend.handle(asked))).await
+                }
+                Err(refusal) => refusal.into(),
+            };
+        }
+        if let Some((backend, question)) = self.find_well_known(request.uri().path())
+            && matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS)
+        {
+            return match self.admit(request, false).await {
+                Ok(admitted) => {
+                    self.response_or_unavailable(admitted, |asked| backend.well_known(asked, question)).await
+                }
+                Err(refusal) => refusal.into(),
+            };
+        }
+        self.not_found()
+    }
+
+    fn not_found(&self) -> Response<Body> {
+        let paths: Vec<&str> = self.backends.iter().map(|(at, _)| at.as_str()).collect();
+        let message = format!("nothing is served at this path; served: {}", paths.join(", "));
+        HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
+    }
+
+    /// The backend's answer, or ours where it has none by the time that everything ends.
+    async fn response_or_unavailable<'a>(
+        &self,
+        admitted: AdmittedRequest,
+        answer: impl FnOnce(InboundRequest) -> Option<ResponseFuture<'a>>,
+    ) -> Response<Body> {
+        let AdmittedRequest { request: asked, _body_reservation: _share, active_request: run } = admitted;
+        let Some(answering) = answer(asked) else { return self.not_found() };
+        let given_up = async {
+            self.connections_closing.wait().await;
+            sleep(FINAL_RESPONSE_TIMEOUT).await;
+        };
+        let response = tokio::select! {
+            biased;
+            response = answering => response,
+            () = given_up => {
+                let message = "the gateway ended before the server answered; the call may have acted";
+                HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after(RETRY_AFTER_SECONDS).into()
+            }
+        };
+        response.map(|body| body::with_guard(body, run))
+    }
+
+    /// What stands behind a path.
+    fn backend_for(&self, path: &str) -> Option<&dyn Backend> {
+        let stands = |at: &str| at == path || (at.ends_with('/') && path.starts_with(at));
+        // The path itself is longer than all that it is below.
+        let behind = self.backends.iter().filter(|(at, _)| stands(at)).max_by_key(|(at, _)| at.len());
+        behind.map(|(_, backend)| &**backend)
+    }
+
+    async fn admit(&self, request: Request<Incoming>, is_rpc: bool) -> Result<AdmittedRequest, HttpError> {
+        let (mut head, body) = request.into_parts();
+        check_head(&head.headers, is_rpc && head.method == Method::POST)?;
+        if let Some(coding) = head.headers.get(CONTENT_ENCODING).filter(|coding| *coding != "identity") {
+            let coding = String::from_utf8_lossy(coding.as_bytes());
+            let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
+            return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
+        }
+        let (mut body, share) = request_body::read_body(body, &self.limits, &self.body_budget)
+            .await
+            .map_err(|why| body_error_response(&why))?;
+        if is_rpc {
+            strip_byte_order_mark(&mut body);
+        }
+        let is_message = is_rpc && head.method == Method::POST;
+        let posted = is_message.then(|| classify_post(&body)).transpose()?;
+        // A header of ours, which no server is to see.
+        let asks_for_whole =
+            head.headers.remove(WHOLE_HEADER).is_some_and(|value| value.as_bytes() == b"true");
+        if asks_for_whole && posted.is_some() {
+            let asking = std::str::from_utf8(&body).ok().and_then(request_whole_results);
+            body = asking.map_or(body, String::into_bytes);
+        }
+        // What belongs to requests that run may come: their cancellation, an answer that they wait for, the session's end.
+        let belongs = posted.map_or(head.method == Method::DELETE, |posted| posted == PostKind::NoRequest);
+        if self.draining.is_set() && !belongs {
+            let message = "the gateway is about to end and takes no new requests; try again in a moment";
+            return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
+                .retry_after(RETRY_AFTER_SECONDS));
+        }
+        let run = (posted == Some(PostKind::Request)).then(|| self.active_requests.begin());
+        let principal = self.principal_resolver.identify(head.uri.path(), head.uri.query(), &head.headers);
+        let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
+        let asked =
+            InboundRequest { method: head.method, path, query, headers: head.headers, body, principal };
+        Ok(AdmittedRequest { request: asked, _body_reservation: share, active_request: run })
+    }
+
+    /// The document of discovery at a path, and the backend that it is about: the one whose path it names, or the only
+    /// one.
+    fn find_well_known(&self, path: &str) -> Option<(&dyn Backend, WellKnownDocument)> {
+        let named = self.backends.iter().find_map(|(at, backend)| {
+            let known = WellKnownDocument::for_server(path, at)?;
+            Some((&**backend, known))
+        });
+        named.or_else(|| match self.backends.as_slice() {
+            [(_, backend)] => Some((&**backend, WellKnownDocument::for_host(path)?)),
+            _ => None,
+        })
+    }
+}
+
+/// Whether the next connection may be taken all the same: this one is gone.
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
+    matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
+}
+
+/// Whether there are too many open files, in the system or here.
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+/// Says that every connection is busy, as far as that can be said without waiting.
+fn reject_connection(stream: &TcpStream) {
+    tracing::warn!("a connection was turned away: all others are busy");
+    let message = "all connections are busy; try again in a moment";
+    let body = json_rpc_error("null", SERVER_BUSY, message);
+    let head = "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nconnection: close";
+    let length = body.len();
+    let _ = stream.try_write(
+        format!("{head}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\ncontent-length: {length}\r\n\r\n{body}")
+            .as_bytes(),
+    );
+}
+
+fn body_error_response(why: &RequestBodyError) -> HttpError {
+    let (status, code) = match why {
+        RequestBodyError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, INVALID_REQUEST),
+        RequestBodyError::Truncated(_) => (StatusCode::BAD_REQUEST, INVALID_REQUEST),
+        RequestBodyError::TooSlow { .. } => (StatusCode::REQUEST_TIMEOUT, INVALID_REQUEST),
+        RequestBodyError::BudgetExhausted(_) => (StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY),
+    };
+    let refusal = HttpError::new(status, code, why.to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE { refusal.retry_after(RETRY_AFTER_SECONDS) } else { refusal }
+}
+
+/// Refuses what browsers send of pages without asking, and what two readers may read differently.
+fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
+    if has_duplicate_session_id(headers) {
+        let message = "the header field Mcp-Session-Id stands more than once";
+        return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, message));
+    }
+    let is_json = |value: &HeaderValue| {
+        let kind = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+        kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
+    };
+    if is_message && !headers.get_all(CONTENT_TYPE).iter().all(is_json) {
+        let message = "messages are posted as application/json; send Content-Type: application/json";
+        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
+    }
+    Ok(())
+}
+
+/// What was posted, as far as the end of the listener depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PostKind {
+    /// A request whose answer has an end.
+    Request,
+    /// A request for what the server says from now on.
+    Subscription,
+    /// Notifications or answers.
+    NoRequest,
+}
+
+/// What was posted is a message, or a batch of such; the server need not see anything else.
+fn classify_post(body: &[u8]) -> Result<PostKind, HttpError> {
+    let bad = |code, why: &str| {
+        let message = format!("the body is no JSON-RPC 2.0 message: {why}");
+        HttpError::new(StatusCode::BAD_REQUEST, code, message)
+    };
+    let text = std::str::from_utf8(body).map_err(|_| bad(PARSE_ERROR, "it is not UTF-8"))?;
+    let heard = ParsedBatch::parse(text).map_err(|why| match why {
+        InvalidMessage::Json(error) => bad(PARSE_ERROR, &error.to_string()),
+        InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => {
+            bad(INVALID_REQUEST, &why.to_string())
+        }
+    })?;
+    let mut requests = heard.requests();
+    Ok(match requests.next() {
+        None => PostKind::NoRequest,
+        Some(request) if request.method() == "subscriptions/listen" => PostKind::Subscription,
+        Some(_) => PostKind::Request,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::ready;
+    use std::pin::Pin;
+
+    use super::*;
+    use crate::front::http::ResponseFuture;
+
+    /// Says which one it is.
+    struct Named(&'static str);
+
+    impl Backend for Named {
+        fn handle(&self, _: InboundRequest) -> ResponseFuture<'_> {
+            let mut response = Response::new(body::empty());
+            response.headers_mut().insert("x-name", HeaderValue::from_static(self.0));
+            Box::pin(ready(response))
+        }
+
+        fn well_known(&self, _: InboundRequest, _: WellKnownDocument) -> Option<ResponseFuture<'_>> {
+            None
+        }
+
+        fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            Box::pin(ready(()))
+        }
+    }
+
+    fn door(paths: &[&'static str]) -> HttpServer {
+        let behind = |path: &&'static str| ((*path).to_owned(), Arc::new(Named(path)) as Arc<dyn Backend>);
+        let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
+        HttpServer::new(
+            guard,
+            PrincipalResolver::new([7; 32], Vec::new()),
+            HttpLimits::default(),
+            paths.iter().map(behind).collect(),
+        )
+    }
+
+    #[tokio::test]
+    async fn the_nearest_path_counts() {
+        let check = async |paths: &[&'static str], path: &str, expect: Option<&str>| {
+            let door = door(paths);
+            let found = match door.backend_for(path) {
+                Some(backend) => {
+                    let asked = InboundRequest {
+                        method: Method::GET,
+                        path: path.to_owned(),
+                        query: None,
+                        headers: HeaderMap::new(),
+                        body: Vec::new(),
+                        principal: door.principal_resolver.identify(path, None, &HeaderMap::new()),
+                    };
+                    Some(backend.handle(asked).await.headers()["x-name"].to_str().map(str::to_owned))
+                }
+                None => None,
+            };
+            let found = found.transpose().expect("names are plain");
+            assert_eq!(found.as_deref(), expect, "{path} of {paths:?}");
+        };
+        check(&["/mcp"], "/mcp", Some("/mcp")).await;
+        check(&["/mcp"], "/mcp/", None).await;
+        check(&["/mcp"], "/mcp/x", None).await;
+        let admin = ["/health", "/", "/api/"];
+        check(&admin, "/health", Some("/health")).await;
+        check(&admin, "/healthy", Some("/")).await;
+        check(&admin, "/", Some("/")).await;
+        check(&admin, "/api", Some("/")).await;
+        check(&admin, "/api/series", Some("/api/")).await;
+    }
+}

@@ -1,0 +1,150 @@
+//! What we add to the listed tools: our own, and short controls on those that answer with lists.
+
+use super::super::splice::Splice;
+use super::{BuiltinTool, UpstreamTool};
+
+/// claude.ai drops tools whose input schema exceeds this.
+const MAX_SCHEMA_BYTES: usize = 16_384;
+
+/// The listed form of one of our own tools.
+pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
+    const READ: &str = concat!(
+        r#","description":"Reads on in a shortened result: pass its nextCursor. "#,
+        r#"Or pass meta.cursor with fields, section, path, lines, sort or raw for another view of it. "#,
+        r#"Nothing is lost, nothing is run again.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""cursor":{"type":"string"},"#,
+        r#""limit":{"type":"integer"},"#,
+        r#""fields":{"type":"string","description":"id,price.total or all"},"#,
+        r#""section":{"type":"string"},"#,
+        r#""path":{"type":"string","description":"/a/0/b or a.0.b"},"#,
+        r#""startLine":{"type":"integer","description":"-1 is last"},"#,
+        r#""endLine":{"type":"integer"},"#,
+        r#""page":{"type":"integer"},"#,
+        r#""offset":{"type":"integer"},"#,
+        r#""sort":{"type":"string","description":"created desc"},"#,
+        r#""raw":{"type":"boolean"},"#,
+        r#""maxTokens":{"type":"integer"}"#,
+        r#"},"required":["cursor"]},"#,
+        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    );
+    const QUERY: &str = concat!(
+        r#","description":"Answers from a shortened result. sql: a SELECT over its records, in table items: "#,
+        r#"a column a field (\"price.total\"), item the JSON; of text over lines(number,text). "#,
+        r#"find: text or /regex/.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""cursor":{"type":"string"},"#,
+        r#""sql":{"type":"string"},"#,
+        r#""find":{"type":"string"},"#,
+        r#""limit":{"type":"integer"}"#,
+        r#"},"required":["cursor"]},"#,
+        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    );
+    const DESCRIBE: &str = concat!(
+        r#","description":"Shows tools in full, with their arguments. "#,
+        r#"The other tools are listed by one line alone: call this before the first use of any of them.","#,
+        r#""inputSchema":{"type":"object","properties":{"#,
+        r#""names":{"type":"array","items":{"type":"string"}}"#,
+        r#"},"required":["names"]},"#,
+        r#""annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}"#,
+    );
+    let rest = match own {
+        BuiltinTool::Read => READ,
+        BuiltinTool::Query => QUERY,
+        BuiltinTool::Describe => DESCRIBE,
+    };
+    format!("{{\"name\":\"{name}\"{rest}")
+}
+
+/// Adds our controls to a tool's schema, those that it has no property of the name for.
+pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max_page_size: usize) {
+    let Some(input) = &tool.input_schema else { return };
+    let limit = format!(
+        r#""limit":{{"type":"integer","minimum":1,"maximum":{max_page_size},"description":"items per page"}}"#
+    );
+    let controls = [
+        ("limit", limit.as_str()),
+        ("cursor", r#""cursor":{"type":"string","description":"nextCursor of an earlier reply"}"#),
+        ("fields", r#""fields":{"type":"string","description":"only these, e.g. id,name; or all"}"#),
+    ];
+    let mut room = MAX_SCHEMA_BYTES.saturating_sub(input.schema.span.len() + r#","properties":{}"#.len());
+    let mut names = Vec::new();
+    let mut added = Vec::new();
+    for (name, property) in controls {
+        let fits = room.checked_sub(property.len() + 1);
+        if let Some(left) = fits.filter(|_| !tool.has_property(name)) {
+            room = left;
+            names.push(name);
+            added.push(property.to_owned());
+        }
+    }
+    if added.is_empty() {
+        return;
+    }
+    match &input.properties {
+        Some(properties) => splice.append(properties, &added),
+        None => splice.append(&input.schema, &[format!("\"properties\":{{{}}}", added.join(","))]),
+    }
+    tool.advertised_controls = names;
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::scan::JsonReader;
+    use portion_core::tokens::Tokenizer;
+
+    use super::super::super::splice::Splice;
+    use super::super::super::walk;
+    use super::{BuiltinTool, MAX_SCHEMA_BYTES, UpstreamTool, add_controls, builtin_listing};
+
+    fn check(schema: &str, expect: &str) {
+        let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
+        let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+        let mut splice = Splice::new(&text);
+        add_controls(&mut tool, &mut splice, 200);
+        let out = splice.apply();
+        let inner = out.trim_start_matches(r#"{"name":"list_x","inputSchema":"#).trim_end_matches('}');
+        let keys: Vec<&str> =
+            ["limit", "cursor", "fields"].into_iter().filter(|name| tool.is_gateway_control(name)).collect();
+        assert_eq!(keys.join(","), expect, "{inner}");
+        JsonReader::new(&out).skip().expect("JSON");
+        assert!(schema.len() > MAX_SCHEMA_BYTES || inner.len() <= MAX_SCHEMA_BYTES);
+    }
+
+    #[test]
+    fn adds_controls_where_no_property_has_the_name() {
+        check(r#"{"type":"object","properties":{"q":{}}}"#, "limit,cursor,fields");
+        check(r#"{"type":"object"}"#, "limit,cursor,fields");
+        check("{}", "limit,cursor,fields");
+        check(r#"{"type":"object","properties":{"cursor":{},"limit":{}}}"#, "fields");
+        check(r#"{"type":"object","properties":{},"allOf":[{"properties":{"limit":{}}}]}"#, "");
+        check("true", "");
+    }
+
+    #[test]
+    fn never_grows_a_schema_beyond_what_clients_take() {
+        for size in
+            [MAX_SCHEMA_BYTES - 300, MAX_SCHEMA_BYTES - 150, MAX_SCHEMA_BYTES - 40, MAX_SCHEMA_BYTES + 10]
+        {
+            let schema = format!(r#"{{"description":"{}","properties":{{}}}}"#, "x".repeat(size - 35));
+            let text = format!(r#"{{"name":"list_x","inputSchema":{schema}}}"#);
+            let mut tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");
+            let mut splice = Splice::new(&text);
+            add_controls(&mut tool, &mut splice, 200);
+            let grown = splice.apply().len() - text.len();
+            assert!(grown == 0 || schema.len() + grown <= MAX_SCHEMA_BYTES, "{size}: {grown}");
+        }
+    }
+
+    #[test]
+    fn our_tools_are_cheap() {
+        let cost = |tool| {
+            let listed = builtin_listing(tool, "portion_tool");
+            JsonReader::new(&listed).skip().expect("JSON");
+            Tokenizer::O200k.counter().count(&listed)
+        };
+        let (read, query, describe) =
+            (cost(BuiltinTool::Read), cost(BuiltinTool::Query), cost(BuiltinTool::Describe));
+        assert!(read + query <= 350 && describe <= 100, "{read} + {query}, {describe}");
+    }
+}

@@ -1,0 +1,157 @@
+//! Our own tools, and the names that they get among the upstream's.
+
+use std::sync::Arc;
+
+use super::listing::{ListingOptions, ListingStyle};
+
+/// One of our own tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum BuiltinTool {
+    /// Reads on in a shortened result.
+    Read,
+    /// Answers questions about one.
+    Query,
+    /// Shows tools in full.
+    Describe,
+}
+
+/// Whose tool a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in super::super) enum ToolOwner {
+    Builtin(BuiltinTool),
+    Upstream,
+    /// That cannot be told before all tools are known.
+    Unknown,
+}
+
+/// The names that our own tools shall have, and those that they have.
+#[derive(Debug)]
+pub(super) struct BuiltinToolNames {
+    requested: Vec<NamedTool>,
+    /// Known once all of the upstream's are.
+    assigned: Option<Vec<NamedTool>>,
+}
+
+type NamedTool = (BuiltinTool, Arc<str>);
+
+impl BuiltinToolNames {
+    pub(super) fn new(listing: &ListingOptions) -> Self {
+        let mut wished = vec![(BuiltinTool::Read, listing.read_tool.as_str().into())];
+        wished.extend(listing.query_tool.as_deref().map(|name| (BuiltinTool::Query, name.into())));
+        if listing.style == ListingStyle::Lazy {
+            wished.push((BuiltinTool::Describe, listing.describe_tool.as_str().into()));
+        }
+        Self { requested: wished, assigned: None }
+    }
+
+    /// Names them all, none like a tool that `is_taken`.
+    pub(super) fn assign(&mut self, is_taken: impl Fn(&str) -> bool) -> &[NamedTool] {
+        let mut given: Vec<NamedTool> = Vec::new();
+        for (own, wished) in &self.requested {
+            let names = std::iter::once(wished.to_string()).chain((2..).map(|n| format!("{wished}_{n}")));
+            let is_free = |name: &String| !is_taken(name) && given.iter().all(|(_, other)| **other != **name);
+            let name = names.into_iter().find(is_free).unwrap_or_else(|| wished.to_string());
+            given.push((*own, name.into()));
+        }
+        self.assigned.insert(given)
+    }
+
+    /// Names those that need no tools besides: where an upstream has none, there is nothing to describe.
+    pub(super) fn assign_without_upstream_tools(&mut self) -> &[NamedTool] {
+        self.assign(|_| false);
+        let given = self.assigned.get_or_insert_default();
+        given.retain(|(own, _)| *own != BuiltinTool::Describe);
+        given
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.assigned = None;
+    }
+
+    pub(super) fn are_assigned(&self) -> bool {
+        self.assigned.is_some()
+    }
+
+    /// The name of the one that reads on, as far as it is known.
+    pub(super) fn read_tool(&self) -> Arc<str> {
+        let (_, name) = &self.assigned.as_ref().unwrap_or(&self.requested)[0];
+        Arc::clone(name)
+    }
+
+    /// The name of the one that answers questions, where there is one.
+    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+        let named = self.assigned.as_ref().unwrap_or(&self.requested);
+        named.iter().find(|(own, _)| *own == BuiltinTool::Query).map(|(_, name)| Arc::clone(name))
+    }
+
+    pub(super) fn owner(&self, name: &str) -> ToolOwner {
+        match &self.assigned {
+            Some(given) => {
+                let ours = given.iter().find(|(_, ours)| **ours == *name);
+                ours.map_or(ToolOwner::Upstream, |(own, _)| ToolOwner::Builtin(*own))
+            }
+            None if self.requested.iter().any(|(_, wished)| may_be_assigned_for(name, wished)) => {
+                ToolOwner::Unknown
+            }
+            None => ToolOwner::Upstream,
+        }
+    }
+}
+
+/// Whether the name may turn out to be given where another is wished.
+fn may_be_assigned_for(name: &str, wished: &str) -> bool {
+    name.strip_prefix(wished).is_some_and(|number| {
+        let digits = number.strip_prefix('_');
+        number.is_empty() || digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BuiltinTool, BuiltinToolNames, ListingOptions, ListingStyle, ToolOwner};
+
+    #[test]
+    fn no_two_tools_have_one_name() {
+        let check = |read: &str, describe: &str, taken: &[&str], expect: [&str; 2]| {
+            let style = ListingStyle::Lazy;
+            let (read_tool, describe_tool) = (read.into(), describe.into());
+            let listing = ListingOptions {
+                style,
+                read_tool,
+                query_tool: None,
+                describe_tool,
+                ..ListingOptions::default()
+            };
+            let mut names = BuiltinToolNames::new(&listing);
+            assert_eq!([names.owner(read), names.owner(describe)], [ToolOwner::Unknown; 2]);
+            let given = names.assign(|name| taken.contains(&name)).to_vec();
+            assert_eq!(
+                given,
+                [(BuiltinTool::Read, expect[0].into()), (BuiltinTool::Describe, expect[1].into())]
+            );
+            assert_eq!(
+                expect.map(|name| names.owner(name)),
+                [ToolOwner::Builtin(BuiltinTool::Read), ToolOwner::Builtin(BuiltinTool::Describe)]
+            );
+            assert_eq!(&*names.read_tool(), expect[0]);
+        };
+        check("read", "describe", &[], ["read", "describe"]);
+        check("read", "describe", &["describe", "describe_2"], ["read", "describe_3"]);
+        check("same", "same", &[], ["same", "same_2"]);
+        check("same", "same", &["same_2"], ["same", "same_3"]);
+    }
+
+    #[test]
+    fn what_is_not_listed_is_not_ours() {
+        let mut full = BuiltinToolNames::new(&ListingOptions::default());
+        assert_eq!(full.owner("portion_describe"), ToolOwner::Upstream);
+        assert_eq!(full.owner("portion_read_7"), ToolOwner::Unknown);
+        assert_eq!(full.owner("portion_reader"), ToolOwner::Upstream);
+        full.assign(|_| false);
+        assert_eq!(full.owner("portion_read_7"), ToolOwner::Upstream);
+        let mut toolless =
+            BuiltinToolNames::new(&ListingOptions { style: ListingStyle::Lazy, ..ListingOptions::default() });
+        toolless.assign_without_upstream_tools();
+        assert_eq!(toolless.owner("portion_describe"), ToolOwner::Upstream);
+    }
+}

@@ -1,0 +1,75 @@
+//! A tool in one line: its name, and what it is for. Its schemas are had by asking for them.
+
+use portion_core::scan::{JsonKind, quote, unescape};
+use portion_core::span::Span;
+
+use super::super::splice::Splice;
+use super::super::walk::{self, Member, Sequence};
+use super::summary_line::one_line_summary;
+use super::trim;
+
+/// Takes any object. `properties` because the APIs behind some clients refuse an object without them, and
+/// `additionalProperties` because others read no properties as no arguments.
+const ANY_OBJECT_SCHEMA: &str = r#"{"type":"object","properties":{},"additionalProperties":true}"#;
+/// Marks a parameter that clients have to repeat in an HTTP header: they must see it to do so.
+const HEADER_ANNOTATION: &str = "\"x-mcp-header\"";
+
+/// The tool at a place of a list, in one line. What is neither description nor schema keeps its bytes.
+pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
+    let mut splice = Splice::new(text);
+    let members = walk::members(text, tool);
+    let mut gone = vec![false; members.len()];
+    for (i, Member { key, value }) in members.iter().copied().enumerate() {
+        match unescape(key.slice(text)).as_str() {
+            "description" if walk::kind(text, value) == JsonKind::String => {
+                let said = unescape(value.slice(text));
+                let line = one_line_summary(&said);
+                if line != said {
+                    splice.replace(value, quote(&line));
+                }
+            }
+            "inputSchema" if value.slice(text).contains(HEADER_ANNOTATION) => {
+                trim::trim_schema(&mut splice, text, value, name);
+            }
+            "inputSchema" => splice.replace(value, ANY_OBJECT_SCHEMA),
+            "outputSchema" => gone[i] = true,
+            _ => {}
+        }
+    }
+    if gone.contains(&true) {
+        let items = members.iter().map(|member| member.span()).collect();
+        splice.edit_sequence(&Sequence { span: tool, items }, |i| !gone[i], &[]);
+    }
+    splice.apply_within(tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::walk;
+    use super::{ANY_OBJECT_SCHEMA, one_line_listing};
+
+    fn check(text: &str, expect: &str) {
+        assert_eq!(one_line_listing(text, walk::document_span(text), "x"), expect, "{text}");
+    }
+
+    #[test]
+    fn a_tool_is_a_name_and_a_line() {
+        check(
+            r#"{ "name":"x", "title":"X","description":"Does it\n  for all. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
+            &format!(
+                r#"{{ "name":"x", "title":"X","description":"Does it for all.","inputSchema":{ANY_OBJECT_SCHEMA}, "annotations":{{ "readOnlyHint":true }},"_meta":{{"v":1.0}}}}"#
+            ),
+        );
+        check(r#"{"name":"x","outputSchema":{}}"#, r#"{"name":"x"}"#);
+        check(r#"{"name":"x","description":"Does \u0078."}"#, r#"{"name":"x","description":"Does \u0078."}"#);
+        check(r#"{"name":"x","description":7}"#, r#"{"name":"x","description":7}"#);
+    }
+
+    #[test]
+    fn what_clients_repeat_in_headers_stays_to_be_seen() {
+        check(
+            r#"{"name":"x","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"region":{"type":"string","description":"Region","x-mcp-header":"Region"}}}}"#,
+            r#"{"name":"x","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#,
+        );
+    }
+}

@@ -1,0 +1,312 @@
+//! What `tools/list` teaches us, what we add to it, and how much of it we list.
+//!
+//! The same list in gives the same bytes out: clients cache prompts by them. What we do not add to or shorten
+//! keeps its bytes.
+
+mod advertise;
+mod builtin_tool;
+mod lazy;
+mod listing;
+mod output_schema;
+mod schema;
+mod schema_bound;
+mod summary_line;
+mod tool;
+mod trim;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use portion_core::policy::RenderOptions;
+use portion_core::redact::RedactionRules;
+use portion_core::scan::{JsonKind, minify};
+use portion_core::span::Span;
+use portion_core::spelling::closest_name;
+
+use super::splice::Splice;
+use super::walk::{self, Sequence};
+use builtin_tool::BuiltinToolNames;
+pub(super) use builtin_tool::{BuiltinTool, ToolOwner};
+pub use listing::{
+    AdvertisePolicy, DESCRIBE_TOOL, ListingOptions, ListingStyle, QUERY_TOOL, READ_TOOL, UnknownListingStyle,
+};
+pub(super) use tool::UpstreamTool;
+
+/// The tools of an upstream, as far as they are known.
+#[derive(Debug)]
+pub(super) struct ToolCatalog {
+    tools: HashMap<String, UpstreamTool>,
+    style: ListingStyle,
+    /// Which tools get our controls.
+    advertise: AdvertisePolicy,
+    /// Those of our own tools.
+    builtin_names: BuiltinToolNames,
+    /// The operator has been told how much is listed.
+    is_size_logged: bool,
+}
+
+/// What of ours is added to a tool's listing.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolListingPolicy {
+    /// Whether our controls are; `None` where it is listed like others of its kind.
+    pub adds_controls: Option<bool>,
+    /// The most items of a page.
+    pub max_page_size: usize,
+    /// How its results are written.
+    pub render_options: RenderOptions,
+    /// Tokens of an object that is never shortened.
+    pub summarize_above: usize,
+    /// What is hidden of its results.
+    pub redact: Option<Arc<RedactionRules>>,
+}
+
+/// A tool that was to be described, and is not there.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct NoSuchTool {
+    pub name: String,
+    pub nearest: Option<String>,
+}
+
+impl ToolCatalog {
+    /// A catalogue of nothing yet.
+    pub(super) fn new(listing: &ListingOptions) -> Self {
+        let (style, advertise) = (listing.style, listing.advertise.clone());
+        Self {
+            tools: HashMap::new(),
+            style,
+            advertise,
+            builtin_names: BuiltinToolNames::new(listing),
+            is_size_logged: false,
+        }
+    }
+
+    /// The name of the tool that reads on, as far as it is known.
+    pub(super) fn read_tool(&self) -> Arc<str> {
+        self.builtin_names.read_tool()
+    }
+
+    /// The name of the tool that answers questions, as far as it is known, where there is one.
+    pub(super) fn query_tool(&self) -> Option<Arc<str>> {
+        self.builtin_names.query_tool()
+    }
+
+    /// Learns the tools of one page of `tools/list`, shortens them, and adds ours.
+    ///
+    /// Returns the upstream's cursor to the next page; an empty one is a cursor, too.
+    pub(super) fn process_page(
+        &mut self,
+        splice: &mut Splice<'_>,
+        text: &str,
+        result: Span,
+        offer: &dyn Fn(&str) -> ToolListingPolicy,
+    ) -> Option<String> {
+        let members = walk::members(text, result);
+        let list = walk::find_member(text, &members, "tools")
+            .filter(|m| walk::kind(text, m.value) == JsonKind::Array)?;
+        let tools = Sequence { span: list.value, items: walk::items(text, list.value) };
+        for span in &tools.items {
+            let Some(mut tool) = UpstreamTool::parse(text, *span) else { continue };
+            let offer = offer(&tool.name);
+            let listed = self.list_tool(&mut tool, text, *span, &offer);
+            if listed != span.slice(text) {
+                splice.replace(*span, listed);
+            }
+            self.tools.insert(tool.name.clone(), tool);
+        }
+        let next = walk::string_member(text, result, "nextCursor");
+        if next.is_none() {
+            let known = &self.tools;
+            let ours = self.builtin_names.assign(|name| known.contains_key(name));
+            let ours: Vec<String> =
+                ours.iter().map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
+            splice.append(&tools, &ours);
+            self.log_size();
+        }
+        next
+    }
+
+    /// The list of an upstream that has no tools of its own.
+    pub(super) fn list_builtin_only(&mut self) -> String {
+        self.clear();
+        let ours = self.builtin_names.assign_without_upstream_tools().iter();
+        let ours: Vec<String> = ours.map(|(own, name)| advertise::builtin_listing(*own, name)).collect();
+        format!("[{}]", ours.join(","))
+    }
+
+    /// Forgets everything: the list has changed.
+    pub(super) fn clear(&mut self) {
+        self.tools.clear();
+        self.builtin_names.clear();
+    }
+
+    /// Whether every tool is known.
+    pub(super) fn is_complete(&self) -> bool {
+        self.builtin_names.are_assigned()
+    }
+
+    /// What is known of a tool.
+    pub(super) fn tool(&self, name: &str) -> Option<&UpstreamTool> {
+        self.tools.get(name)
+    }
+
+    /// Whose tool it is.
+    pub(super) fn owner(&self, name: &str) -> ToolOwner {
+        self.builtin_names.owner(name)
+    }
+
+    /// Tools in full, one a line, as they would be listed if they were not shortened.
+    ///
+    /// # Errors
+    /// The first that there is not.
+    pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
+        let full = |name: &String| {
+            let theirs =
+                || self.tools.get(name).and_then(|tool| tool.full_listing.as_deref()).map(ToOwned::to_owned);
+            let described = match self.builtin_names.owner(name) {
+                ToolOwner::Builtin(own) => Some(advertise::builtin_listing(own, name)),
+                _ => theirs(),
+            };
+            described.ok_or_else(|| self.no_such_tool(name))
+        };
+        let lines: Result<Vec<String>, NoSuchTool> = names.iter().map(full).collect();
+        Ok(lines?.join("\n"))
+    }
+
+    /// How a tool is listed. Teaches the tool which of our controls are.
+    fn list_tool(
+        &self,
+        tool: &mut UpstreamTool,
+        text: &str,
+        span: Span,
+        offer: &ToolListingPolicy,
+    ) -> String {
+        let mut splice = Splice::new(text);
+        // Whether a control is taken must not depend on whether somebody has asked for the description.
+        let wanted = offer.adds_controls.unwrap_or_else(|| self.advertise.includes(tool));
+        if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
+            advertise::add_controls(tool, &mut splice, offer.max_page_size);
+        }
+        if self.style == ListingStyle::Lazy {
+            let mut full = String::new();
+            minify(&splice.apply_within(span), &mut full);
+            tool.full_listing = Some(full.into());
+            return lazy::one_line_listing(text, span, &tool.name);
+        }
+        tool.is_bounded = output_schema::relax_output_schema(&mut splice, text, span, offer);
+        let full = splice.apply_within(span);
+        if self.style == ListingStyle::Trim { trim::trim_tool(&full) } else { full }
+    }
+
+    fn no_such_tool(&self, name: &str) -> NoSuchTool {
+        // In order: of two that are as near, the same is named each time.
+        let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        NoSuchTool { name: name.to_owned(), nearest: closest_name(name, names) }
+    }
+
+    /// Tells the operator, once, how large the list is before it is shortened.
+    fn log_size(&mut self) {
+        if !std::mem::replace(&mut self.is_size_logged, true) {
+            let bytes: usize = self.tools.values().map(|tool| tool.listing_bytes).sum();
+            let (tools, catalog) = (self.tools.len(), self.style);
+            let hint = if catalog == ListingStyle::Full { ": --catalog trim or lazy lists less" } else { "" };
+            tracing::info!(tools, bytes, %catalog, "the server has listed its tools{hint}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod laws;
+
+#[cfg(test)]
+mod tests {
+    use super::super::splice::Splice;
+    use super::super::walk;
+    use super::{
+        BuiltinTool, ListingOptions, ListingStyle, NoSuchTool, ToolCatalog, ToolListingPolicy, ToolOwner,
+    };
+
+    fn catalogue(style: ListingStyle) -> ToolCatalog {
+        ToolCatalog::new(&ListingOptions { style, ..ListingOptions::default() })
+    }
+
+    fn page(catalogue: &mut ToolCatalog, text: &str) -> (String, Option<String>) {
+        let mut splice = Splice::new(text);
+        let next = catalogue.process_page(&mut splice, text, walk::document_span(text), &|_| {
+            ToolListingPolicy { max_page_size: 200, ..ToolListingPolicy::default() }
+        });
+        (splice.apply(), next)
+    }
+
+    #[test]
+    fn our_tool_is_on_the_last_page_only_under_a_free_name() {
+        let mut all = catalogue(ListingStyle::Full);
+        let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
+        assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
+        assert_eq!(all.owner("portion_read"), ToolOwner::Unknown);
+        assert_eq!(all.owner("echo"), ToolOwner::Upstream);
+        let last = r#"{"x": 1e400, "tools" : [ {"name":"portion_read_2"} ] , "ttlMs":5}"#;
+        let (text, next) = page(&mut all, last);
+        assert_eq!(next, None);
+        let added = r#" {"name":"portion_read_2"},{"name":"portion_read_3","#;
+        assert!(text.starts_with(&format!(r#"{{"x": 1e400, "tools" : [{added}"#)), "{text}");
+        assert!(text.ends_with(r#" ] , "ttlMs":5}"#), "{text}");
+        assert_eq!(all.owner("portion_read"), ToolOwner::Upstream);
+        assert_eq!(all.owner("portion_read_3"), ToolOwner::Builtin(BuiltinTool::Read));
+        let again = page(&mut all, first);
+        assert_eq!(page(&mut all, last).0, text, "byte-stable");
+        assert_eq!(again.0, first);
+    }
+
+    #[test]
+    fn a_list_that_is_none_is_left_alone() {
+        for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
+            let mut all = catalogue(ListingStyle::Full);
+            assert_eq!(page(&mut all, text), (text.to_owned(), None));
+            assert!(!all.is_complete());
+        }
+    }
+
+    const TOOLS: &str = concat!(
+        r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{"title":"Q"}}}},"#,
+        r#"{"name":"search","inputSchema":{"type":"object"}} ],"ttlMs":5}"#
+    );
+
+    #[test]
+    fn a_trimmed_list_has_our_controls_and_our_tool() {
+        let mut all = catalogue(ListingStyle::Trim);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(text.contains(r#""name":"portion_read""#) && !text.contains("portion_describe"), "{text}");
+        assert_eq!(page(&mut all, TOOLS).0, text, "byte-stable");
+    }
+
+    #[test]
+    fn a_lazy_list_is_described() {
+        let mut all = catalogue(ListingStyle::Lazy);
+        let (text, _) = page(&mut all, TOOLS);
+        let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{},"additionalProperties":true}},{"name":"search","inputSchema":"#;
+        assert!(text.starts_with(beginning), "{text}");
+        assert!(
+            text.ends_with(r#" ],"ttlMs":5}"#) && text.contains(r#""name":"portion_describe""#),
+            "{text}"
+        );
+        let described = |name: &str| all.describe(&[name.to_owned()]);
+        let in_full = described("list_x").expect("a tool");
+        assert!(in_full.starts_with(&TOOLS[11..110]) && in_full.contains(r#""limit":{"#), "{in_full}");
+        assert_eq!(
+            described("search").as_deref(),
+            Ok(r#"{"name":"search","inputSchema":{"type":"object"}}"#)
+        );
+        assert!(described("portion_read").is_ok_and(|text| text.contains("nextCursor")));
+        let missing = |name: &str, nearest: Option<&str>| {
+            Err(NoSuchTool { name: name.into(), nearest: nearest.map(ToOwned::to_owned) })
+        };
+        assert_eq!(described("serch"), missing("serch", Some("search")));
+        assert_eq!(described("weather"), missing("weather", None));
+        // What may be the tool's own is not taken, for nobody need have seen that it would be.
+        assert!(all.tool("list_x").is_some_and(|tool| tool.is_gateway_control("limit")));
+        assert!(all.tool("search").is_some_and(|tool| !tool.is_gateway_control("limit")));
+    }
+}

@@ -1,0 +1,536 @@
+//! Listed output schemas: what a shortened result is valid against.
+//!
+//! Clients refuse structured content that breaks the schema they were listed. A tool whose results are too small to be
+//! shortened keeps its schema. Any other is listed as one of three: the upstream's schema, untouched; the same with its
+//! lists shortened and a notice required; or anything that carries a notice. The second is for programs: records in it
+//! are whole, so that every `required` stays. The third is what a caller gets who asked for other fields, for a part,
+//! or of an object too large to be shown.
+//!
+//! Where a reference could lead elsewhere once the schema is nested, the listing loses its schema: content without one is
+//! legal.
+
+use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
+use portion_core::scan::{JsonKind, minify, quote, unescape};
+use portion_core::span::Span;
+
+use super::super::splice::Splice;
+use super::super::walk::{self, Member, Sequence};
+use super::{ToolListingPolicy, schema_bound};
+
+/// Members of the root that stay there: references lead to them by their place.
+const HOISTED_KEYWORDS: [&str; 5] = ["$schema", "$id", "$vocabulary", "$defs", "definitions"];
+/// Where the upstream's schema stands in what is listed.
+const UPSTREAM_SCHEMA_POINTER: &str = "#/anyOf/0";
+/// Steps of references that are followed on the way to a list.
+const MAX_DEPTH: usize = 32;
+/// Levels of a schema that are told where a client looks for a type alone.
+const MAX_LOOSE_DEPTH: usize = 8;
+/// Say how many items a list has, or what stands at which place of it.
+const LENGTH_KEYWORDS: [&str; 6] =
+    ["minItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems"];
+/// Names of schemas: no two may have the same.
+const NAMING_KEYWORDS: [&str; 5] = ["$anchor", "$dynamicAnchor", "$id", "title", "description"];
+/// Say which members an object may have besides those that it names.
+const OTHER_MEMBER_KEYWORDS: [&str; 4] =
+    ["propertyNames", "maxProperties", "unevaluatedProperties", "patternProperties"];
+/// How `FastMCP` marks a schema whose only member a client shows without the object around it.
+const WRAP_RESULT_KEYWORD: &str = "x-fastmcp-wrap-result";
+
+/// A schema that cannot be nested with certainty.
+struct UnnestableSchema;
+
+/// Lists the `outputSchema` of the tool at a place of a list as its results will be. Returns whether they are too small
+/// to be shortened.
+pub(super) fn relax_output_schema(
+    splice: &mut Splice<'_>,
+    text: &str,
+    tool: Span,
+    offer: &ToolListingPolicy,
+) -> bool {
+    let members = walk::members(text, tool);
+    let found =
+        members.iter().rposition(|member| walk::string_equals(member.key.slice(text), "outputSchema"));
+    let Some(i) = found else { return false };
+    let schema = members[i].value;
+    if walk::kind(text, schema) != JsonKind::Object || is_relaxed(schema.slice(text)) {
+        return false;
+    }
+    if is_bounded(schema.slice(text), offer) {
+        return true;
+    }
+    if let Ok(listed) = relaxed_schema(schema.slice(text), &offer.render_options) {
+        splice.replace(schema, listed);
+    } else {
+        let items = members.iter().map(|member| member.span()).collect();
+        splice.edit_sequence(&Sequence { span: tool, items }, |item| item != i, &[]);
+    }
+    false
+}
+
+/// Whether results of a schema are never shortened, nor changed in any other way.
+fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
+    let ToolListingPolicy { render_options: manner, summarize_above, redact, .. } = offer;
+    if manner.metadata == MetadataMode::Always || manner.envelope == EnvelopeMode::Wrap {
+        return false;
+    }
+    // What is hidden goes by the names of fields, all of which the schema of a bounded value tells.
+    schema_bound::max_tokens(schema).is_some_and(|tokens| tokens <= *summarize_above)
+        && redact.as_ref().is_none_or(|redact| redact.redact(&schema_bound::sample_object(schema)).is_none())
+}
+
+/// Whether a schema is one of ours already, behind another Portion.
+fn is_relaxed(schema: &str) -> bool {
+    let any_of = walk::member_value(schema, walk::document_span(schema), "anyOf");
+    let all = any_of.map(|any_of| walk::items(schema, any_of)).unwrap_or_default();
+    all.last().is_some_and(|last| {
+        let mut minified = String::new();
+        minify(last.slice(schema), &mut minified);
+        minified == ANY_WITH_NOTICE || minified == ANY_IN_ENVELOPE
+    })
+}
+
+/// Anything that carries a notice.
+const ANY_WITH_NOTICE: &str = r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["portion"]}]}"#;
+/// Anything in an envelope.
+const ANY_IN_ENVELOPE: &str =
+    r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["metadata"]}]}"#;
+
+fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, UnnestableSchema> {
+    let schema = &nest_schema(schema)?;
+    let all = walk::document_span(schema);
+    let members = walk::members(schema, all);
+    let is_hoisted = |member: &&Member| {
+        HOISTED_KEYWORDS.iter().any(|name| walk::string_equals(member.key.slice(schema), name))
+    };
+    let (hoisted, own): (Vec<&Member>, Vec<&Member>) = members.iter().partition(is_hoisted);
+    let text = |members: &[&Member]| {
+        members.iter().map(|member| member.span().slice(schema).to_owned()).collect::<Vec<_>>()
+    };
+    let mut root = text(&hoisted);
+    let kind = walk::find_member(schema, &members, "type").map(|member| member.value.slice(schema));
+    let is_object = kind.is_some_and(|kind| walk::string_equals(kind, "object"));
+    if is_object {
+        root.push("\"type\":\"object\"".to_owned());
+    }
+    let theirs = format!("{{{}}}", text(&own).join(","));
+    let notice = NoticeMembers::for_schema(schema, all, manner);
+    let short = SchemaShortener { text: schema, root: all, notice: &notice };
+    let is_array = kind.is_some_and(|kind| walk::string_equals(kind, "array"));
+    let shortened = match manner.envelope {
+        EnvelopeMode::Wrap => None,
+        EnvelopeMode::Auto if is_array => Some(short.wrapped_array()),
+        EnvelopeMode::Auto => Some(short.shorten(all, true, 0)),
+    };
+    if let Some(result) = walk::member_value(schema, all, "properties")
+        .filter(|_| walk::find_member(schema, &members, WRAP_RESULT_KEYWORD).is_some())
+        .and_then(|properties| walk::member_value(schema, properties, "result"))
+    {
+        // Its clients look for the type of the only member here; beside a cursor it is not the only one.
+        let properties = [format!("\"result\":{}", short.loosen(result, 0)), notice.properties()];
+        root.push(format!("\"properties\":{{{}}}", properties.join(",")));
+    }
+    let last = if manner.envelope == EnvelopeMode::Wrap { ANY_IN_ENVELOPE } else { ANY_WITH_NOTICE };
+    let all: Vec<String> = [Some(theirs), shortened, Some(last.to_owned())].into_iter().flatten().collect();
+    root.push(format!("\"anyOf\":[{}]", all.join(",")));
+    Ok(format!("{{{}}}", root.join(",")))
+}
+
+/// The schema with its references written as they must be once it is the first of several.
+fn nest_schema(schema: &str) -> Result<String, UnnestableSchema> {
+    let mut splice = Splice::new(schema);
+    let mut todo = vec![(walk::document_span(schema), 0)];
+    while let Some((value, depth)) = todo.pop() {
+        if depth > 2 * MAX_DEPTH {
+            return Err(UnnestableSchema);
+        }
+        match walk::kind(schema, value) {
+            JsonKind::Array => {
+                todo.extend(walk::items(schema, value).into_iter().map(|item| (item, depth + 1)))
+            }
+            JsonKind::Object => {
+                for Member { key, value } in walk::members(schema, value) {
+                    let is_text = walk::kind(schema, value) == JsonKind::String;
+                    let name = unescape(key.slice(schema));
+                    match name.as_str() {
+                        "$ref" if is_text => {
+                            let reference = unescape(value.slice(schema));
+                            if let Some(moved) = moved_reference(&reference)? {
+                                splice.replace(value, quote(&moved));
+                            }
+                        }
+                        "$dynamicRef" | "$recursiveRef" | "$recursiveAnchor" | "$dynamicAnchor" => {
+                            return Err(UnnestableSchema);
+                        }
+                        "$id" if is_text && depth > 0 => return Err(UnnestableSchema),
+                        _ => todo.push((value, depth + 1)),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(splice.apply())
+}
+
+/// Where a reference leads once the schema is nested, if it has to be written otherwise.
+fn moved_reference(reference: &str) -> Result<Option<String>, UnnestableSchema> {
+    let Some(place) = reference.strip_prefix('#') else {
+        // An address of the schema itself, perhaps.
+        return if reference.contains("#/") { Err(UnnestableSchema) } else { Ok(None) };
+    };
+    let stays = ["/$defs/", "/definitions/"].iter().any(|start| place.starts_with(start));
+    let is_pointer = place.is_empty() || place.starts_with('/');
+    Ok((is_pointer && !stays).then(|| format!("{UPSTREAM_SCHEMA_POINTER}{place}")))
+}
+
+/// What a notice adds at the top.
+struct NoticeMembers {
+    /// Its members, each with the schema of it, and whether it is required.
+    members: Vec<(String, &'static str, bool)>,
+}
+
+impl NoticeMembers {
+    fn for_schema(schema: &str, all: Span, manner: &RenderOptions) -> Self {
+        let style = manner.metadata_style;
+        let members = vec![
+            (style.key("nextCursor"), r#"{"type":"string"}"#, true),
+            (style.key("totalCount"), r#"{"type":"integer"}"#, false),
+            ("meta".to_owned(), r#"{"type":"object"}"#, true),
+        ];
+        let own = walk::member_value(schema, all, "properties");
+        let own = own.map(|properties| walk::members(schema, properties)).unwrap_or_default();
+        let is_taken =
+            |name: &String| own.iter().any(|member| walk::string_equals(member.key.slice(schema), name));
+        if members.iter().any(|(name, ..)| is_taken(name)) {
+            return Self { members: vec![("portion".to_owned(), r#"{"type":"object"}"#, true)] };
+        }
+        Self { members }
+    }
+
+    fn properties(&self) -> String {
+        let each = self.members.iter().map(|(name, schema, _)| format!("\"{name}\":{schema}"));
+        each.collect::<Vec<_>>().join(",")
+    }
+
+    fn required(&self) -> String {
+        let required = self.members.iter().filter(|(.., required)| *required);
+        required.map(|(name, ..)| format!("\"{name}\"")).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// A walk on the way to lists: through objects, not into items.
+struct SchemaShortener<'a> {
+    text: &'a str,
+    root: Span,
+    notice: &'a NoticeMembers,
+}
+
+impl SchemaShortener<'_> {
+    /// The schema of an array, in our wrapping.
+    fn wrapped_array(&self) -> String {
+        let (properties, required) = (self.notice.properties(), self.notice.required());
+        let items = self.shorten(self.root, false, 0);
+        format!(
+            "{{\"type\":\"object\",\"properties\":{{\"items\":{items},{properties}}},\"required\":[\"items\",{required}]}}"
+        )
+    }
+
+    /// A schema with its lists shortened. `top`: it is that of the whole, which carries the notice.
+    fn shorten(&self, schema: Span, top: bool, depth: usize) -> String {
+        let text = self.text;
+        if walk::kind(text, schema) != JsonKind::Object || depth > MAX_DEPTH {
+            return schema.slice(text).to_owned();
+        }
+        let members = walk::members(text, schema);
+        let is_root = schema == self.root;
+        let has = |name: &str| walk::find_member(text, &members, name).is_some();
+        let is_tuple = has("prefixItems") || has("additionalItems");
+        let mut out = Vec::new();
+        let (mut properties, mut required) = (false, false);
+        for Member { key, value } in members.iter().copied() {
+            let name = unescape(key.slice(text));
+            let name = name.as_str();
+            let gone = LENGTH_KEYWORDS.contains(&name)
+                || is_root && (HOISTED_KEYWORDS.contains(&name) || name == WRAP_RESULT_KEYWORD)
+                || NAMING_KEYWORDS.contains(&name)
+                || name == "items" && (is_tuple || walk::kind(text, value) == JsonKind::Array)
+                || top && OTHER_MEMBER_KEYWORDS.contains(&name)
+                || top && name == "additionalProperties" && has("patternProperties")
+                || matches!(name, "const" | "enum") && allows_containers(text, value);
+            if gone {
+                continue;
+            }
+            let with = match name {
+                "properties" if walk::kind(text, value) == JsonKind::Object => {
+                    properties |= top;
+                    self.shorten_properties(value, top, depth)
+                }
+                "required" if top && walk::kind(text, value) == JsonKind::Array => {
+                    required = true;
+                    let mut all: Vec<String> =
+                        walk::items(text, value).iter().map(|name| name.slice(text).to_owned()).collect();
+                    all.push(self.notice.required());
+                    format!("[{}]", all.join(","))
+                }
+                "additionalProperties" => self.shorten(value, false, depth + 1),
+                "allOf" | "anyOf" | "oneOf" if walk::kind(text, value) == JsonKind::Array => {
+                    let each = walk::items(text, value).into_iter();
+                    let each = each.map(|schema| self.shorten(schema, false, depth + 1));
+                    format!("[{}]", each.collect::<Vec<_>>().join(","))
+                }
+                "$ref" => match self.resolve_reference(value).filter(|_| depth < MAX_DEPTH) {
+                    Some(definition) => {
+                        let short = self.shorten(definition, top, depth + 8);
+                        if short == definition.slice(text) {
+                            value.slice(text).to_owned()
+                        } else {
+                            out.push(format!("\"allOf\":[{short}]"));
+                            continue;
+                        }
+                    }
+                    None => value.slice(text).to_owned(),
+                },
+                _ => value.slice(text).to_owned(),
+            };
+            out.push(format!("{}:{with}", key.slice(text)));
+        }
+        if top && !properties {
+            out.push(format!("\"properties\":{{{}}}", self.notice.properties()));
+        }
+        if top && !required {
+            out.push(format!("\"required\":[{}]", self.notice.required()));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    fn shorten_properties(&self, properties: Span, top: bool, depth: usize) -> String {
+        let text = self.text;
+        let own = walk::members(text, properties).into_iter();
+        let own = own.map(|Member { key, value }| {
+            format!("{}:{}", key.slice(text), self.shorten(value, false, depth + 1))
+        });
+        let all: Vec<String> = own.chain(top.then(|| self.notice.properties())).collect();
+        format!("{{{}}}", all.join(","))
+    }
+
+    /// A schema that says what kinds of values there are, and nothing about which: other fields may have been asked for.
+    fn loosen(&self, schema: Span, depth: usize) -> String {
+        let text = self.text;
+        if walk::kind(text, schema) != JsonKind::Object || depth > MAX_LOOSE_DEPTH {
+            return "{}".to_owned();
+        }
+        let mut out = Vec::new();
+        let members = walk::members(text, schema);
+        let is_tuple = walk::find_member(text, &members, "prefixItems").is_some();
+        for Member { key, value } in members {
+            let name = unescape(key.slice(text));
+            let kind = walk::kind(text, value);
+            let with = match name.as_str() {
+                "type" => value.slice(text).to_owned(),
+                "properties" if kind == JsonKind::Object => {
+                    let own = walk::members(text, value).into_iter();
+                    let own = own.map(|member| {
+                        format!("{}:{}", member.key.slice(text), self.loosen(member.value, depth + 1))
+                    });
+                    format!("{{{}}}", own.collect::<Vec<_>>().join(","))
+                }
+                "items" if kind == JsonKind::Object && !is_tuple => self.loosen(value, depth + 1),
+                "anyOf" if kind == JsonKind::Array => {
+                    let each = walk::items(text, value).into_iter().map(|one| self.loosen(one, depth + 1));
+                    format!("[{}]", each.collect::<Vec<_>>().join(","))
+                }
+                "$ref" => match self.resolve_reference(value) {
+                    Some(definition) => return self.loosen(definition, depth + 1),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            out.push(format!("{}:{with}", key.slice(text)));
+        }
+        format!("{{{}}}", out.join(","))
+    }
+
+    /// The definition that a reference leads to.
+    fn resolve_reference(&self, reference: Span) -> Option<Span> {
+        let reference = unescape(reference.slice(self.text));
+        let mut path = reference.strip_prefix("#/")?.split('/');
+        let (holder, name) = (path.next()?, path.next()?);
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let holder = walk::member_value(self.text, self.root, holder)?;
+        if path.next().is_some() { None } else { walk::member_value(self.text, holder, &name) }
+    }
+}
+
+/// Whether one of the values that are allowed is a list, or holds one.
+fn allows_containers(text: &str, value: Span) -> bool {
+    let is_container = |value: &Span| walk::kind(text, *value).is_container();
+    walk::kind(text, value) == JsonKind::Object
+        || is_container(&value) && walk::items(text, value).iter().any(is_container)
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, RenderOptions};
+    use serde_json::Value;
+
+    use super::super::super::splice::Splice;
+    use super::super::super::walk;
+    use super::{ANY_IN_ENVELOPE, ANY_WITH_NOTICE, ToolListingPolicy, relax_output_schema};
+
+    const NOTICE: &str =
+        r#""nextCursor":{"type":"string"},"totalCount":{"type":"integer"},"meta":{"type":"object"}"#;
+    const NEEDED: &str = r#""nextCursor","meta""#;
+
+    fn tool(schema: &str) -> String {
+        format!(r#"{{"name":"x","outputSchema":{schema}, "title":"X"}}"#)
+    }
+
+    fn relax(schema: &str, manner: RenderOptions) -> (String, bool) {
+        let text = tool(schema);
+        let mut splice = Splice::new(&text);
+        let offer = ToolListingPolicy {
+            render_options: manner,
+            summarize_above: 2_000,
+            ..ToolListingPolicy::default()
+        };
+        let stays = relax_output_schema(&mut splice, &text, walk::document_span(&text), &offer);
+        (splice.apply(), stays)
+    }
+
+    /// `expect`: the members before the three schemas, and the second of them.
+    fn check(schema: &str, theirs: &str, before: &str, second: &str) {
+        let expect = format!(r#"{{{before}"anyOf":[{theirs},{second},{ANY_WITH_NOTICE}]}}"#);
+        let (listed, stays) = relax(schema, RenderOptions::default());
+        assert_eq!((listed, stays), (tool(&expect), false), "{schema}");
+        serde_json::from_str::<Value>(&expect).expect("JSON");
+        assert_eq!(
+            relax(&expect, RenderOptions::default()),
+            (tool(&expect), false),
+            "ours stays behind another"
+        );
+    }
+
+    fn check_stays(schema: &str, manner: RenderOptions, expect: bool) {
+        let (listed, stays) = relax(schema, manner);
+        assert_eq!((listed == tool(schema), stays), (expect, expect), "{schema}: {listed}");
+    }
+
+    #[test]
+    fn what_is_never_shortened_keeps_its_schema() {
+        for schema in [
+            r#"{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-fastmcp-wrap-result":true}"#,
+            r#"{ "type":"object","properties":{"t":{"type":"number"},"k":{"enum":["a"]}},"additionalProperties":false}"#,
+        ] {
+            check_stays(schema, RenderOptions::default(), true);
+            check_stays(
+                schema,
+                RenderOptions { metadata: MetadataMode::Always, ..RenderOptions::default() },
+                false,
+            );
+            check_stays(
+                schema,
+                RenderOptions { envelope: EnvelopeMode::Wrap, ..RenderOptions::default() },
+                false,
+            );
+        }
+        check_stays(
+            r#"{"type":"object","properties":{"s":{"type":"string"}}}"#,
+            RenderOptions::default(),
+            false,
+        );
+    }
+
+    #[test]
+    fn records_keep_what_they_require() {
+        let item = r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"]}"#;
+        let list = |least: &str| format!(r#"{{"type":"array",{least}"items":{item}}}"#);
+        let theirs = format!(
+            r#"{{"type":"object","title":"T","properties":{{"l":{},"n":{{"const":1}}}},"required":["l","n"],"additionalProperties":false}}"#,
+            list(r#""minItems":9,"#)
+        );
+        let second = format!(
+            r#"{{"type":"object","properties":{{"l":{},"n":{{"const":1}},{NOTICE}}},"required":["l","n",{NEEDED}],"additionalProperties":false}}"#,
+            list("")
+        );
+        check(&theirs, &theirs, r#""type":"object","#, &second);
+    }
+
+    #[test]
+    fn references_lead_where_they_led() {
+        check(
+            r##"{"$schema":"s","type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/properties/l"},"me":{"$ref":"#"}},"$defs":{"L":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/A"}},"A":{"required":["b"]}}}"##,
+            r##"{"type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/anyOf/0/properties/l"},"me":{"$ref":"#/anyOf/0"}}}"##,
+            r##""$schema":"s","$defs":{"L":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/A"}},"A":{"required":["b"]}},"type":"object","##,
+            &format!(
+                r##"{{"type":"object","properties":{{"l":{{"allOf":[{{"type":"array","items":{{"$ref":"#/$defs/A"}}}}]}},"p":{{"$ref":"#/anyOf/0/properties/l"}},"me":{{"$ref":"#/anyOf/0"}},{NOTICE}}},"required":[{NEEDED}]}}"##
+            ),
+        );
+    }
+
+    #[test]
+    fn an_array_may_come_wrapped() {
+        let theirs = r#"{"type":"array","minItems":1,"items":{"required":["x"]}}"#;
+        check(
+            theirs,
+            theirs,
+            "",
+            &format!(
+                r#"{{"type":"object","properties":{{"items":{{"type":"array","items":{{"required":["x"]}}}},{NOTICE}}},"required":["items",{NEEDED}]}}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_taken_moves_the_notice() {
+        let theirs = r#"{"type":"object","properties":{"meta":{"type":"string"}}}"#;
+        check(
+            theirs,
+            theirs,
+            r#""type":"object","#,
+            r#"{"type":"object","properties":{"meta":{"type":"string"},"portion":{"type":"object"}},"required":["portion"]}"#,
+        );
+    }
+
+    #[test]
+    fn a_sole_member_is_shown_beside_its_cursor() {
+        let theirs = r#"{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}"#;
+        check(
+            theirs,
+            theirs,
+            &format!(r#""type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"#),
+            &format!(
+                r#"{{"type":"object","properties":{{"result":{{"type":"array"}},{NOTICE}}},"required":["result",{NEEDED}]}}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn anything_may_come_in_an_envelope() {
+        let manner = RenderOptions {
+            envelope: EnvelopeMode::Wrap,
+            metadata_style: MetadataStyle::Snake,
+            ..RenderOptions::default()
+        };
+        let (listed, _) = relax(r#"{"type":"object","required":["rows"]}"#, manner);
+        assert_eq!(
+            listed,
+            tool(&format!(
+                r#"{{"type":"object","anyOf":[{{"type":"object","required":["rows"]}},{ANY_IN_ENVELOPE}]}}"#
+            ))
+        );
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_nested_is_not_listed() {
+        let deep = "{\"properties\":{\"a\":".repeat(70) + "{}" + &"}}".repeat(70);
+        for schema in [
+            deep.as_str(),
+            r#"{"type":"object","$id":"http://x/y","properties":{"a":{"$ref":"y#/properties/b"}}}"#,
+            r##"{"type":"object","properties":{"a":{"$dynamicRef":"#a"}}}"##,
+            r#"{"type":"object","properties":{"a":{"$id":"other"}}}"#,
+        ] {
+            assert_eq!(relax(schema, RenderOptions::default()).0, r#"{"name":"x","title":"X"}"#, "{schema}");
+        }
+        assert_eq!(relax("true", RenderOptions::default()).0, tool("true"));
+    }
+}

@@ -1,0 +1,141 @@
+//! The most that a value of a schema can cost.
+
+use portion_core::scan::{JsonKind, unescape};
+use portion_core::span::Span;
+
+use super::super::walk::{self, Member};
+
+/// Schemas nested deeper are without bound, and so are those that lead back to themselves.
+const MAX_DEPTH: usize = 16;
+/// Tokens of a number, and of a formatted string such as a date or a UUID.
+const NUMBER_TOKENS: usize = 24;
+const FORMATTED_STRING_TOKENS: usize = 48;
+/// Tokens of a character of a string, which may be one that is written as two escapes.
+const TOKENS_PER_CHAR: usize = 6;
+const SHORT_FORMATS: [&str; 7] = ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6"];
+
+/// The most tokens of a value of a schema; `None` where there is no bound.
+///
+/// An object is taken to have no members but those that its schema names, unless it says what others are like: a schema
+/// rarely says that there are none.
+pub(super) fn max_tokens(schema: &str) -> Option<usize> {
+    let root = walk::document_span(schema);
+    BoundEstimator { text: schema, root }.max_tokens(root, 0)
+}
+
+/// An object with every name of a property that a schema mentions, each with a text as its value.
+pub(super) fn sample_object(schema: &str) -> String {
+    let mut names = Vec::new();
+    let mut todo = vec![walk::document_span(schema)];
+    while let Some(value) = todo.pop() {
+        for Member { key, value: inner } in walk::members(schema, value) {
+            if walk::string_equals(key.slice(schema), "properties") {
+                let properties = walk::members(schema, inner);
+                names
+                    .extend(properties.iter().map(|member| format!("{}:\"text\"", member.key.slice(schema))));
+            }
+            todo.push(inner);
+        }
+        todo.extend(walk::items(schema, value));
+    }
+    format!("{{{}}}", names.join(","))
+}
+
+struct BoundEstimator<'a> {
+    text: &'a str,
+    root: Span,
+}
+
+impl BoundEstimator<'_> {
+    fn max_tokens(&self, schema: Span, depth: usize) -> Option<usize> {
+        let text = self.text;
+        if walk::kind(text, schema) != JsonKind::Object || depth > MAX_DEPTH {
+            return None;
+        }
+        let members = walk::members(text, schema);
+        let value = |name: &str| walk::find_member(text, &members, name).map(|member| member.value);
+        let number = |name: &str| value(name).and_then(|value| value.slice(text).parse::<usize>().ok());
+        if let Some(constant) = value("const").or_else(|| value("enum")) {
+            return Some(constant.len());
+        }
+        if let Some(reference) = value("$ref") {
+            return self.max_tokens(self.resolve_reference(reference)?, depth + 1);
+        }
+        if let Some(any) = value("anyOf").or_else(|| value("oneOf")) {
+            let each = walk::items(text, any).into_iter().map(|schema| self.max_tokens(schema, depth + 1));
+            return each.collect::<Option<Vec<_>>>()?.into_iter().max();
+        }
+        let kind = value("type").filter(|kind| walk::kind(text, *kind) == JsonKind::String)?;
+        match unescape(kind.slice(text)).as_str() {
+            "boolean" | "null" => Some(2),
+            "integer" | "number" => Some(NUMBER_TOKENS),
+            "string" => {
+                let format = value("format").map(|format| unescape(format.slice(text)));
+                let short = format.is_some_and(|format| SHORT_FORMATS.contains(&format.as_str()));
+                let most =
+                    number("maxLength").map(|most| most.saturating_mul(TOKENS_PER_CHAR).saturating_add(2));
+                most.or_else(|| short.then_some(FORMATTED_STRING_TOKENS))
+            }
+            "array" => {
+                let (most, item) = (number("maxItems")?, self.max_tokens(value("items")?, depth + 1)?);
+                Some(most.saturating_mul(item.saturating_add(1)).saturating_add(2))
+            }
+            "object" => {
+                let others = ["additionalProperties", "patternProperties", "allOf", "unevaluatedProperties"];
+                if others.iter().any(|name| value(name).is_some_and(|value| value.slice(text) != "false")) {
+                    return None;
+                }
+                let properties = walk::members(text, value("properties")?);
+                let each = properties.into_iter().map(|Member { key, value }| {
+                    Some(self.max_tokens(value, depth + 1)?.saturating_add(key.len() + 2))
+                });
+                Some(each.collect::<Option<Vec<_>>>()?.into_iter().fold(2, usize::saturating_add))
+            }
+            _ => None,
+        }
+    }
+
+    fn resolve_reference(&self, reference: Span) -> Option<Span> {
+        let reference = unescape(reference.slice(self.text));
+        let mut path = reference.strip_prefix("#/")?.split('/');
+        let (holder, name) = (path.next()?, path.next()?);
+        let name = name.replace("~1", "/").replace("~0", "~");
+        let holder = walk::member_value(self.text, self.root, holder)?;
+        if path.next().is_some() { None } else { walk::member_value(self.text, holder, &name) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::max_tokens;
+
+    #[test]
+    fn only_what_is_bounded_has_a_bound() {
+        let check = |schema: &str, expect: bool| assert_eq!(max_tokens(schema).is_some(), expect, "{schema}");
+        check(
+            r#"{"type":"object","properties":{"result":{"type":"integer","title":"R"}},"required":["result"]}"#,
+            true,
+        );
+        check(r#"{"type":"object","properties":{"a":{"enum":["x","y"]},"b":{"type":"boolean"}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"type":"string","maxLength":20}}}"#, true);
+        check(r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"number"},{"type":"null"}]}}}"#, true);
+        check(
+            r#"{"type":"object","properties":{"a":{"type":"array","maxItems":3,"items":{"type":"null"}}}}"#,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"null"}}}"##,
+            true,
+        );
+        check(
+            r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"$ref":"#/$defs/A"}}}"##,
+            false,
+        );
+        check(r#"{"type":"object","properties":{"a":{"type":"string"}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"null"}}}}"#, false);
+        check(r#"{"type":"object","properties":{"a":{"type":"null"}},"additionalProperties":true}"#, false);
+        check(r#"{"type":"object"}"#, false);
+        check("{}", false);
+        check("true", false);
+    }
+}

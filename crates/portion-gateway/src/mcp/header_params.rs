@@ -1,0 +1,174 @@
+//! Arguments that a tool wants repeated in header fields (`x-mcp-header`, since 2026-07-28).
+
+use std::borrow::Cow;
+
+use portion_core::scan::{JsonKind, unescape};
+use portion_core::span::Span;
+
+use super::walk;
+
+/// The annotation.
+const HEADER_ANNOTATION: &str = "x-mcp-header";
+/// What may be repeated: numbers with fractions are not spelled alike everywhere.
+const ALLOWED_TYPES: [&str; 3] = ["string", "integer", "boolean"];
+
+/// An argument that is repeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderParam {
+    /// What stands after `Mcp-Param-` in the name of the field.
+    pub header: String,
+    /// The names that lead to the argument.
+    path: Vec<String>,
+    is_integer: bool,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderArgument {
+    /// What a field has to say; `None` where no field can say it.
+    value: Option<String>,
+    is_integer: bool,
+}
+
+/// What the schema of a tool's input wants repeated: nothing, where it wants anything that is not allowed.
+pub(super) fn from_schema(text: &str, schema: Span) -> Vec<HeaderParam> {
+    let wanted = schema.slice(text).matches(HEADER_ANNOTATION).count();
+    let mut found: Vec<HeaderParam> = Vec::new();
+    let mut open = if wanted > 0 { vec![(Vec::new(), schema)] } else { Vec::new() };
+    while let Some((path, schema)) = open.pop() {
+        for member in walk::member_value(text, schema, "properties")
+            .map(|all| walk::members(text, all))
+            .unwrap_or_default()
+        {
+            let path: Vec<String> = [path.as_slice(), &[unescape(member.key.slice(text))]].concat();
+            if let Some(header) = walk::string_member(text, member.value, HEADER_ANNOTATION) {
+                let kind = walk::string_member(text, member.value, "type")
+                    .filter(|kind| ALLOWED_TYPES.contains(&&**kind));
+                let is_fresh = !found.iter().any(|other| other.header.eq_ignore_ascii_case(&header));
+                let Some(kind) = kind.filter(|_| is_fresh && is_token(&header)) else { return Vec::new() };
+                found.push(HeaderParam { header, path: path.clone(), is_integer: kind == "integer" });
+            }
+            open.push((path, member.value));
+        }
+    }
+    // One that stands anywhere else is not allowed there.
+    if found.len() == wanted { found } else { Vec::new() }
+}
+
+impl HeaderParam {
+    /// The argument among these arguments; `None` where it is absent or null.
+    pub fn find_argument(&self, arguments: &str) -> Option<HeaderArgument> {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        let value = walk::value_at(arguments, walk::document_span(arguments), &path)?;
+        let raw = value.slice(arguments);
+        let said = match walk::kind(arguments, value) {
+            JsonKind::Null => return None,
+            JsonKind::String => Some(unescape(raw)),
+            JsonKind::Number | JsonKind::Bool => Some(raw.to_owned()),
+            JsonKind::Object | JsonKind::Array => None,
+        };
+        let is_integer = self.is_integer && walk::kind(arguments, value) == JsonKind::Number;
+        Some(HeaderArgument { value: said, is_integer })
+    }
+}
+
+impl HeaderArgument {
+    /// Whether no field can say it: then none may.
+    pub fn is_unrepresentable(&self) -> bool {
+        self.value.is_none()
+    }
+
+    /// What a field has to say, whole numbers as decimals; `None` where no field can say it.
+    pub fn header_value(&self) -> Option<Cow<'_, str>> {
+        /// Whole numbers up to here are exact as doubles.
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let said = self.value.as_deref()?;
+        let value = said.parse::<f64>().ok().filter(|_| self.is_integer && said.contains(['e', 'E']));
+        let whole = value.filter(|value| value.fract() == 0.0 && value.abs() <= EXACT);
+        Some(whole.map_or(Cow::Borrowed(said), |whole| format!("{whole:.0}").into()))
+    }
+
+    /// Whether a field says this. Integers are the same however they are spelled, as far as no exponent is used.
+    pub fn matches_header(&self, field: &str) -> bool {
+        let Some(said) = &self.value else { return false };
+        said == field
+            || (self.is_integer
+                && normalize_integer(said).is_some_and(|said| normalize_integer(field) == Some(said)))
+    }
+}
+
+/// The digits of an integer written as a decimal, such as `-42` or `42.00`, without a needless zero or sign.
+fn normalize_integer(decimal: &str) -> Option<(bool, &str)> {
+    let (is_negative, digits) = decimal.strip_prefix('-').map_or((false, decimal), |digits| (true, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let is_whole = !fraction.is_empty() && fraction.bytes().all(|byte| byte == b'0');
+    let is_decimal = !whole.is_empty() && whole.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = whole.trim_start_matches('0');
+    (is_whole && is_decimal).then_some((is_negative && !whole.is_empty(), whole))
+}
+
+/// RFC 9110, 5.6.2.
+fn is_token(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::walk;
+    use super::from_schema;
+
+    /// `expect`: for each field of the schema, by its name, whether the arguments say `said`.
+    fn check(schema: &str, arguments: &str, said: &str, expect: &[(&str, Option<bool>)]) {
+        let all = from_schema(schema, walk::document_span(schema));
+        let got: Vec<_> = all
+            .iter()
+            .map(|one| {
+                (&*one.header, one.find_argument(arguments).map(|argument| argument.matches_header(said)))
+            })
+            .collect();
+        assert_eq!(got, expect, "{schema} {arguments} {said}");
+    }
+
+    #[test]
+    fn an_argument_is_what_the_field_says() {
+        let region = r#"{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{}}}"#;
+        check(region, r#"{"region":"eu \u00e9"}"#, "eu é", &[("Region", Some(true))]);
+        check(region, r#"{"region":"eu"}"#, "us", &[("Region", Some(false))]);
+        check(region, r#"{"region":null}"#, "", &[("Region", None)]);
+        check(region, "{}", "", &[("Region", None)]);
+        check(region, "", "", &[("Region", None)]);
+        check(region, r#"{"region":["eu"]}"#, r#"["eu"]"#, &[("Region", Some(false))]);
+        let nested = r#"{"properties":{"a":{"properties":{"b":{"type":"integer","x-mcp-header":"B"}}}}}"#;
+        for (value, said, same) in [
+            ("42", "42", true),
+            ("42", "42.0", true),
+            ("42.00", "042", true),
+            ("-0", "0", true),
+            ("1e2", "100", false),
+            ("1e2", "1e2", true),
+            ("123456789012345678901", "123456789012345678902", false),
+            ("42", "42.5", false),
+            ("42", "", false),
+        ] {
+            check(nested, &format!(r#"{{"a":{{"b":{value}}}}}"#), said, &[("B", Some(same))]);
+        }
+        check(nested, r#"{"a":[1]}"#, "", &[("B", None)]);
+    }
+
+    #[test]
+    fn a_schema_that_wants_what_is_not_allowed_wants_nothing() {
+        for schema in [
+            r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":"A b"}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":""}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":1}}}"#,
+            r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#,
+            r#"{"properties":{"a":{"items":{"type":"string","x-mcp-header":"A"}}}}"#,
+            r#"{"x-mcp-header":"A","type":"string"}"#,
+            "true",
+        ] {
+            check(schema, "{}", "", &[]);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Bounds what passes beside payloads: members of a message, of its parameters, of a task.
+//!
+//! Small members keep their bytes. Of larger ones long strings are shortened, and what is large all the same is left out.
+//! Where values are hidden, they are hidden here too, by the names of their members.
+
+use portion_core::redact::RedactionRules;
+use portion_core::scan::{JsonKind, JsonReader, quote, unescape};
+use portion_core::span::Span;
+
+use super::splice::Splice;
+use super::walk::{self, Member, Sequence};
+
+/// Bytes of a member up to which nothing is shortened in it.
+const SMALL_MEMBER_BYTES: usize = 1024;
+/// Characters that stay of a string that is shortened.
+const TRUNCATED_CHARS: usize = 300;
+/// Members that a model or a person reads of what a server asks its client.
+const TEXT_MEMBERS: [&str; 3] = ["text", "message", "systemPrompt"];
+
+/// What members are bounded by.
+#[derive(Clone, Copy)]
+pub(super) struct MemberLimiter<'a> {
+    /// Bytes that they may have together.
+    pub max_bytes: usize,
+    /// What is hidden of them.
+    pub redact: Option<&'a RedactionRules>,
+}
+
+/// What became of members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LimitOutcome {
+    /// They fit, changed or not.
+    Fits,
+    /// Some were shortened or left out, of so many bytes.
+    Shortened(usize),
+    /// Even shortened they are too large.
+    TooLarge,
+}
+
+impl MemberLimiter<'_> {
+    /// Bounds the members of an object that are not among `except`.
+    pub(super) fn limit_members(
+        self,
+        text: &str,
+        object: Span,
+        except: &[&str],
+        splice: &mut Splice<'_>,
+    ) -> LimitOutcome {
+        let members = walk::members(text, object);
+        let is_excepted =
+            |member: &Member| except.iter().any(|name| walk::string_equals(member.key.slice(text), name));
+        let others = || (0..members.len()).filter(|i| !is_excepted(&members[*i]));
+        let whole: usize = others().map(|i| members[i].span().len() + 1).sum();
+        let is_large = whole > self.max_bytes;
+        let (mut left, mut gone, mut cut) = (self.max_bytes, vec![false; members.len()], 0);
+        let mut edits = Vec::new();
+        for i in others() {
+            let (came, said) = (members[i].span(), self.limit_member(text, members[i], is_large));
+            let len = said.as_ref().map_or(came.len(), String::len) + 1;
+            match left.checked_sub(len) {
+                Some(rest) => left = rest,
+                // Of very many members each is small.
+                None if len <= SMALL_MEMBER_BYTES => return LimitOutcome::TooLarge,
+                None => {
+                    gone[i] = true;
+                    cut += came.len();
+                    continue;
+                }
+            }
+            if let Some(said) = said {
+                cut += came.len().saturating_sub(said.len()) * usize::from(is_large);
+                edits.push((came, said));
+            }
+        }
+        for (place, said) in edits {
+            splice.replace(place, said);
+        }
+        if gone.contains(&true) {
+            let items = members.iter().map(|member| member.span()).collect();
+            splice.edit_sequence(&Sequence { span: object, items }, |i| !gone[i], &[]);
+        }
+        if cut > 0 { LimitOutcome::Shortened(cut) } else { LimitOutcome::Fits }
+    }
+
+    /// What a member says instead of what it said; `None` where that stays.
+    fn limit_member(self, text: &str, member: Member, is_large: bool) -> Option<String> {
+        let hidden = self.redact.and_then(|redact| redact_member(redact, text, member));
+        if !is_large || hidden.as_ref().map_or(member.span().len(), String::len) <= SMALL_MEMBER_BYTES {
+            return hidden;
+        }
+        let json = format!("{{{}}}", hidden.as_deref().unwrap_or(member.span().slice(text)));
+        let shortened = truncate_strings(&json);
+        shortened.map(|json| json[1..json.len() - 1].to_owned()).or(hidden)
+    }
+}
+
+/// A member with its hidden values replaced; `None` where it has none.
+pub(super) fn redact_member(redact: &RedactionRules, text: &str, member: Member) -> Option<String> {
+    let json = format!("{{{}}}", member.span().slice(text));
+    let by_name = redact.redact_json(&json).map(|(json, _)| json);
+    if by_name.as_deref().is_some_and(|json| json.trim() == "{}") {
+        // What is left out keeps its name: its neighbours have commas between them.
+        return Some(format!("{}:null", member.key.slice(text)));
+    }
+    let in_texts = redact_strings(redact, by_name.as_deref().unwrap_or(&json), |_| true);
+    let json = in_texts.or(by_name)?;
+    Some(json[1..json.len() - 1].to_owned())
+}
+
+/// JSON with what is to be hidden in its strings replaced, in those members that `which` names; `None` where there is nothing.
+pub(super) fn redact_strings(
+    redact: &RedactionRules,
+    json: &str,
+    which: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let mut splice = Splice::new(json);
+    visit_strings(json, |key, value| {
+        if which(key)
+            && let Some((said, _)) = redact.redact(&unescape(value.slice(json)))
+        {
+            splice.replace(value, quote(&said));
+        }
+    });
+    (!splice.is_empty()).then(|| splice.apply())
+}
+
+/// Whether a member's string is read by a model or a person, in what a server asks its client.
+pub(super) fn is_text_member(key: &str) -> bool {
+    TEXT_MEMBERS.contains(&key)
+}
+
+/// JSON with its long strings shortened; `None` where it has none.
+fn truncate_strings(json: &str) -> Option<String> {
+    let mut splice = Splice::new(json);
+    visit_strings(json, |_, value| {
+        if value.len() > SMALL_MEMBER_BYTES
+            && let Some(said) = truncate(&unescape(value.slice(json)))
+        {
+            splice.replace(value, quote(&said));
+        }
+    });
+    (!splice.is_empty()).then(|| splice.apply())
+}
+
+/// The beginning of a text that is longer than what is shown.
+pub(super) fn truncate(text: &str) -> Option<String> {
+    let (end, _) = text.char_indices().nth(TRUNCATED_CHARS)?;
+    let left_out = text[end..].chars().count();
+    Some(format!("{} … [+{left_out} chars]", &text[..end]))
+}
+
+/// Bytes of what is not base64 of an image or a recording within a limit, each.
+pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
+    let mut media = 0;
+    let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    visit_strings(json, |key, value| {
+        let inside = value.slice(json).trim_matches('"').as_bytes();
+        if matches!(key, "data" | "blob")
+            && value.len() > SMALL_MEMBER_BYTES
+            && inside.len() / 4 * 3 <= media_limit
+            && inside.iter().all(base64)
+        {
+            media += inside.len();
+        }
+    });
+    json.len().saturating_sub(media)
+}
+
+/// Visits each string that is a value of valid JSON, with the key of the member that it is in.
+fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
+    let mut reader = JsonReader::new(json);
+    // Of each open container: whether it is an object, and the key of its present member.
+    let mut open: Vec<(bool, String)> = Vec::new();
+    let mut is_value = true;
+    loop {
+        if is_value {
+            let Ok(kind) = reader.peek() else { return };
+            let entered = match kind {
+                JsonKind::Object => reader.enter_object(),
+                JsonKind::Array => reader.enter_array(),
+                _ => match reader.skip() {
+                    Ok(value) => {
+                        if kind == JsonKind::String {
+                            visit(open.last().map_or("", |(_, key)| key), value);
+                        }
+                        Ok(())
+                    }
+                    Err(error) => Err(error),
+                },
+            };
+            if entered.is_err() {
+                return;
+            }
+            if kind.is_container() {
+                let key = open.last().map_or_else(String::new, |(_, key)| key.clone());
+                open.push((kind == JsonKind::Object, key));
+            }
+        }
+        is_value = match open.last_mut() {
+            None => return,
+            Some((true, within)) => match reader.next_key() {
+                Ok(Some(key)) => {
+                    *within = unescape(key.slice(json));
+                    true
+                }
+                Ok(None) => false,
+                Err(_) => return,
+            },
+            Some((false, _)) => match reader.next_item() {
+                Ok(more) => more,
+                Err(_) => return,
+            },
+        };
+        if !is_value {
+            open.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::redact::RedactionRules;
+
+    use super::super::splice::Splice;
+    use super::super::walk;
+    use super::{LimitOutcome, MemberLimiter, non_media_bytes};
+
+    fn check(json: &str, most: usize, expect: LimitOutcome, becomes: &str) {
+        let redact = RedactionRules::default_secrets();
+        let bound = MemberLimiter { max_bytes: most, redact: Some(&redact) };
+        let mut splice = Splice::new(json);
+        assert_eq!(
+            bound.limit_members(json, walk::document_span(json), &["kept"], &mut splice),
+            expect,
+            "{json}"
+        );
+        if expect != LimitOutcome::TooLarge {
+            assert_eq!(splice.apply(), becomes);
+        }
+    }
+
+    #[test]
+    fn small_members_keep_their_bytes() {
+        for json in ["{}", r#"{ "a" : [1, 2], "b":"\u0041" }"#] {
+            check(json, 100, LimitOutcome::Fits, json);
+        }
+        let kept = format!(r#"{{"kept":"{}","a":1}}"#, "x".repeat(9_000));
+        check(&kept, 100, LimitOutcome::Fits, &kept);
+    }
+
+    #[test]
+    fn large_members_are_shortened_or_left_out() {
+        let long = "é".repeat(2_000);
+        let cut = format!("{} … [+1700 chars]", "é".repeat(300));
+        check(
+            &format!(r#"{{"a":1,"b":"{long}"}}"#),
+            2_000,
+            LimitOutcome::Shortened(format!(r#""b":"{long}""#).len() - format!(r#""b":"{cut}""#).len()),
+            &format!(r#"{{"a":1,"b":"{cut}"}}"#),
+        );
+        let many = format!(r#""m":[{}]"#, vec!["1"; 5_000].join(","));
+        check(&format!(r#"{{{many},"a":1}}"#), 2_000, LimitOutcome::Shortened(many.len()), r#"{"a":1}"#);
+        let small: Vec<String> = (0..1_000).map(|i| format!(r#""{i}":1"#)).collect();
+        check(&format!("{{{}}}", small.join(",")), 2_000, LimitOutcome::TooLarge, "");
+    }
+
+    #[test]
+    fn what_is_hidden_is_hidden_here() {
+        check(
+            r#"{"password":"x","pin":123,"a":{"token":"y"},"t":"password=z"}"#,
+            1_000,
+            LimitOutcome::Fits,
+            r#"{"password":"[redacted]","pin":null,"a":{"token":"[redacted]"},"t":"password=[redacted]"}"#,
+        );
+    }
+
+    #[test]
+    fn media_have_a_limit_of_their_own() {
+        let (data, text) = ("A".repeat(8_000), "A b ".repeat(2_000));
+        let of = |data: &str| format!(r#"{{"a":[{{"data":"{data}"}}]}}"#);
+        assert_eq!(non_media_bytes(&of(&data), 6_000), of("").len());
+        assert_eq!(non_media_bytes(&of(&data), 5_999), of(&data).len());
+        assert_eq!(non_media_bytes(&of(&text), 1 << 20), of(&text).len());
+    }
+}

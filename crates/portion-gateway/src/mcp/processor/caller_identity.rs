@@ -1,0 +1,88 @@
+//! Who asks, and in which trace: what a request says of that itself, or `initialize` has said.
+
+use portion_core::event::TraceContext;
+use portion_core::span::Span;
+use portion_core::trace_context::{self, TraceParent};
+
+use super::super::envelope::Envelope;
+use super::super::splice::Splice;
+use super::super::walk;
+use super::McpProcessor;
+use crate::client::ClientProfile;
+
+/// Where a request of 2026-07-28 says who asks.
+const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
+
+/// Where a request says in which trace it is:
+/// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#context-propagation>.
+const TRACEPARENT_KEY: &str = "traceparent";
+
+/// Whoever asks.
+#[derive(Clone, Copy)]
+pub(super) struct CallerIdentity {
+    pub(super) client: Option<&'static ClientProfile>,
+    pub(super) trace: Option<TraceContext>,
+}
+
+impl McpProcessor {
+    /// Who asks, and in which trace.
+    pub(super) fn caller_identity(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        method: &str,
+        meta: Option<Span>,
+    ) -> CallerIdentity {
+        let parent = meta.and_then(|meta| parse_traceparent(text, meta));
+        let trace = parent.map(|(parent, _)| parent.child(self.gateway.next_span_id()));
+        CallerIdentity { client: self.resolve_client(text, envelope, method, meta), trace }
+    }
+
+    /// Tells the server of our span in place of the client's, where both are kept: as many bytes, and no other is changed.
+    pub(super) fn continue_trace(
+        &self,
+        who: CallerIdentity,
+        text: &str,
+        meta: Span,
+        splice: &mut Splice<'_>,
+    ) {
+        let kept = who.trace.filter(|trace| self.exports_traces && trace.sampled);
+        if let (Some(ours), Some((_, place))) = (kept, parse_traceparent(text, meta)) {
+            splice.replace(place, trace_context::format_span_id(ours.span));
+        }
+    }
+
+    /// A request of 2026-07-28 may say in its `_meta` who asks; of the others, `initialize` has said it.
+    fn resolve_client(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        method: &str,
+        meta: Option<Span>,
+    ) -> Option<&'static ClientProfile> {
+        let begins = method == "initialize";
+        let (holder, key) = if begins { (envelope.params, "clientInfo") } else { (meta, CLIENT_INFO_KEY) };
+        let info = holder.and_then(|holder| walk::member_value(text, holder, key));
+        let name = info.and_then(|info| walk::string_member(text, info, "name"));
+        if name.is_none()
+            && let Some(client) = self.client.get()
+        {
+            return Some(client);
+        }
+        let client = self.gateway.rules().resolve_client(name.as_deref());
+        if begins {
+            client.map(|client| self.client.get_or_init(|| client));
+        }
+        client
+    }
+}
+
+/// The client's span, and where its id stands. One that is written with escapes, which nobody does, is not seen.
+fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
+    let value = walk::member_value(text, meta, TRACEPARENT_KEY)?;
+    let said = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;
+    let start = value.start as usize + 1;
+    let place =
+        Span::new(start + trace_context::PARENT_ID_RANGE.start, start + trace_context::PARENT_ID_RANGE.end);
+    TraceParent::parse(said).map(|parent| (parent, place))
+}

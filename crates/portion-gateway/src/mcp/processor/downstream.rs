@@ -1,0 +1,527 @@
+//! What the client says.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use portion_core::span::Span;
+use portion_core::view::Request;
+
+use super::super::catalog::{BuiltinTool, ToolOwner};
+use super::super::envelope::{Envelope, InvalidMessage, MessageKind, MessageOrBatch, decode_line, parse};
+use super::super::error_code::{INVALID_REQUEST, SERVER_BUSY};
+use super::super::parsed_batch::WHOLE_RESULT_KEY;
+use super::super::result::{READ_URI_PREFIX, ResultShape, completion_members};
+use super::super::splice::Splice;
+use super::super::walk::{self, Sequence};
+use super::super::{controls, read_uri};
+use super::caller_identity::CallerIdentity;
+use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
+use super::method::{MethodHandling, method_handling};
+use super::pending::{MAX_PENDING, PendingKind, PendingRequest};
+use super::upstream::request_tools_list;
+use super::{McpProcessor, responses};
+use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply, ReuseKey};
+use crate::frame::scan_id;
+use crate::gateway::Gateway;
+use crate::query_limiter::CancelFlag;
+use crate::relay::OutgoingMessage;
+use crate::rules::PassThrough;
+
+/// Why a call does not go to the server as it stands.
+enum NotForwarded {
+    /// This answers it.
+    Answered(String),
+    /// Its client wants no answer any more.
+    Cancelled,
+    /// Whether the tool is ours, or what is ours in its arguments, cannot be told before the tools are known.
+    ToolsUnknown,
+}
+
+impl McpProcessor {
+    /// What becomes of a line of the client. `question`: it is a question that is known to be under way, until this is set.
+    pub(super) async fn process_client_line(
+        &self,
+        line: Vec<u8>,
+        question: Option<&CancelFlag>,
+    ) -> Vec<OutgoingMessage> {
+        let mut out = Vec::new();
+        let (onward, back) = {
+            let (text, _) = decode_line(&line);
+            match parse(&text) {
+                Err(InvalidMessage::Json(_)) => return self.forward_invalid_client_line(line),
+                Err(why @ (InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge)) => {
+                    let message = format!("the message was not sent to the server: {why}");
+                    let error = responses::error_response("null", INVALID_REQUEST, &message, None);
+                    return vec![OutgoingMessage::ToClient(error.into_bytes())];
+                }
+                Ok(message) => {
+                    let (envelopes, batch) = split_messages(message);
+                    let mut splice = Splice::new(&text);
+                    let mut steps = Vec::with_capacity(envelopes.len());
+                    for envelope in &envelopes {
+                        steps.push(match envelope.kind() {
+                            Some(MessageKind::Request) => {
+                                self.process_client_request(&text, envelope, &mut splice, &mut out, question)
+                                    .await
+                            }
+                            Some(MessageKind::Notification) => {
+                                self.process_client_notification(&text, envelope)
+                            }
+                            Some(MessageKind::Response) => {
+                                self.timeouts.resume(envelope.raw_id(&text), self.gateway.now());
+                                MessageOutcome::Forward
+                            }
+                            None => MessageOutcome::Forward,
+                        });
+                    }
+                    let (onward, back) = combine_outcomes(&text, splice, &envelopes, steps, batch);
+                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
+                    (onward.ensure_text(&text, is_line), back)
+                }
+            }
+        };
+        out.extend(back.map(OutgoingMessage::ToClient));
+        out.extend(onward.into_line(line).map(OutgoingMessage::ToServer));
+        out
+    }
+
+    /// A line that is no JSON goes to the server, which shall say what it thinks of it. If it is a request to a more tolerant
+    /// reader than ours, the answer is shaped by what it looks like.
+    fn forward_invalid_client_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        if let (Some(id), true) = scan_id(&line) {
+            let mut waiting = self.pending_requests();
+            if waiting.contains(&id) {
+                let message = format!("a request with id {id} is already waiting for its answer");
+                let error = responses::error_response(&id, INVALID_REQUEST, &message, None);
+                return vec![OutgoingMessage::ToClient(error.into_bytes())];
+            }
+            let what = PendingKind::Relay { method: "no JSON".into() };
+            waiting.add(
+                PendingRequest { id: id.into(), is_stateless: false, kind: what, timer: None },
+                self.gateway.now(),
+            );
+        }
+        vec![OutgoingMessage::ToServer(line)]
+    }
+
+    /// Whether a line is a question about what is kept, which then is under way. One that cannot be told from other calls yet is none.
+    pub(super) fn begin_query(&self, line: &[u8]) -> bool {
+        let name = self.server_info().catalog.query_tool();
+        let (text, _) = decode_line(line);
+        // Nearly all lines are none, and most of them are known by this.
+        if !name.is_some_and(|name| text.contains(&*name)) {
+            return false;
+        }
+        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return false };
+        let called = || envelope.string_param(&text, "name").unwrap_or_default();
+        let id = envelope.raw_id(&text);
+        envelope.kind() == Some(MessageKind::Request)
+            && method_handling(&envelope.method(&text)) == MethodHandling::CallTool
+            && self.tool_owner(&called()) == ToolOwner::Builtin(BuiltinTool::Query)
+            && !self.pending_requests().contains(id)
+            && self.active_queries.register(id)
+    }
+
+    /// A message over the limit was dropped: whoever waits for its outcome is told.
+    pub(super) fn reject_oversized_client_message(
+        &self,
+        id: Option<&str>,
+        has_method: bool,
+    ) -> Vec<OutgoingMessage> {
+        let reason = Fault::client_message_too_large(self.max_client_message_bytes);
+        tracing::warn!(
+            limit = self.max_client_message_bytes,
+            "dropped a message of the client that is too large"
+        );
+        let Some(id) = id else { return Vec::new() };
+        let text = responses::fault_response(id, &reason).into_bytes();
+        if !has_method {
+            self.timeouts.resume(id, self.gateway.now());
+        }
+        vec![if has_method { OutgoingMessage::ToClient(text) } else { OutgoingMessage::ToServer(text) }]
+    }
+
+    fn process_client_notification(&self, text: &str, envelope: &Envelope) -> MessageOutcome {
+        if envelope.method(text) != "notifications/cancelled" {
+            return MessageOutcome::Forward;
+        }
+        let id = envelope.params.and_then(|params| walk::member_value(text, params, "requestId"));
+        if id.is_some_and(|id| self.active_queries.cancel(id.slice(text))) {
+            // The server has never heard of it.
+            return MessageOutcome::Discard;
+        }
+        let forgotten = id.and_then(|id| self.pending_requests().cancel(id.slice(text)));
+        match forgotten {
+            // The server has never heard of it.
+            Some(PendingRequest { kind: PendingKind::QueuedCall { .. }, .. }) => MessageOutcome::Discard,
+            _ => MessageOutcome::Forward,
+        }
+    }
+
+    async fn process_client_request(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        out: &mut Vec<OutgoingMessage>,
+        question: Option<&CancelFlag>,
+    ) -> MessageOutcome {
+        let id = envelope.raw_id(text);
+        if self.pending_requests().contains(id) || (question.is_none() && self.active_queries.contains(id)) {
+            let message = format!("a request with id {id} is already waiting for its answer");
+            return MessageOutcome::Respond(responses::error_response(id, INVALID_REQUEST, &message, None));
+        }
+        if self.pending_requests().is_full() {
+            let message = format!(
+                "{MAX_PENDING} requests of this session wait for the server, which is the most; send more once some are answered"
+            );
+            return MessageOutcome::Respond(responses::error_response(id, SERVER_BUSY, &message, None));
+        }
+        let meta = meta_span(text, envelope);
+        let modern = meta.is_some_and(|meta| is_stateless_request(text, meta));
+        let method = envelope.method(text);
+        let who = self.caller_identity(text, envelope, &method, meta);
+        let row = method_handling(&method);
+        if row == MethodHandling::AdvertiseTools {
+            tracing::info!(client = who.client.map_or("unknown", |client| client.preset), "a client begins");
+        }
+        let what = match row {
+            MethodHandling::Relay => PendingKind::Relay { method: (&*method).into() },
+            MethodHandling::AdvertiseTools => PendingKind::AdvertiseTools {
+                method: if method == "initialize" { "initialize" } else { "server/discover" },
+            },
+            MethodHandling::ListTools => {
+                let mut known = self.server_info();
+                if known.has_no_tools {
+                    let tools = known.catalog.list_builtin_only();
+                    let result = format!("{{\"tools\":{tools}{}}}", completion_members(modern, true));
+                    return MessageOutcome::Respond(responses::success_response(id, &result));
+                }
+                PendingKind::ListTools
+            }
+            MethodHandling::CallTool => {
+                match Box::pin(self.prepare_tool_call(text, envelope, splice, modern, (who, meta), question))
+                    .await
+                {
+                    Ok(what) => what,
+                    Err(NotForwarded::Answered(answer)) => return MessageOutcome::Respond(answer),
+                    Err(NotForwarded::Cancelled) => return MessageOutcome::Discard,
+                    Err(NotForwarded::ToolsUnknown) => {
+                        out.extend(self.queue_call(text, envelope, modern));
+                        return MessageOutcome::Discard;
+                    }
+                }
+            }
+            MethodHandling::ReadResource => {
+                let uri = envelope.string_param(text, "uri").unwrap_or_default();
+                if let Some(ours) = uri.strip_prefix(READ_URI_PREFIX) {
+                    let cursor = Some(read_uri::parse_cursor(ours));
+                    let caller = self.follow_up_caller(who, cursor.as_deref()).await;
+                    let reply = match read_uri::parse(ours, &caller.effective_policy.policy) {
+                        Ok(request) => {
+                            self.answer_follow_up(caller, None, ResultShape::Resource, request).await
+                        }
+                        Err(error) => {
+                            self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await
+                        }
+                    };
+                    return MessageOutcome::Respond(responses::resource_response(id, &reply, modern));
+                }
+                self.pending_content(
+                    who,
+                    ResultShape::Resource,
+                    read_only_endpoint(uri, EndpointKind::Resource),
+                )
+            }
+            MethodHandling::ShapeResult(ResultShape::Prompt) => {
+                let name = envelope.string_param(text, "name").unwrap_or_default();
+                self.pending_content(who, ResultShape::Prompt, read_only_endpoint(name, EndpointKind::Prompt))
+            }
+            // What a task has brought can be asked for again.
+            MethodHandling::ShapeResult(shape) => self.pending_content(
+                who,
+                shape,
+                read_only_endpoint("tasks/result".into(), EndpointKind::Tool),
+            ),
+            MethodHandling::ShapeNestedResult => {
+                let endpoint = read_only_endpoint("tasks/get".into(), EndpointKind::Tool);
+                let caller = self.caller(who, Some(&endpoint)).into();
+                let (endpoint, request) = (endpoint.into(), Box::default());
+                PendingKind::Content {
+                    shape: ResultShape::Tool,
+                    caller,
+                    endpoint,
+                    request,
+                    reuse_key: None,
+                    is_nested: true,
+                }
+            }
+        };
+        if let (PendingKind::Content { .. }, Some(meta)) = (&what, meta) {
+            self.continue_trace(who, text, meta, splice);
+        }
+        let timer = self.start_timer(text, envelope, &what);
+        self.add_pending(PendingRequest { id: id.to_owned(), is_stateless: modern, kind: what, timer });
+        MessageOutcome::Forward
+    }
+
+    /// A call of a tool: what to wait for.
+    async fn prepare_tool_call(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        splice: &mut Splice<'_>,
+        modern: bool,
+        (who, meta): (CallerIdentity, Option<Span>),
+        question: Option<&CancelFlag>,
+    ) -> Result<PendingKind, NotForwarded> {
+        let name = envelope.string_param(text, "name").unwrap_or_default();
+        let arguments = envelope.params.and_then(|params| walk::member_value(text, params, "arguments"));
+        let arguments = arguments.unwrap_or_default();
+        let answer = |reply: &Reply, structured| {
+            NotForwarded::Answered(responses::tool_response(envelope.raw_id(text), reply, structured, modern))
+        };
+        match self.tool_owner(&name) {
+            ToolOwner::Upstream => {}
+            ToolOwner::Unknown => return Err(NotForwarded::ToolsUnknown),
+            ToolOwner::Builtin(BuiltinTool::Read) => {
+                let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
+                let reply =
+                    match controls::parse_read_arguments(text, arguments, &caller.effective_policy.policy) {
+                        Ok(request) => self.answer_follow_up(caller, None, ResultShape::Tool, request).await,
+                        Err(error) => {
+                            self.gateway.fault_reply_for_cursor(error.into(), caller, None, cursor).await
+                        }
+                    };
+                return Err(answer(&reply, false));
+            }
+            ToolOwner::Builtin(BuiltinTool::Query) => {
+                let id = envelope.raw_id(text);
+                let begun = question.is_none() && self.active_queries.register(id);
+                let own = begun.then(|| self.active_queries.get(id)).flatten();
+                let stop = question.cloned().or_else(|| own.as_ref().map(|own| own.cancel_flag.clone()));
+                let (caller, cursor) = self.builtin_tool_caller(who, text, arguments).await;
+                let stop = stop.unwrap_or_default();
+                let caller = Caller { cancel_flag: stop.clone(), ..caller };
+                let reply =
+                    match controls::parse_query_arguments(text, arguments, &caller.effective_policy.policy) {
+                        Ok((request, ask)) => {
+                            let intent = Intent::Query { request: request.clone(), query: ask };
+                            self.answer_locally(caller, None, &request, intent).await
+                        }
+                        Err(fault) => self.gateway.fault_reply_for_cursor(fault, caller, None, cursor).await,
+                    };
+                return Err(if stop.is_cancelled() {
+                    NotForwarded::Cancelled
+                } else {
+                    answer(&reply, false)
+                });
+            }
+            ToolOwner::Builtin(BuiltinTool::Describe) => {
+                let (id, caller) = (envelope.raw_id(text), self.caller(who, None));
+                return Err(NotForwarded::Answered(
+                    self.describe_tools(id, name, caller, text, arguments, modern).await,
+                ));
+            }
+        }
+        let endpoint = self.tool_endpoint(name, text, arguments)?;
+        let mut caller = self.caller(who, Some(&endpoint));
+        caller.argument_names = controls::argument_names(text, arguments);
+        let asks_for_whole = meta.is_some_and(|meta| take_whole_flag(text, meta, splice));
+        if caller.shaping_mode.pass_through.is_none() && caller.rule.allows_whole(asks_for_whole) {
+            let limit = caller.rule.config().unshaped_byte_limit;
+            caller.shaping_mode.pass_through = Some(PassThrough { max_bytes: limit, records_shadow: false });
+        }
+        let (split, cursor) = {
+            let known = self.server_info();
+            let tool = known.catalog.tool(&endpoint.name);
+            let controls = caller.rule.controls(caller.shaping_mode);
+            let ours = |control: &str| {
+                tool.is_some_and(|tool| match controls {
+                    // What was advertised is ours, whatever has been decided since.
+                    Some(false) => tool.advertises(control),
+                    Some(true) => !tool.has_property(control),
+                    None => tool.is_gateway_control(control),
+                })
+            };
+            let cursor = walk::string_member(text, arguments, "cursor").filter(|_| ours("cursor"));
+            (controls::split_controls(splice, text, arguments, ours, &caller.effective_policy.policy), cursor)
+        };
+        let (request, canonical) = match split {
+            Ok(split) => split,
+            Err(error) if cursor.is_some() => {
+                let refused =
+                    self.gateway.fault_reply_for_cursor(error.into(), caller, Some(endpoint), cursor).await;
+                return Err(answer(&refused, true));
+            }
+            Err(error) => {
+                let refused =
+                    self.gateway.report_fault(error.into(), &caller, &Request::default(), &endpoint);
+                return Err(answer(&Reply::Fault(refused), true));
+            }
+        };
+        let reuse = self.allows_reuse.then(|| ReuseKey::new(&endpoint, &canonical));
+        if request.cursor.is_some() {
+            return Err(answer(
+                &self.answer_follow_up(caller, Some(endpoint), ResultShape::Tool, request).await,
+                true,
+            ));
+        }
+        if !request.is_plain()
+            && let Some(reuse) = &reuse
+            && let Some(reply) = self.gateway.answer_from_reuse(&caller, &endpoint, reuse, &request).await
+        {
+            return Err(answer(&reply, true));
+        }
+        let (caller, endpoint, request) = (Box::new(caller), Box::new(endpoint), Box::new(request));
+        Ok(PendingKind::Content {
+            shape: ResultShape::Tool,
+            caller,
+            endpoint,
+            request,
+            reuse_key: reuse,
+            is_nested: false,
+        })
+    }
+
+    /// Whoever calls a tool of ours with these arguments, and the cursor among them.
+    async fn builtin_tool_caller(
+        &self,
+        who: CallerIdentity,
+        text: &str,
+        arguments: Span,
+    ) -> (Caller, Option<String>) {
+        let cursor = walk::string_member(text, arguments, "cursor");
+        let caller = self.follow_up_caller(who, cursor.as_deref()).await;
+        (Caller { argument_names: controls::argument_names(text, arguments), ..caller }, cursor)
+    }
+
+    /// Whoever reads on, as was decided when what he reads was captured.
+    async fn follow_up_caller(&self, who: CallerIdentity, cursor: Option<&str>) -> Caller {
+        let caller = self.caller(who, None);
+        match cursor {
+            Some(cursor) => self.gateway.caller_for_cursor(caller, cursor).await,
+            None => caller,
+        }
+    }
+
+    /// What to wait for where nothing is asked of us.
+    fn pending_content(&self, who: CallerIdentity, shape: ResultShape, endpoint: Endpoint) -> PendingKind {
+        let caller = Box::new(self.caller(who, Some(&endpoint)));
+        let (endpoint, request) = (Box::new(endpoint), Box::default());
+        PendingKind::Content { shape, caller, endpoint, request, reuse_key: None, is_nested: false }
+    }
+
+    fn tool_owner(&self, name: &str) -> ToolOwner {
+        let mut known = self.server_info();
+        if known.has_no_tools && !known.catalog.is_complete() {
+            known.catalog.list_builtin_only();
+        }
+        known.catalog.owner(name)
+    }
+
+    /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
+    fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
+        let known = self.server_info();
+        let tool = known.catalog.tool(&name);
+        if tool.is_none() && !known.catalog.is_complete() && controls::has_control(text, arguments) {
+            return Err(NotForwarded::ToolsUnknown);
+        }
+        let (read_only, idempotent) = tool.map_or((false, false), |tool| (tool.read_only, tool.idempotent));
+        Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
+    }
+
+    /// Keeps a call until the tools are known, and asks for them unless that is under way.
+    fn queue_call(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<OutgoingMessage> {
+        let what = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
+        let timer = self.start_timer(text, envelope, &what);
+        self.add_pending(PendingRequest {
+            id: envelope.raw_id(text).to_owned(),
+            is_stateless: modern,
+            kind: what,
+            timer,
+        });
+        let mut waiting = self.pending_requests();
+        if waiting.is_listing_tools() {
+            return None;
+        }
+        let meta = protocol_meta_members(text, envelope);
+        Some(request_tools_list(&mut waiting, meta, None, self.gateway.now()))
+    }
+
+    /// The reply to a request with a cursor, as a result of that shape.
+    async fn answer_follow_up(
+        &self,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        shape: ResultShape,
+        request: Request,
+    ) -> Reply {
+        let caller = Caller { read_uri: shape.read_uri_prefix(), ..caller };
+        let intent = Intent::FollowUp { request: request.clone() };
+        self.answer_locally(caller, endpoint, &request, intent).await
+    }
+
+    /// The reply to what never goes upstream, told with what is known by now of where its cursor came from.
+    async fn answer_locally(
+        &self,
+        caller: Caller,
+        endpoint: Option<Endpoint>,
+        request: &Request,
+        intent: Intent,
+    ) -> Reply {
+        let terms = Arc::clone(&caller.effective_policy);
+        let reply = self.gateway.answer(Call { caller, endpoint, intent }).await;
+        match &reply {
+            Reply::Fault(Fault { expired_endpoint: Some(lost), .. }) => {
+                let Some(informed) = self.updated_endpoint(lost) else { return reply };
+                Gateway::refit_fault(Fault::cursor_expired(Some(&informed)), &terms, request)
+            }
+            _ => reply,
+        }
+    }
+
+    /// What is known of an endpoint by now, where it was not when it was called.
+    fn updated_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
+        let known = self.server_info();
+        let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
+        let informed =
+            Endpoint { read_only: tool.read_only, idempotent: tool.idempotent, ..endpoint.clone() };
+        (informed != *endpoint).then_some(informed)
+    }
+}
+
+/// An endpoint that only reads, by its kind.
+fn read_only_endpoint(name: String, kind: EndpointKind) -> Endpoint {
+    Endpoint { name, kind, read_only: true, idempotent: true }
+}
+
+/// What begins the `_meta` keys that every request of 2026-07-28 carries.
+const PROTOCOL_META_PREFIX: &str = "io.modelcontextprotocol/";
+
+fn meta_span(text: &str, envelope: &Envelope) -> Option<Span> {
+    envelope.params.and_then(|params| walk::member_value(text, params, "_meta"))
+}
+
+/// Whether the `_meta` of a call asks for the result whole. That is for us, and taken out.
+fn take_whole_flag(text: &str, meta: Span, splice: &mut Splice<'_>) -> bool {
+    let members = walk::members(text, meta);
+    let is_ours = |member: &walk::Member| walk::string_equals(member.key.slice(text), WHOLE_RESULT_KEY);
+    let Some(asked) = members.iter().rfind(|member| is_ours(member)) else { return false };
+    let items = members.iter().map(|member| member.span()).collect();
+    splice.edit_sequence(&Sequence { span: meta, items }, |i| !is_ours(&members[i]), &[]);
+    asked.value.slice(text) == "true"
+}
+
+fn is_stateless_request(text: &str, meta: Span) -> bool {
+    walk::member_value(text, meta, "io.modelcontextprotocol/protocolVersion").is_some()
+}
+
+/// The members of a request's `_meta` that are the protocol's.
+fn protocol_meta_members(text: &str, envelope: &Envelope) -> String {
+    let members = meta_span(text, envelope).map(|meta| walk::members(text, meta)).unwrap_or_default();
+    let protocol = |member: &&walk::Member| {
+        member.key.slice(text).trim_start_matches('"').starts_with(PROTOCOL_META_PREFIX)
+    };
+    members.iter().filter(protocol).map(|member| member.span().slice(text)).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,97 @@
+//! Questions under way: which they are, and how their clients cancel them.
+//!
+//! A question is known from the moment its message is read, so that one that waits for its turn can be cancelled too.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::envelope::{MessageOrBatch, decode_line, parse};
+use super::super::request_id_map::RequestIdMap;
+use super::{McpProcessor, responses};
+use crate::call::Fault;
+use crate::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
+use crate::relay::OutgoingMessage;
+
+/// Questions under way, by their ids.
+#[derive(Debug, Default)]
+pub(super) struct ActiveQueries(Mutex<RequestIdMap<CancelFlag>>);
+
+/// A question under way, until this is dropped.
+pub(super) struct ActiveQuery {
+    queries: Arc<ActiveQueries>,
+    id: String,
+    pub(super) cancel_flag: CancelFlag,
+}
+
+impl ActiveQueries {
+    /// Whether a question has this id.
+    pub(super) fn contains(&self, raw_id: &str) -> bool {
+        self.lock().contains(raw_id)
+    }
+
+    /// Takes note of a question. `false` where there is one of this id.
+    pub(super) fn register(&self, raw_id: &str) -> bool {
+        let mut all = self.lock();
+        let is_new = !all.contains(raw_id);
+        if is_new {
+            all.insert(raw_id, CancelFlag::default());
+        }
+        is_new
+    }
+
+    /// The question of this id.
+    pub(super) fn get(self: &Arc<Self>, raw_id: &str) -> Option<ActiveQuery> {
+        let stop = self.lock().get(raw_id)?.clone();
+        Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag: stop })
+    }
+
+    /// Ends the question of this id; whether there is one.
+    pub(super) fn cancel(&self, raw_id: &str) -> bool {
+        let all = self.lock();
+        let stop = all.get(raw_id);
+        stop.inspect(|stop| stop.cancel()).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RequestIdMap<CancelFlag>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for ActiveQuery {
+    fn drop(&mut self) {
+        self.queries.lock().take(&self.id);
+    }
+}
+
+impl McpProcessor {
+    /// The answer to a question that is known to be under way; nothing where it was cancelled.
+    pub(super) async fn process_query(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        match self.active_query(&line) {
+            Some(question) if question.cancel_flag.is_cancelled() => Vec::new(),
+            Some(question) => self.process_client_line(line, Some(&question.cancel_flag)).await,
+            None => self.process_client_line(line, None).await,
+        }
+    }
+
+    /// The answer to a question for which there is no room.
+    pub(super) fn refuse_query(&self, line: &[u8]) -> Vec<OutgoingMessage> {
+        let Some(question) = self.active_query(line) else { return Vec::new() };
+        let answer = responses::tool_response(
+            &question.id,
+            &crate::call::Reply::Fault(too_many_queries()),
+            false,
+            false,
+        );
+        vec![OutgoingMessage::ToClient(answer.into_bytes())]
+    }
+
+    fn active_query(&self, line: &[u8]) -> Option<ActiveQuery> {
+        let (text, _) = decode_line(line);
+        let Ok(MessageOrBatch::Single(envelope)) = parse(&text) else { return None };
+        self.active_queries.get(envelope.raw_id(&text))
+    }
+}
+
+/// More questions than a session may have.
+fn too_many_queries() -> Fault {
+    Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES)
+}

@@ -1,0 +1,381 @@
+//! Answers of the server: content is shaped, everything else that can hold some is bounded.
+
+use std::sync::Arc;
+
+use portion_core::payload::Payload;
+use portion_core::redact::RedactionRules;
+use portion_core::scan::{JsonKind, quote};
+use portion_core::span::Span;
+use portion_core::view::Request;
+
+use super::super::envelope::Envelope;
+use super::super::member_limits::{self, LimitOutcome, MemberLimiter};
+use super::super::reserved_meta;
+use super::super::result::{
+    ErrorOutline, ParsedResult, ResultOutline, ResultShape, UnrecognizedResult, fault_result,
+};
+use super::super::splice::Splice;
+use super::super::walk;
+use super::McpProcessor;
+use super::caller_identity::CallerIdentity;
+use super::line_outcome::MessageOutcome;
+use super::method::is_catalog_method;
+use super::pending::{PendingKind, PendingRequest};
+use super::upstream::replace_with_fault;
+use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
+use crate::dropped_messages::DropReason;
+
+/// Bytes of members that the protocol does not name, up to which they pass.
+const MAX_EXTRA_BYTES: usize = 4096;
+/// Bytes of a message of the server up to which nothing in it is looked into, where nothing is hidden.
+pub(super) const SMALL_MESSAGE_BYTES: usize = 2048;
+/// Bytes of a question back up to which it is relayed: the state that comes with it is the client's to return, unread.
+const MAX_INPUT_REQUEST_BYTES: usize = 1 << 20;
+/// Members of a message that the protocol names.
+const PROTOCOL_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+
+/// An answer as it came, and what is to be changed in it.
+pub(super) struct MessageEdit<'a, 's> {
+    pub text: &'a str,
+    pub invalid_utf8: usize,
+    pub envelope: Envelope,
+    pub splice: &'s mut Splice<'a>,
+}
+
+impl McpProcessor {
+    /// The one place where content is shaped: what is switched off is left alone here. Returns whether it was.
+    pub(super) async fn shape_response(
+        &self,
+        came: &mut MessageEdit<'_, '_>,
+        asked: &PendingRequest,
+    ) -> bool {
+        let PendingKind::Content { shape, caller, endpoint, is_nested: inside, .. } = &asked.kind else {
+            return false;
+        };
+        let (text, envelope) = (came.text, came.envelope);
+        if let Some(error) = non_null(text, envelope.error) {
+            return self.shape_error(came, error, caller, endpoint).await;
+        }
+        let Some(result) = envelope.result else {
+            self.gateway.report_upstream_failure(caller, endpoint, envelope.span.len());
+            return false;
+        };
+        if !inside || walk::kind(text, result) != JsonKind::Object {
+            return self.shape_result(came, asked, result, *shape).await;
+        }
+        let terms = &caller.effective_policy;
+        let limit = terms.policy.hard_byte_limit;
+        strip_reserved_meta(text, result, came.splice);
+        let bound = MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: terms.redact.as_deref() };
+        match bound.limit_members(text, result, &["result", "error"], came.splice) {
+            LimitOutcome::Fits => {}
+            LimitOutcome::Shortened(bytes) => {
+                self.gateway.record_drop(DropReason::Oversized, bytes, "parts of a task")
+            }
+            LimitOutcome::TooLarge => {
+                let reason = Fault::upstream_too_large(limit, Some(endpoint));
+                replace_with_fault(came.splice, text, &envelope, &self.record_refusal(asked, reason));
+                return true;
+            }
+        }
+        // A task that has failed has its error where another has its result.
+        let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
+        match (inner("error"), inner("result")) {
+            (Some(error), None) => self.shape_error(came, error, caller, endpoint).await,
+            (Some(_), Some(_)) => {
+                let reason = Fault::upstream_invalid("a task with both a result and an error");
+                replace_with_fault(came.splice, text, &envelope, &self.record_refusal(asked, reason));
+                true
+            }
+            (None, Some(result)) => self.shape_result(came, asked, result, *shape).await,
+            (None, None) => false,
+        }
+    }
+
+    /// Shapes the result at a place.
+    async fn shape_result(
+        &self,
+        came: &mut MessageEdit<'_, '_>,
+        asked: &PendingRequest,
+        result: Span,
+        shape: ResultShape,
+    ) -> bool {
+        let PendingKind::Content { caller, endpoint, request, reuse_key: reuse, .. } = &asked.kind else {
+            return false;
+        };
+        let (text, envelope) = (came.text, came.envelope);
+        let redact = caller.effective_policy.redact.clone();
+        let answer = |payload, request: Request| {
+            let intent = Intent::Fresh { payload, request, reuse: *reuse };
+            let caller = Caller { read_uri: shape.read_uri_prefix(), ..(**caller).clone() };
+            self.gateway.answer(Call { caller, endpoint: Some((**endpoint).clone()), intent })
+        };
+        let reply = match ResultOutline::parse(text, result, shape, redact.as_deref()) {
+            ParsedResult::ClientAction => return self.limit_client_action(came, asked, result),
+            ParsedResult::Unrecognized => {
+                let odd = UnrecognizedResult::new(text, result, shape);
+                let reply = answer(odd.payload(came.invalid_utf8), (**request).clone()).await;
+                match &reply {
+                    Reply::Portion(portion) => {
+                        came.splice.replace(result, odd.to_result(portion, asked.is_stateless));
+                    }
+                    Reply::Untouched => strip_reserved_meta(text, result, came.splice),
+                    Reply::Fault(_) => {}
+                }
+                reply
+            }
+            ParsedResult::Content(outline) => {
+                // What was asked of the result is not asked of an error in its place.
+                let request = if outline.is_error() {
+                    Request { max_tokens: request.max_tokens, ..Request::default() }
+                } else {
+                    (**request).clone()
+                };
+                let payload = Payload {
+                    paging_arguments: self.paging_arguments(endpoint),
+                    ..outline.payload(came.invalid_utf8)
+                };
+                let reply = answer(payload, request).await;
+                match &reply {
+                    Reply::Untouched => outline.strip_reserved(came.splice),
+                    Reply::Portion(portion) => outline.write_portion(portion, came.splice),
+                    Reply::Fault(_) => {}
+                }
+                reply
+            }
+        };
+        match reply {
+            Reply::Untouched => return false,
+            Reply::Portion(_) => {}
+            Reply::Fault(reason) if shape == ResultShape::Tool => {
+                came.splice.replace(result, fault_result(&reason, asked.is_stateless));
+            }
+            Reply::Fault(reason) => replace_with_fault(came.splice, text, &envelope, &reason),
+        }
+        true
+    }
+
+    /// The arguments by which a tool walks its own pages, as far as it is known.
+    fn paging_arguments(&self, endpoint: &Endpoint) -> Arc<[String]> {
+        let known = self.server_info();
+        let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
+        tool.map_or_else(Arc::default, |tool| tool.paging_arguments().into())
+    }
+
+    /// A result that is no content but something for the client to act on, and so is never shortened: a question back, the
+    /// handle of a task. Too large a one is an error.
+    fn limit_client_action(
+        &self,
+        came: &mut MessageEdit<'_, '_>,
+        asked: &PendingRequest,
+        result: Span,
+    ) -> bool {
+        let PendingKind::Content { caller, endpoint, .. } = &asked.kind else { return false };
+        let policy = &caller.effective_policy.policy;
+        let json = result.slice(came.text);
+        let bytes = member_limits::non_media_bytes(json, policy.media_byte_limit);
+        let kind = walk::member_value(came.text, result, "resultType");
+        let asks = kind.is_some_and(|kind| walk::string_equals(kind.slice(came.text), "input_required"));
+        let most =
+            if asks { policy.hard_byte_limit.max(MAX_INPUT_REQUEST_BYTES) } else { policy.hard_byte_limit };
+        if bytes > most {
+            let reason = Fault::upstream_too_large(most, Some(endpoint));
+            replace_with_fault(came.splice, came.text, &came.envelope, &self.record_refusal(asked, reason));
+            return true;
+        }
+        strip_reserved_meta(came.text, result, came.splice);
+        let hidden = caller.effective_policy.redact.as_deref();
+        if let Some(json) = hidden
+            .and_then(|redact| member_limits::redact_strings(redact, json, member_limits::is_text_member))
+        {
+            came.splice.replace(result, json);
+        }
+        false
+    }
+
+    /// Shapes the error at a place.
+    async fn shape_error(
+        &self,
+        came: &mut MessageEdit<'_, '_>,
+        error: Span,
+        caller: &Caller,
+        endpoint: &Endpoint,
+    ) -> bool {
+        let failure = ErrorOutline::parse(came.text, error, caller.effective_policy.redact.as_deref());
+        let payload = failure.payload(came.invalid_utf8);
+        let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
+        let call = Call { caller: caller.clone(), endpoint: Some(endpoint.clone()), intent };
+        match self.gateway.answer(call).await {
+            Reply::Untouched => {
+                failure.apply_redactions(came.splice);
+                return false;
+            }
+            Reply::Portion(portion) => failure.write_portion(&portion, came.splice),
+            Reply::Fault(reason) => replace_with_fault(came.splice, came.text, &came.envelope, &reason),
+        }
+        true
+    }
+
+    /// An answer that is relayed: errors in it are bounded, and what a model may read.
+    pub(super) async fn relay_response(&self, came: &mut MessageEdit<'_, '_>, asked: &PendingRequest) {
+        let (text, envelope) = (came.text, came.envelope);
+        let method = asked.kind.method();
+        let endpoint = || Endpoint {
+            name: method.to_owned(),
+            kind: EndpointKind::Tool,
+            read_only: is_catalog_method(method),
+            idempotent: is_catalog_method(method),
+        };
+        if let Some(error) = non_null(text, envelope.error) {
+            let redacts = self.general_caller().effective_policy.redact.is_some();
+            if error.len() > SMALL_MESSAGE_BYTES || redacts {
+                let endpoint = endpoint();
+                let caller = self.caller(self.session_identity(), Some(&endpoint));
+                self.shape_error(came, error, &caller, &endpoint).await;
+            }
+            return;
+        }
+        let Some(result) = envelope.result else { return };
+        strip_reserved_meta(text, result, came.splice);
+        if is_catalog_method(method) {
+            self.truncate_instructions(text, result, came.splice);
+            return;
+        }
+        let caller = self.general_caller();
+        let redact = caller.effective_policy.redact.as_deref();
+        if result.len() <= SMALL_MESSAGE_BYTES && redact.is_none() {
+            return;
+        }
+        if let Some(shape) = ResultShape::guess(text, result) {
+            let asked = self.guessed_request(&asked.id, asked.is_stateless, shape, endpoint());
+            self.shape_result(came, &asked, result, shape).await;
+        } else if let Some((hidden, _)) = redact.and_then(|redact| redact.redact_json(result.slice(text))) {
+            came.splice.replace(result, hidden);
+        }
+    }
+
+    /// An answer to a request that this process has not seen, of a client that resumes a stream: shaped by what it looks like.
+    pub(super) async fn shape_unseen_response(&self, came: &mut MessageEdit<'_, '_>) {
+        let (text, envelope) = (came.text, came.envelope);
+        let shape =
+            envelope.result.and_then(|result| ResultShape::guess(text, result)).unwrap_or(ResultShape::Tool);
+        let endpoint = Endpoint {
+            name: "unasked".to_owned(),
+            kind: EndpointKind::Tool,
+            read_only: false,
+            idempotent: false,
+        };
+        let asked = self.guessed_request(envelope.raw_id(text), false, shape, endpoint);
+        self.shape_response(came, &asked).await;
+    }
+
+    /// A request of which only the answer is known.
+    fn guessed_request(
+        &self,
+        id: &str,
+        modern: bool,
+        shape: ResultShape,
+        endpoint: Endpoint,
+    ) -> PendingRequest {
+        let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
+        let (endpoint, request) = (Box::new(endpoint), Box::default());
+        let what =
+            PendingKind::Content { shape, caller, endpoint, request, reuse_key: None, is_nested: false };
+        PendingRequest { id: id.to_owned(), is_stateless: modern, kind: what, timer: None }
+    }
+
+    /// Bounds what stands beside the members that the protocol names.
+    pub(super) fn limit_unknown_members(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
+        // A result beside an error is not read by anybody who follows the protocol.
+        let both = non_null(text, envelope.error).and(non_null(text, envelope.result));
+        if envelope.unknown_member_count == 0 && both.is_none() {
+            return;
+        }
+        let caller = self.general_caller();
+        let bound =
+            MemberLimiter { max_bytes: MAX_EXTRA_BYTES, redact: caller.effective_policy.redact.as_deref() };
+        let except: Vec<&str> =
+            PROTOCOL_MEMBERS.into_iter().filter(|name| both.is_none() || *name != "result").collect();
+        match bound.limit_members(text, envelope.span, &except, splice) {
+            LimitOutcome::Fits => {}
+            LimitOutcome::Shortened(bytes) => {
+                self.gateway.record_drop(DropReason::Oversized, bytes, "large members beside a result");
+            }
+            LimitOutcome::TooLarge => {
+                self.gateway.record_drop(
+                    DropReason::Oversized,
+                    envelope.span.len(),
+                    "very many members beside a result",
+                );
+                let members = walk::members(text, envelope.span);
+                let items = members.iter().map(|member| member.span()).collect();
+                let is_named = |i: usize| {
+                    except.iter().any(|name| walk::string_equals(members[i].key.slice(text), name))
+                };
+                splice.edit_sequence(&walk::Sequence { span: envelope.span, items }, is_named, &[]);
+            }
+        }
+    }
+
+    /// Cuts the instructions of a server, which clients show to their models, to the byte limit.
+    fn truncate_instructions(&self, text: &str, result: Span, splice: &mut Splice<'_>) {
+        let Some(place) = walk::member_value(text, result, "instructions") else { return };
+        let policy = &self.general_caller().effective_policy.policy;
+        if place.len() <= policy.fallback_byte_limit || walk::kind(text, place) != JsonKind::String {
+            return;
+        }
+        let said = portion_core::scan::unescape(place.slice(text));
+        // In JSON a byte of text can take six.
+        let kept = said.floor_char_boundary(policy.fallback_byte_limit / 2);
+        let left_out = said[kept..].chars().count();
+        let cut = format!("{} … [{left_out} characters left out]", &said[..kept]);
+        splice.replace(place, quote(&cut));
+        self.gateway.record_drop(DropReason::Oversized, said.len() - kept, "the end of long instructions");
+    }
+
+    /// Whom a message is for that answers no request in particular.
+    pub(super) fn general_caller(&self) -> Caller {
+        self.caller(self.session_identity(), None)
+    }
+
+    /// Who asks here, as `initialize` has said.
+    pub(super) fn session_identity(&self) -> CallerIdentity {
+        CallerIdentity { client: self.client.get().copied(), trace: None }
+    }
+
+    /// A fault in place of an answer, taken note of.
+    fn record_refusal(&self, asked: &PendingRequest, reason: Fault) -> Fault {
+        let PendingKind::Content { caller, endpoint, request, .. } = &asked.kind else { return reason };
+        let request = Request { max_tokens: request.max_tokens, ..Request::default() };
+        self.gateway.report_fault(reason, caller, &request, endpoint)
+    }
+}
+
+/// A member that says something: `null` says nothing.
+fn non_null(text: &str, member: Option<Span>) -> Option<Span> {
+    member.filter(|place| walk::kind(text, *place) != JsonKind::Null)
+}
+
+/// Takes our prefix out of the `_meta` of a result that nobody else looks into.
+fn strip_reserved_meta(text: &str, result: Span, splice: &mut Splice<'_>) {
+    if let Some(meta) = walk::member_value(text, result, "_meta") {
+        reserved_meta::strip_reserved_members(text, meta, splice);
+    }
+}
+
+/// What becomes of an answer that nobody waits for.
+pub(super) fn drop_unsolicited_response(lane: &McpProcessor, came: &MessageEdit<'_, '_>) -> MessageOutcome {
+    let (id, bytes) = (came.envelope.raw_id(came.text), came.envelope.span.len());
+    let (dropped, why) = if lane.pending_requests().forget_cancelled(id) {
+        (DropReason::Cancelled, "an answer to a request that its client has cancelled")
+    } else {
+        (DropReason::Unsolicited, "an answer that no pending request has asked for")
+    };
+    lane.gateway.record_drop(dropped, bytes, why);
+    MessageOutcome::Discard
+}
+
+/// What is hidden in JSON, applied to the texts of what a server asks its client.
+pub(super) fn redact_server_request(redact: &RedactionRules, json: &str) -> Option<String> {
+    member_limits::redact_strings(redact, json, member_limits::is_text_member)
+}

@@ -1,0 +1,125 @@
+//! Messages that neither the client nor the server wrote.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use portion_core::scan::quote;
+
+use super::super::error_code::{INTERNAL_ERROR, INVALID_PARAMS};
+use super::super::result;
+use super::pending::PendingRequest;
+use crate::call::{Fault, Reply};
+
+/// MCP before 2026-07-28: there is no resource of that URI. Since then a parameter is wrong.
+const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// The answer with this result, JSON.
+pub(super) fn success_response(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// The answer with an error.
+pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
+    let data = data.map(|data| format!(",\"data\":{data}")).unwrap_or_default();
+    let message = quote(message);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}")
+}
+
+/// The answer with a fault, where no tool was called.
+pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
+    let ours = [
+        "store_unavailable",
+        "message_too_large",
+        "internal",
+        "upstream_gone",
+        "upstream_invalid",
+        "upstream_timeout",
+    ];
+    let code = if ours.contains(&fault.code) { INTERNAL_ERROR } else { INVALID_PARAMS };
+    error_response(id, code, &fault.message, Some(&fault.to_json()))
+}
+
+/// The answer with a fault, in the form that whoever asked expects.
+pub(super) fn refusal_response(asked: &PendingRequest, reason: &Fault) -> String {
+    if asked.kind.expects_tool_result() {
+        success_response(&asked.id, &result::fault_result(reason, asked.is_stateless))
+    } else {
+        fault_response(&asked.id, reason)
+    }
+}
+
+/// The answer of a tool with a reply that no upstream has a part in.
+pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, modern: bool) -> String {
+    let text = match reply {
+        Reply::Portion(portion) => result::tool_result(portion, structured, modern),
+        Reply::Fault(reason) => result::fault_result(reason, modern),
+        Reply::Untouched => result::fault_result(&nothing_to_show_fault(), modern),
+    };
+    success_response(id, &text)
+}
+
+/// The answer of a tool of ours that says this, whole.
+pub(super) fn text_response(id: &str, text: &str, modern: bool) -> String {
+    success_response(id, &result::text_result(text, modern))
+}
+
+/// The answer of `resources/read` with a reply that no upstream has a part in.
+pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String {
+    match reply {
+        Reply::Portion(portion) => success_response(id, &result::resource_result(portion, modern)),
+        Reply::Fault(reason) if !modern && reason.code.starts_with("cursor_") => {
+            error_response(id, RESOURCE_NOT_FOUND, &reason.message, Some(&reason.to_json()))
+        }
+        Reply::Fault(reason) => fault_response(id, reason),
+        Reply::Untouched => fault_response(id, &nothing_to_show_fault()),
+    }
+}
+
+/// What is said of a request that the server will not answer any more.
+pub(super) fn server_gone_fault(how: &dyn Display) -> Fault {
+    let advice =
+        "the call may have acted; once the server answers again, look for its outcome before you call again"
+            .into();
+    // What the server wrote last stands below the sentence.
+    let how = how.to_string();
+    let (sentence, rest) = how.split_at(how.find('\n').unwrap_or(how.len()));
+    Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
+}
+
+/// What is said of a request that has not come to the server.
+pub(super) fn server_unreachable_fault(why: &dyn Display) -> Fault {
+    let advice = "the call has not come to the server; see that it runs, then call again".into();
+    Fault::new("upstream_gone", why.to_string(), advice)
+}
+
+/// What is said of a request that the server has not answered in time.
+pub(super) fn timeout_fault(after: Duration) -> Fault {
+    let message = format!("the server did not answer within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call may have acted; look for its outcome before you call again, or have requestTimeout \
+                  raised for calls that take longer"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// What is said of a call that was not sent, for the server has not listed its tools in time.
+pub(super) fn unsent_call_fault(after: Duration) -> Fault {
+    let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
+    let advice =
+        "the call was not sent to the server; see that it runs, then call again, or call without the \
+         arguments limit, cursor and fields"
+            .into();
+    Fault::new("upstream_timeout", message, advice)
+}
+
+/// What the server is told of a request that nobody waits for any more.
+pub(super) fn cancellation_notification(id: &str) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":\"no answer within requestTimeout\"}}");
+    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
+}
+
+/// A gateway has nothing to leave untouched where no upstream was asked.
+fn nothing_to_show_fault() -> Fault {
+    let advice = "call the tool again without a cursor".into();
+    Fault::new("internal", "there is nothing to show".into(), advice)
+}

@@ -1,0 +1,521 @@
+//! The lane between a client and a server that are written out here, message by message.
+
+mod clients;
+mod describe;
+mod failures;
+mod law;
+mod limits;
+mod manners;
+mod paging;
+mod questions;
+mod schemas;
+mod timeouts;
+mod traces;
+mod wire;
+
+use std::sync::Arc;
+
+use portion_core::cursor::Scope;
+use portion_core::policy::Policy;
+use portion_core::scan::{JsonReader, quote};
+use portion_core::tokens::TokenCounter;
+use proptest::prelude::*;
+
+use super::super::catalog::{ListingOptions, ListingStyle};
+use super::McpProcessor;
+use crate::effective_policy::EffectivePolicy;
+use crate::frame::Frame;
+use crate::gateway::Gateway;
+use crate::gateway_parts::GatewayParts;
+use crate::mcp::McpProcessorFactory;
+use crate::relay::{MessageProcessor, OutgoingMessage};
+use crate::rules::EndpointRules;
+use crate::session::ClientSession;
+use crate::store::{MemoryStore, StoreLimits};
+use crate::upstream::stdio::ServerExit;
+
+mod resources;
+
+/// A token for every four bytes.
+struct Quarters;
+
+impl TokenCounter for Quarters {
+    fn name(&self) -> &'static str {
+        "quarters"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        text.len().div_ceil(4)
+    }
+
+    fn prefix_within(&self, text: &str, limit: usize) -> usize {
+        text.floor_char_boundary(limit * 4)
+    }
+}
+
+fn lane() -> McpProcessor {
+    lane_of(ListingStyle::Full)
+}
+
+fn lane_of(style: ListingStyle) -> McpProcessor {
+    lane_listing(&ListingOptions { style, ..ListingOptions::default() })
+}
+
+fn lane_listing(listing: &ListingOptions) -> McpProcessor {
+    lane_under(Policy::default(), listing)
+}
+
+fn lane_under(policy: Policy, listing: &ListingOptions) -> McpProcessor {
+    lane_of_terms(EffectivePolicy::new(policy, &Quarters, None), listing)
+}
+
+fn lane_of_terms(terms: EffectivePolicy, listing: &ListingOptions) -> McpProcessor {
+    let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+    let rules = EndpointRules::fixed(terms);
+    let gateway = Gateway::new(GatewayParts::new(rules, store, [7; 32]));
+    McpProcessorFactory::new(Arc::new(gateway), listing.clone(), 1 << 20)
+        .new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
+}
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+/// What is sent: `>` to the server, `<` to the client.
+fn sent(outgoing: Vec<OutgoingMessage>) -> Vec<String> {
+    let text = |line: Vec<u8>| String::from_utf8(line).expect("text");
+    outgoing
+        .into_iter()
+        .map(|message| match message {
+            OutgoingMessage::ToServer(line) | OutgoingMessage::InternalRequest(line) => {
+                format!("> {}", text(line))
+            }
+            OutgoingMessage::ToClient(line) => format!("< {}", text(line)),
+        })
+        .collect()
+}
+
+fn client(lane: &McpProcessor, said: &str) -> Vec<String> {
+    sent(run(lane.process_client_frame(Frame::Message(said.as_bytes().to_vec()))))
+}
+
+fn server(lane: &McpProcessor, said: &str) -> Vec<String> {
+    sent(run(lane.process_server_frame(Frame::Message(said.as_bytes().to_vec()))))
+}
+
+/// A conversation: each line said (`c ` by the client, `s ` by the server), and the lines that go out.
+/// `=` stands for the line as it was said.
+fn check(lane: &McpProcessor, conversation: &[(&str, &[&str])]) {
+    for (said, expect) in conversation {
+        let (who, text) = said.split_at(2);
+        let out = if who == "c " { client(lane, text) } else { server(lane, text) };
+        let as_said = format!("{} {text}", if who == "c " { '>' } else { '<' });
+        let expect: Vec<&str> = expect.iter().map(|e| if *e == "=" { as_said.as_str() } else { e }).collect();
+        assert_eq!(out, expect, "{said}");
+    }
+}
+
+const LIST: &str = r#"s {"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"list_x","inputSchema":{"type":"object","properties":{"q":{}}},"annotations":{"readOnlyHint":true}},{"name":"own","inputSchema":{"type":"object","properties":{"limit":{}}}},{"name":"free","inputSchema":{"type":"object"}}]}}"#;
+
+fn lane_with_tools() -> McpProcessor {
+    let lane = lane();
+    check(&lane, &[(r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, &["="])]);
+    let out = server(&lane, &LIST[2..]);
+    assert!(out[0].contains(r#""name":"portion_read""#) && out[0].contains(r#""fields":{"#), "{out:?}");
+    lane
+}
+
+/// A text of many lines, as it stands in JSON.
+fn big() -> String {
+    (0..5_000).fold(String::new(), |text, i| text + &format!("line {i}\\n"))
+}
+
+/// Has `list_x` answer with a long text, and returns the cursor to the rest of it.
+fn cursor(lane: &McpProcessor, arguments: &str) -> String {
+    let params = format!(r#"{{"name":"list_x","arguments":{arguments}}}"#);
+    client(lane, &format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{params}}}"#));
+    let answer = format!(
+        r#"{{"jsonrpc":"2.0","id":"c","result":{{"content":[{{"type":"text","text":"{}"}}]}}}}"#,
+        big()
+    );
+    let out = server(lane, &answer);
+    let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
+    rest[..48].to_owned()
+}
+
+#[test]
+fn relays_what_is_not_reshaped_as_it_came() {
+    check(
+        &lane(),
+        &[
+            (
+                r#"c { "method":"initialize","params":{"x":1e400},"id":"\u0041","jsonrpc":"2.0","v":[1, 2]}"#,
+                &["="],
+            ),
+            (
+                r#"s {"jsonrpc":"2.0","id":"A","result":{"capabilities":{"tools":{},"tasks":{}},"z":1.0}} "#,
+                &["="],
+            ),
+            (r#"c {"jsonrpc":"2.0","method":"notifications/initialized"}"#, &["="]),
+            (
+                r#"s {"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[]}}"#,
+                &["="],
+            ),
+            (r#"c {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, &["="]),
+            (r#"c {"jsonrpc":"2.0","id":7,"method":"vendor/thing","params":[1,{"a":null}]}"#, &["="]),
+            (r#"s {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#, &["="]),
+            (r#"s {"result" : {"content":[]}, "id" : 7, "jsonrpc":"2.0","extra":true}"#, &["="]),
+            (r#"s {"jsonrpc":"2.0","id":99,"result":{"content":[{"type":"text","text":"late"}]}}"#, &[]),
+            ("c not JSON at all", &["="]),
+            ("s listening on stdio", &[]),
+            (
+                r#"s {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"\ud800"}}"#,
+                &["="],
+            ),
+            (
+                r#"c {"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"t","arguments":{"a" : 1},"_meta":{"p":1}}}"#,
+                &["="],
+            ),
+            (
+                r#"s {"jsonrpc":"2.0","id":8,"result":{"content":[{"type":"text","text":"small","v":1}],"w":2}}"#,
+                &["="],
+            ),
+            (r#"c {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"t"}}"#, &["="]),
+            (
+                r#"s {"jsonrpc":"2.0","id":9,"result":{"resultType":"input_required","requestState":"s"}}"#,
+                &["="],
+            ),
+            (r#"c {"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#, &["="]),
+            (r#"s {"jsonrpc":"2.0","id":10,"result":{"task":{"taskId":"1","status":"working"}}}"#, &["="]),
+        ],
+    );
+}
+
+#[test]
+fn shapes_what_is_large_and_keeps_what_is_around_it() {
+    let lane = lane();
+    let big = big();
+    for (method, params, before, after) in [
+        ("tools/call", r#"{"name":"t"}"#, r#"{"content":[{"type":"text","text":""#, r#"","a":1}],"v":1.0"#),
+        (
+            "tasks/result",
+            r#"{"taskId":"t"}"#,
+            r#"{"content":[{"type":"text","text":""#,
+            r#"","a":1}],"v":1.0"#,
+        ),
+        ("resources/read", r#"{"uri":"u"}"#, r#"{"contents":[{"uri":"u","text":""#, r#""}],"ttlMs":1"#),
+        (
+            "prompts/get",
+            r#"{"name":"t"}"#,
+            r#"{"messages":[{"role":"user","content":{"type":"text","text":""#,
+            r#""}}]"#,
+        ),
+    ] {
+        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#));
+        let out = server(
+            &lane,
+            &format!(r#"{{"vendor":0,"jsonrpc":"2.0","id":1,"result":{before}{big}{after}}}}}"#),
+        );
+        let beginning = format!(r#"< {{"vendor":0,"jsonrpc":"2.0","id":1,"result":{before}line 0"#);
+        assert!(out[0].starts_with(&beginning), "{out:?}");
+        assert!(out[0].len() < 20_000 && out[0].contains("nextCursor"), "{out:?}");
+        JsonReader::new(&out[0][2..]).skip().expect("JSON");
+    }
+    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
+    let out = server(
+        &lane,
+        &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":-5,"message":"m","data":"{big}"}}}}"#),
+    );
+    assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-5,"message":"m","data":{"#));
+    assert!(out[0].len() < 20_000, "{out:?}");
+    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}"#);
+    let out = server(
+        &lane,
+        &format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"status":"completed","result":{{"content":[{{"type":"text","text":"{big}"}}]}}}}}}"#
+        ),
+    );
+    assert!(out[0].len() < 20_000 && out[0].contains(r#""status":"completed""#), "{out:?}");
+}
+
+#[test]
+fn takes_our_controls_out_and_nothing_else() {
+    let lane = lane_with_tools();
+    check(
+        &lane,
+        &[
+            (
+                r#"c {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"q": 1.0,"limit":5}}}"#,
+                &[
+                    r#"> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"q": 1.0}}}"#,
+                ],
+            ),
+            (
+                r#"c {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"own","arguments":{"limit":5000}}}"#,
+                &["="],
+            ),
+            (
+                r#"c {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"free","arguments":{"raw":5000}}}"#,
+                &["="],
+            ),
+            (
+                r#"c {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"unlisted","arguments":{"limit":5}}}"#,
+                &["="],
+            ),
+        ],
+    );
+    let cursor = cursor(&lane, r#"{"q":7}"#);
+    let call = |arguments: &str| {
+        let params = format!(r#"{{"name":"list_x","arguments":{arguments}}}"#);
+        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{params}}}"#))
+    };
+    for (arguments, expect) in [
+        (r#"{"limit":100000}"#, "limit_too_large"),
+        (r#"{"page":0}"#, "page_invalid"),
+        (r#"{"cursor":"forged"}"#, "cursor_invalid"),
+        (&format!(r#"{{"cursor":"{cursor}","limit":3}}"#), "line "),
+        (r#"{"startLine":-1,"q" : 7}"#, "line 4999"),
+    ] {
+        let out = call(arguments);
+        assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":9,"result":{"content":["#), "{out:?}");
+        assert!(out[0].contains(expect), "{out:?}");
+    }
+    assert_eq!(lane.pending_count(), 4);
+}
+
+#[test]
+fn a_wrong_field_is_told_only_of_a_result_that_is_none() {
+    let lane = lane_with_tools();
+    let params = r#"{"name":"list_x","arguments":{"fields":"nope"}}"#;
+    let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+    client(&lane, &call);
+    let error = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"no such \u0074able"}],"isError":true}}"#;
+    assert_eq!(server(&lane, error), [format!("< {error}")]);
+    client(&lane, &call);
+    let out = server(
+        &lane,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"[{\"id\":1}]"}]}}"#,
+    );
+    assert!(out[0].contains("field_unknown") && out[0].contains(r#""isError":true"#), "{out:?}");
+}
+
+#[test]
+fn answers_its_own_tool_and_uris() {
+    let lane = lane_with_tools();
+    let cursor = cursor(&lane, "{}");
+    let params = format!(r#"{{"name":"portion_read","arguments":{{"cursor":"{cursor}","limit":2}}}}"#);
+    let out =
+        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":"r","method":"tools/call","params":{params}}}"#));
+    let beginning = r#"< {"jsonrpc":"2.0","id":"r","result":{"content":[{"type":"text","text":"line "#;
+    assert!(out[0].starts_with(beginning), "{out:?}");
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    let params = format!(r#"{{"uri":"portion://read/{cursor}",{meta}}}"#);
+    let out =
+        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}"#));
+    let entry = format!(r#""uri":"portion://read/{cursor}","mimeType":"text/plain","text":"line "#);
+    assert!(out[0].contains(&entry), "{out:?}");
+    assert!(out[0].contains(r#""resultType":"complete","ttlMs":0,"cacheScope":"private""#), "{out:?}");
+    let forged = r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"portion://read/x"}}"#;
+    assert!(client(&lane, forged)[0].contains(r#""error":{"code":-32002,"#));
+    assert_eq!(lane.pending_count(), 0);
+}
+
+#[test]
+fn lists_the_tools_itself_where_it_must() {
+    let lane = lane();
+    let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"list_x","arguments":{{"limit":2}},"_meta":{{"progressToken":1,{meta}}}}}}}"#
+    );
+    let question = format!(
+        r#"> {{"jsonrpc":"2.0","id":"portion:1","method":"tools/list","params":{{"_meta":{{{meta}}}}}}}"#
+    );
+    assert_eq!(client(&lane, &call), [question]);
+    assert!(lane.has_held_messages());
+    check(
+        &lane,
+        &[
+            (r#"c {"jsonrpc":"2.0","id":2,"method":"ping"}"#, &["="]),
+            (
+                r#"c {"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":3}}}"#,
+                &[],
+            ),
+            (
+                r#"c {"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"portion_read","arguments":{"cursor":"CURSOR"}}}"#,
+                &[],
+            ),
+            (r#"c {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#, &[]),
+        ],
+    );
+    assert_eq!(lane.pending_count(), 3);
+    let first = r#"{"jsonrpc":"2.0","id":"portion:1","result":{"tools":[],"nextCursor":""}}"#;
+    let next = server(&lane, first);
+    assert!(next[0].starts_with("> ") && next[0].contains(r#""cursor":"""#), "{next:?}");
+    let id = next[0].split("\"id\":").nth(1).and_then(|rest| rest.split(',').next()).expect("an id");
+    let out = server(&lane, &LIST[2..].replacen("\"id\":0", &format!("\"id\":{id}"), 1));
+    assert_eq!(out[0], format!("> {}", call.replace(r#"{"limit":2}"#, "{}")));
+    assert!(out[1].contains("cursor_invalid"), "{out:?}");
+    assert_eq!((out.len(), lane.pending_count(), lane.has_held_messages()), (2, 2, false));
+}
+
+#[test]
+fn a_server_that_does_not_list_keeps_its_arguments() {
+    let lane = lane();
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","arguments":{"limit":2}}}"#;
+    client(&lane, call);
+    let refusal = r#"{"jsonrpc":"2.0","id":"portion:1","error":{"code":-32601,"message":"no"}}"#;
+    assert_eq!(server(&lane, refusal), [format!("> {call}")]);
+}
+
+#[test]
+fn a_server_without_tools_gains_ours() {
+    let lane = lane();
+    check(
+        &lane,
+        &[
+            (r#"c {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#, &["="]),
+            (
+                r#"s {"jsonrpc":"2.0","id":1,"result":{"capabilities":{"resources":{}},"x":1}}"#,
+                &[
+                    r#"< {"jsonrpc":"2.0","id":1,"result":{"capabilities":{"resources":{},"tools":{}},"x":1}}"#,
+                ],
+            ),
+        ],
+    );
+    let out = client(&lane, r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    assert!(
+        out[0].starts_with(r#"< {"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"portion_read""#),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn every_request_is_answered_once() {
+    let lane = lane();
+    let call =
+        |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t"}}}}"#);
+    client(&lane, &call("1"));
+    let twice = client(&lane, &call("1"));
+    assert!(twice[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-32600,"#), "{twice:?}");
+    client(&lane, &call("\"1\""));
+    client(&lane, r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+    client(&lane, &call("3"));
+    client(&lane, r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#);
+    let large = Frame::TooLarge { id: Some("\"1\"".into()), has_method: false, bytes: 9 };
+    let out = sent(run(lane.process_server_frame(large)));
+    assert!(out[0].contains("message_too_large") && out[0].contains(r#""isError":true"#), "{out:?}");
+    let large = Frame::TooLarge { id: Some("5".into()), has_method: true, bytes: 9 };
+    let out = sent(run(lane.process_server_frame(large)));
+    assert!(out[0].starts_with("> ") && out[0].contains("-32603"), "{out:?}");
+    let gone = sent(lane.on_server_gone(&ServerExit::Exited(3)));
+    assert_eq!(gone.len(), 2, "{gone:?}");
+    assert!(gone[0].contains(r#""id":1,"result""#) && gone[1].contains(r#""id":2,"error""#), "{gone:?}");
+    assert_eq!((lane.on_server_gone(&ServerExit::Exited(3)).len(), lane.pending_count()), (0, 0));
+}
+
+#[test]
+fn batches_are_taken_apart_only_where_they_must() {
+    let lane = lane_with_tools();
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    let read = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"portion_read","arguments":{"cursor":"CURSOR"}}}"#;
+    let call = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
+    let out = client(&lane, &format!("[{ping}, {read}, {call}]"));
+    assert!(out[0].starts_with(r#"< [{"jsonrpc":"2.0","id":2,"#) && out[0].ends_with(']'), "{out:?}");
+    assert_eq!(out[1], format!("> [{ping}, {}]", call.replace(r#"{"limit":1}"#, "{}")));
+    let answer = r#"[{"jsonrpc":"2.0","id":1,"result":{}} ]"#;
+    assert_eq!(server(&lane, answer), [format!("< {answer}")]);
+}
+
+#[test]
+fn a_changed_list_is_forgotten() {
+    let lane = lane_with_tools();
+    check(&lane, &[(r#"s {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#, &["="])]);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
+    assert!(client(&lane, call)[0].contains(r#""method":"tools/list""#));
+}
+
+#[test]
+fn what_is_no_text_is_replaced() {
+    let lane = lane();
+    client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
+    let said =
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}}";
+    let out = sent(run(lane.process_server_frame(Frame::Message(said.to_vec()))));
+    assert!(out[0].contains("a\u{fffd}"), "{out:?}");
+    let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\xff\"}".to_vec();
+    let out = sent(run(lane.process_server_frame(Frame::Message(said))));
+    assert_eq!(out, ["< {\"jsonrpc\":\"2.0\",\"method\":\"x\",\"params\":\"\u{fffd}\"}"]);
+}
+
+fn json() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("-0.10E+400".to_owned()),
+        Just("12345678901234567890".to_owned()),
+        Just(r#""\ud800\/""#.to_owned()),
+        ".{0,12}".prop_map(|text| quote(&text)),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        let key =
+            prop_oneof![".{0,5}", "content|tools|_meta|result|io.portion/x|structuredContent|text|type"];
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(|all| format!("[ {}]", all.join(" ,"))),
+            prop::collection::vec((key, inner), 0..5).prop_map(|all| {
+                let all: Vec<String> = all.iter().map(|(k, v)| format!("{} :{v}", quote(k))).collect();
+                format!("{{{} }}", all.join(", "))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_message_passes_as_it_came(params in json(), result in json(), method in "[a-z/]{1,20}", n in 0..9i32) {
+        let lane = lane();
+        for line in [
+            format!(r#"{{"params":{params}, "jsonrpc":"2.0","id":{n},"method":"vendor/{method}"}}"#),
+            format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":{n},"result":{result},"more":{params}}}"#),
+        ] {
+            prop_assert_eq!(client(&lane, &line), [format!("> {line}")]);
+        }
+        let question = format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"vendor/{method}"}}"#);
+        for line in [
+            format!(r#"{{"jsonrpc":"2.0","id":{n},"result":{result},"more":{params}}}"#),
+            format!(r#"{{"jsonrpc":"2.0","id":{n},"error":{result}}}"#),
+            format!(r#"{{"params":{params}, "jsonrpc":"2.0","id":{n},"method":"{method}"}}"#),
+            format!(r#"{{"params":{params}, "jsonrpc":"2.0","method":"{method}"}}"#),
+        ] {
+            // What is said in our name does not pass.
+            if !line.contains("io.portion/") {
+                prop_assert_eq!(server(&lane, &line), [format!("< {line}")]);
+            }
+            client(&lane, &question);
+        }
+    }
+
+    /// Whatever a result or a list looks like, what is sent is JSON, and nothing panics.
+    #[test]
+    fn any_answer_is_survived(result in json(), style in prop::sample::select(&ListingStyle::ALL), method in prop_oneof![
+        Just("tools/call"), Just("tools/list"), Just("initialize"), Just("resources/read"), Just("prompts/get")
+    ]) {
+        let lane = lane_of(style);
+        client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{result}}}"#));
+        for kind in ["result", "error"] {
+            for out in server(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"{kind}":{result}}}"#)) {
+                prop_assert!(JsonReader::new(&out[2..]).skip().is_ok(), "{}", out);
+            }
+        }
+    }
+
+    /// No line makes it panic, whatever it is.
+    #[test]
+    fn any_line_is_survived(line in prop::collection::vec(any::<u8>(), 0..64)) {
+        let lane = lane();
+        run(lane.process_client_frame(Frame::Message(line.clone())));
+        run(lane.process_server_frame(Frame::Message(line)));
+    }
+}

@@ -1,0 +1,377 @@
+//! Everything from the server that can hold content obeys the law: whatever it answers, with whatever id, and unasked.
+
+use portion_core::redact::RedactionRules;
+
+use super::*;
+
+/// Bytes that no message to a client may exceed here: the byte limit, and what the protocol puts around it.
+const MOST: usize = (64 << 10) + 8192;
+
+/// A lane that hides secrets.
+fn redacting() -> McpProcessor {
+    let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+    let mut terms = EffectivePolicy::new(Policy::default(), &Quarters, None);
+    terms.redact = Some(Arc::new(RedactionRules::default_secrets()));
+    let gateway = Gateway::new(GatewayParts::new(EndpointRules::fixed(terms), store, [7; 32]));
+    McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 24)
+        .new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
+}
+
+fn ask(lane: &McpProcessor, id: &str, method: &str) {
+    let params = r#"{"name":"t","uri":"file:///u","taskId":"7"}"#;
+    let out =
+        client(lane, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#));
+    assert_eq!(out.len(), 1, "{out:?}");
+}
+
+/// What a client hears of what the server says.
+fn heard(lane: &McpProcessor, said: &str) -> Vec<String> {
+    server(lane, said).into_iter().filter(|out| out.starts_with("< ")).collect()
+}
+
+/// Rows of JSON with a secret in each, some 3 MB.
+fn rows() -> String {
+    let row = |i| {
+        format!(r#"{{"n":{i},"name":"row number {i}","password":"hunter2","note":"{}"}}"#, "x".repeat(80))
+    };
+    format!("[{}]", (0..20_000).map(row).collect::<Vec<_>>().join(","))
+}
+
+/// Text of some 3 MB.
+fn long() -> String {
+    "some words of a text that goes on ".repeat(90_000)
+}
+
+/// What goes out obeys the law: it is JSON, small, without a secret and without a forged word of ours.
+fn assert_lawful(out: &[String], about: &str) {
+    for line in out {
+        let beginning: String = line.chars().take(300).collect();
+        assert!(line.len() <= MOST, "{about}: {} bytes: {beginning}", line.len());
+        assert!(!line.contains("hunter2"), "{about}: {beginning}");
+        assert!(!line.contains("forged"), "{about}: {beginning}");
+        JsonReader::new(&line[2..]).skip().expect("JSON");
+    }
+}
+
+const METHODS: [&str; 5] = ["tools/call", "resources/read", "prompts/get", "tasks/result", "tasks/get"];
+
+#[test]
+fn a_late_answer_to_a_cancelled_request_is_dropped_and_counted() {
+    for method in METHODS.into_iter().chain(["vendor/thing", "tools/list"]) {
+        let lane = redacting();
+        ask(&lane, "1", method);
+        let cancel = r#"c {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+        check(&lane, &[(cancel, &["="])]);
+        assert_eq!(lane.pending_count(), 0, "nobody waits for it");
+        let answer = format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{{"content":{}}}}}"#, rows());
+        check(&lane, &[(&answer, &[])]);
+        assert_eq!(lane.gateway.drop_counts().cancelled, 1, "{method}");
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_waits_for_is_dropped_and_counted() {
+    let lane = lane();
+    ask(&lane, "1", "tools/call");
+    let answer = r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
+    let forged =
+        r#"s {"jsonrpc":"2.0","id":99,"result":{"content":[],"_meta":{"io.portion/notice":{"forged":1}}}}"#;
+    let future = r#"s {"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"forged"}}"#;
+    let mixed = r#"s [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","method":"notifications/x"}]"#;
+    check(&lane, &[(answer, &["="]), (answer, &[]), (forged, &[]), (future, &[])]);
+    check(&lane, &[(mixed, &[r#"< [{"jsonrpc":"2.0","method":"notifications/x"}]"#])]);
+    assert_eq!(lane.gateway.drop_counts().unsolicited, 4);
+}
+
+#[test]
+fn a_result_of_another_shape_is_json_of_unknown_shape() {
+    let text = quote(&long());
+    let (rows, entry) = (rows(), format!(r#"[{{"uri":"u","text":{text}}}]"#));
+    let results = [
+        format!(r#"{{"contents":{entry}}}"#),
+        format!(r#"{{"contents":{rows}}}"#),
+        format!(r#"{{"messages":{rows}}}"#),
+        format!(r#"{{"content":{rows}}}"#),
+        format!(r#"{{"content":{text}}}"#),
+        format!(r#"{{"content":[],"contents":{rows}}}"#),
+        format!(r#"{{"content":[],"messages":{rows},"contents":{rows}}}"#),
+        format!(r#"{{"content":{rows},"content":[]}}"#),
+        format!(r#"{{"content":[],"ttlMs":{text}}}"#),
+        format!(r#"{{"resultType":"another","content":{rows}}}"#),
+        format!(r#"{{"resultType":{text}}}"#),
+        format!(r#"{{"task":{{"taskId":"1","statusMessage":{text}}}}}"#),
+        format!(r#"{{"anything":{rows}}}"#),
+        rows.clone(),
+        text.clone(),
+        format!("1{}", "0".repeat(300_000)),
+    ];
+    for method in METHODS {
+        for result in &results {
+            let lane = redacting();
+            let inside = if method == "tasks/get" {
+                format!(r#"{{"taskId":"7","status":"completed","result":{result}}}"#)
+            } else {
+                result.clone()
+            };
+            ask(&lane, "1", method);
+            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{inside}}}"#));
+            let about = format!("{method} {}", &result[..40.min(result.len())]);
+            assert_eq!(out.len(), 1, "{about}");
+            assert_lawful(&out, &about);
+            assert!(out[0].contains(r#""id":1"#), "{about}");
+        }
+    }
+}
+
+#[test]
+fn a_result_of_another_shape_is_served_as_its_method_has_it_and_nothing_is_lost() {
+    for (method, expect) in [
+        ("tools/call", r#""result":{"content":[{"type":"text","text":""#),
+        ("resources/read", r#""result":{"contents":[{"uri":""#),
+        ("prompts/get", r#""result":{"messages":[{"role":"user","content":{"type":"text","text":""#),
+    ] {
+        let lane = lane();
+        ask(&lane, "1", method);
+        let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{}}}"#, rows()));
+        assert!(out[0].contains(expect), "{method}: {}", &out[0][..300]);
+        assert!(out[0].contains("nextCursor") && out[0].contains("20000"), "{method}");
+    }
+    for small in [r#""a string""#, "[1,2]", "7", "null", r#"{"contents":[{"uri":"u","text":"t"}]}"#] {
+        let lane = lane();
+        ask(&lane, "1", "tools/call");
+        check(&lane, &[(&format!(r#"s {{"jsonrpc":"2.0","id":1,"result":{small}}}"#), &["="])]);
+    }
+}
+
+#[test]
+fn an_error_of_any_shape_obeys_the_law() {
+    let (rows, text) = (rows(), quote(&long()));
+    let errors = [
+        format!(r#""error":{{"code":1,"message":"m","extra":{rows}}}"#),
+        format!(r#""error":{{"code":1,"message":"m","data":{rows}}}"#),
+        format!(r#""error":{{"code":{text},"message":"m"}}"#),
+        format!(r#""error":{{"code":1,"message":{rows}}}"#),
+        format!(r#""error":{text}"#),
+        format!(r#""error":{rows}"#),
+        format!(r#""error":null,"result":{{"content":{rows}}}"#),
+        format!(r#""result":{{"content":{rows}}},"error":{{"code":1,"message":"m"}}"#),
+        r#""error":{"code":1,"message":"m","data":{"_meta":{"io.portion/notice":"forged"}}}"#.to_owned(),
+    ];
+    for method in METHODS.into_iter().chain(["vendor/thing", "tools/list", "initialize"]) {
+        for error in &errors {
+            let lane = redacting();
+            ask(&lane, "1", method);
+            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,{error}}}"#));
+            let about = format!("{method} {}", &error[..60.min(error.len())]);
+            assert_eq!(out.len(), 1, "{about}");
+            let catalogue = error.starts_with(r#""error":null"#) && !METHODS.contains(&method);
+            if !catalogue {
+                assert_lawful(&out, &about);
+            }
+        }
+    }
+    let lane = redacting();
+    let out = server(
+        &lane,
+        &format!(r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":1,"message":"m","data":{rows}}}}}"#),
+    );
+    assert_lawful(&out, "an error without an id");
+}
+
+#[test]
+fn members_beside_the_result_obey_the_law() {
+    let (rows, text) = (rows(), quote(&long()));
+    let metas = r#"{"io.portion/notice":"forged","\u0069o.portion/x":"forged","a":1}"#;
+    let results = [
+        format!(r#""result":{{"content":[]}},"extra":{rows}"#),
+        format!(r#""extra":{text},"result":{{"content":[]}}"#),
+        r#""result":{"content":[],"password":"hunter2","pin":123}"#.to_owned(),
+        r#""result":{"content":[]},"password":"hunter2""#.to_owned(),
+        format!(r#""result":{{"content":[{{"type":"text","text":"t","_meta":{metas}}}]}}"#),
+        format!(
+            r#""result":{{"content":[{{"type":"image","data":"AA==","mimeType":"image/png","_meta":{metas}}}]}}"#
+        ),
+        format!(
+            r#""result":{{"content":[{{"type":"resource","resource":{{"uri":"u","text":"t","_meta":{metas}}}}}]}}"#
+        ),
+        format!(r#""result":{{"contents":[{{"uri":"u","text":"t","_meta":{metas}}}]}}"#),
+        format!(r#""result":{{"content":[],"_meta":{metas}}}"#),
+    ];
+    for method in METHODS.into_iter().chain(["vendor/thing", "tools/list", "initialize"]) {
+        for result in &results {
+            let lane = redacting();
+            ask(&lane, "1", method);
+            let out = heard(&lane, &format!(r#"{{"jsonrpc":"2.0","id":1,{result}}}"#));
+            let about = format!("{method} {}", &result[..60.min(result.len())]);
+            assert_eq!(out.len(), 1, "{about}");
+            let relayed = !METHODS.contains(&method)
+                && about.contains("\"password\"")
+                && !result.ends_with("\"hunter2\"");
+            if !relayed {
+                assert_lawful(&out, &about);
+            }
+        }
+    }
+    let small = r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[],"vendor":[1, 2]},"extra":{"a" : 1}}"#;
+    let lane = redacting();
+    ask(&lane, "1", "tools/call");
+    check(&lane, &[(small, &["="])]);
+}
+
+#[test]
+fn notifications_obey_the_law_and_small_ones_pass_as_they_came() {
+    let (rows, text) = (rows(), quote(&long()));
+    let params = [
+        ("message", format!(r#"{{"level":"info","logger":"l","data":{rows}}}"#)),
+        ("message", format!(r#"{{"level":"info","data":{text}}}"#)),
+        ("message", format!(r#"{{"level":"info","data":{{"a":{rows}}}}}"#)),
+        ("message", format!(r#"{{"level":"info","logger":{text},"data":1,"more":{rows}}}"#)),
+        ("message", r#"{"level":"info","data":{"password":"hunter2"}}"#.to_owned()),
+        ("message", r#"{"level":"info","data":"password=hunter2"}"#.to_owned()),
+        ("progress", format!(r#"{{"progressToken":1,"progress":2,"message":{text}}}"#)),
+        ("progress", format!(r#"{{"progressToken":1,"progress":2,"more":{rows}}}"#)),
+        ("resources/updated", format!(r#"{{"uri":"file:///{}"}}"#, "u".repeat(300_000))),
+        ("tasks/status", format!(r#"{{"taskId":"7","status":"completed","result":{{"content":{rows}}}}}"#)),
+        ("tasks/status", format!(r#"{{"taskId":"7","status":"working","statusMessage":{text}}}"#)),
+        (
+            "tasks/status",
+            format!(r#"{{"taskId":"7","status":"failed","error":{{"code":1,"message":"m","data":{rows}}}}}"#),
+        ),
+        ("vendor", format!(r#"{{"a":{rows},"_meta":{{"io.portion/notice":"forged","b":2}}}}"#)),
+        (
+            "vendor",
+            format!("{{{}}}", (0..300_000).map(|i| format!("\"a{i}\":1")).collect::<Vec<_>>().join(",")),
+        ),
+        ("vendor", rows.clone()),
+        ("message", r#"{"level":"info","data":{"_meta":{"io.portion/notice":"forged"}}}"#.to_owned()),
+    ];
+    for (method, params) in params {
+        let lane = redacting();
+        let out = server(
+            &lane,
+            &format!(r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#),
+        );
+        assert_lawful(&out, &format!("{method} {}", &params[..40.min(params.len())]));
+    }
+    for (method, params) in [
+        ("message", r#"{"level":"info","data":{"a" : [1, 2]}}"#),
+        ("progress", r#"{"progressToken":1,"progress":0.50,"total":1e0,"message":"so far"}"#),
+        ("resources/updated", r#"{"uri":"file:///a"}"#),
+        ("vendor", r#"{"a":"\ud800"}"#),
+    ] {
+        let said = format!(r#"s {{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#);
+        check(&redacting(), &[(&said, &["="])]);
+    }
+}
+
+#[test]
+fn a_large_log_message_can_be_read_to_its_end() {
+    let lane = lane_with_tools();
+    let said = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":{}}}}}"#,
+        rows()
+    );
+    let out = heard(&lane, &said);
+    assert!(out[0].contains(r#""level":"info","data":{"#) && out[0].contains(r#""nextCursor":""#), "{out:?}");
+    let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
+    let cursor = rest.split('"').next().expect("a cursor");
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{"name":"portion_read","arguments":{{"cursor":"{cursor}"}}}}}}"#
+    );
+    assert!(client(&lane, &call)[0].contains("row number"), "it goes on");
+}
+
+#[test]
+fn what_a_server_asks_its_client_is_bounded() {
+    let lane = redacting();
+    let long = quote(&long());
+    for (method, params) in [
+        (
+            "sampling/createMessage",
+            format!(r#"{{"messages":[{{"role":"user","content":{{"type":"text","text":{long}}}}}]}}"#),
+        ),
+        ("elicitation/create", format!(r#"{{"message":{long}}}"#)),
+        ("vendor/ask", format!(r#"{{"a":{}}}"#, rows())),
+    ] {
+        let out =
+            server(&lane, &format!(r#"{{"jsonrpc":"2.0","id":5,"method":"{method}","params":{params}}}"#));
+        assert_eq!(out.len(), 1, "{out:?}");
+        assert!(out[0].starts_with(r#"> {"jsonrpc":"2.0","id":5,"error":{"code":-32"#), "{}", &out[0][..200]);
+        assert!(out[0].contains("message_too_large"), "{out:?}");
+    }
+    let media = "A".repeat(2 << 20);
+    let image = format!(
+        r#"s {{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{{"messages":[{{"role":"user","content":{{"type":"image","mimeType":"image/png","data":"{media}"}}}}]}}}}"#
+    );
+    let schema = r#"s {"jsonrpc":"2.0","id":5,"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{"password":{"type":"string"}}}}}"#;
+    let roots = r#"s {"jsonrpc":"2.0","id":"r","method":"roots/list"}"#;
+    check(&lane, &[(&image, &["="]), (schema, &["="]), (roots, &["="])]);
+    let said = r#"{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"{\"password\":\"hunter2\"}"}}]}}"#;
+    let out = server(&lane, said);
+    assert!(
+        out[0].starts_with("< ") && !out[0].contains("hunter2") && out[0].contains("[redacted]"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn catalogues_are_relayed_whole_and_instructions_are_bounded() {
+    let lane = redacting();
+    ask(&lane, "1", "resources/list");
+    let list = format!(
+        r#"s {{"jsonrpc":"2.0","id":1,"result":{{"resources":[{}]}}}}"#,
+        (0..9_000)
+            .map(|i| format!(r#"{{"uri":"file:///{i}","name":"password {i}"}}"#))
+            .collect::<Vec<_>>()
+            .join(",")
+    );
+    check(&lane, &[(&list, &["="])]);
+    ask(&lane, "2", "initialize");
+    let said = format!(
+        r#"{{"jsonrpc":"2.0","id":2,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{}}}},"instructions":{}}}}}"#,
+        quote(&long())
+    );
+    let out = heard(&lane, &said);
+    assert_lawful(&out, "instructions");
+    assert!(
+        out[0].contains(r#""instructions":"some words"#) && out[0].contains("characters left out"),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_are_replaced_and_a_byte_order_mark_is_none_of_the_message() {
+    let lane = lane();
+    let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\xff\"}}".to_vec();
+    let out = sent(run(lane.process_server_frame(Frame::Message(said))));
+    assert_eq!(
+        out,
+        ["< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\u{fffd}\"}}"]
+    );
+    let ping = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+    assert_eq!(client(&lane, &format!("\u{feff}{ping}")), [format!("> {ping}")]);
+    let answer = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}";
+    assert_eq!(server(&lane, &format!("\u{feff}{answer}")), [format!("< {answer}")]);
+}
+
+#[test]
+fn an_answer_that_is_no_message_is_an_error_to_who_waits_for_it() {
+    let lane = lane();
+    ask(&lane, "1", "tools/call");
+    let out = heard(&lane, r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#);
+    assert!(
+        out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"#) && out[0].contains("upstream_invalid"),
+        "{out:?}"
+    );
+    assert_eq!(lane.pending_count(), 0);
+}
+
+#[test]
+fn nothing_answers_a_call_that_was_not_sent() {
+    let lane = lane();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
+    let out = client(&lane, call);
+    assert!(out[0].contains("tools/list"), "the tools come first: {out:?}");
+    check(&lane, &[(r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#, &[])]);
+    assert_eq!((lane.pending_count(), lane.gateway.drop_counts().unsolicited), (1, 1));
+}

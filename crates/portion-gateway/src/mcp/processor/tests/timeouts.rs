@@ -1,0 +1,170 @@
+//! How long requests wait, in a time that is moved by hand.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::gateway_parts::Clock;
+use crate::policy_source::EndpointConfig;
+use portion_core::policy::ClientLimits;
+
+const TIMEOUT: Duration = Duration::from_mins(10);
+
+/// A lane, and what time it is there.
+struct Timed {
+    lane: McpProcessor,
+    now: Arc<Mutex<Instant>>,
+}
+
+fn lane_at(timeout: Duration, clock: Clock) -> McpProcessor {
+    let written = EndpointConfig { request_timeout: Some(timeout), ..EndpointConfig::default() };
+    let rules = EndpointRules::new(Arc::new(written), ClientLimits::UNKNOWN);
+    let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+    let gateway = Gateway::new(GatewayParts { clock, ..GatewayParts::new(rules, store, [7; 32]) });
+    let lanes = McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20);
+    lanes.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
+}
+
+impl Timed {
+    fn new() -> Self {
+        let now = Arc::new(Mutex::new(Instant::now()));
+        let clock = Arc::clone(&now);
+        let lane = lane_at(TIMEOUT, Arc::new(move || *clock.lock().expect("nobody panics")));
+        client(&lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
+        server(&lane, &LIST[2..]);
+        Self { lane, now }
+    }
+
+    /// What is sent when so many seconds have passed.
+    fn after(&self, seconds: u64) -> Vec<String> {
+        let now = {
+            let mut now = self.now.lock().expect("nobody panics");
+            *now += Duration::from_secs(seconds);
+            *now
+        };
+        sent(self.lane.expire_requests(now))
+    }
+}
+
+const CALL: &str =
+    r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free","arguments":{}}}"#;
+const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer within requestTimeout"}}"#;
+
+#[test]
+fn a_call_ends_with_one_error_and_its_late_answer_is_dropped() {
+    let timed = Timed::new();
+    client(&timed.lane, CALL);
+    assert_eq!(timed.after(599), [""; 0]);
+    let [told, cancelled] = &timed.after(1)[..] else { panic!("an error and a cancellation") };
+    for part in [r#""id":1,"result":{"#, r#""isError":true"#, "upstream_timeout", "600 s", "may have acted"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(told.starts_with("< "), "{told}");
+    assert_eq!(cancelled, CANCELLED);
+    assert_eq!(timed.lane.pending_count(), 0);
+    let late = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"late"}]}}"#;
+    assert_eq!(server(&timed.lane, late), [""; 0]);
+    assert_eq!(timed.after(6000), [""; 0]);
+}
+
+#[test]
+fn what_is_no_call_ends_with_an_error() {
+    let timed = Timed::new();
+    client(&timed.lane, r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
+    let out = timed.after(600);
+    assert!(out[0].starts_with(r#"< {"jsonrpc":"2.0","id":1,"error":{"code":-32603"#), "{out:?}");
+    assert_eq!(out[1..], [CANCELLED]);
+}
+
+#[test]
+fn initialize_is_not_cancelled() {
+    let timed = Timed::new();
+    client(&timed.lane, r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
+    let out = timed.after(600);
+    assert!(out.len() == 1 && out[0].contains("upstream_timeout"), "{out:?}");
+}
+
+#[test]
+fn what_waits_on_purpose_has_no_timeout() {
+    for method in ["subscriptions/listen", "tasks/result"] {
+        let timed = Timed::new();
+        client(&timed.lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{}}}}"#));
+        assert_eq!(timed.after(60_000), [""; 0], "{method}");
+    }
+}
+
+#[test]
+fn progress_starts_the_time_anew() {
+    let timed = Timed::new();
+    let meta = r#""_meta":{"progressToken":"p\u0031"},"name":"free""#;
+    client(&timed.lane, &CALL.replace(r#""name":"free""#, meta));
+    let report = |token: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
+        )
+    };
+    for _ in 0..5 {
+        assert_eq!(timed.after(500), [""; 0]);
+        server(&timed.lane, &report(r#""p1""#));
+    }
+    assert_eq!(timed.after(500), [""; 0]);
+    server(&timed.lane, &report(r#""another""#));
+    assert_eq!(timed.after(100).len(), 2);
+}
+
+#[test]
+fn progress_that_another_lane_of_the_session_hears_of_counts() {
+    let timed = Timed::new();
+    let post = Timed { lane: timed.lane.fork_in_session(), now: Arc::clone(&timed.now) };
+    client(&post.lane, &CALL.replace(r#""name""#, r#""_meta":{"progressToken":7},"name""#));
+    assert_eq!(timed.after(500), [""; 0]);
+    server(
+        &timed.lane,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7}}"#,
+    );
+    assert_eq!(post.after(500), [""; 0]);
+    assert_eq!(post.after(100).len(), 2);
+}
+
+#[test]
+fn no_time_runs_out_while_the_client_is_asked() {
+    let asks = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#;
+    for (end, by_client) in [
+        (r#"{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}"#, true),
+        (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}"#, false),
+    ] {
+        let timed = Timed::new();
+        client(&timed.lane, CALL);
+        assert_eq!(timed.after(500), [""; 0]);
+        server(&timed.lane, asks);
+        assert_eq!(timed.after(60_000), [""; 0]);
+        if by_client {
+            client(&timed.lane, end)
+        } else {
+            server(&timed.lane, end)
+        };
+        assert_eq!(timed.after(500), [""; 0]);
+        assert_eq!(timed.after(100).len(), 2);
+    }
+}
+
+#[test]
+fn a_call_that_was_never_sent_is_not_cancelled() {
+    let timed = Timed::new();
+    server(&timed.lane, r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+    let held =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"new","arguments":{"limit":2}}}"#;
+    assert!(client(&timed.lane, held)[0].contains("tools/list"), "it waits for the list of tools");
+    let out = timed.after(600);
+    assert!(out.len() == 1 && out[0].contains("was not sent"), "{out:?}");
+}
+
+#[test]
+fn whoever_waits_for_that_hears_of_requests_that_come_later() {
+    let lane = lane_at(Duration::from_millis(20), Arc::new(Instant::now));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+    let call = lane.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));
+    // The wait is polled first, when there is nothing to wait for.
+    let (expired, _) = runtime.block_on(async { tokio::join!(biased; lane.next_timeout(), call) });
+    assert_eq!(sent(expired)[1..], [CANCELLED]);
+}

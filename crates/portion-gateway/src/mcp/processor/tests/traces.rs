@@ -1,0 +1,150 @@
+//! A request's place in a trace: told to the server only where traces are exported, and then in as many bytes.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use portion_core::event::{Event, Observer, TraceContext};
+
+use super::*;
+
+const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const ID: u128 = 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c;
+const SPAN: u64 = 0xb7ad_6b71_6920_3331;
+
+/// Where the requests that were served belong.
+#[derive(Default)]
+struct Heard(Mutex<Vec<Option<TraceContext>>>);
+
+impl Observer for Heard {
+    fn observe(&self, event: Event) {
+        if let Event::RequestServed(served) = event {
+            self.0.lock().expect("nobody panics").push(served.trace);
+        }
+    }
+}
+
+/// A lane that knows its tools, and what is heard of it.
+fn traced(traces: bool) -> (McpProcessor, Arc<Heard>) {
+    let heard: Arc<Heard> = Arc::default();
+    let store = Arc::new(MemoryStore::new(StoreLimits::default()));
+    let rules = EndpointRules::fixed(EffectivePolicy::new(Policy::default(), &Quarters, None));
+    let observer = Arc::clone(&heard) as Arc<dyn Observer>;
+    let gateway = Gateway::new(GatewayParts { observer, ..GatewayParts::new(rules, store, [7; 32]) });
+    let lanes =
+        McpProcessorFactory::new(Arc::new(gateway), ListingOptions::default(), 1 << 20).with_tracing(traces);
+    let lane = lanes.new_processor(Scope::from_principal("stdio"), ClientSession::new_unique());
+    client(&lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
+    server(&lane, &LIST[2..]);
+    (lane, heard)
+}
+
+/// A request with a `traceparent`, spaces and what else a client may write around it.
+fn request(method: &str, params: &str, parent: &str) -> String {
+    format!(
+        r#"{{ "jsonrpc":"2.0", "id":1,"method":"{method}","params":{{{params}, "_meta" : {{"tracestate":"a=1,b=2", "traceparent":"{parent}" ,"progressToken":1e0}}}} }}"#
+    )
+}
+
+fn answer(lane: &McpProcessor, result: &str) {
+    server(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
+}
+
+/// Where the last request belongs: told when its reply is on its way.
+fn heard(lane: &McpProcessor, heard: &Heard) -> TraceContext {
+    assert!(lane.gateway.flush(Duration::from_mins(1)));
+    heard.0.lock().expect("nobody panics").pop().expect("it was served").expect("it belongs to a trace")
+}
+
+const CONTENT: [(&str, &str, &str); 3] = [
+    (
+        "tools/call",
+        r#""name":"free","arguments":{"a":[1, 2]}"#,
+        r#"{"content":[{"type":"text","text":"hello"}]}"#,
+    ),
+    ("resources/read", r#""uri":"file:///a""#, r#"{"contents":[{"uri":"file:///a","text":"hello"}]}"#),
+    (
+        "prompts/get",
+        r#""name":"p""#,
+        r#"{"messages":[{"role":"user","content":{"type":"text","text":"hello"}}]}"#,
+    ),
+];
+
+#[test]
+fn without_exported_traces_requests_pass_as_they_came() {
+    let (lane, observer) = traced(false);
+    for (method, params, result) in CONTENT {
+        let said = request(method, params, PARENT);
+        assert_eq!(client(&lane, &said), [format!("> {said}")]);
+        answer(&lane, result);
+        let TraceContext { id, parent, sampled, .. } = heard(&lane, &observer);
+        assert_eq!((id, parent, sampled), (ID, SPAN, true), "{method}");
+    }
+}
+
+#[test]
+fn the_server_is_told_of_our_span_and_no_other_byte_is_changed() {
+    let (lane, observer) = traced(true);
+    let mut spans = Vec::new();
+    for (method, params, result) in CONTENT {
+        let out = client(&lane, &request(method, params, PARENT));
+        answer(&lane, result);
+        let TraceContext { id, parent, span, .. } = heard(&lane, &observer);
+        assert_eq!((id, parent), (ID, SPAN), "{method}");
+        let ours = PARENT.replace("b7ad6b7169203331", &format!("{span:016x}"));
+        assert_eq!(out, [format!("> {}", request(method, params, &ours))]);
+        spans.push(span);
+    }
+    spans.dedup();
+    assert_eq!(spans.len(), CONTENT.len());
+}
+
+#[test]
+fn what_has_no_span_of_ours_passes_as_it_came() {
+    let (lane, _) = traced(true);
+    let unsampled = PARENT.replace("-01", "-00");
+    for parent in [unsampled.as_str(), "", "00-", &PARENT.to_uppercase(), &PARENT.replace("00-", "ff-")] {
+        let said = request("tools/call", CONTENT[0].1, parent);
+        assert_eq!(client(&lane, &said), [format!("> {said}")]);
+        answer(&lane, CONTENT[0].2);
+    }
+    for method in ["tools/list", "resources/list", "completion/complete", "initialize", "ping"] {
+        let said = request(method, r#""a":1"#, PARENT);
+        assert_eq!(client(&lane, &said), [format!("> {said}")]);
+        answer(&lane, r#"{"tools":[],"capabilities":{}}"#);
+    }
+}
+
+#[test]
+fn a_follow_up_has_a_span_although_no_server_hears_of_it() {
+    let (lane, observer) = traced(true);
+    let said = request("tools/call", r#""name":"list_x","arguments":{}"#, PARENT);
+    client(&lane, &said);
+    let text = big();
+    let answer =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#);
+    let out = server(&lane, &answer);
+    let (_, rest) = out[0].split_once(r#""nextCursor":""#).expect("more");
+    let first = heard(&lane, &observer);
+    let params = format!(r#""name":"portion_read","arguments":{{"cursor":"{}"}}"#, &rest[..48]);
+    let out = client(&lane, &request("tools/call", &params, PARENT));
+    assert!(out[0].starts_with('<'), "{out:?}");
+    let next = heard(&lane, &observer);
+    assert_eq!((next.id, next.parent), (ID, SPAN));
+    assert_ne!(next.span, first.span);
+}
+
+proptest! {
+    /// Whatever stands there, a request goes on with as many bytes, and but for the id of a span the same.
+    #[test]
+    fn any_traceparent_goes_on_in_as_many_bytes(parent in "[0-9a-f-]{0,60}|00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}") {
+        let (lane, _) = traced(true);
+        let said = request("tools/call", CONTENT[0].1, &parent);
+        let out = client(&lane, &said);
+        let went = out[0].strip_prefix("> ").expect("it goes on");
+        prop_assert_eq!(went.len(), said.len());
+        let changed = went.bytes().zip(said.bytes()).enumerate().filter(|(_, (a, b))| a != b);
+        let places: Vec<usize> = changed.map(|(at, _)| at).collect();
+        let start = said.find(&format!(r#""{parent}""#)).expect("it is there") + 1 + 36;
+        prop_assert!(places.iter().all(|at| (start..start + 16).contains(at)), "{}", went);
+    }
+}

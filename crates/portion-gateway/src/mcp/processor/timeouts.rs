@@ -1,0 +1,204 @@
+//! How long requests wait for the server's answer.
+//!
+//! Time is an argument here. A request's timer is restarted by progress that the server reports, and all timers of a session stand
+//! still while the client owes the server an answer: a person may be asked, and takes his time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::super::envelope::{Envelope, id_key};
+use super::super::request_id_map::RequestIdMap;
+use super::super::walk;
+use super::pending::{PendingKind, PendingRequest};
+use super::{McpProcessor, responses};
+use crate::relay::OutgoingMessage;
+
+/// Methods that may wait for as long as they like: streams, and what is asked in order to wait.
+const UNTIMED_METHODS: [&str; 2] = ["subscriptions/listen", "tasks/result"];
+/// Requests of the server that are waited for at the same time.
+const MAX_SERVER_REQUESTS: usize = 1_000;
+
+/// What the timers of one session have in common.
+#[derive(Debug, Default)]
+pub(super) struct Timeouts(Mutex<TimeoutState>);
+
+#[derive(Debug, Default)]
+struct TimeoutState {
+    /// Requests of the server that the client has not answered.
+    unanswered_server_requests: RequestIdMap<()>,
+    /// When the client answered the last of them.
+    resumed_at: Option<Instant>,
+    /// When progress was last reported, by the tokens of the requests that wait.
+    progressed_at: HashMap<String, Option<Instant>>,
+}
+
+/// The timer of a request that waits.
+#[derive(Debug)]
+pub(super) struct RequestTimer {
+    timeouts: Arc<Timeouts>,
+    progress_token: Option<String>,
+    started_at: Instant,
+    timeout: Duration,
+}
+
+impl Timeouts {
+    /// Starts the timer of a request. `token`: the progress token that it was sent with, as it was written.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        after: Duration,
+        token: Option<&str>,
+        now: Instant,
+    ) -> RequestTimer {
+        let token = token.map(id_key);
+        if let Some(token) = &token {
+            self.state().progressed_at.insert(token.clone(), None);
+        }
+        RequestTimer { timeouts: Arc::clone(self), progress_token: token, started_at: now, timeout: after }
+    }
+
+    /// The server reports progress on the request with this token.
+    pub(super) fn record_progress(&self, raw_token: &str, now: Instant) {
+        if let Some(last) = self.state().progressed_at.get_mut(&id_key(raw_token)) {
+            *last = Some(now);
+        }
+    }
+
+    /// The server asks the client something.
+    pub(super) fn pause(&self, raw_id: &str) {
+        let mut state = self.state();
+        if state.unanswered_server_requests.values().count() < MAX_SERVER_REQUESTS {
+            state.unanswered_server_requests.insert(raw_id, ());
+        }
+    }
+
+    /// The client has answered, or the server wants no answer any more.
+    pub(super) fn resume(&self, raw_id: &str, now: Instant) {
+        let mut state = self.state();
+        if state.unanswered_server_requests.take(raw_id).is_some() {
+            state.resumed_at = Some(now);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, TimeoutState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RequestTimer {
+    /// When the time of the request is over, as far as that is known now.
+    pub(super) fn deadline(&self, now: Instant) -> Instant {
+        let state = self.timeouts.state();
+        if state.unanswered_server_requests.values().next().is_some() {
+            return now + self.timeout;
+        }
+        let progress = self.progress_token.as_ref().and_then(|token| *state.progressed_at.get(token)?);
+        let since = [progress, state.resumed_at].into_iter().flatten().fold(self.started_at, Instant::max);
+        since + self.timeout
+    }
+
+    /// How long the server may be silent.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+}
+
+impl Drop for RequestTimer {
+    fn drop(&mut self) {
+        if let Some(token) = &self.progress_token {
+            self.timeouts.state().progressed_at.remove(token);
+        }
+    }
+}
+
+impl McpProcessor {
+    /// The timer of a request, where it has one: an endpoint may have a time of its own.
+    pub(super) fn start_timer(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        what: &PendingKind,
+    ) -> Option<RequestTimer> {
+        if UNTIMED_METHODS.contains(&&*envelope.method(text)) {
+            return None;
+        }
+        let after = match what {
+            PendingKind::Content { caller, .. } => caller.rule.config().request_timeout,
+            _ => self.gateway.rules().default_rule().config().request_timeout,
+        };
+        let member = |of, name| walk::member_value(text, of, name);
+        let meta = envelope.params.and_then(|params| member(params, "_meta"));
+        let token = meta.and_then(|meta| member(meta, "progressToken")).map(|token| token.slice(text));
+        Some(self.timeouts.start(after?, token, self.gateway.now()))
+    }
+
+    /// Adds a request that waits, and sees that its timer is heeded.
+    pub(super) fn add_pending(&self, asked: PendingRequest) {
+        let now = self.gateway.now();
+        if self.pending_requests().add(asked, now) {
+            self.deadline_changed.notify_one();
+        }
+    }
+
+    /// A notification of the server may be about a timer.
+    pub(super) fn update_timers(&self, text: &str, envelope: &Envelope, method: &str) {
+        let param = |name| Some(walk::member_value(text, envelope.params?, name)?.slice(text));
+        match method {
+            "notifications/progress" => {
+                if let Some(token) = param("progressToken") {
+                    self.timeouts.record_progress(token, self.gateway.now());
+                }
+            }
+            "notifications/cancelled" => {
+                if let Some(id) = param("requestId") {
+                    self.timeouts.resume(id, self.gateway.now());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers the requests whose time is over, and cancels them: an answer that comes later is dropped.
+    pub(super) fn expire_requests(&self, now: Instant) -> Vec<OutgoingMessage> {
+        let expired = self.pending_requests().take_expired(now);
+        let mut out = Vec::new();
+        for asked in expired {
+            let is_held = matches!(asked.kind, PendingKind::QueuedCall { .. });
+            let after = asked.timer.as_ref().map(RequestTimer::timeout).unwrap_or_default();
+            let (method, seconds) = (asked.kind.method(), after.as_secs());
+            tracing::warn!(method, seconds, "the server did not answer in time");
+            let reason =
+                if is_held { responses::unsent_call_fault(after) } else { responses::timeout_fault(after) };
+            out.push(OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes()));
+            // The server has never heard of what was held back, and `initialize` must not be cancelled.
+            if !is_held && method != "initialize" {
+                out.push(OutgoingMessage::ToServer(
+                    responses::cancellation_notification(&asked.id).into_bytes(),
+                ));
+            }
+        }
+        out
+    }
+
+    /// Waits until the time of a request is over; see [`next_timeout`](crate::relay::MessageProcessor::next_timeout).
+    pub(super) async fn until_expired(&self) -> Vec<OutgoingMessage> {
+        loop {
+            let now = self.gateway.now();
+            let alarm = self.pending_requests().next_deadline(now);
+            let rest = async {
+                match alarm {
+                    Some(alarm) => tokio::time::sleep(alarm.saturating_duration_since(now)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = rest => {}
+                () = self.deadline_changed.notified() => continue,
+            }
+            let out = self.expire_requests(self.gateway.now());
+            if !out.is_empty() {
+                return out;
+            }
+        }
+    }
+}

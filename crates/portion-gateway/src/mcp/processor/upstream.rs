@@ -1,0 +1,304 @@
+//! What the server says.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use portion_core::scan::{JsonKind, quote};
+use portion_core::span::Span;
+
+use super::super::envelope::{Envelope, InvalidMessage, MessageKind, decode_line, parse};
+use super::super::reserved_meta;
+use super::super::result::ResultShape;
+use super::super::splice::Splice;
+use super::super::walk::{self, Sequence};
+use super::line_outcome::{MessageOutcome, combine_outcomes, split_messages};
+use super::pending::{PendingKind, PendingRequest, PendingRequests};
+use super::reshape::MessageEdit;
+use super::{McpProcessor, responses};
+use crate::call::Fault;
+use crate::dropped_messages::DropReason;
+use crate::frame::scan_id;
+use crate::relay::OutgoingMessage;
+
+/// What becomes of an answer to no pending request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnsolicitedPolicy {
+    Drop,
+    /// It is shaped by what it looks like.
+    Shape,
+}
+
+impl McpProcessor {
+    pub(super) async fn process_server_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        self.process_server_line_with(line, UnsolicitedPolicy::Drop).await
+    }
+
+    /// What the server says on a stream that a client has resumed: it may answer requests of which nobody here knows any more.
+    pub(crate) async fn process_resumed_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
+        self.process_server_line_with(line, UnsolicitedPolicy::Shape).await
+    }
+
+    async fn process_server_line_with(
+        &self,
+        line: Vec<u8>,
+        unasked: UnsolicitedPolicy,
+    ) -> Vec<OutgoingMessage> {
+        let mut out = Vec::new();
+        let (onward, back) = {
+            let (text, invalid_utf8) = decode_line(&line);
+            let text = reserved_meta::strip_reserved(&text).map_or(text, Cow::Owned);
+            match parse(&text) {
+                Err(why) => return Box::pin(self.reject_invalid_server_line(&line, why)).await,
+                Ok(message) => {
+                    let (envelopes, batch) = split_messages(message);
+                    let mut splice = Splice::new(&text);
+                    let mut steps = Vec::with_capacity(envelopes.len());
+                    for envelope in &envelopes {
+                        let mut came = MessageEdit {
+                            text: &text,
+                            invalid_utf8,
+                            envelope: *envelope,
+                            splice: &mut splice,
+                        };
+                        steps.push(match envelope.kind() {
+                            Some(MessageKind::Response) => {
+                                self.process_response(&mut came, unasked, &mut out).await
+                            }
+                            Some(MessageKind::Notification) => {
+                                self.process_server_notification(&mut came).await
+                            }
+                            Some(MessageKind::Request) => {
+                                self.process_server_request(&text, envelope, &mut splice, &mut out)
+                            }
+                            None => MessageOutcome::Discard,
+                        });
+                        if matches!(steps.last(), Some(MessageOutcome::Forward)) {
+                            self.limit_unknown_members(&text, envelope, &mut splice);
+                        }
+                    }
+                    let (onward, back) = combine_outcomes(&text, splice, &envelopes, steps, batch);
+                    let is_line = matches!(text, Cow::Borrowed(said) if said.len() == line.len());
+                    (onward.ensure_text(&text, is_line), back)
+                }
+            }
+        };
+        debug_assert!(back.is_none(), "nothing the server says is answered here");
+        onward.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
+    }
+
+    /// A line that is no message is dropped, and whoever waits for it is told.
+    async fn reject_invalid_server_line(&self, line: &[u8], why: InvalidMessage) -> Vec<OutgoingMessage> {
+        self.gateway.record_drop(
+            DropReason::Invalid,
+            line.len(),
+            &format!("a line of the server that is no message: {why}"),
+        );
+        let (Some(id), false) = scan_id(line) else { return Vec::new() };
+        if !self.pending_requests().contains(&id) {
+            return Vec::new();
+        }
+        let reason = Fault::upstream_invalid(&format!("what is no JSON-RPC 2.0 message ({why})"));
+        self.answer_for_server(&id, |_| reason).await
+    }
+
+    /// Answers in the server's place a request that waits.
+    async fn answer_for_server(
+        &self,
+        id: &str,
+        reason: impl FnOnce(&PendingRequest) -> Fault,
+    ) -> Vec<OutgoingMessage> {
+        let asked = self.pending_requests().take(id);
+        let Some(asked) = asked else { return Vec::new() };
+        let reason = reason(&asked);
+        if matches!(asked.kind, PendingKind::InternalToolsList { .. }) {
+            // Nobody but us waits for that.
+            let error = responses::fault_response(&asked.id, &reason).into_bytes();
+            self.pending_requests().add(asked, self.gateway.now());
+            return self.process_server_line(error).await;
+        }
+        vec![OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes())]
+    }
+
+    /// A message over the limit was dropped: whoever waits for it is told.
+    pub(super) async fn reject_oversized_server_message(
+        &self,
+        id: Option<&str>,
+        has_method: bool,
+        bytes: u64,
+    ) -> Vec<OutgoingMessage> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.gateway.record_drop(
+            DropReason::Oversized,
+            bytes,
+            "a message of the server over upstreamMessageLimit",
+        );
+        match (id, has_method) {
+            (Some(id), true) => {
+                let reason = Fault::server_request_too_large(self.max_server_message_bytes);
+                vec![OutgoingMessage::ToServer(responses::fault_response(id, &reason).into_bytes())]
+            }
+            (Some(id), false) => {
+                let reason = |asked: &PendingRequest| {
+                    Fault::message_too_large(self.max_server_message_bytes, asked.kind.endpoint())
+                };
+                Box::pin(self.answer_for_server(id, reason)).await
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    async fn process_response(
+        &self,
+        came: &mut MessageEdit<'_, '_>,
+        unasked: UnsolicitedPolicy,
+        out: &mut Vec<OutgoingMessage>,
+    ) -> MessageOutcome {
+        let (text, envelope) = (came.text, came.envelope);
+        let asked = self.pending_requests().take_sent(envelope.raw_id(text));
+        let Some(asked) = asked else {
+            // An error without an id is about what the server could not read: nobody's answer, but no secret either.
+            let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
+            if unasked == UnsolicitedPolicy::Drop && !about_nothing {
+                return super::reshape::drop_unsolicited_response(self, came);
+            }
+            self.shape_unseen_response(came).await;
+            return MessageOutcome::Forward;
+        };
+        match &asked.kind {
+            PendingKind::Relay { .. } => self.relay_response(came, &asked).await,
+            // It was not sent, so nothing answers it.
+            PendingKind::QueuedCall { .. } => return MessageOutcome::Discard,
+            PendingKind::AdvertiseTools { .. } => {
+                self.advertise_tools_capability(text, &envelope, came.splice);
+                self.relay_response(came, &asked).await;
+            }
+            PendingKind::ListTools => {
+                if let Some(result) = envelope.result.filter(|result| is_complete_result(text, *result)) {
+                    self.learn_tools(came.splice, text, result);
+                }
+                self.relay_response(came, &asked).await;
+            }
+            PendingKind::Content { .. } => {
+                if self.shape_response(came, &asked).await {
+                    out.extend(self.request_unknown_tools(&asked));
+                }
+            }
+            PendingKind::InternalToolsList { meta } => {
+                out.extend(self.process_tools_list(text, &envelope, meta.clone()).await);
+                return MessageOutcome::Discard;
+            }
+        }
+        MessageOutcome::Forward
+    }
+
+    /// Learns the tools of a page, and adds what is ours to it. Returns the server's cursor to the next page.
+    fn learn_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
+        let rules = self.gateway.rules();
+        let offer = |name: &str| self.listing_policy(&rules, name);
+        let mut known = self.server_info();
+        if self.relays_tool_list() {
+            return known.catalog.process_page(&mut Splice::new(text), text, result, &offer);
+        }
+        known.catalog.process_page(splice, text, result, &offer)
+    }
+
+    /// Asks for the tools once one of them has said much and none is known: whether it may be called again will
+    /// matter when its snapshot has gone. A request of 2026-07-28 needs what only its client knows.
+    fn request_unknown_tools(&self, asked: &PendingRequest) -> Option<OutgoingMessage> {
+        let is_tool =
+            matches!(asked.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
+        let unknown = {
+            let known = self.server_info();
+            !known.catalog.is_complete() && !known.has_no_tools
+        };
+        let mut waiting = self.pending_requests();
+        (is_tool && unknown && !asked.is_stateless && !waiting.is_listing_tools())
+            .then(|| request_tools_list(&mut waiting, String::new(), None, self.gateway.now()))
+    }
+
+    /// Tells the client that there are tools, ours at least.
+    fn advertise_tools_capability(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
+        let capabilities =
+            envelope.result.and_then(|result| walk::member_value(text, result, "capabilities"));
+        let Some(whole) = capabilities.filter(|span| walk::kind(text, *span) == JsonKind::Object) else {
+            return;
+        };
+        let members = walk::members(text, whole);
+        let toolless = walk::find_member(text, &members, "tools").is_none();
+        if toolless && !self.relays_tool_list() {
+            let items = members.iter().map(|member| member.span()).collect();
+            splice.append(&Sequence { span: whole, items }, &["\"tools\":{}".to_owned()]);
+        }
+        self.server_info().has_no_tools = toolless;
+    }
+
+    /// The answer to our own question for the tools: the next question, or the calls that waited for it.
+    async fn process_tools_list(
+        &self,
+        text: &str,
+        envelope: &Envelope,
+        meta: String,
+    ) -> Vec<OutgoingMessage> {
+        {
+            let mut nothing = Splice::new(text);
+            let result = envelope.result.filter(|result| is_complete_result(text, *result));
+            if let Some(next) = result.and_then(|result| self.learn_tools(&mut nothing, text, result)) {
+                return vec![request_tools_list(
+                    &mut self.pending_requests(),
+                    meta,
+                    Some(&next),
+                    self.gateway.now(),
+                )];
+            }
+            let mut known = self.server_info();
+            if !known.catalog.is_complete() {
+                // A server that does not list has no tool that we could know, nor one of our name.
+                known.catalog.list_builtin_only();
+            }
+        }
+        let held = self.pending_requests().take_queued();
+        let mut out = Vec::new();
+        for asked in held {
+            if let PendingKind::QueuedCall { line } = asked.kind {
+                out.extend(self.process_client_line(line.into_bytes(), None).await);
+            }
+        }
+        out
+    }
+}
+
+/// Our own question for a page of the tools.
+pub(super) fn request_tools_list(
+    pending: &mut PendingRequests,
+    meta: String,
+    cursor: Option<&str>,
+    now: Instant,
+) -> OutgoingMessage {
+    let id = pending.new_internal_id();
+    let mut params = Vec::new();
+    params.extend(cursor.map(|cursor| format!("\"cursor\":{}", quote(cursor))));
+    params.extend((!meta.is_empty()).then(|| format!("\"_meta\":{{{meta}}}")));
+    let params =
+        if params.is_empty() { String::new() } else { format!(",\"params\":{{{}}}", params.join(",")) };
+    let question = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"{params}}}");
+    pending.add(
+        PendingRequest {
+            id,
+            is_stateless: false,
+            kind: PendingKind::InternalToolsList { meta },
+            timer: None,
+        },
+        now,
+    );
+    OutgoingMessage::InternalRequest(question.into_bytes())
+}
+
+/// Answers with an error instead.
+pub(super) fn replace_with_fault(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
+    splice.replace(envelope.span, responses::fault_response(envelope.raw_id(text), reason));
+}
+
+fn is_complete_result(text: &str, result: Span) -> bool {
+    walk::member_value(text, result, "resultType")
+        .is_none_or(|kind| walk::string_equals(kind.slice(text), "complete"))
+}

@@ -1,0 +1,92 @@
+//! Our own parameters in one of our URIs: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
+
+use portion_core::policy::Policy;
+use portion_core::scan::quote;
+use portion_core::view::{Request, ViewError};
+
+/// Characters of a name that is not ours, for telling it.
+const MAX_NAME_CHARS: usize = 64;
+
+/// The cursor of a URI, without what begins all of our URIs.
+pub(super) fn parse_cursor(ours: &str) -> String {
+    percent_decode(ours.split(['#', '?']).next().unwrap_or_default())
+}
+
+/// Reads a URI's cursor and query, without what begins all of our URIs. A fragment tells entries of one reply apart, and
+/// says nothing.
+///
+/// # Errors
+/// What is wrong with a control, or a name that is none.
+pub(super) fn parse(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
+    let ours = ours.split('#').next().unwrap_or_default();
+    let query = ours.split_once('?').map_or("", |(_, query)| query);
+    let mut request = Request::default();
+    for control in query.split('&').filter(|control| !control.is_empty()) {
+        let (name, value) = control.split_once('=').unwrap_or((control, ""));
+        let name = percent_decode(name);
+        if name == "cursor" || !request.set_control(&name, &quote(&percent_decode(value)), policy)? {
+            return Err(ViewError::UnknownArgument(name.chars().take(MAX_NAME_CHARS).collect()));
+        }
+    }
+    request.check()?;
+    request.cursor = Some(parse_cursor(ours));
+    Ok(request)
+}
+
+/// A part of a query as it was meant; what escapes no byte stays as it is.
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
+            _ => None,
+        };
+        if let Some((high, low)) = escaped {
+            bytes.push(high << 4 | low);
+            rest = &rest[3..];
+        } else {
+            bytes.push(if *first == b'+' { b' ' } else { *first });
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex_digit(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).map(|value| value as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::policy::Policy;
+    use portion_core::view::Request;
+
+    use super::parse;
+
+    fn check(ours: &str, expect: Result<Request, &str>) {
+        let request = parse(ours, &Policy::default()).map_err(|error| error.code().to_owned());
+        assert_eq!(request, expect.map_err(str::to_owned), "{ours}");
+    }
+
+    #[test]
+    fn reads_a_cursor_and_controls() {
+        let of = |cursor: &str| Request { cursor: Some(cursor.into()), ..Request::default() };
+        check("AbC-_", Ok(of("AbC-_")));
+        check("", Ok(of("")));
+        check("A#2", Ok(of("A")));
+        check("A?#x?raw=true", Ok(of("A")));
+        check("A?raw=true&&limit=", Err("limit_invalid"));
+        check("A?path=/contents/0/blob", Ok(Request { path: Some("/contents/0/blob".into()), ..of("A") }));
+        check(
+            "A?p%61th=a%2Fb%26c&maxTokens=500#1",
+            Ok(Request { path: Some("a/b&c".into()), max_tokens: Some(500), ..of("A") }),
+        );
+        check("A?sort=price+desc", Ok(Request { sort: Some("price desc".into()), ..of("A") }));
+        check("A?path=%zz%4%E4%C3%A4", Ok(Request { path: Some("%zz%4\u{fffd}ä".into()), ..of("A") }));
+        check("A?limit=1000", Err("limit_too_large"));
+        check("A?cursor=B", Err("controls_conflict"));
+        check("A?uri=B", Err("controls_conflict"));
+        check("A?page=1&offset=2", Err("controls_conflict"));
+    }
+}

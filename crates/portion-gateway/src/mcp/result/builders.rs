@@ -1,0 +1,62 @@
+//! Results of our own making.
+
+use portion_core::render::{PieceBody, Portion};
+use portion_core::scan::quote;
+use portion_core::span::Span;
+
+use super::super::walk;
+use super::write::PortionContent;
+use crate::call::Fault;
+
+/// A portion as the result of a tool that was not asked. `structured`: with its `structuredContent`, which a tool of the
+/// upstream may have to have and `portion_read` has not. `modern`: the request was of a revision whose results have
+/// a `resultType`.
+pub(crate) fn tool_result(portion: &Portion, structured: bool, modern: bool) -> String {
+    build_tool_result(portion.into(), structured, modern)
+}
+
+fn build_tool_result(shown: PortionContent<'_>, structured: bool, modern: bool) -> String {
+    let mut blocks: Vec<String> = shown.pieces.iter().map(|piece| content_block(&piece.body)).collect();
+    blocks.extend((!shown.has_enveloped_notice).then(|| text_block(shown.notice)));
+    let meta = format!("\"_meta\":{{{}}}", shown.meta_members());
+    let structured = shown.structured.filter(|_| structured);
+    let structured = structured.map(|json| format!("\"structuredContent\":{json},")).unwrap_or_default();
+    format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completion_members(modern, false))
+}
+
+/// A text as the result of a tool.
+pub(crate) fn text_result(text: &str, modern: bool) -> String {
+    format!("{{\"content\":[{}]{}}}", text_block(text), completion_members(modern, false))
+}
+
+/// A fault as the result of a tool.
+pub(crate) fn fault_result(fault: &Fault, modern: bool) -> String {
+    let block = text_block(&fault.to_json());
+    format!("{{\"content\":[{block}],\"isError\":true{}}}", completion_members(modern, false))
+}
+
+/// What 2026-07-28 wants in a result, and earlier revisions do not know. `cached`: of a kind that clients cache.
+pub(crate) fn completion_members(modern: bool, cached: bool) -> &'static str {
+    match (modern, cached) {
+        (true, true) => ",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"",
+        (true, false) => ",\"resultType\":\"complete\"",
+        (false, _) => "",
+    }
+}
+
+fn text_block(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", quote(text))
+}
+
+/// A part as a content block, wherever it came from.
+pub(super) fn content_block(body: &PieceBody) -> String {
+    let PieceBody::Block(json) = body else { return text_block(body.as_str()) };
+    let all: Span = walk::document_span(json);
+    if walk::string_member(json, all, "type").is_some() {
+        json.clone()
+    } else if walk::string_member(json, all, "uri").is_some() {
+        format!("{{\"type\":\"resource\",\"resource\":{json}}}")
+    } else {
+        text_block(json)
+    }
+}

@@ -1,0 +1,229 @@
+//! JSON-RPC errors that carry more than an error: some servers put whole documents into `error.data`.
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::redact::RedactionRules;
+use portion_core::render::{Piece, Portion};
+use portion_core::scan::{JsonKind, quote, unescape, unescape_into};
+use portion_core::span::Span;
+
+use super::super::member_limits;
+use super::super::splice::Splice;
+use super::super::walk::{self, Member, Sequence};
+use super::extra_members::MAX_EXTRA_BYTES;
+use super::write::PortionContent;
+
+const MESSAGE_ADDRESS: &str = "/error/message";
+const DATA_ADDRESS: &str = "/error/data";
+/// What stands as the code of an error that has none.
+const DEFAULT_CODE: i32 = -32603;
+/// Bytes of a code that can be one.
+const MAX_CODE_BYTES: usize = 32;
+/// Characters of a message that is not shown otherwise.
+const MAX_MESSAGE_CHARS: usize = 300;
+
+/// The `error` of a response.
+pub(crate) struct ErrorOutline<'a> {
+    text: &'a str,
+    span: Span,
+    /// Whether it is an object, as errors are.
+    is_object: bool,
+    members: Vec<Member>,
+    message: Option<Member>,
+    data: Option<Member>,
+    /// Members besides that are too large to pass.
+    overflow: Vec<Member>,
+    /// Small members besides of which something is hidden, and what they say then.
+    redactions: Vec<(Span, String)>,
+}
+
+impl<'a> ErrorOutline<'a> {
+    /// The error at a place of a valid text. One that is no object is its own data.
+    pub(crate) fn parse(text: &'a str, error: Span, redact: Option<&RedactionRules>) -> Self {
+        let is_object = walk::kind(text, error) == JsonKind::Object;
+        if !is_object {
+            let data = Some(Member { key: Span { start: error.start, end: error.start }, value: error });
+            let (members, beyond, hidden) = (Vec::new(), Vec::new(), Vec::new());
+            return Self {
+                text,
+                span: error,
+                is_object,
+                members,
+                message: None,
+                data,
+                overflow: beyond,
+                redactions: hidden,
+            };
+        }
+        let members = walk::members(text, error);
+        let message = walk::find_member(text, &members, "message");
+        let data = walk::find_member(text, &members, "data");
+        let taken = [message, data].map(|member| member.map(|member| member.key));
+        let (mut left, mut beyond, mut hidden) = (MAX_EXTRA_BYTES, Vec::new(), Vec::new());
+        for member in members.iter().filter(|member| !taken.contains(&Some(member.key))) {
+            let said = redact.and_then(|redact| member_limits::redact_member(redact, text, *member));
+            let len = said.as_ref().map_or(member.span().len(), String::len);
+            let is_code = walk::string_equals(member.key.slice(text), "code");
+            match left.checked_sub(len).filter(|_| !is_code || member.value.len() <= MAX_CODE_BYTES) {
+                Some(rest) => {
+                    left = rest;
+                    hidden.extend(said.map(|said| (member.span(), said)));
+                }
+                None => beyond.push(*member),
+            }
+        }
+        Self { text, span: error, is_object, members, message, data, overflow: beyond, redactions: hidden }
+    }
+
+    /// Lets the error pass, without what is hidden of it.
+    pub(crate) fn apply_redactions(&self, splice: &mut Splice<'_>) {
+        for (place, said) in &self.redactions {
+            splice.replace(*place, said.clone());
+        }
+    }
+
+    /// The payload: the message, and the data beside it.
+    pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
+        let mut payload = Payload { invalid_utf8_count: invalid_utf8, is_error: true, ..Payload::default() };
+        for (address, member) in [(MESSAGE_ADDRESS, self.message), (DATA_ADDRESS, self.data)] {
+            let Some(Member { value, .. }) = member else { continue };
+            let content = if walk::kind(self.text, value) == JsonKind::String {
+                let mut text = String::new();
+                payload.lone_surrogate_count += unescape_into(value.slice(self.text), &mut text);
+                Content::Text(text)
+            } else {
+                Content::Structured(value.slice(self.text).to_owned())
+            };
+            payload.blocks.push(Block::new(address, content));
+        }
+        for Member { key, value } in &self.overflow {
+            let address = format!("/error/{}", walk::pointer_step(key.slice(self.text)));
+            payload.blocks.push(Block::new(address, Content::Extra(value.slice(self.text).to_owned())));
+        }
+        payload
+    }
+
+    /// Shows the portion instead: the code stays, the message is cut, the data are replaced.
+    pub(crate) fn write_portion(&self, portion: &Portion, splice: &mut Splice<'_>) {
+        self.write_content(portion.into(), splice);
+    }
+
+    fn write_content(&self, shown: PortionContent<'_>, splice: &mut Splice<'_>) {
+        let piece_at = |address: &str| shown.pieces.iter().find(|piece| piece.address == address);
+        let message = self.message.map(|member| member.value.slice(self.text)).unwrap_or_default();
+        let message = piece_at(MESSAGE_ADDRESS).map_or_else(|| truncate(message), piece_text);
+        let data = match (shown.structured, piece_at(DATA_ADDRESS)) {
+            (Some(structured), _) => structured.to_owned(),
+            (None, Some(piece)) if is_envelope(piece) => piece.body.as_str().to_owned(),
+            (None, Some(piece)) => {
+                format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), shown.notice)
+            }
+            (None, None) => shown.notice.to_owned(),
+        };
+        if !self.is_object {
+            let message = "the server answered with an error that is no object";
+            let said = format!("{{\"code\":{DEFAULT_CODE},\"message\":{},\"data\":{data}}}", quote(message));
+            return splice.replace(self.span, said);
+        }
+        let code = |member: &Member| {
+            walk::string_equals(member.key.slice(self.text), "code") && member.value.len() <= MAX_CODE_BYTES
+        };
+        let items = self.members.iter().map(|member| member.span()).collect();
+        let mut added = vec![format!("\"message\":{}", quote(&message)), format!("\"data\":{data}")];
+        if !self.members.iter().any(code) {
+            added.insert(0, format!("\"code\":{DEFAULT_CODE}"));
+        }
+        let sequence = Sequence { span: self.span, items };
+        splice.edit_sequence(&sequence, |i| code(&self.members[i]), &added);
+    }
+}
+
+/// Whether a piece is an envelope: nothing else in an error has a type.
+fn is_envelope(piece: &Piece) -> bool {
+    piece.mime.is_some()
+}
+
+/// What a piece says: a message stays text, what is to be told of it stands in the data.
+fn piece_text(piece: &Piece) -> String {
+    let json = piece.body.as_str();
+    let content =
+        is_envelope(piece).then(|| walk::string_member(json, walk::document_span(json), "content")).flatten();
+    content.unwrap_or_else(|| json.to_owned())
+}
+
+/// The beginning of a JSON string that may be long.
+fn truncate(quoted: &str) -> String {
+    let text = unescape(quoted);
+    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portion_core::render::{Piece, PieceBody};
+
+    use super::super::super::splice::Splice;
+    use super::{ErrorOutline, PortionContent, walk};
+
+    const NOTICE: &str = r#"{"meta":{"cursor":"C"}}"#;
+    const SHOWN: PortionContent<'static> = PortionContent {
+        pieces: &[],
+        structured: None,
+        notice: NOTICE,
+        has_enveloped_notice: false,
+        cursor: Some("C"),
+        extra_meta: None,
+        is_whole: false,
+    };
+
+    fn check(error: &str, shown: PortionContent<'_>, expect: &str) {
+        let failure = ErrorOutline::parse(error, walk::document_span(error), None);
+        let mut splice = Splice::new(error);
+        failure.write_content(shown, &mut splice);
+        assert_eq!(splice.apply(), expect);
+    }
+
+    #[test]
+    fn bounds_what_an_error_carries() {
+        let nothing = SHOWN;
+        let cut = format!("{} …", "é".repeat(300));
+        check(
+            &format!(r#"{{"code": -32000.0, "message":"{}","data":[1,2]}}"#, "é".repeat(400)),
+            nothing,
+            &format!(r#"{{"code": -32000.0,"message":"{cut}","data":{NOTICE}}}"#),
+        );
+        let structured = Some(r#"{"a":1,"meta":{}}"#);
+        check(
+            r#"{"data":{"a":1,"b":2},"message":"no \u0022x\u0022","code":1}"#,
+            PortionContent { structured, ..SHOWN },
+            r#"{"code":1,"message":"no \"x\"","data":{"a":1,"meta":{}}}"#,
+        );
+        let pieces =
+            [Piece { address: "/error/data".into(), body: PieceBody::Text("some".into()), mime: None }];
+        check(
+            r#"{"data":"some and more","code":1}"#,
+            PortionContent { pieces: &pieces, ..SHOWN },
+            &format!(r#"{{"code":1,"message":"","data":{{"data":"some","portion":{NOTICE}}}}}"#),
+        );
+    }
+
+    #[test]
+    fn a_message_stays_a_message() {
+        let envelope = |address: &str| Piece {
+            address: address.into(),
+            body: PieceBody::Text(r#"{"content":"some","metadata":{}}"#.into()),
+            mime: Some("application/json".into()),
+        };
+        check(
+            r#"{"message":"some and more","code":1}"#,
+            PortionContent { pieces: &[envelope("/error/message")], has_enveloped_notice: true, ..SHOWN },
+            &format!(r#"{{"code":1,"message":"some","data":{NOTICE}}}"#),
+        );
+        check(
+            r#"{"message":"m","data":"some and more","code":1}"#,
+            PortionContent { pieces: &[envelope("/error/data")], has_enveloped_notice: true, ..SHOWN },
+            r#"{"code":1,"message":"m","data":{"content":"some","metadata":{}}}"#,
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! The contents of a resource: what `resources/read` answers on one of our URIs, and what we put beside a server's.
+
+use portion_core::render::{Piece, PieceBody, Portion};
+use portion_core::scan::quote;
+
+use super::super::walk;
+use super::READ_URI_PREFIX;
+use super::builders::completion_members;
+use super::write::PortionContent;
+
+/// Entries that go on where a resource was cut.
+pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
+    let here = portion
+        .start_cursor()
+        .map_or("portion://part".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
+    // No two entries of one URI.
+    let uri = |i: usize| if i == 0 { quote(&here) } else { quote(&format!("{here}#{i}")) };
+    let mut entries: Vec<String> =
+        portion.pieces().iter().enumerate().map(|(i, piece)| piece_entry(&uri(i), piece)).collect();
+    entries.extend(portion.separate_notice().map(|_| notice_entry(portion.into())));
+    let meta = format!("\"_meta\":{{{}}}", PortionContent::from(portion).meta_members());
+    format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completion_members(modern, true))
+}
+
+/// The notice as an entry. Its URI is that of the next: never the same twice, for clients cache by URI.
+pub(super) fn notice_entry(shown: PortionContent<'_>) -> String {
+    let uri =
+        shown.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
+    text_entry(&quote(&uri), "application/json", shown.notice)
+}
+
+/// An entry of text. `uri` is JSON.
+pub(super) fn text_entry(uri: &str, mime: &str, text: &str) -> String {
+    format!("{{\"uri\":{uri},\"mimeType\":{},\"text\":{}}}", quote(mime), quote(text))
+}
+
+/// A piece as an entry. `uri` is JSON.
+fn piece_entry(uri: &str, piece: &Piece) -> String {
+    match &piece.body {
+        PieceBody::Text(text) => text_entry(uri, piece.mime.as_deref().unwrap_or("text/plain"), text),
+        PieceBody::Base64(blob) => {
+            let mime = piece.mime.as_deref().unwrap_or("application/octet-stream");
+            format!("{{\"uri\":{uri},\"mimeType\":{},\"blob\":{}}}", quote(mime), quote(blob))
+        }
+        PieceBody::Block(json) => block_entry(uri, json),
+    }
+}
+
+/// A block as an entry: itself where it is one or holds one, with its own URI, for it is whole.
+fn block_entry(uri: &str, json: &str) -> String {
+    let all = walk::document_span(json);
+    let kind = walk::string_member(json, all, "type");
+    match kind.as_deref() {
+        None if walk::string_member(json, all, "uri").is_some() => json.to_owned(),
+        Some("resource") => {
+            let resource =
+                walk::member_value(json, all, "resource").map(|resource| resource.slice(json).to_owned());
+            resource.unwrap_or_else(|| text_entry(uri, "application/json", json))
+        }
+        Some("image" | "audio") => {
+            let member = |name| walk::member_value(json, all, name).map(|span| span.slice(json));
+            let mime = member("mimeType").unwrap_or("\"application/octet-stream\"");
+            let blob = member("data").unwrap_or("\"\"");
+            format!("{{\"uri\":{uri},\"mimeType\":{mime},\"blob\":{blob}}}")
+        }
+        _ => text_entry(uri, "application/json", json),
+    }
+}

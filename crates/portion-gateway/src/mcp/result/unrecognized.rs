@@ -1,0 +1,79 @@
+//! Results of another shape than their method's: JSON of unknown shape, which is served as text.
+
+use portion_core::payload::{Block, Content, Payload};
+use portion_core::render::{Piece, PieceBody, Portion};
+use portion_core::scan::{JsonKind, quote, unescape_into};
+use portion_core::span::Span;
+
+use super::super::walk;
+use super::builders::{completion_members, content_block, tool_result};
+use super::outline::ResultShape;
+use super::resource_contents::resource_result;
+use super::write::PortionContent;
+
+/// A result that is not what its method returns.
+pub(crate) struct UnrecognizedResult<'a> {
+    json: &'a str,
+    shape: ResultShape,
+}
+
+impl<'a> UnrecognizedResult<'a> {
+    /// The result at a place of a valid text.
+    pub(crate) fn new(text: &'a str, result: Span, shape: ResultShape) -> Self {
+        Self { json: result.slice(text), shape }
+    }
+
+    /// The payload: one text.
+    pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
+        let mut payload = Payload { invalid_utf8_count: invalid_utf8, ..Payload::default() };
+        let text = if walk::kind(self.json, walk::document_span(self.json)) == JsonKind::String {
+            let mut text = String::new();
+            payload.lone_surrogate_count = unescape_into(self.json, &mut text);
+            text
+        } else {
+            self.json.to_owned()
+        };
+        let address = match self.shape {
+            ResultShape::Tool => "/content/0/text",
+            ResultShape::Resource => "/contents/0/text",
+            ResultShape::Prompt => "/messages/0/content/text",
+        };
+        payload.blocks.push(Block::new(address, Content::Text(text)));
+        payload
+    }
+
+    /// The portion as the result that the method has.
+    pub(crate) fn to_result(&self, portion: &Portion, modern: bool) -> String {
+        match self.shape {
+            ResultShape::Tool => tool_result(portion, false, modern),
+            ResultShape::Resource => resource_result(portion, modern),
+            ResultShape::Prompt => prompt_result(portion, modern),
+        }
+    }
+}
+
+/// A portion as messages of a prompt.
+fn prompt_result(portion: &Portion, modern: bool) -> String {
+    let message = |content: String| format!("{{\"role\":\"user\",\"content\":{content}}}");
+    let mut messages: Vec<String> =
+        portion.pieces().iter().map(|piece: &Piece| message(content_block(&piece.body))).collect();
+    messages.extend(
+        portion.separate_notice().map(|notice| message(content_block(&PieceBody::Text(notice.to_owned())))),
+    );
+    let meta = format!("\"_meta\":{{{}}}", PortionContent::from(portion).meta_members());
+    format!("{{\"messages\":[{}],{meta}{}}}", messages.join(","), completion_members(modern, false))
+}
+
+/// What a portion shows of the part at an address, as JSON in the place of that part.
+pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
+    let shown = PortionContent::from(portion);
+    let piece = shown.pieces.iter().find(|piece| piece.address == address);
+    match (shown.structured, piece) {
+        (Some(structured), _) => structured.to_owned(),
+        (None, Some(piece)) if shown.has_enveloped_notice => piece.body.as_str().to_owned(),
+        (None, Some(piece)) => {
+            format!("{{\"data\":{},\"portion\":{}}}", quote(piece.body.as_str()), shown.notice)
+        }
+        (None, None) => shown.notice.to_owned(),
+    }
+}

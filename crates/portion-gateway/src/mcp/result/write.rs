@@ -1,0 +1,243 @@
+//! A portion, put back in the places of its result.
+
+use std::collections::HashMap;
+
+use portion_core::cursor::CursorToken;
+use portion_core::render::{Piece, PieceBody, Portion};
+use portion_core::scan::{quote, unescape};
+use portion_core::snapshot::STRUCTURED_CONTENT;
+use portion_core::span::Span;
+
+use super::super::splice::Splice;
+use super::super::walk;
+use super::builders::content_block;
+use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
+use super::resource_contents;
+use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
+
+/// What is shown, told apart from how it was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PortionContent<'a> {
+    pub pieces: &'a [Piece],
+    pub structured: Option<&'a str>,
+    pub notice: &'a str,
+    /// Whether one of the pieces says the notice, too.
+    pub has_enveloped_notice: bool,
+    /// The cursor to what is next, or else to what is here.
+    pub cursor: Option<&'a str>,
+    /// What stands beside the notice in `_meta`.
+    pub extra_meta: Option<&'a str>,
+    /// Whether the payload is shown whole.
+    pub is_whole: bool,
+}
+
+impl<'a> From<&'a Portion> for PortionContent<'a> {
+    fn from(portion: &'a Portion) -> Self {
+        Self {
+            pieces: portion.pieces(),
+            structured: portion.structured(),
+            notice: portion.notice(),
+            has_enveloped_notice: portion.separate_notice().is_none(),
+            cursor: portion.next_cursor().or(portion.start_cursor()).map(CursorToken::as_str),
+            extra_meta: portion.notice_extras(),
+            is_whole: portion.is_whole(),
+        }
+    }
+}
+
+impl PortionContent<'_> {
+    /// Our members of `_meta`: the notice once more, and what stands beside it.
+    pub(super) fn meta_members(&self) -> String {
+        let notice = format!("\"{NOTICE_KEY}\":{}", self.notice);
+        self.extra_meta.map_or_else(|| notice.clone(), |beside| format!("{notice},{beside}"))
+    }
+}
+
+impl ResultOutline<'_> {
+    /// Shows the portion in place of the payload, and nothing of the payload besides.
+    pub(crate) fn write_portion(&self, portion: &Portion, splice: &mut Splice<'_>) {
+        self.write_content(portion.into(), splice);
+    }
+
+    /// Takes out what an upstream put under our names, for a result that is otherwise untouched.
+    pub(crate) fn strip_reserved(&self, splice: &mut Splice<'_>) {
+        self.apply_redactions(splice);
+        if self.has_large_shadowed_members() {
+            splice.edit_sequence(&self.sequences[0].sequence, |i| !self.shadowed_members.contains(&i), &[]);
+        }
+        if let Some((meta, taken)) = self.meta.as_ref().filter(|(_, taken)| !taken.is_empty()) {
+            let added: Vec<String> = self.upstream_notice_member().into_iter().collect();
+            splice.edit_sequence(meta, |i| !taken.contains(&i), &added);
+        }
+    }
+
+    /// Hides what is hidden of what passes beside the parts.
+    fn apply_redactions(&self, splice: &mut Splice<'_>) {
+        for (place, said) in &self.redactions {
+            splice.replace(*place, said.clone());
+        }
+    }
+
+    /// The notice of a Portion behind this one, under a name that says whose it is: what stands under ours is ours. Not
+    /// one that something is hidden of.
+    fn upstream_notice_member(&self) -> Option<String> {
+        let overlaps = |notice: Span, place: Span| place.start < notice.end && notice.start < place.end;
+        let hides = |notice: Span| self.redactions.iter().any(|(place, _)| overlaps(notice, *place));
+        let notice = self.upstream_notice.filter(|notice| !hides(*notice))?;
+        Some(format!("\"{UPSTREAM_NOTICE_KEY}\":{}", notice.slice(self.text)))
+    }
+
+    pub(super) fn write_content(&self, shown: PortionContent<'_>, splice: &mut Splice<'_>) {
+        self.apply_redactions(splice);
+        let pieces: HashMap<&str, &Piece> =
+            shown.pieces.iter().map(|piece| (piece.address.as_str(), piece)).collect();
+        let mut gone: Vec<Vec<bool>> =
+            self.sequences.iter().map(|held| vec![false; held.sequence.items.len()]).collect();
+        for hidden in &self.shadowed_members {
+            gone[0][*hidden] = true;
+        }
+        for part in &self.parts {
+            let piece = pieces.get(part.address.as_str()).copied();
+            if let Some((at, mime)) = piece.and_then(|piece| changed_mime(part, piece)) {
+                splice.replace(at, quote(mime));
+            }
+            let with = match part.kind {
+                PartKind::Structured => {
+                    shown.structured.filter(|_| !self.is_error()).map(|json| Some(json.to_owned()))
+                }
+                _ => piece.and_then(|piece| self.replacement(part, &piece.body)),
+            };
+            match with {
+                Some(Some(with)) => splice.replace(part.span, with),
+                Some(None) => {}
+                None => gone[part.slot.0][part.slot.1] = true,
+            }
+        }
+        // Inner sequences come after outer ones.
+        for i in (1..self.sequences.len()).rev() {
+            if let Some((outer, item)) = self.sequences[i].parent.filter(|_| gone[i].iter().all(|gone| *gone))
+            {
+                gone[outer][item] = true;
+            }
+        }
+        // An error has no `structuredContent`: what is shown of it stands among the texts.
+        let own = pieces
+            .get(STRUCTURED_CONTENT)
+            .filter(|_| self.is_error())
+            .map(|piece| content_block(&piece.body));
+        let notice = (!shown.has_enveloped_notice).then(|| self.notice_item(shown));
+        let items: Vec<String> = own.into_iter().chain(notice).collect();
+        let mut added = Vec::new();
+        if self.content_list.is_none() {
+            added.push(format!("\"{}\":[{}]", self.shape.content_member(), items.join(",")));
+            self.remove_member(self.shape.content_member(), &mut gone);
+        }
+        added.extend(self.write_meta(shown, &mut gone, splice));
+        self.restrict_cache_scope(splice);
+        for (i, held) in self.sequences.iter().enumerate() {
+            let added = match i {
+                0 => added.as_slice(),
+                i if Some(i) == self.content_list => items.as_slice(),
+                _ => &[],
+            };
+            if !added.is_empty() || gone[i].contains(&true) {
+                splice.edit_sequence(&held.sequence, |item| !gone[i][item], added);
+            }
+        }
+    }
+
+    /// What to put in a part's place: `Some(None)` where it already says that, `None` where it must go.
+    #[expect(clippy::option_option, reason = "gone, as it is, or replaced")]
+    fn replacement(&self, part: &ResultPart, body: &PieceBody) -> Option<Option<String>> {
+        let current = part.span.slice(self.text);
+        let text_block = |text: &str| format!("{{\"type\":\"text\",\"text\":{}}}", quote(text));
+        let with = match (body, &part.kind) {
+            (body, PartKind::Text) => {
+                let text = body.as_str();
+                // A text shown whole keeps its escapes. An escape takes at most six bytes for one.
+                let near = current.len() >= text.len() && current.len() <= text.len() * 6 + 2;
+                if near && unescape(current) == *text {
+                    return Some(None);
+                }
+                quote(text)
+            }
+            (PieceBody::Block(json), _) if json == current => return Some(None),
+            (PieceBody::Block(json), _) => json.clone(),
+            (_, PartKind::Extra | PartKind::Structured) => return None,
+            (body, PartKind::Block(_)) => text_block(body.as_str()),
+            (body, PartKind::Message) => {
+                format!("{{\"role\":\"user\",\"content\":{}}}", text_block(body.as_str()))
+            }
+            (body, PartKind::Entry(_)) => {
+                let uri =
+                    walk::member_value(self.text, part.span, "uri").filter(|_| part.label.source.is_some());
+                let uri = uri.map_or("\"portion://part\"", |uri| uri.slice(self.text));
+                resource_contents::text_entry(uri, "text/plain", body.as_str())
+            }
+        };
+        Some(Some(with))
+    }
+
+    /// The notice as the last item of the content.
+    fn notice_item(&self, shown: PortionContent<'_>) -> String {
+        let notice = shown.notice;
+        match self.shape {
+            ResultShape::Tool => format!("{{\"type\":\"text\",\"text\":{}}}", quote(notice)),
+            ResultShape::Prompt => {
+                let text = quote(notice);
+                format!("{{\"role\":\"user\",\"content\":{{\"type\":\"text\",\"text\":{text}}}}}")
+            }
+            ResultShape::Resource => resource_contents::notice_entry(shown),
+        }
+    }
+
+    /// Repeats the notice in `_meta`. Returns the member to add where there is no such object to add it to.
+    fn write_meta(
+        &self,
+        shown: PortionContent<'_>,
+        gone: &mut [Vec<bool>],
+        splice: &mut Splice<'_>,
+    ) -> Option<String> {
+        let members = shown.meta_members();
+        let stays = |gone: &[Vec<bool>]| {
+            let items = &self.sequences[0].sequence.items;
+            let meta = |span: &Span, whole: Span| span.end == whole.end && span.start < whole.start;
+            let found = self.meta.as_ref()?;
+            let at = items.iter().position(|item| meta(item, found.0.span))?;
+            (!gone[0][at]).then_some(found)
+        };
+        if let Some((meta, taken)) = stays(gone) {
+            // Beside a cursor, the sole member of an object is not all that a client must see.
+            let unwraps = self.unwrap_marker.filter(|_| !shown.is_whole && shown.structured.is_some());
+            let added: Vec<String> =
+                [Some(members), self.upstream_notice_member()].into_iter().flatten().collect();
+            splice.edit_sequence(meta, |i| !taken.contains(&i) && Some(i) != unwraps, &added);
+            return None;
+        }
+        self.remove_member("_meta", gone);
+        Some(format!("\"_meta\":{{{members}}}"))
+    }
+
+    /// Cursors are one caller's: what has them in it must not be cached for others.
+    fn restrict_cache_scope(&self, splice: &mut Splice<'_>) {
+        let items = &self.sequences[0].sequence.items;
+        let scope =
+            items.iter().rfind(|item| walk::string_equals(walk::member_key(self.text, **item), "cacheScope"));
+        if let Some(member) = scope {
+            splice.replace(*member, "\"cacheScope\":\"private\"");
+        }
+    }
+
+    fn remove_member(&self, name: &str, gone: &mut [Vec<bool>]) {
+        for (i, item) in self.sequences[0].sequence.items.iter().enumerate() {
+            let member = walk::member_key(self.text, *item);
+            gone[0][i] |= walk::string_equals(member, name);
+        }
+    }
+}
+
+/// Where a part's MIME type stands, and what is to stand there: what is shown may be of another type.
+fn changed_mime<'p>(part: &ResultPart, piece: &'p Piece) -> Option<(Span, &'p str)> {
+    let mime = piece.mime.as_deref().filter(|mime| part.label.mime_type.as_deref() != Some(mime))?;
+    Some((part.mime_span?, mime))
+}

@@ -1,0 +1,150 @@
+//! Replies that are relayed as they come, and what shaping would have made of them.
+//!
+//! What is to be hidden is hidden here too. What would have been is found out beside, when the reply is on its way.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use portion_core::event::{Outcome, RequestServed, ShadowResult};
+use portion_core::payload::Payload;
+use portion_core::redact::RedactionRules;
+use portion_core::view::Request;
+
+use crate::accounting::{self, Accounting, ReplyOutcome as Told, RequestInfo};
+use crate::accuracy::texts::{ReplyTexts, approximate_payload_tokens};
+use crate::accuracy::tracker::{AccuracyKey, AccuracyTracker};
+use crate::call::{Caller, Fault, Reply};
+use crate::deferred_worker::JobPriority;
+use crate::effective_policy::EffectivePolicy;
+use crate::offload::offload;
+use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
+use crate::rules::PassThrough;
+
+/// Bytes that stand for a token where there is no time to count.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Relays replies.
+pub(crate) struct PassThroughRelay {
+    renderer: Arc<Renderer>,
+    accounting: Arc<Accounting>,
+}
+
+impl PassThroughRelay {
+    pub(crate) fn new(renderer: Arc<Renderer>, accounts: Arc<Accounting>) -> Self {
+        Self { renderer, accounting: accounts }
+    }
+
+    /// The reply to a payload that is not shaped. What it costs, and what it would have been, is found out beside: the time that
+    /// this takes is not the request's.
+    pub(crate) async fn relay(
+        &self,
+        account: RequestInfo<'_>,
+        relayed: PassThrough,
+        payload: Payload,
+    ) -> Reply {
+        let caller = account.caller;
+        let redact = payload.redaction_rules.as_ref().or(caller.effective_policy.redact.as_ref());
+        let hides = redact.is_some_and(|redact| **redact != RedactionRules::none());
+        let reply = if hides { self.redact_reply(caller, payload.clone()).await } else { Reply::Untouched };
+        let bytes = payload_bytes(&payload);
+        let served =
+            self.accounting.build_record(account, Told::passed_through(Outcome::Unshaped, bytes, None));
+        let texts = ReplyTexts::from_payload(&payload).bytes();
+        let telling = PendingRecord {
+            is_sampled: self.accounting.is_sampled(account, &served, texts),
+            simulates_shaping: relayed.records_shadow,
+            served,
+            caller: caller.clone(),
+            renderer: Arc::clone(&self.renderer),
+        };
+        let accounts = Arc::clone(&self.accounting);
+        self.accounting.deferred_worker.submit(JobPriority::Required, bytes, move |is_thorough| {
+            let ledger = &accounts.accuracy_tracker;
+            accounts.emit(telling.finish(payload, ledger, is_thorough));
+        });
+        reply
+    }
+
+    /// A payload whole but for what is to be hidden of it.
+    async fn redact_reply(&self, caller: &Caller, payload: Payload) -> Reply {
+        let caller =
+            Caller { effective_policy: Arc::new(caller.effective_policy.without_limits()), ..caller.clone() };
+        let (renderer, bytes) = (Arc::clone(&self.renderer), payload_bytes(&payload));
+        match offload(bytes, move || render_first_reply(&renderer, caller, payload)).await {
+            Some(RenderOutcome::Portion { portion, .. }) => Reply::Portion(portion),
+            Some(RenderOutcome::Untouched { .. }) => Reply::Untouched,
+            // What cannot be hidden from is not shown.
+            Some(RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked) | None => {
+                Reply::Fault(Fault::capture_failed(bytes, "", None))
+            }
+        }
+    }
+}
+
+/// A reply that is on its way, of which everything is still to be found out.
+struct PendingRecord {
+    served: RequestServed,
+    caller: Caller,
+    renderer: Arc<Renderer>,
+    /// Whether it is counted exactly.
+    is_sampled: bool,
+    /// Whether it is found out what shaping would have made of it.
+    simulates_shaping: bool,
+}
+
+impl PendingRecord {
+    fn finish(self, payload: Payload, ledger: &AccuracyTracker, is_thorough: bool) -> RequestServed {
+        let Self { mut served, caller, renderer, is_sampled: is_drawn, simulates_shaping: tries } = self;
+        let EffectivePolicy { counter, policy, reference, .. } = &*caller.effective_policy;
+        let tokens = if is_thorough {
+            approximate_payload_tokens(&payload, policy, *counter)
+        } else {
+            payload_bytes(&payload).div_ceil(BYTES_PER_TOKEN)
+        };
+        if let Some(reference) = reference.filter(|_| is_drawn && is_thorough) {
+            let sample = ReplyTexts::from_payload(&payload).sample(*counter, reference);
+            let others = tokens.saturating_sub(sample.estimated);
+            served.actual_tokens = Some((others + sample.actual) as u64);
+            ledger.record(&AccuracyKey::for_request(&served, *counter), sample, policy.full_below);
+        }
+        caller.session.charge(tokens);
+        let tokens = tokens as u64;
+        (served.estimated_tokens, served.original_tokens) = (Some(tokens), Some(tokens));
+        served.shadow =
+            if tries && is_thorough { simulate_shaping(&renderer, caller, payload, tokens) } else { None };
+        served
+    }
+}
+
+/// What shaping would have served of a payload of so many tokens.
+fn simulate_shaping(
+    renderer: &Renderer,
+    caller: Caller,
+    payload: Payload,
+    tokens: u64,
+) -> Option<ShadowResult> {
+    let begun = Instant::now();
+    let bytes = payload_bytes(&payload);
+    let (outcome, tokens, bytes) = match render_first_reply(renderer, caller, payload)? {
+        RenderOutcome::Untouched { tokens: counted, .. } => {
+            (Outcome::Untouched, counted.map_or(tokens, |counted| counted as u64), bytes)
+        }
+        RenderOutcome::Portion { portion, capped, .. } => {
+            let outcome = accounting::outcome_for(portion.kind(), &Request::default());
+            let outcome = if capped { Outcome::Capped } else { outcome };
+            (outcome, portion.tokens() as u64, accounting::shown_bytes(&portion))
+        }
+        RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => return None,
+    };
+    let overhead: Duration = begun.elapsed();
+    Some(ShadowResult { outcome, tokens, bytes: bytes as u64, overhead })
+}
+
+/// The first reply to a payload, with cursors as if it were kept.
+fn render_first_reply(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<RenderOutcome> {
+    let snapshot = Arc::new(capture(payload, &caller.effective_policy).ok()?);
+    let (id, request) = (Default::default(), Request::default());
+    let job =
+        RenderJob { caller, snapshot_id: id, snapshot, base: None, request, form: ReplyForm::AsReceived };
+    Some(renderer.render(&job, true))
+}

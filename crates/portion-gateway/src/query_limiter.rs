@@ -1,0 +1,128 @@
+//! Questions under way: how many a session may have at once, and how one ends before it is answered.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Questions of one session that are answered at the same time.
+pub(crate) const MAX_CONCURRENT_QUERIES: usize = 4;
+/// Questions of one session that wait for their turn. Further ones are refused.
+pub(crate) const MAX_WAITING_QUERIES: usize = 60;
+
+/// Ends a question: shared by who asks and who answers.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Nobody waits for the answer any more.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// The flag itself, for those who answer.
+    pub(crate) fn as_atomic(&self) -> &Arc<AtomicBool> {
+        &self.0
+    }
+
+    /// Sets it when the result is dropped: work on another thread ends with the future that waits for it.
+    pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
+    }
+}
+
+/// Sets a [`CancelFlag`] when it is dropped.
+pub(crate) struct CancelOnDrop(CancelFlag);
+
+impl CancelOnDrop {
+    /// Lets it be as it is: the work has ended.
+    pub(crate) fn disarm(mut self) {
+        self.0 = CancelFlag::default();
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// The questions of one session.
+#[derive(Debug)]
+pub(crate) struct QueryLimiter {
+    permits: Semaphore,
+    entered_count: AtomicUsize,
+}
+
+/// A place among the questions of a session, until it is dropped.
+pub(crate) struct QueryPermit<'a> {
+    _permit: SemaphorePermit<'a>,
+    _entered: EnteredGuard<'a>,
+}
+
+struct EnteredGuard<'a>(&'a AtomicUsize);
+
+impl Drop for EnteredGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Default for QueryLimiter {
+    fn default() -> Self {
+        Self { permits: Semaphore::new(MAX_CONCURRENT_QUERIES), entered_count: AtomicUsize::new(0) }
+    }
+}
+
+impl QueryLimiter {
+    /// Waits for a place. `None` where too many wait already.
+    pub(crate) async fn acquire(&self) -> Option<QueryPermit<'_>> {
+        let before = self.entered_count.fetch_add(1, Ordering::Relaxed);
+        let entered = EnteredGuard(&self.entered_count);
+        if before >= MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES {
+            return None;
+        }
+        let permit = self.permits.acquire().await.ok()?;
+        Some(QueryPermit { _permit: permit, _entered: entered })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::task::{Context, Waker};
+
+    use super::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES, QueryLimiter};
+
+    #[tokio::test]
+    async fn so_many_are_answered_so_many_wait_and_further_ones_are_refused() {
+        let questions = QueryLimiter::default();
+        let mut places = Vec::new();
+        for _ in 0..MAX_CONCURRENT_QUERIES {
+            places.push(questions.acquire().await.expect("there is room"));
+        }
+        let mut waiting: Vec<_> = (0..MAX_WAITING_QUERIES).map(|_| Box::pin(questions.acquire())).collect();
+        for next in &mut waiting {
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(next.as_mut().poll(&mut context).is_pending());
+        }
+        assert!(questions.acquire().await.is_none());
+        places.pop();
+        assert!(waiting.remove(0).await.is_some());
+        drop(waiting);
+        assert!(questions.acquire().await.is_some(), "who waits no longer takes no place");
+    }
+
+    #[test]
+    fn work_ends_with_who_waits_for_it() {
+        let stop = CancelFlag::default();
+        let guard = stop.cancel_on_drop();
+        assert!(!stop.is_cancelled());
+        drop(guard);
+        assert!(stop.is_cancelled());
+    }
+}

@@ -1,0 +1,81 @@
+//! What snapshots came from that are no longer kept, so that a late cursor is told which call to repeat.
+//!
+//! Bounded by bytes and besides `snapshotMemory`. What falls out of it is merely advised less well.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use portion_core::cursor::{Scope, SnapshotId};
+
+use crate::call::Endpoint;
+
+/// Bytes remembered: some 5,000 snapshots.
+const MAX_BYTES: usize = 1 << 20;
+/// Bytes that one costs besides its endpoint's name.
+const OVERHEAD_BYTES: usize = 192;
+
+#[derive(Debug, Default)]
+pub(super) struct Tombstones {
+    by_id: HashMap<SnapshotId, Tombstone>,
+    order: VecDeque<SnapshotId>,
+    bytes: usize,
+}
+
+/// What is remembered of one.
+#[derive(Debug)]
+pub(super) struct Tombstone {
+    pub(super) scope: Scope,
+    pub(super) endpoint: Option<Arc<Endpoint>>,
+    pub(super) origin_snapshot: SnapshotId,
+}
+
+impl Tombstones {
+    /// Remembers that a snapshot was here.
+    pub(super) fn add(&mut self, id: SnapshotId, grave: Tombstone) {
+        self.bytes += grave.bytes();
+        match self.by_id.insert(id, grave) {
+            Some(before) => self.bytes -= before.bytes(),
+            None => self.order.push_back(id),
+        }
+        while self.bytes > MAX_BYTES
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.bytes -= self.by_id.remove(&oldest).map_or(0, |grave| grave.bytes());
+        }
+    }
+
+    /// What is remembered of a snapshot, if it is known to have been here and that scope's.
+    pub(super) fn find(&self, scope: &Scope, id: SnapshotId) -> Option<&Tombstone> {
+        self.by_id.get(&id).filter(|grave| grave.scope == *scope)
+    }
+}
+
+impl Tombstone {
+    fn bytes(&self) -> usize {
+        OVERHEAD_BYTES + self.endpoint.as_ref().map_or(0, |endpoint| endpoint.name.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_BYTES, Tombstone, Tombstones};
+    use crate::call::{Endpoint, EndpointKind};
+    use portion_core::cursor::Scope;
+    use std::sync::Arc;
+
+    #[test]
+    fn remembers_the_latest_within_its_room() {
+        let (scope, mut gone) = (Scope::from_principal("ada"), Tombstones::default());
+        for n in 0..20_000_u64 {
+            let name = "x".repeat(n as usize % 700);
+            let endpoint = Endpoint { name, kind: EndpointKind::Tool, read_only: true, idempotent: true };
+            let id = n.to_be_bytes();
+            gone.add(id, Tombstone { scope, endpoint: Some(Arc::new(endpoint)), origin_snapshot: id });
+            assert!(gone.bytes <= MAX_BYTES);
+            assert_eq!(gone.by_id.len(), gone.order.len());
+        }
+        assert!(gone.find(&scope, 0_u64.to_be_bytes()).is_none());
+        assert!(gone.find(&scope, 19_999_u64.to_be_bytes()).is_some());
+        assert!(gone.find(&Scope::from_principal("bob"), 19_999_u64.to_be_bytes()).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! Who holds how much, and what of it was used longest ago.
+
+use std::collections::{BTreeMap, HashMap};
+
+use portion_core::cursor::{Scope, SnapshotId};
+
+use crate::call::ReuseKey;
+
+/// A tick that every use of the store takes one of: the lower, the longer ago.
+pub(super) type UseTick = u64;
+
+#[derive(Debug, Default)]
+pub(super) struct UsageByScope {
+    by_scope: HashMap<Scope, ScopeUsage>,
+    /// Scopes by the bytes they hold; the serial number tells equal ones apart.
+    by_bytes: BTreeMap<(usize, u64), Scope>,
+    next_serial: u64,
+}
+
+#[derive(Debug)]
+struct ScopeUsage {
+    serial: u64,
+    bytes: usize,
+    by_last_use: BTreeMap<UseTick, SnapshotId>,
+    reuse_index: HashMap<ReuseKey, SnapshotId>,
+}
+
+/// One snapshot as its account knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct UsageEntry {
+    pub(super) id: SnapshotId,
+    pub(super) last_used: UseTick,
+    pub(super) bytes: usize,
+    pub(super) reuse_key: Option<ReuseKey>,
+}
+
+impl UsageByScope {
+    /// Scopes that hold anything.
+    pub(super) fn scope_count(&self) -> usize {
+        self.by_scope.len()
+    }
+
+    /// Scopes that hold anything, and this one.
+    pub(super) fn scope_count_with(&self, scope: &Scope) -> usize {
+        self.scope_count() + usize::from(!self.by_scope.contains_key(scope))
+    }
+
+    /// Bytes that a scope holds.
+    pub(super) fn bytes(&self, scope: &Scope) -> usize {
+        self.by_scope.get(scope).map_or(0, |account| account.bytes)
+    }
+
+    /// What a scope used longest ago.
+    pub(super) fn oldest(&self, scope: &Scope) -> Option<SnapshotId> {
+        self.by_scope.get(scope)?.by_last_use.first_key_value().map(|(_, id)| *id)
+    }
+
+    /// Who holds most, this one aside.
+    pub(super) fn largest_other(&self, scope: &Scope) -> Option<Scope> {
+        self.by_bytes.values().rev().find(|other| *other != scope).copied()
+    }
+
+    /// The snapshot that a reuse key stands for.
+    pub(super) fn find_reusable(&self, scope: &Scope, reuse: ReuseKey) -> Option<SnapshotId> {
+        self.by_scope.get(scope)?.reuse_index.get(&reuse).copied()
+    }
+
+    /// Lets a reuse key stand for nothing.
+    pub(super) fn forget_reuse(&mut self, scope: &Scope, reuse: ReuseKey) {
+        if let Some(account) = self.by_scope.get_mut(scope) {
+            account.reuse_index.remove(&reuse);
+        }
+    }
+
+    /// Enters a snapshot that is new.
+    pub(super) fn add(&mut self, scope: Scope, entry: UsageEntry) {
+        let account = self.by_scope.entry(scope).or_insert_with(|| {
+            self.next_serial += 1;
+            self.by_bytes.insert((0, self.next_serial), scope);
+            ScopeUsage {
+                serial: self.next_serial,
+                bytes: 0,
+                by_last_use: BTreeMap::new(),
+                reuse_index: HashMap::new(),
+            }
+        });
+        account.by_last_use.insert(entry.last_used, entry.id);
+        if let Some(reuse) = entry.reuse_key {
+            account.reuse_index.insert(reuse, entry.id);
+        }
+        let bytes = account.bytes + entry.bytes;
+        self.update_rank(&scope, bytes);
+    }
+
+    /// Strikes a snapshot out, and its account if that is empty then.
+    pub(super) fn remove(&mut self, scope: &Scope, entry: UsageEntry) {
+        let Some(account) = self.by_scope.get_mut(scope) else { return };
+        account.by_last_use.remove(&entry.last_used);
+        if let Some(reuse) = entry.reuse_key
+            && account.reuse_index.get(&reuse) == Some(&entry.id)
+        {
+            account.reuse_index.remove(&reuse);
+        }
+        let bytes = account.bytes - entry.bytes;
+        let empty = account.by_last_use.is_empty();
+        self.update_rank(scope, bytes);
+        if empty && let Some(account) = self.by_scope.remove(scope) {
+            self.by_bytes.remove(&(account.bytes, account.serial));
+        }
+    }
+
+    /// Notes that a snapshot was used.
+    pub(super) fn touch(&mut self, scope: &Scope, before: UseTick, now: UseTick) {
+        if let Some(account) = self.by_scope.get_mut(scope)
+            && let Some(id) = account.by_last_use.remove(&before)
+        {
+            account.by_last_use.insert(now, id);
+        }
+    }
+
+    /// Notes that a snapshot of a scope weighs more or less than it did.
+    pub(super) fn resize(&mut self, scope: &Scope, before: usize, now: usize) {
+        let bytes = self.bytes(scope) - before + now;
+        self.update_rank(scope, bytes);
+    }
+
+    fn update_rank(&mut self, scope: &Scope, bytes: usize) {
+        if let Some(account) = self.by_scope.get_mut(scope) {
+            self.by_bytes.remove(&(account.bytes, account.serial));
+            account.bytes = bytes;
+            self.by_bytes.insert((bytes, account.serial), *scope);
+        }
+    }
+}

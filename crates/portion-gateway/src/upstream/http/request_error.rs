@@ -1,0 +1,217 @@
+//! Why a server did not do what it was asked to, in words that tell what to mend.
+
+use std::fmt;
+
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{StatusCode, Uri};
+use thiserror::Error;
+
+use super::NoResponse;
+use super::uri::{display_uri, resolve};
+use crate::http::body::TruncatedBody;
+use crate::http::encoding::UnsupportedEncoding;
+
+/// Characters of a server's own words that are shown.
+const MAX_BODY_TEXT_CHARS: usize = 300;
+
+/// A request that came to nothing.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// It was not answered.
+    #[error("{0}; {advice}", advice = no_response_advice(.0))]
+    NoResponse(#[from] NoResponse),
+    /// It was answered with an error.
+    #[error(transparent)]
+    ErrorStatus(#[from] ErrorStatus),
+    /// It was answered with something else than MCP.
+    #[error(
+        "{url} answered with {received}, which is neither JSON nor an event stream; check that the URL is that of the MCP server"
+    )]
+    NotMcp {
+        /// Who was asked.
+        url: String,
+        /// What came instead.
+        received: String,
+    },
+    /// The answer cannot be read.
+    #[error(transparent)]
+    UnsupportedEncoding(#[from] UnsupportedEncoding),
+    /// The answer ended before its time.
+    #[error("{0}; whether the server has acted cannot be told, so look before asking again")]
+    Truncated(#[from] TruncatedBody),
+    /// The answer ended, and the request was not answered in it.
+    #[error(
+        "the server's answer ended {0}; whether it has acted cannot be told, so look before asking again"
+    )]
+    MissingAnswer(&'static str),
+    /// The session is over, and there is no new one.
+    #[error("the server has ended the session, and a new one cannot be had: {0}; restart the client")]
+    SessionLost(Box<RequestError>),
+    /// A server of 2024-11-05 that does not say where to post.
+    #[error(
+        "{0} opens a stream that does not begin with the place to post to; check that the URL is that of an MCP server with HTTP+SSE"
+    )]
+    NoEndpoint(String),
+    /// One that says somewhere else.
+    #[error(
+        "{0} wants messages posted to another server, which is not done; give that server's own URL if you trust it"
+    )]
+    ForeignEndpoint(String),
+}
+
+/// An answer with an error status.
+#[derive(Clone, Debug, Error)]
+pub struct ErrorStatus {
+    /// Who answered.
+    url: String,
+    /// The status.
+    pub(crate) status: StatusCode,
+    /// What it said besides, as far as it can be shown.
+    body_text: String,
+    challenge: String,
+    location: String,
+    retry_after: String,
+}
+
+impl RequestError {
+    /// The status, where there was an answer.
+    pub fn status(&self) -> Option<StatusCode> {
+        match self {
+            Self::ErrorStatus(refused) => Some(refused.status),
+            _ => None,
+        }
+    }
+
+    /// Whether it may be better in a moment.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::NoResponse(_) | Self::Truncated(_) | Self::MissingAnswer(_) => true,
+            Self::ErrorStatus(refused) => {
+                refused.status.is_server_error()
+                    || matches!(refused.status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
+            }
+            Self::NotMcp { .. }
+            | Self::UnsupportedEncoding(_)
+            | Self::SessionLost(_)
+            | Self::NoEndpoint(_)
+            | Self::ForeignEndpoint(_) => false,
+        }
+    }
+}
+
+impl ErrorStatus {
+    /// Reads the head of an answer; `said` is what its body says.
+    pub(crate) fn new(url: &Uri, status: StatusCode, headers: &HeaderMap, said: &str) -> Self {
+        let field = |name: HeaderName| {
+            let values: Vec<String> =
+                headers.get_all(name).iter().map(|value| single_line_excerpt(value.as_bytes())).collect();
+            values.join(", ")
+        };
+        let challenge = field(WWW_AUTHENTICATE);
+        let (location, retry_after) = (display_location(url, &field(LOCATION)), field(RETRY_AFTER));
+        let is_page = field(CONTENT_TYPE).contains("html");
+        let said = if is_page { String::new() } else { single_line_excerpt(said.as_bytes()) };
+        Self { url: display_uri(url), status, body_text: said, challenge, location, retry_after }
+    }
+}
+
+impl fmt::Display for ErrorStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} answered {}", self.url, self.status)?;
+        if !self.body_text.is_empty() {
+            write!(f, " ({})", self.body_text)?;
+        }
+        if !self.challenge.is_empty() {
+            write!(f, ", and asks for {}", self.challenge)?;
+        }
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                f.write_str("; prove who you are with --header 'Authorization: Bearer ${TOKEN}'")
+            }
+            StatusCode::FORBIDDEN => {
+                f.write_str("; what is given with --header does not suffice: check the token and its scope")
+            }
+            status if status.is_redirection() && !self.location.is_empty() => {
+                write!(f, "; it is at {}: give that as the URL if you trust it", self.location)
+            }
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => {
+                f.write_str("; check the path of the URL, which mostly ends in /mcp or /sse")
+            }
+            _ if !self.retry_after.is_empty() => {
+                write!(f, "; try again after {}", display_retry_after(&self.retry_after))
+            }
+            status if status.is_server_error() => f.write_str("; what is wrong stands in the server's log"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Where a `Location` leads, without the parts that may be secret.
+fn display_location(url: &Uri, location: &str) -> String {
+    let place = resolve(url, location).filter(|_| !location.is_empty()).map(|place| display_uri(&place));
+    place.unwrap_or_default().replace(char::is_control, "")
+}
+
+fn no_response_advice(why: &NoResponse) -> &'static str {
+    if why.was_reached() {
+        "whether it has acted cannot be told, so look before asking again"
+    } else {
+        "check the URL, and that the server runs"
+    }
+}
+
+/// `Retry-After` is a number of seconds, or a date.
+fn display_retry_after(value: &str) -> String {
+    if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value} s") } else { value.to_owned() }
+}
+
+/// Enough of a server's words, on one line.
+fn single_line_excerpt(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = text.chars().filter(|c| !c.is_control());
+    let mut short: String = plain.clone().take(MAX_BODY_TEXT_CHARS).collect();
+    if plain.count() > MAX_BODY_TEXT_CHARS {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+
+    use super::ErrorStatus;
+
+    fn check(status: u16, fields: &[(&'static str, &'static str)], said: &str, expect: &[&str]) {
+        let fields: HeaderMap = fields
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
+        let status = status.try_into().expect("a status");
+        let refused = ErrorStatus::new(&"http://h/mcp?key=x".parse().expect("a URL"), status, &fields, said)
+            .to_string();
+        for part in expect {
+            assert!(refused.contains(part), "{refused}");
+        }
+    }
+
+    #[test]
+    fn says_what_happened_and_what_to_do() {
+        check(
+            401,
+            &[("www-authenticate", "Bearer realm=\"x\"")],
+            "",
+            &[
+                "http://h/mcp answered 401 Unauthorized, and asks for Bearer realm=\"x\"; ",
+                "--header 'Authorization: ",
+            ],
+        );
+        check(403, &[], "Invalid\nHost", &["403 Forbidden (Invalid Host); ", "--header"]);
+        check(307, &[("location", "https://h/mcp/")], "", &["it is at https://h/mcp/: "]);
+        check(302, &[("location", "//u:p@x/y?token=z#f")], "", &["it is at http://x/y: "]);
+        check(404, &[("content-type", "text/html")], "<html>", &["404 Not Found; check the path"]);
+        check(503, &[("retry-after", "7")], "busy", &["(busy); try again after 7 s"]);
+        check(500, &[], &"x".repeat(1000), &["x…); what is wrong"]);
+    }
+}

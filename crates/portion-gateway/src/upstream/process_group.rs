@@ -1,0 +1,108 @@
+//! What the platforms do differently about a child and those it started.
+//!
+//! On Unix the child leads a process group of its own: `npx`, `uvx` and `sh` start the real server as a
+//! grandchild, and only a signal to the group reaches that. The group's number is safe to signal as long
+//! as its leader has not been reaped, so the wait here leaves the dead leader where it is.
+
+use std::process::{Child, Command};
+
+/// How to end a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TerminationSignal {
+    /// SIGTERM.
+    Terminate,
+    /// SIGKILL.
+    Kill,
+}
+
+#[cfg(unix)]
+pub(super) use unix::{ExitWatcher, kill_group, make_group_leader, set_pipe_capacity, signal_group};
+
+#[cfg(not(unix))]
+pub(super) use other::{kill_group, make_group_leader, set_pipe_capacity, signal_group};
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+    use std::os::fd::AsFd;
+    use std::os::unix::process::CommandExt;
+
+    use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+
+    use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
+
+    use super::{Child, Command, TerminationSignal};
+
+    /// Tells when a process has ended, and leaves it to be reaped. No thread sleeps for it: servers can be many.
+    pub(in super::super) struct ExitWatcher {
+        pid: Option<Pid>,
+        /// Of any child.
+        child_signals: Signals,
+    }
+
+    impl ExitWatcher {
+        pub(in super::super) fn watch(child: &Child) -> io::Result<Self> {
+            Ok(Self { pid: Some(Pid::from_child(child)), child_signals: signal(SignalKind::child())? })
+        }
+
+        pub(in super::super) async fn wait(&mut self) {
+            while let Some(process) = self.pid {
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+                match waitid(WaitId::Pid(process), options) {
+                    Ok(None) | Err(rustix::io::Errno::INTR) => drop(self.child_signals.recv().await),
+                    // An error means that there is nobody to wait for.
+                    Ok(Some(_)) | Err(_) => self.pid = None,
+                }
+            }
+        }
+    }
+
+    /// Makes what the command starts the leader of a new group.
+    pub(in super::super) fn make_group_leader(command: &mut Command) {
+        command.process_group(0);
+    }
+
+    /// Ends the child and its group. Must not be called once the child is reaped.
+    pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
+        let signal = match signal {
+            TerminationSignal::Terminate => Signal::TERM,
+            TerminationSignal::Kill => Signal::KILL,
+        };
+        // An error means that there is nobody left to end.
+        let _ = kill_process_group(Pid::from_child(child), signal);
+    }
+
+    /// Kills the group of this number, which must still be that group's.
+    pub(in super::super) fn kill_group(group: u32) {
+        if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    /// Makes a pipe hold `bytes`, where the system has that and allows it.
+    pub(in super::super) fn set_pipe_capacity(pipe: &impl AsFd, bytes: usize) {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let _ = rustix::pipe::fcntl_setpipe_size(pipe, bytes);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
+        let _ = (pipe, bytes);
+    }
+}
+
+#[cfg(not(unix))]
+mod other {
+    use super::{Child, Command, TerminationSignal};
+
+    pub(in super::super) fn make_group_leader(_: &mut Command) {}
+
+    /// There is no gentle way without a console; its stdin is closed by then.
+    pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
+        if let TerminationSignal::Kill = signal {
+            let _ = child.kill();
+        }
+    }
+
+    /// There are no groups here.
+    pub(in super::super) fn kill_group(_: u32) {}
+
+    pub(in super::super) fn set_pipe_capacity<T>(_: &T, _: usize) {}
+}

@@ -1,0 +1,45 @@
+//! What a statement may do: select, read our tables, and call harmless functions.
+
+use std::collections::HashSet;
+
+use rusqlite::hooks::{AuthAction, Authorization};
+
+/// Functions that neither reach out of the statement nor take long. Not among them: whatever is random, makes blobs of
+/// any size, loads code, or takes the product of two lengths.
+const ALLOWED_FUNCTIONS: &str = "-> ->> abs avg ceil ceiling char coalesce concat concat_ws count cume_dist current_date current_time \
+    current_timestamp date datetime dense_rank exp first_value floor format glob group_concat hex if \
+    ifnull iif instr json json_array json_array_length json_each json_error_position json_extract \
+    json_group_array json_group_object json_insert json_object json_pretty json_quote json_remove \
+    json_replace json_set json_tree json_type json_valid julianday lag last_value lead length like \
+    likelihood likely ln log log10 log2 lower ltrim max min mod nth_value ntile nullif octet_length \
+    percent_rank pow power printf quote rank regexp replace round row_number rtrim sign sqrt strftime \
+    string_agg substr substring sum time timediff total trim trunc typeof unicode unistr unixepoch \
+    unlikely upper";
+
+/// Those functions.
+pub(super) fn allowed_functions() -> impl Iterator<Item = &'static str> {
+    ALLOWED_FUNCTIONS.split(' ')
+}
+
+/// Whether a statement may do that; the tables are named in lower case.
+pub(super) fn authorize(action: &AuthAction<'_>, tables: &HashSet<String>) -> Authorization {
+    let allowed = match action {
+        AuthAction::Select | AuthAction::Recursive => true,
+        // Of rows that are only counted, SQLite tells the name alone, be it that of a table or of a WITH.
+        AuthAction::Read { table_name, column_name: "" } => {
+            !is_internal_table(&table_name.to_ascii_lowercase())
+        }
+        AuthAction::Read { table_name, .. } => tables.contains(&table_name.to_lowercase()),
+        AuthAction::Function { function_name } => {
+            allowed_functions().any(|name| name.eq_ignore_ascii_case(function_name))
+        }
+        _ => false,
+    };
+    if allowed { Authorization::Allow } else { Authorization::Deny }
+}
+
+/// Whether a table is one that SQLite has by itself.
+fn is_internal_table(name: &str) -> bool {
+    let own = ["dbstat", "bytecode", "tables_used", "fts3tokenize"];
+    name.starts_with("sqlite_") || name.starts_with("pragma_") || own.contains(&name)
+}

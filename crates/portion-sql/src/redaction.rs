@@ -1,0 +1,235 @@
+//! Keeps SQL from computing with values that were redacted.
+//!
+//! A redacted string is a mark, the same in every row: a count, a group or a join of marks would be a wrong answer about
+//! the values. Such a column can be selected as it is, by the outermost SELECT, and nothing else.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use portion_core::redact::REDACTED;
+use rusqlite::hooks::AuthAction;
+
+use crate::cell::Cell;
+use crate::column::{ColumnDef, Redaction, ValueKinds};
+use crate::limits::QueryDeadline;
+use crate::table::{ColumnSet, RowBuffer, TableRows, VirtualTable, should_stop_at};
+
+/// The collation of redacted columns: it tells that values were compared, sorted, grouped or made distinct.
+pub(crate) const REDACTED_COLLATION: &str = "redacted";
+
+/// Rows of which some columns were redacted.
+struct RedactedRows {
+    rows: Arc<dyn TableRows>,
+    columns: Vec<ColumnDef>,
+}
+
+/// Marks the columns of which something was redacted, given the dotted paths of redacted fields. `None` where the clock
+/// stopped it.
+pub(crate) fn mark_redacted(
+    rows: Arc<dyn TableRows>,
+    fields: &[String],
+    clock: &QueryDeadline,
+) -> Option<Arc<dyn TableRows>> {
+    let mut columns = rows.columns().to_vec();
+    let mut any = false;
+    for (at, column) in columns.iter_mut().enumerate() {
+        if column.is_record || contains_redacted(&column.name, column.kinds, fields) {
+            column.redaction = Redaction::Nested;
+        } else if fields.iter().any(|field| path_ends_with(field, &column.name))
+            && is_column_redacted(&*rows, at, clock)?
+        {
+            column.redaction = Redaction::Whole;
+            any = true;
+        }
+        any |= column.redaction != Redaction::Unredacted;
+    }
+    Some(if any { Arc::new(RedactedRows { rows, columns }) } else { rows })
+}
+
+/// Whether a column is an object in which a field was redacted.
+fn contains_redacted(column: &str, kinds: ValueKinds, fields: &[String]) -> bool {
+    kinds.intersects(ValueKinds::CONTAINER)
+        && fields.iter().any(|field| {
+            field.rsplit_once('.').is_some_and(|(around, _)| {
+                around == column
+                    || around.ends_with(&format!(".{column}"))
+                    || around.contains(&format!("{column}."))
+            })
+        })
+}
+
+/// Whether the dotted path of a field may be that of a column, whose path begins at the record.
+fn path_ends_with(field: &str, column: &str) -> bool {
+    field.strip_suffix(column).is_some_and(|around| around.is_empty() || around.ends_with('.'))
+}
+
+/// Whether a value of a column is the mark, or it has no value at all: what was no string was left out.
+fn is_column_redacted(rows: &dyn TableRows, column: usize, clock: &QueryDeadline) -> Option<bool> {
+    let mut row = rows.new_row(ColumnSet(1 << column.min(63)));
+    let mut empty = true;
+    for at in 0..rows.len() {
+        if should_stop_at(at, clock) {
+            return None;
+        }
+        rows.read_row(at, &mut row);
+        match rows.cell(&row, column) {
+            Cell::Text(text) if text == REDACTED => return Some(true),
+            Cell::Null => {}
+            Cell::Text(text) if text.is_empty() => {}
+            _ => empty = false,
+        }
+    }
+    Some(empty)
+}
+
+impl TableRows for RedactedRows {
+    fn columns(&self) -> &[ColumnDef] {
+        &self.columns
+    }
+
+    fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn new_row(&self, wanted: ColumnSet) -> RowBuffer {
+        self.rows.new_row(wanted)
+    }
+
+    fn read_row(&self, at: usize, row: &mut RowBuffer) {
+        self.rows.read_row(at, row);
+    }
+
+    fn cell<'a>(&'a self, row: &'a RowBuffer, column: usize) -> Cell<'a> {
+        self.rows.cell(row, column)
+    }
+
+    fn ranked_columns(&self) -> Vec<String> {
+        self.rows.ranked_columns()
+    }
+
+    fn unlisted_field_count(&self) -> usize {
+        self.rows.unlisted_field_count()
+    }
+}
+
+/// What a statement does with redacted columns, gathered while it is prepared and run.
+#[derive(Debug, Default)]
+pub(crate) struct RedactionUsage {
+    /// References to redacted columns, and to what holds redacted fields.
+    redacted_reference_count: AtomicUsize,
+    reads_nested: AtomicBool,
+    /// SELECTs, nested ones included.
+    select_count: AtomicUsize,
+    /// Whether a function is named that takes JSON apart.
+    extracts_json: AtomicBool,
+    /// Whether a redacted value was read, and whether two were compared.
+    was_read: AtomicBool,
+    was_compared: AtomicBool,
+    column_names: Mutex<BTreeSet<String>>,
+}
+
+impl RedactionUsage {
+    /// Takes note of an action of the statement that is prepared.
+    pub(crate) fn record_action(&self, action: &AuthAction<'_>, tables: &[(String, Arc<VirtualTable>)]) {
+        match action {
+            AuthAction::Select => {
+                self.select_count.fetch_add(1, Ordering::Relaxed);
+            }
+            AuthAction::Function { function_name } => {
+                let name = function_name.to_ascii_lowercase();
+                self.extracts_json
+                    .fetch_or(name.starts_with("json") || name.starts_with("->"), Ordering::Relaxed);
+            }
+            AuthAction::Read { table_name, column_name } => {
+                let is_json = table_name.to_ascii_lowercase().starts_with("json_");
+                self.extracts_json.fetch_or(is_json, Ordering::Relaxed);
+                let table = tables.iter().find(|(name, _)| name.eq_ignore_ascii_case(table_name));
+                let Some(rows) = table.and_then(|(_, table)| table.opened_rows()) else { return };
+                let column =
+                    rows.columns().iter().find(|column| column.name.eq_ignore_ascii_case(column_name));
+                match column.map(|column| column.redaction) {
+                    Some(Redaction::Whole) => {
+                        self.redacted_reference_count.fetch_add(1, Ordering::Relaxed);
+                        let mut names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
+                        names.insert((*column_name).to_owned());
+                    }
+                    Some(Redaction::Nested) => self.reads_nested.store(true, Ordering::Relaxed),
+                    Some(Redaction::Unredacted) | None => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes note that a redacted value was read.
+    pub(crate) fn mark_read(&self) {
+        self.was_read.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes note that a redacted value was compared with another value.
+    pub(crate) fn mark_compared(&self) {
+        self.was_compared.store(true, Ordering::Relaxed);
+    }
+
+    /// Forgets what an attempt to prepare the statement named.
+    pub(crate) fn reset(&self) {
+        self.redacted_reference_count.store(0, Ordering::Relaxed);
+        self.select_count.store(0, Ordering::Relaxed);
+        self.reads_nested.store(false, Ordering::Relaxed);
+        self.extracts_json.store(false, Ordering::Relaxed);
+        self.column_names.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// The redacted columns that a statement computed with, given how many columns of its result are redacted ones as they
+    /// are: any other reference to one computes.
+    pub(crate) fn computed_columns(&self, shown: usize, tables: &[Arc<VirtualTable>]) -> Option<Vec<String>> {
+        let whole = self.redacted_reference_count.load(Ordering::Relaxed);
+        let nested = self.select_count.load(Ordering::Relaxed) > 1;
+        let computes = self.was_compared.load(Ordering::Relaxed)
+            || self.was_read.load(Ordering::Relaxed) && (whole > shown || nested && whole > 0);
+        let names = self.column_names.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of `JOIN … USING (field)` the field is not told.
+        let all = || {
+            let opened = tables.iter().filter_map(|table| table.opened_rows());
+            let columns = opened.flat_map(|rows| rows.columns());
+            columns
+                .filter(|column| column.redaction == Redaction::Whole)
+                .map(|column| column.name.clone())
+                .collect()
+        };
+        computes.then(|| if names.is_empty() { all() } else { names.iter().cloned().collect() })
+    }
+
+    /// The redacted fields that a statement takes out of a record or an object, by the names in its texts.
+    pub(crate) fn extracted_fields<'f>(
+        &self,
+        sql: &str,
+        params: &[(String, String)],
+        fields: &'f [String],
+    ) -> Vec<&'f str> {
+        if !self.reads_nested.load(Ordering::Relaxed) || !self.extracts_json.load(Ordering::Relaxed) {
+            return Vec::new();
+        }
+        let leaf = |field: &'f String| field.rsplit('.').next().unwrap_or(field);
+        let texts: Vec<&str> =
+            string_literals(sql).into_iter().chain(params.iter().map(|(_, value)| value.as_str())).collect();
+        let mut taken: Vec<&str> =
+            fields.iter().map(leaf).filter(|leaf| texts.iter().any(|text| names_field(text, leaf))).collect();
+        taken.sort_unstable();
+        taken.dedup();
+        taken
+    }
+}
+
+/// The texts in quotes of a statement.
+fn string_literals(sql: &str) -> Vec<&str> {
+    sql.split('\'').skip(1).step_by(2).collect()
+}
+
+/// Whether a path in a text names a field.
+fn names_field(text: &str, field: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    text.match_indices(field)
+        .any(|(at, _)| !text[..at].ends_with(is_name) && !text[at + field.len()..].starts_with(is_name))
+}

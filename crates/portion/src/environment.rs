@@ -1,0 +1,26 @@
+//! What whoever started us says of the room that there is.
+
+use portion_core::policy::{ClientLimits, MIN_BUDGET};
+use portion_gateway::client::ResultLimit;
+
+/// The variable by which Claude Code bounds results, in tokens. It hands its environment on to the servers that it
+/// starts.
+///
+/// Source: <https://code.claude.com/docs/en/mcp#mcp-output-limits-and-warnings>.
+const MAX_MCP_OUTPUT_TOKENS: &str = "MAX_MCP_OUTPUT_TOKENS";
+
+/// The room that whoever started us says there is. What makes no sense is told and left aside: it is not ours to refuse.
+pub(crate) fn room_from_environment() -> ClientLimits {
+    let Some(said) = std::env::var_os(MAX_MCP_OUTPUT_TOKENS) else { return ClientLimits::UNKNOWN };
+    let said = said.to_string_lossy();
+    let Some(tokens) = said.trim().parse().ok().filter(|tokens| *tokens > 0) else {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {said}, which is no number of tokens: it is left aside");
+        return ClientLimits::UNKNOWN;
+    };
+    let room = ResultLimit::Tokens(tokens).reply_room();
+    let least = 2 * MIN_BUDGET;
+    if room.max_tokens < Some(least) {
+        tracing::warn!("{MAX_MCP_OUTPUT_TOKENS} is {tokens}, but what is asked for may need {least}");
+    }
+    room
+}
