@@ -27,6 +27,7 @@ use crate::effective_policy::EffectivePolicy;
 use crate::gateway_parts::{Clock, GatewayParts};
 use crate::offload::offload;
 use crate::pass_through::PassThroughRelay;
+use crate::policy_source::EndpointTarget;
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
 use crate::rules::EndpointRules;
@@ -223,6 +224,9 @@ impl Gateway {
         }
         let begun = self.now();
         let held = self.store.find_reusable(&caller.scope, *reuse, begun).await?;
+        if self.has_other_redaction(caller, &held) {
+            return None;
+        }
         let caller = Caller { read_uri: None, ..with_snapshot_rule(caller.clone(), &held) };
         let StoredSnapshot { id, snapshot, origin_snapshot: origin, view, .. } = held;
         let (endpoint, origin) = (Some(Arc::new(endpoint.clone())), Some(origin));
@@ -491,7 +495,11 @@ impl Gateway {
         let by_name =
             |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
         Err(match found {
-            Ok(held) => return Ok((held, pointer.position)),
+            Ok(held) if !self.has_other_redaction(caller, &held) => return Ok((held, pointer.position)),
+            Ok(StoredSnapshot { endpoint: source, origin_snapshot: origin, .. }) => {
+                let fault = Fault::cursor_expired(source.as_deref().or(endpoint));
+                UnresolvedCursor { fault, endpoint: source, origin_snapshot: Some(origin) }
+            }
             Err(StoreLookupError::ViewGone { root }) => {
                 let StoredSnapshot { id, snapshot, endpoint, origin_snapshot: origin, .. } = *root;
                 let (base, request, form) = (None, Request::default(), ReplyForm::TextOnly);
@@ -510,6 +518,20 @@ impl Gateway {
                 by_name(Fault::store_unavailable(endpoint))
             }
         })
+    }
+
+    /// Returns true if the redaction of the endpoint has changed since the snapshot was captured. Such a snapshot is not
+    /// served any more: it may contain what is to be hidden now.
+    fn has_other_redaction(&self, caller: &Caller, held: &StoredSnapshot) -> bool {
+        let Some(captured_under) = &held.rule else { return false };
+        let rules = self.rules();
+        let current = match held.endpoint.as_deref() {
+            Some(Endpoint { kind, name, .. }) => {
+                rules.rule_for(EndpointTarget { upstream: caller.upstream.as_deref(), kind: *kind, name })
+            }
+            None => Arc::clone(rules.default_rule()),
+        };
+        current.config().redact != captured_under.config().redact
     }
 
     /// The reply to a request whose cursor leads nowhere.

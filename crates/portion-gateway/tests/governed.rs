@@ -123,6 +123,34 @@ async fn v3_1_the_next_replies_obey() {
     assert_eq!(served(realm.follow(next_cursor(&next)).await), 20);
 }
 
+/// What was captured before `redact` was switched on is served neither by cursor nor by a second equal call.
+#[tokio::test]
+async fn snapshots_captured_under_another_redaction_are_not_served() {
+    let redacting = |secrets: bool| EndpointConfig {
+        redact: secrets.then(|| Arc::new(RedactionRules::default_secrets())),
+        ..pages_of(20)
+    };
+    let realm = Realm::under(redacting(false));
+    let reuse = ReuseKey::new(&list_bookings(), "{}");
+    let again = async || {
+        let request = Request { offset: Some(40), ..Request::default() };
+        let caller = realm.caller(Some(&list_bookings()));
+        realm.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
+    };
+    let intent = Intent::Fresh { payload: bookings(500), request: Request::default(), reuse: Some(reuse) };
+    let caller = realm.caller(Some(&list_bookings()));
+    let call = Call { caller, endpoint: Some(list_bookings()), intent };
+    let before = portion(realm.gateway.answer(call).await);
+
+    realm.gateway.replace_rules(rules(redacting(false)));
+    assert_eq!(served(realm.follow(next_cursor(&before)).await), 20, "the redaction is the same");
+    assert!(again().await.is_some());
+
+    realm.gateway.replace_rules(rules(redacting(true)));
+    assert_eq!(fault(realm.follow(next_cursor(&before)).await).code, "cursor_expired");
+    assert!(again().await.is_none(), "the upstream is asked anew");
+}
+
 /// Bookings are paged, nothing else is.
 struct BookingsAlone;
 
