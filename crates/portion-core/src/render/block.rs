@@ -1,4 +1,4 @@
-//! Blocks that are passed whole or described: what they count as, and what is said in their place.
+//! Costs of blocks that are passed whole or described, and the placeholder text of a described block.
 
 use super::Context;
 use super::budget::RemainingBudget;
@@ -9,20 +9,20 @@ use crate::scan::escaped_len;
 use crate::snapshot::Part;
 use crate::tokens::TokenCounter;
 
-/// Bytes of a URI up to which a description begins with it.
+/// Longest source URI, in bytes, with which a placeholder begins.
 const MAX_NAME_BYTES: usize = 200;
 
-/// What a block that passes counts as.
+/// Cost of a block that is passed whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockCost {
     pub tokens: usize,
     pub bytes: usize,
 }
 
-/// What a block counts as, in up to `most` tokens; `None` where it costs more or is too large ever to pass.
+/// Returns the cost of a block, or `None` if it exceeds `most` tokens or a byte limit.
 ///
-/// An image or audio is shown to a model as such: it counts as `mediaTokens`, and has a limit of its own in bytes.
-/// Any other binary is hardly shown to a model at all, so it counts as no more than that, and its bytes count.
+/// Models see images and audio as such: they count as `mediaTokens` and have their own byte limit. Other
+/// binaries are rarely shown to a model, so they count as at most `mediaTokens`, and their bytes count too.
 pub(super) fn block_cost(
     json: &str,
     binary: Option<&BinaryInfo>,
@@ -39,13 +39,13 @@ pub(super) fn block_cost(
     (weight.tokens <= most && weight.bytes <= policy.hard_byte_limit).then_some(weight)
 }
 
-/// Tokens that base64 counts as where it stands for itself and is no text.
+/// Returns the tokens of base64 that is marked as such: at most `mediaTokens`.
 pub(super) fn binary_tokens(base64: &str, policy: &Policy, counter: &dyn TokenCounter) -> usize {
     counter.count_within(base64, policy.media_tokens).unwrap_or(policy.media_tokens)
 }
 
 impl RemainingBudget<'_> {
-    /// Spends what a block weighs; `false`, spending nothing, where it does not fit.
+    /// Spends the cost of a block. If it does not fit, returns `false` and spends nothing.
     pub(super) fn spend_block(&mut self, json: &str, binary: Option<&BinaryInfo>, policy: &Policy) -> bool {
         let weight = block_cost(json, binary, self.tokens, policy, self.counter);
         let Some(BlockCost { tokens, bytes }) = weight.filter(|weight| weight.bytes <= self.bytes) else {
@@ -57,7 +57,8 @@ impl RemainingBudget<'_> {
     }
 }
 
-/// What is said in the place of a block: what it is, and the calls that read it. `handle` is where this reply began.
+/// Returns the text in place of a block: its type, its size and the calls that read it. `handle` is the
+/// cursor to the start of the reply.
 pub(super) fn block_placeholder(
     part: &Part,
     binary: Option<&BinaryInfo>,
@@ -67,7 +68,7 @@ pub(super) fn block_placeholder(
     let (path, bytes) = content_path_and_size(part, binary);
     let name = part.label.source.as_ref().filter(|of| of.len() <= MAX_NAME_BYTES).map(|of| format!("{of}: "));
     let name = name.unwrap_or_default();
-    // Media within their limit are shown by the path of their block, where the reply is to a tool.
+    // In replies to a tool, media within the limit are shown through the path of their block.
     let shows = cx.read_uri.is_none()
         && binary.is_some_and(|binary| binary.is_media && binary.decoded_bytes <= cx.policy.media_byte_limit);
     if let (true, Some(binary), Some(_)) = (shows, binary, handle) {
@@ -84,7 +85,7 @@ pub(super) fn block_placeholder(
     let what = format!("{name}{kind}, {bytes} bytes, not shown");
     let Some(handle) = handle else { return format!("[{what}]") };
     let tool = format!("{}(cursor, path=\"{path}\"{argument})", cx.read_tool);
-    // What would have to be escaped in a URI, no block has in its address.
+    // No block address contains characters that need escaping in a URI.
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'.');
     let by_uri = match cx.read_uri.filter(|_| path.bytes().all(plain)) {
         Some(uri) => format!(" or resources/read {uri}{handle}?path={path}{query}"),
@@ -93,7 +94,7 @@ pub(super) fn block_placeholder(
     format!("[{what}; {tool}{by_uri} reads it{how}]")
 }
 
-/// Where what is told of a block stands, for a caller's path, and its size.
+/// Returns the pointer to the content of a block, as written in a caller's path, and its size in bytes.
 pub(super) fn content_path_and_size(part: &Part, binary: Option<&BinaryInfo>) -> (String, usize) {
     let block = part.address.strip_suffix("/text").unwrap_or(&part.address);
     match binary {

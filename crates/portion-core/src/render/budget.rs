@@ -1,4 +1,4 @@
-//! What is left of a budget while a reply is put together.
+//! Remaining budget while a reply is assembled.
 
 use crate::scan::escaped_len;
 use crate::tokens::TokenCounter;
@@ -6,23 +6,23 @@ use crate::tokens::TokenCounter;
 /// Tokens and wire bytes that may still be spent.
 #[derive(Clone, Copy)]
 pub(crate) struct RemainingBudget<'a> {
-    /// What counts the tokens.
+    /// Counts the tokens.
     pub counter: &'a dyn TokenCounter,
     /// Tokens left.
     pub tokens: usize,
-    /// Wire bytes left, texts being counted as they stand inside a JSON string.
+    /// Wire bytes left. Texts count as they are escaped inside a JSON string.
     pub bytes: usize,
 }
 
 impl RemainingBudget<'_> {
-    /// Whether a text still fits.
+    /// Returns true if a text fits.
     pub(crate) fn fits(&self, text: &str) -> bool {
         text.len() <= self.bytes
             && escaped_len(text) <= self.bytes
             && self.counter.count_within(text, self.tokens).is_some()
     }
 
-    /// Spends what a text costs; `false`, spending nothing, where it does not fit.
+    /// Spends the cost of a text. If it does not fit, returns `false` and spends nothing.
     pub(crate) fn spend(&mut self, text: &str) -> bool {
         if text.len() > self.bytes {
             return false;
@@ -37,7 +37,7 @@ impl RemainingBudget<'_> {
         true
     }
 
-    /// The same with only so many tokens.
+    /// Returns the same budget with at most this many tokens.
     #[must_use]
     pub(crate) fn with_max_tokens(self, tokens: usize) -> Self {
         Self { tokens: self.tokens.min(tokens), ..self }

@@ -1,4 +1,4 @@
-//! Text in chunks, and ranges of its lines.
+//! Renders chunks and line ranges of a text.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::span::Span;
 use crate::tokens::estimate_size;
 use crate::view::{Pagination, sections};
 
-/// Draws the chunk that begins at the spot, or as much of a range of lines as fits.
+/// Renders the chunk that begins at the target, or as much of a line range as fits.
 pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &RemainingBudget<'_>) -> Rendering {
     let text: &str = &spot.subject.text;
     let window = spot.view.range.map_or(Span::new(0, text.len()), |window| window.span);
@@ -22,10 +22,10 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         PartOffset::Item(_) => start,
     };
     let size = spot.view.limit.map(|size| size as usize);
-    // Of pages by number each has to hold as many lines as the others.
+    // All numbered pages hold the same number of lines.
     let of =
         spot.required_count.filter(|_| size.is_some() || spot.pagination.is_some()).map(|of| of as usize);
-    // Who said how large the reply may be gets a chunk of that size.
+    // If the caller gave the size of the reply, the chunk may use all of it.
     let usual = !range && !spot.has_explicit_size;
     let limits = ChunkLimits {
         counter: room.counter,
@@ -36,7 +36,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     let end = if from < to { cut(text, from, to, index.chunker, &limits) } else { to };
     let mut drawn = Rendering::new(if range { "range" } else { "chunk" }, text[from..end].to_owned());
     drawn.next = (end < to).then_some(PartOffset::Byte(end as u32));
-    // Said once, with the first chunk.
+    // Reported once, with the first chunk.
     let goes_on = usual && drawn.next.is_some() && spot.is_first();
     drawn.larger_budget = Some(spot.policy.hard_cap).filter(|cap| goes_on && *cap > spot.policy.chunk_size);
     if !range {
@@ -70,7 +70,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
         let size = estimate_size(room.counter, text);
         let told = if size.is_exact { size.tokens.into() } else { Value::from(size.to_string()) };
         drawn.set_meta("totalTokens", told);
-        // Finding headings reads the whole text, and a log's would be none.
+        // Finding headings reads the whole text; logs have none.
         if !range && index.has_headings() {
             let headings: Vec<String> =
                 sections(spot.subject).into_iter().map(|section| section.name).collect();
@@ -82,11 +82,11 @@ pub(super) fn render(spot: &RenderTarget<'_>, index: &LineIndex, room: &Remainin
     drawn
 }
 
-/// Bytes up to which a text is walked to count its chunks.
+/// Longest text, in bytes, whose chunks are counted exactly.
 const MAX_EXACT_COUNT_BYTES: usize = 128 << 10;
 
-/// How many chunks there are: known at the end and where a chunk holds nearly as many lines as it may, else
-/// reckoned from how far the chunks so far have come, and marked so.
+/// Returns the number of chunks. It is exact at the last chunk and for short texts; otherwise it is estimated
+/// from the average size of the chunks so far, and marked `≈`.
 fn total_chunks(
     spot: &RenderTarget<'_>,
     limits: &ChunkLimits<'_>,
@@ -99,7 +99,7 @@ fn total_chunks(
         return so_far.into();
     }
     let text: &str = &spot.subject.text;
-    // Short texts are walked: exact, and cheaper than a reader's wrong guess.
+    // Short texts are chunked in full: an exact count costs less than a reader's wrong estimate.
     if to - start <= MAX_EXACT_COUNT_BYTES && spot.is_first() {
         let (mut at, mut chunks) = (end, so_far);
         let crate::snapshot::Structure::Text(index) = &spot.subject.structure else { return so_far.into() };

@@ -1,4 +1,4 @@
-//! What a reply costs: what is told of that, and what is held against it. What is left as it came is not.
+//! Computes what a reply costs, and which part of that counts against its limits. Exempt parts do not count.
 
 use super::NOTICE_COPIES;
 use super::notice_text::NoticeText;
@@ -7,22 +7,22 @@ use super::walk::PartWalk;
 use crate::snapshot::STRUCTURED_CONTENT;
 use crate::tokens::estimate_size;
 
-/// The pieces of a reply, added up.
+/// Costs of the pieces of a reply, added up.
 pub(super) struct CostEstimate<'w, 'a> {
     walk: &'w PartWalk<'a>,
-    /// Which pieces are free.
+    /// True for each piece that is exempt.
     uncharged_pieces: Vec<bool>,
-    /// Tokens of what is held against the reply, and of what is not, an envelope aside.
+    /// Tokens of the charged pieces, and of the exempt ones, without the envelope.
     charged_tokens: usize,
     uncharged_tokens: usize,
-    /// Set where a piece is an envelope: whether what is in it is free.
+    /// Set if a piece is an envelope: true if its content is exempt.
     envelope_uncharged: Option<bool>,
-    /// Whether `structuredContent` is free.
+    /// True if `structuredContent` is exempt.
     structured_uncharged: bool,
 }
 
 impl<'w, 'a> CostEstimate<'w, 'a> {
-    /// What pieces cost, one of which may be an envelope that is still empty.
+    /// Adds up the cost of the pieces, one of which may be an envelope that is still empty.
     pub(super) fn new(walk: &'w PartWalk<'a>, pieces: &[Piece], opened: Option<usize>) -> Self {
         let structured = walk.snapshot.parts().iter().position(|part| part.address == STRUCTURED_CONTENT);
         let mut bill = Self {
@@ -44,7 +44,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         bill
     }
 
-    /// Tokens of the text form, with an envelope or else with a notice.
+    /// Tokens of the text form, with its envelope or its notice.
     pub(super) fn text_tokens(&self, enveloped: Option<&String>, notice: &NoticeText) -> usize {
         let (told, free) =
             enveloped.map_or((&notice.text, false), |json| (json, self.envelope_uncharged == Some(true)));
@@ -56,7 +56,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         self.token_cost(json, self.structured_uncharged)
     }
 
-    /// Of so many tokens in the dearest form, those that are held against the reply.
+    /// Returns the charged tokens, given the tokens of the more expensive form.
     pub(super) fn charged_tokens(
         &self,
         told: usize,
@@ -73,7 +73,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
         structured.map_or(as_text, |json| cost(json, self.structured_uncharged).max(as_text))
     }
 
-    /// Wire bytes that are held against the reply.
+    /// Charged wire bytes.
     pub(super) fn charged_bytes(
         &self,
         pieces: &[Piece],
@@ -82,7 +82,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
     ) -> usize {
         let counted = pieces.iter().zip(&self.uncharged_pieces).filter(|(_, free)| !**free);
         let shown: usize = counted.map(|(piece, _)| self.walk.piece_wire_bytes(piece)).sum();
-        // In an envelope it is not said again but in `_meta`.
+        // An envelope contains the notice, so it is repeated only in `_meta`.
         let notices = if self.envelope_uncharged == Some(false) { 1 } else { NOTICE_COPIES };
         let structured = structured
             .map_or(0, |json| if self.structured_uncharged { notice.text.len() } else { json.len() });
@@ -91,7 +91,7 @@ impl<'w, 'a> CostEstimate<'w, 'a> {
 
     fn token_cost(&self, text: &str, free: bool) -> usize {
         let counter = self.walk.cx.counter;
-        // What is free may be of any size.
+        // Exempt text may have any size, so it is estimated.
         if free { estimate_size(counter, text).tokens } else { counter.count(text) }
     }
 }

@@ -1,4 +1,4 @@
-//! A page of like records as a table, where that is wanted and costs less.
+//! Renders a page of similar records as a table, if that is allowed and costs less.
 
 use super::budget::RemainingBudget;
 use super::page::{PageBuilder, WrittenItems, cannot_fit};
@@ -8,15 +8,16 @@ use crate::scan::JsonKind;
 use crate::snapshot::Layout;
 use crate::stage::RowFormat;
 
-/// A table is served where it costs at most this share of what the records cost, in percent.
+/// Highest cost of a table, in percent of the cost of the records.
 const MAX_TABLE_COST_PERCENT: usize = 95;
-/// Tokens that a notice takes to tell of a table.
+/// Tokens in a notice that report a table.
 const TABLE_NOTICE_TOKENS: usize = 8;
-/// Bytes of records looked at, as a multiple of what a reply may have: more would not fit as a table either.
+/// Bytes of records read, as a multiple of the byte budget. More would not fit as a table either.
 const MAX_SCANNED_FACTOR: usize = 8;
 
 impl PageBuilder<'_> {
-    /// The page as a table; `None` where that is not wanted, cannot be undone, or saves too little.
+    /// Returns the page as a table, or `None` if a table is not allowed, cannot be converted back, or saves
+    /// too little.
     pub(super) fn try_table(&self, room: &RemainingBudget<'_>) -> Option<(WrittenItems, RowFormat)> {
         let is_table = matches!(self.rows.list.layout, Layout::Table { .. });
         let first = self.rows.iter_from(self.first_item).next()?;
@@ -41,7 +42,7 @@ impl PageBuilder<'_> {
         (room.counter.count(&filled.items) + TABLE_NOTICE_TOKENS <= most).then_some((filled, how))
     }
 
-    /// Writes as many records as fit into a table; without `fewer`, all or none.
+    /// Writes as many records as fit into a table. Without `allows_fewer`, writes all or none.
     pub(super) fn fill_table(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> WrittenItems {
         let shell = self.wrapper(how, room).without_brackets(&self.rows.list.layout);
         let mut left = *room;
@@ -55,7 +56,7 @@ impl PageBuilder<'_> {
             return filled;
         }
         let Some(table) = RecordTable::from_records(&written.records, true) else { return filled };
-        // Objects that few records have are dear as columns.
+        // A column for a field of a nested object is expensive if few records have it.
         let flat = if table.has_gaps() { RecordTable::from_records(&written.records, false) } else { None };
         let fitting = |count: usize| {
             let nested = table.write(count);
@@ -90,7 +91,7 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// The records of the page as they would stand in the list, up to so many.
+    /// Collects up to `count` records of the page as the list would show them.
     fn collect_records(&self, how: &RowFormat, left: &RemainingBudget<'_>, count: usize) -> WrittenRecords {
         let mut written =
             WrittenRecords { records: Vec::new(), omitted_fields: OmittedFields::new(), elided_count: 0 };
@@ -110,7 +111,7 @@ impl PageBuilder<'_> {
     }
 }
 
-/// Records, written one way.
+/// Records in one row format.
 struct WrittenRecords {
     records: Vec<TableRecord>,
     omitted_fields: OmittedFields,

@@ -1,5 +1,5 @@
-//! What a first reply tells of the whole, beside the part of it that it shows: small and exact, so that many
-//! questions need no second call.
+//! Describes the whole of a list, object or text in a first reply that shows only a part of it. The facts are
+//! few and exact, so that many questions need no second call.
 
 use serde_json::{Map, Value};
 
@@ -10,21 +10,21 @@ use crate::describe::{self, FieldPreferences};
 use crate::snapshot::{Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target};
 
-/// What is told of one part.
+/// Facts about one part.
 pub(super) struct Description {
-    /// The index of the part.
+    /// Index of the part.
     part_index: usize,
-    /// What is told, the most useful first.
+    /// Facts, the most useful first.
     pub facts: Map<String, Value>,
-    /// What that costs, in tokens.
+    /// Cost of the facts in tokens.
     pub tokens: usize,
-    /// Its bytes.
+    /// Cost of the facts in bytes.
     pub bytes: usize,
 }
 
 impl Description {
-    /// What a walk that begins tells of what it is about; `None` where it goes on, where the caller has said what is
-    /// wanted of it, and where there is nothing to tell.
+    /// Describes the target of a first reply. Returns `None` for a follow-up, for a request with fields, a
+    /// limit, an order or a range, and if there are no facts.
     pub(super) fn for_request(
         snapshot: &Snapshot,
         asked: &ResolvedRequest,
@@ -56,7 +56,7 @@ impl Description {
         let taste = FieldPreferences { preferred: &manner.summary_fields, strip };
         let mut told = describe::describe(subject, cx.counter, tokens, &taste);
         if matches!(subject.structure, Structure::Text(_)) {
-            // Of a text, the keys are ours; else they are names of fields.
+            // For a text, the keys are ours; otherwise they are field names.
             let style = cx.policy.render_options.metadata_style;
             told = told.into_iter().map(|(key, value)| (style.key(&key), value)).collect();
         }
@@ -70,7 +70,7 @@ impl Description {
         })
     }
 
-    /// Whether it tells of what a reply shows in part.
+    /// Returns true if the reply shows only a part of what is described.
     pub(super) fn describes(&self, channel: &ReplyContent<'_>) -> bool {
         let of_it = |part, kind| part == self.part_index && matches!(kind, "page" | "chunk" | "summary");
         channel.notice_part.as_ref().is_some_and(|shaped| {

@@ -1,4 +1,5 @@
-//! JSON that was found in a text: as the text, where that fits; in its string, where it was in one; and what is said of it.
+//! Renders JSON that was found in a text: as the source text if that fits, or inside its enclosing string.
+//! Also reports how it was found.
 
 use super::budget::RemainingBudget;
 use super::rendering::{RenderTarget, Rendering};
@@ -6,27 +7,27 @@ use super::walk::{PartWalk, ReplyContent, render_subject, render_whole_if_small}
 use crate::snapshot::Part;
 use crate::view::Target;
 
-/// Shares of a room, in twentieths, that are tried for JSON that is then put in a string.
+/// Shares of a budget, in twentieths, tried for JSON that is then escaped into a string.
 const BUDGET_SHARES: [usize; 6] = [16, 14, 12, 10, 7, 4];
 
 impl<'a> PartWalk<'a> {
-    /// How the JSON that a reply shows was found in a text, where it was.
+    /// Returns how the shown JSON was found in a text, if it was.
     pub(super) fn read_as(&self, channel: &ReplyContent<'_>) -> Option<&'a str> {
         let shaped = channel.notice_part.as_ref().filter(|shaped| shaped.rendering.kind != "raw")?;
         let origin = self.snapshot.parts().get(shaped.part_index)?.json_origin.as_ref()?;
         let told = match &self.request.view.target {
-            // Of a value of it, only what is shown as another.
+            // Values inside it are reported only if they are shown differently from the source.
             Target::Value(node) if !node.pointer.is_empty() => {
                 origin.has_replacements && *node.source != *node.subject.text
             }
-            // A text that stands as it came says itself what it is.
+            // An unchanged text needs no such report.
             _ => shaped.rendering.kind != "whole" && self.request.start.offset.is_start(),
         };
         told.then_some(origin.description.as_str())
     }
 }
 
-/// A part as it came.
+/// Renders a part as received.
 pub(super) fn render_as_received(
     part: &Part,
     spot: &RenderTarget<'_>,
@@ -39,14 +40,14 @@ pub(super) fn render_as_received(
 }
 
 fn render_source_text(part: &Part) -> Rendering {
-    // An object or a string is JSON, whatever is in it.
+    // An object or a string is JSON, whatever it contains.
     Rendering {
         is_json: part.enclosing_string().is_some(),
         ..Rendering::new("whole", part.text().to_owned())
     }
 }
 
-/// A text in which JSON was found, whole, where the JSON would be.
+/// Renders the source text of embedded JSON if the JSON would be shown whole and the text fits.
 pub(super) fn render_source_if_fits(
     part: &Part,
     spot: &RenderTarget<'_>,
@@ -58,24 +59,25 @@ pub(super) fn render_source_if_fits(
     fits.then(|| render_source_text(part)).filter(|_| !drawn.omits_content())
 }
 
-/// Draws a part. What was found in a string stands in that string again, unless there is no room for what is around it.
+/// Renders a part. JSON found in a string is escaped back into that string, unless the text around it does
+/// not fit.
 pub(super) fn render_part(part: &Part, spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
     if part.enclosing_string().is_none() {
         return render_subject(spot, room);
     }
-    // Alone, it is not what stands there for programs.
+    // Without its string it is not a valid value for `structuredContent`.
     let alone = || Rendering { is_json: false, ..render_subject(spot, room) };
     render_in_string(part, room, |room| Some(render_subject(spot, room))).unwrap_or_else(alone)
 }
 
-/// What is drawn of JSON that was found in a string, in that string; `None` where there is no room for it.
+/// Renders JSON that was found in a string inside that string, or returns `None` if it does not fit.
 pub(super) fn render_in_string(
     part: &Part,
     room: &RemainingBudget<'_>,
     draw: impl Fn(&RemainingBudget<'_>) -> Option<Rendering>,
 ) -> Option<Rendering> {
     let origin = part.json_origin.as_ref()?;
-    // How much its escapes cost is seen only once it is drawn.
+    // The cost of the escapes is known only after rendering.
     BUDGET_SHARES.into_iter().find_map(|share| {
         let (tokens, bytes) = (room.tokens / 20 * share, room.bytes / 20 * share);
         let drawn = draw(&RemainingBudget { tokens, bytes, ..*room })?;

@@ -1,8 +1,8 @@
-//! A portion in an envelope: what is shown and what is told of it as one JSON object, `{items,nextCursor,meta}`,
-//! `{summary,meta}` or `{content,chunkIndex,totalChunks,nextCursor,metadata}`.
+//! Puts a portion and its notice into one JSON object: `{items,nextCursor,meta}`, `{summary,meta}` or
+//! `{content,chunkIndex,totalChunks,nextCursor,metadata}`.
 //!
-//! The values are the bytes that would be shown without it. What stands around a list is no item: it is told beside the
-//! rest of what is known of the list, in `meta.beside`.
+//! Values keep the bytes that they would have without the envelope. The objects around a list are no items:
+//! they are in `meta.beside`.
 
 use serde_json::{Map, Value};
 
@@ -14,10 +14,10 @@ use super::walk::{PartWalk, ReplyContent};
 use crate::policy::{EnvelopeMode, MetadataStyle};
 use crate::scan::quote;
 
-/// The MIME type of what is put in an envelope.
+/// MIME type of an envelope.
 const ENVELOPE_MIME: &str = "application/json";
 
-/// What was drawn and its notice in one object.
+/// Returns a rendering and its notice as one object.
 pub(super) fn wrap(drawn: &Rendering, notice: &Map<String, Value>, style: MetadataStyle) -> String {
     let notice = &nest_under_meta(notice, style);
     let mut meta = notice.get("meta").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -66,13 +66,13 @@ fn member(key: &str, json: &str) -> String {
 }
 
 impl<'a> PartWalk<'a> {
-    /// Whether portions are put in an envelope.
+    /// Returns true if portions are put in an envelope.
     pub(super) fn uses_envelope(&self) -> bool {
         self.cx.policy.render_options.envelope == EnvelopeMode::Wrap
     }
 
-    /// Makes room for an envelope in the place of what is shown of the part that the notice is about, and says which
-    /// piece that is; `None` where nothing is shown of it that could stand in one.
+    /// Replaces the pieces of the notice's part with one empty piece for the envelope and returns its index.
+    /// Returns `None` if the part is shown as something other than text.
     pub(super) fn reserve_envelope(&self, channel: &mut ReplyContent<'a>) -> Option<usize> {
         let shaped = channel.notice_part.as_ref().filter(|_| self.uses_envelope())?;
         let part = self.snapshot.parts().get(shaped.part_index)?;

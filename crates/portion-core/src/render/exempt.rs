@@ -1,4 +1,4 @@
-//! What is left as it came, however large: what would be done to it is switched off.
+//! Parts that are passed as received, whatever their size, because shaping is off for their kind.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use super::walk::PartWalk;
 use crate::policy::{Policy, Techniques};
 use crate::snapshot::{Part, Snapshot, Structure};
 
-/// Whether what would be done to a part of a snapshot is switched off, so that a plain call has it as it came, whatever
-/// it costs. A twin is what it repeats.
+/// Returns true if shaping of a part is off, so that a plain call gets it as received, whatever it costs. A
+/// duplicate follows the part that it duplicates.
 pub fn is_exempt(snapshot: &Snapshot, at: usize, policy: &Policy) -> bool {
     let Techniques { pagination, summarization, chunking, .. } = policy.render_options.techniques;
     let part = snapshot.parts().get(at);
@@ -22,22 +22,23 @@ pub fn is_exempt(snapshot: &Snapshot, at: usize, policy: &Policy) -> bool {
 }
 
 impl PartWalk<'_> {
-    /// Whether a part stands whole in the first reply to every walk of everything that asks for nothing more precise.
+    /// Returns true if a part is whole in the first reply to every request for everything without further
+    /// arguments.
     pub(super) fn is_exempt(&self, at: usize) -> bool {
         is_exempt(self.snapshot, at, self.cx.policy)
     }
 
-    /// Whether a part is shown as it came in this reply, whatever it costs.
+    /// Returns true if this reply shows a part as received, whatever it costs.
     pub(super) fn is_shown_whole(&self, at: usize) -> bool {
         self.is_whole || self.is_uncharged(at)
     }
 
-    /// Whether what a part costs is not held against the reply.
+    /// Returns true if the cost of a part is not charged to the reply.
     pub(super) fn is_uncharged(&self, at: usize) -> bool {
         self.is_first_reply && self.request.is_plain && self.is_exempt(at)
     }
 
-    /// The same of what is shown of parts, of which there may be very many.
+    /// Returns, for each piece, true if it is not charged. Fast for very many parts.
     pub(super) fn uncharged_pieces(&self, pieces: &[Piece]) -> Vec<bool> {
         let parts = self.snapshot.parts();
         if !(0..parts.len()).any(|at| self.is_uncharged(at)) {
@@ -53,7 +54,7 @@ impl PartWalk<'_> {
     }
 }
 
-/// Whether a piece shows a part, or an item of it.
+/// Returns true if a piece shows a part, or an item of it.
 pub(super) fn shows_part(piece: &Piece, part: &Part) -> bool {
     let inside = piece.address.strip_prefix(part.address.as_str());
     inside.is_some_and(|rest| rest.is_empty() || part.item_blocks && rest.starts_with('/'))

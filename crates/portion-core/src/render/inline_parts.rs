@@ -1,4 +1,4 @@
-//! The parts that a first reply shows whole beside whatever else there is.
+//! Selects the parts that a first reply shows whole beside the part that it shapes.
 
 use super::piece_cost::TEXT_BLOCK_BYTES;
 use super::walk::PartWalk;
@@ -9,15 +9,15 @@ use crate::snapshot::PartBody;
 use crate::view::RequestedFields;
 
 impl PartWalk<'_> {
-    /// The parts that stand in the first reply, whatever else there is: those that are left as they came, and those
-    /// that are small enough. In order.
+    /// Returns the parts that the first reply always shows, in order: exempt parts, media and small parts.
     ///
-    /// Depends on nothing but the snapshot, the view and the policy, so that later replies know what the first showed.
+    /// Depends only on the snapshot, the view and the policy, so that follow-up replies can tell what the
+    /// first one showed.
     pub(super) fn inline_parts(&self, walked: &[usize]) -> Vec<usize> {
         let view = &self.request.view;
         let ordered = view.order.as_ref().is_some_and(|order| order.is_requested);
         let named = view.limit.is_some() || view.field_selection != RequestedFields::Auto || ordered;
-        // What programs were shown is read on as text by those who see no more than that.
+        // Clients that see only text continue `structuredContent` as text.
         let apart = self.snapshot.structured_part();
         let left = |at: &usize| !named && self.is_exempt(*at) && apart != Some(*at);
         let (left, rest): (Vec<usize>, Vec<usize>) = walked.iter().copied().partition(left);
@@ -26,14 +26,14 @@ impl PartWalk<'_> {
             .into_iter()
             .filter(|at| rest.contains(at))
             .collect();
-        // What media leave of the reply, which has at least what they need.
+        // Tokens that remain beside media. A reply has at least as many as its media need.
         let (due, policy) = (media.len() * self.cx.policy.media_tokens, self.cx.policy);
         let tokens =
             policy.reply_target.max(media::reply_budget(due, self.snapshot, policy)).saturating_sub(due);
         let others: Vec<usize> = rest.iter().copied().filter(|at| media.binary_search(at).is_err()).collect();
         let mut all = match (rest.is_empty(), others.is_empty()) {
             (true, _) => self.small_parts(walked, policy.reply_target),
-            // Where there is nothing but media, they are walked.
+            // If there are only media, the walk shows them.
             (false, true) => left,
             (false, false) => [left, media, self.small_parts(&others, tokens)].concat(),
         };
@@ -41,13 +41,14 @@ impl PartWalk<'_> {
         all
     }
 
-    /// The parts so small, and together so small, that they pass whole beside the others in a reply of so many tokens.
+    /// Returns the parts that are small enough, each and together, to pass whole beside the others in a reply
+    /// of this many tokens.
     fn small_parts(&self, walked: &[usize], tokens: usize) -> Vec<usize> {
         if walked.len() < 2 {
             return Vec::new();
         }
         let (parts, policy) = (self.snapshot.parts(), self.cx.policy);
-        // Beside them the least reply must still hold a notice, and a part of what they accompany.
+        // The smallest reply must still hold a notice and a portion of another part.
         let spare = tokens.saturating_sub(MIN_BUDGET);
         let (mut left, mut bytes) = (spare / 4, policy.hard_byte_limit / 8);
         let mut companions = Vec::new();
@@ -65,7 +66,7 @@ impl PartWalk<'_> {
                 companions.push(*at);
             }
         }
-        // Someone must be left to be accompanied.
+        // At least one part must remain to be walked.
         if companions.len() == walked.len() { Vec::new() } else { companions }
     }
 }

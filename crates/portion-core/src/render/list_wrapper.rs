@@ -1,4 +1,4 @@
-//! What stands around a list: the objects that wrap it, with their other members as far as they are small.
+//! Renders the objects around a list, with those of their other members that are small.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,23 +10,23 @@ use crate::scan::{JsonKind, JsonReader, minify, unescape};
 use crate::snapshot::{Layout, Member, ObjectIndex, OrderedList, cell_spans, key_matches};
 use crate::stage::RowFormat;
 
-/// The text before and after the items of a page.
+/// Text before and after the items of a page.
 #[derive(Default)]
 pub(super) struct ListWrapper {
-    /// Up to the first item.
+    /// Text before the first item.
     pub before: String,
-    /// From the last item on.
+    /// Text after the last item.
     pub after: String,
-    /// Members left out for their size: pointer and bytes.
+    /// Members omitted for their size: pointer and bytes.
     pub omitted_members: Vec<(String, usize)>,
-    /// What was left out as noise, dotted paths.
+    /// Dotted paths of members stripped as noise.
     pub stripped_fields: BTreeSet<String>,
-    /// The objects around the list without it, JSON; empty where nothing else is in them.
+    /// Objects around the list without the list, as JSON; empty if they have no other members.
     pub outer_members: String,
 }
 
-/// Draws the shell of a list. Its members take at most a quarter of the room; the columns of a table
-/// always stay, for without them rows tell nothing.
+/// Renders the wrapper of a list. Its members take at most a quarter of the budget. The columns of a table
+/// are always kept: rows have no meaning without them.
 pub(super) fn render(
     rows: OrderedList<'_>,
     how: &RowFormat,
@@ -40,8 +40,8 @@ pub(super) fn render(
     ListWrapper { stripped_fields: stripped, ..assemble(rows, how, &lean, &small) }
 }
 
-/// Draws the shell of a list with every member of it. Lists among them are shortened to whole items where they
-/// take more than their share. `None` where that does not leave room for the list itself.
+/// Renders the wrapper of a list with all of its members. Other lists among them are shortened to whole items
+/// if they exceed their share. Returns `None` if no budget remains for the list itself.
 pub(super) fn render_with_all_members(
     rows: OrderedList<'_>,
     room: &RemainingBudget<'_>,
@@ -67,7 +67,7 @@ pub(super) fn render_with_all_members(
             }
         }
     }
-    // What the smaller lists do not need is left to the larger ones; two thirds stay for the records.
+    // Larger lists get what smaller ones do not use. Two thirds remain for the records.
     lists.sort_by_key(|(.., member)| member.value.len());
     let mut share = left.with_max_tokens(left.tokens / 3);
     share.bytes /= 3;
@@ -83,7 +83,7 @@ pub(super) fn render_with_all_members(
             let outer = innermost.fold(String::new(), |outer, level| {
                 format!("{outer}/{}", step_from_quoted(level.members[level.list_member].key.slice(rows.text)))
             });
-            // Columns without which rows tell nothing are no list to be shortened.
+            // The header of a table must not be shortened.
             if is_header(rows, *at) && depth + 1 == rows.list.enclosing_objects.len() {
                 return None;
             }
@@ -96,7 +96,7 @@ pub(super) fn render_with_all_members(
     Some(ListWrapper { omitted_members: omitted, ..shell })
 }
 
-/// As many of the items of an array as fit, minified, and the bytes of those that do not.
+/// Returns as many items of an array as fit, minified, and the bytes of the rest.
 fn truncate_array(array: &str, room: &RemainingBudget<'_>) -> (String, usize) {
     let mut short = String::new();
     minify(array, &mut short);
@@ -120,7 +120,7 @@ fn truncate_array(array: &str, room: &RemainingBudget<'_>) -> (String, usize) {
     (out, missing)
 }
 
-/// Draws the shell of a list with these members, some of them otherwise than they came.
+/// Assembles the wrapper from these members, some of them with replaced values.
 fn assemble(
     rows: OrderedList<'_>,
     how: &RowFormat,
@@ -184,7 +184,7 @@ fn assemble(
     shell
 }
 
-/// The objects around a list without it, by the members of each level before and after the one that leads on.
+/// Returns the objects around a list without the list, given the members of each level before and after it.
 fn outer_members(rows: OrderedList<'_>, others: &[(String, String)]) -> String {
     let mut beside = String::new();
     for (level, (before, after)) in rows.list.enclosing_objects.iter().zip(others).rev() {
@@ -195,7 +195,7 @@ fn outer_members(rows: OrderedList<'_>, others: &[(String, String)]) -> String {
             object.push(':');
             object.push_str(&beside);
         }
-        // A comma stands before each of the members after.
+        // Each of the members after it begins with a comma.
         let after = if object.ends_with('{') { after.strip_prefix(',').unwrap_or(after) } else { after };
         object.push_str(after);
         beside = if object == "{" { String::new() } else { object + "}" };
@@ -204,7 +204,7 @@ fn outer_members(rows: OrderedList<'_>, others: &[(String, String)]) -> String {
 }
 
 impl ListWrapper {
-    /// The objects that lead to the list, without anything else in them.
+    /// Returns the objects that lead to the list, without other members.
     pub(super) fn path_only(rows: OrderedList<'_>) -> Self {
         let mut shell = Self::brackets_only(&rows.list.layout);
         for level in rows.list.enclosing_objects.iter().rev() {
@@ -215,7 +215,7 @@ impl ListWrapper {
         shell
     }
 
-    /// The same without the brackets of the list itself, where something else is to stand in its place.
+    /// Returns the same wrapper without the brackets of the list, for other content in place of the list.
     pub(super) fn without_brackets(mut self, layout: &Layout) -> Self {
         let list = Self::brackets_only(layout);
         self.before.truncate(self.before.len().saturating_sub(list.before.len()));
@@ -223,7 +223,7 @@ impl ListWrapper {
         self
     }
 
-    /// What stands around the items alone.
+    /// Returns the brackets around the items, without enclosing objects.
     pub(super) fn brackets_only(layout: &Layout) -> Self {
         let (before, after) = match layout {
             Layout::Array | Layout::Table { .. } => ("[", "]"),
@@ -240,10 +240,10 @@ fn push_comma(side: &mut String) {
     }
 }
 
-/// Members that are not as they came, by level and index: `None` where they are noise, else what they are without it.
+/// Replaced members by level and index: `None` for a stripped member, otherwise its value without noise.
 type MemberOverrides = HashMap<(usize, usize), Option<String>>;
 
-/// Bytes of a member that is looked into for noise: what is larger hardly ever fits.
+/// Largest member, in bytes, that is searched for noise. Larger ones rarely fit.
 const MAX_SCANNED_BYTES: usize = 4 << 10;
 
 fn strip_members(
@@ -273,7 +273,7 @@ fn strip_members(
                 write_without_named(strip, member.value.slice(rows.text), &path, &mut value, &mut inside);
                 if !inside.is_empty() {
                     gone.append(&mut inside);
-                    // Where nothing is left of it, it goes as a whole.
+                    // A member without remaining content is stripped whole.
                     lean.insert((depth, at), Some(value).filter(|value| !value.is_empty()));
                 }
             }
@@ -285,7 +285,8 @@ fn strip_members(
     lean
 }
 
-/// Names of members that hold a value for each column, where a table has too few columns for their number to tell.
+/// Names of members that hold a value for each column. Used for tables with too few columns to recognise such
+/// members by length.
 const PER_COLUMN_NAMES: [&str; 12] = [
     "totals",
     "total",
@@ -300,11 +301,11 @@ const PER_COLUMN_NAMES: [&str; 12] = [
     "labels",
     "widths",
 ];
-/// Columns from which an array of as many values is one with a value for each.
+/// Number of columns from which an array of the same length is taken to hold a value for each column.
 const MIN_ALIGNED_COLUMNS: usize = 4;
 
-/// Leaves out of the members that hold a value for each column what belongs to the columns that are left out: else values
-/// would stand under the headings of others.
+/// Drops the values of omitted columns from the members that hold a value for each column, so that values
+/// stay under their own columns.
 fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mut MemberOverrides) {
     let Layout::Table { columns, .. } = &rows.list.layout else { return };
     let Some(kept) = kept_columns(rows, how).filter(|kept| kept.len() < columns.len()) else { return };
@@ -331,11 +332,11 @@ fn align_to_columns(rows: OrderedList<'_>, how: &RowFormat, lean: &mut MemberOve
     }
 }
 
-/// Levels of objects and arrays that are looked into for a value for each column.
+/// Levels of objects and arrays searched for per-column values.
 const MAX_ALIGNED_DEPTH: usize = 3;
 
-/// A value whose arrays of `width` values hold those of some columns only; `None` where it has no such arrays. Bounded by
-/// `levels`, not by the input.
+/// Returns a value in which arrays of `width` values hold only the kept columns, or `None` if it has no such
+/// arrays. Recursion is bounded by `levels`, not by the input.
 fn select_columns(value: &str, kept: &[usize], width: usize, levels: usize) -> Option<String> {
     let below =
         |inside: &str| levels.checked_sub(1).and_then(|levels| select_columns(inside, kept, width, levels));
@@ -375,7 +376,7 @@ fn minified(json: &str) -> String {
     out
 }
 
-/// The members that fit the room, the smallest first, by level and index.
+/// Returns the members that fit the budget, the smallest first, by level and index.
 fn fitting_members(
     rows: OrderedList<'_>,
     lean: &MemberOverrides,
@@ -418,7 +419,7 @@ fn is_header(rows: OrderedList<'_>, at: usize) -> bool {
     matches!(rows.list.layout, Layout::Table { header, .. } if header == at)
 }
 
-/// The indices of the columns that are kept; `None` where the list is no table.
+/// Returns the indices of the kept columns, or `None` if the list is no table.
 pub(super) fn kept_columns(rows: OrderedList<'_>, how: &RowFormat) -> Option<Vec<usize>> {
     let Layout::Table { columns, .. } = &rows.list.layout else { return None };
     let wanted = |name: &str| how.kept_fields.as_ref().is_none_or(|fields| fields.selects(name));

@@ -1,8 +1,8 @@
-//! The one place where a portion is made.
+//! Renders portions. Only this module builds a [`Portion`].
 //!
-//! A reply is a pure function of a snapshot, a view, a place and a budget. It is drawn into a room that
-//! leaves space for the notice, then counted as it will be sent; where it turns out too dear, it is
-//! drawn again into a smaller room with a shorter notice.
+//! A reply is a pure function of a snapshot, a view, a position and a budget. It is rendered into a budget
+//! that leaves space for the notice, then counted as it will be sent. If it exceeds its limits, it is
+//! rendered again with a smaller budget and a shorter notice.
 
 mod block;
 mod budget;
@@ -50,39 +50,39 @@ use numbered_pages::UnshownRange;
 use rendering::Rendering;
 use walk::PartWalk;
 
-/// What a reply is rendered with.
+/// Inputs that all replies are rendered with.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The limits.
     pub policy: &'a Policy,
-    /// What counts the tokens.
+    /// Counts the tokens.
     pub counter: &'a dyn TokenCounter,
-    /// Makes a cursor to a place in the view; `None` where the snapshot could not be stored.
+    /// Makes a cursor to a position in the view, or returns `None` if the snapshot could not be stored.
     pub mint_cursor: &'a dyn Fn(Position) -> Option<CursorToken>,
-    /// The name of the tool that reads on.
+    /// Name of the tool that reads further pages.
     pub read_tool: &'a str,
-    /// The name of the tool that answers questions, where there is one.
+    /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
-    /// Where the reply is to be the contents of a resource, in which base64 stands as what it is: what begins the
-    /// URIs that read on, a cursor following.
+    /// Set if the reply is the contents of a resource, where base64 is marked as such: prefix of the URIs for
+    /// further pages, completed by a cursor.
     pub read_uri: Option<&'a str>,
 }
 
-/// The first reply to a call.
+/// First reply to a call.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each call, and taken apart at once")]
 pub enum FirstReply {
-    /// The payload is small and nothing was asked of us: pass it on as it came.
+    /// The payload is small and the request is plain: pass it on as received.
     Untouched {
-        /// What it costs in the dearest of its forms; `None` where it is large, and what would be done to it is off.
+        /// Tokens of the more expensive form; `None` if exempt parts were not counted.
         tokens: Option<usize>,
     },
-    /// Show this instead.
+    /// Show this portion instead.
     Portion(Portion),
 }
 
-/// The first reply: as it came where the payload is small and nothing was asked, else a portion in
-/// every form that the payload has.
+/// Renders the first reply to a call: the payload as received if it is small and the request is plain,
+/// otherwise a portion in every form that the payload has.
 pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> FirstReply {
     let always = cx.policy.render_options.metadata == MetadataMode::Always;
     if (always || pass_through::needs_no_notice(snapshot))
@@ -99,28 +99,28 @@ pub fn first_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_
     FirstReply::Portion(render_reply(snapshot, asked, cx, true))
 }
 
-/// A reply to a request with a cursor, or to a question: text only.
+/// Renders the reply to a request with a cursor, or to a query. It has text only.
 pub fn follow_up_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Portion {
     render_reply(snapshot, asked, cx, false)
 }
 
-/// The view of a request, at the pace of the reply to it. The store keeps it, so that pages by number go on where the first
-/// reply ended.
+/// Returns the view with the pagination that its reply fixed. The store keeps it, so that numbered pages
+/// continue where the first reply ended.
 #[must_use]
 pub fn view_with_pagination(view: View, portion: &Portion) -> View {
     view.with_pagination(portion.pagination.clone())
 }
 
-/// Wire bytes of the envelope around a reply, beside its texts and notices.
+/// Wire bytes of a reply beside its texts and notices.
 const ENVELOPE_BYTES: usize = 512;
-/// Bytes that a notice takes on the wire for each of its own: once escaped as a text, once in `_meta`.
+/// Wire bytes per notice byte: the notice is sent once as an escaped text and once in `_meta`.
 const NOTICE_COPIES: usize = 3;
 
-/// How much is said, from the first attempt to the last, and how often that is tried.
+/// Levels of notice detail, in the order in which they are tried, and the attempts at each.
 const ATTEMPTS: [(Detail, usize); 3] = [(Detail::Full, 4), (Detail::Essential, 2), (Detail::Minimal, 16)];
 const NO_EXCESS: ReplyLimits = ReplyLimits { tokens: 0, bytes: 0 };
 
-/// What a reply may take in each of its forms.
+/// Limits of each form of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct ReplyLimits {
     tokens: usize,
@@ -137,8 +137,8 @@ impl ReplyLimits {
         Self { tokens: asked.token_budget.min(policy.hard_cap), bytes }
     }
 
-    /// What a notice is likely to leave: it takes a fixed part, what is told of the whole, and lists of `names` that
-    /// grow with the budget.
+    /// Estimates the budget that a notice leaves. A notice takes a fixed part, the description, and lists of
+    /// `names` that grow with the budget.
     fn budget_without_notice<'c>(
         self,
         detail: Detail,
@@ -159,7 +159,8 @@ impl ReplyLimits {
     }
 }
 
-/// Tokens that the first reply has for the items of a list, and what each of so many costs there, minified.
+/// Returns the tokens that the first reply has for the items of a list, and what each of the first `count`
+/// items costs there, minified.
 pub(crate) fn item_costs(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
@@ -188,7 +189,7 @@ pub(crate) fn item_costs(
             text.push_str(key.slice(rows.text));
             text.push(':');
         }
-        // Nothing is made shorter than its bytes by minifying alone.
+        // Minifying cannot shorten an item that far.
         if noise.is_empty() && item.value.len() / 4 > room.bytes {
             return usize::MAX;
         }
@@ -198,13 +199,13 @@ pub(crate) fn item_costs(
     (room.tokens, rows.iter_from(0).take(count).map(cost).collect())
 }
 
-/// The reply to a request.
+/// Renders the reply to a request.
 fn render_reply(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
     let (asked, not_shown) = numbered_pages::resolve_page_size(snapshot, asked, cx, fresh);
     render_within_limits(snapshot, &asked, cx, fresh, not_shown.as_ref())
 }
 
-/// The same of a request whose pages have their size.
+/// Renders the reply to a request whose page size is resolved.
 fn render_settled(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>, fresh: bool) -> Portion {
     render_within_limits(snapshot, asked, cx, fresh, None)
 }
@@ -217,7 +218,7 @@ fn render_within_limits(
     not_shown: Option<&UnshownRange>,
 ) -> Portion {
     let limits = ReplyLimits::for_reply(snapshot, asked, cx.policy, fresh);
-    // Nothing is told of media: what is told is in proportion to the rest.
+    // Descriptions do not cover media, so they are sized by the rest.
     let media = asked.media_tokens;
     let telling = cx.policy.description_tokens(limits.tokens.saturating_sub(media));
     let telling = Description::for_request(snapshot, asked, cx, telling, fresh);
@@ -231,7 +232,7 @@ fn render_within_limits(
             cx.counter,
             media,
         );
-        // Where little is left for what was asked for, less is said of it.
+        // If little budget remains for the content, the notice gets shorter.
         let told = telling.filter(|_| detail == Detail::Full).map_or(0, |telling| telling.tokens);
         let least =
             ReplyLimits { tokens: limits.tokens.saturating_sub(2 * told) / 3, bytes: limits.bytes / 3 };
@@ -246,7 +247,7 @@ fn render_within_limits(
             room = draft.smaller_budget(room, limits, attempt > 1);
         }
     }
-    // Only limits below what a notice takes lead here; the policy's least budget forbids them.
+    // Reached only with limits below the size of a notice, which the policy's minimum budget excludes.
     Candidate::render(
         &walk,
         RemainingBudget { counter: cx.counter, tokens: 1, bytes: 1 },
@@ -256,7 +257,7 @@ fn render_within_limits(
     .portion
 }
 
-/// All of a payload as it came, and what there is to say of it; `None` where that is more than a reply may cost.
+/// Renders the whole payload as received, with a notice, or returns `None` if that exceeds the limits.
 fn render_whole(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) -> Option<Portion> {
     let limits = ReplyLimits {
         tokens: pass_through::max_pass_through_tokens(snapshot, cx.policy),
@@ -268,12 +269,12 @@ fn render_whole(snapshot: &Snapshot, asked: &ResolvedRequest, cx: &Context<'_>) 
     drafts.find(|draft| draft.excess(limits) == NO_EXCESS).map(|draft| draft.portion)
 }
 
-/// A reply with its measurements.
+/// A rendered reply with its measurements.
 struct Candidate {
     portion: Portion,
-    /// Tokens of the dearest form, as far as they are held against it.
+    /// Charged tokens of the more expensive form.
     charged_tokens: usize,
-    /// Wire bytes of the text form and of the structured form, likewise.
+    /// Charged wire bytes of the text form and the structured form together.
     charged_bytes: usize,
 }
 
@@ -283,13 +284,14 @@ impl Candidate {
         let mut text = walk.render_text(room);
         let mut structured = if walk.is_first_reply { walk.render_structured(room, &text) } else { None };
         if let Some(structured::StructuredForm::OwnPart(own, _)) = &mut structured {
-            // Whichever form is read, it tells of what neither shows.
+            // Each form reports the parts that neither shows.
             own.missing_parts.extend(text.missing_parts.iter().cloned());
         }
         if let Some(form) = &mut structured {
             form.align_page_size(&text);
         }
-        // Once the text is told, the walk goes on in what only programs were shown.
+        // After the last part of the text, the walk continues in the part that only `structuredContent`
+        // shows.
         let own = structured.as_ref().and_then(structured::StructuredForm::separate_content);
         let of_its_own = structured.as_ref().and_then(structured::StructuredForm::own_part);
         text.next_position = text.next_position.or(of_its_own.and_then(|own| own.next_position));
@@ -302,7 +304,7 @@ impl Candidate {
             .and_then(|form| form.gap_to_text(&text));
         let said = Notice { structured_gap: cut, ..walk.notice(about, limits.tokens) };
         let (mut rendered, mut enveloped) = (None, None);
-        // Twins share one notice, which tells the cost of the dearer.
+        // Duplicate forms share one notice, which reports the cost of the more expensive.
         let (notice, mut tokens) = said.settle_cost(detail, |notice| {
             let twin = structured.as_ref().filter(|form| form.separate_content().is_none());
             rendered = twin.map(|form| structured::merge_notice(walk, form, &text, notice));
@@ -357,8 +359,8 @@ impl Candidate {
         }
     }
 
-    /// A room for the next attempt: smaller than what was drawn by what was too much; at most half of it where
-    /// `soon` there must be an end.
+    /// Returns the budget for the next attempt: the rendered size less the excess, and at most half of that
+    /// if `soon` is set, so that the attempts end.
     fn smaller_budget<'r>(
         &self,
         room: RemainingBudget<'r>,
@@ -375,7 +377,7 @@ impl Candidate {
         let half = |room: usize| if soon { room / 2 } else { room };
         let less = |room: usize, drawn: usize, over: usize, slack: usize| match over {
             0 => room,
-            // Escapes make it dearer in proportion.
+            // Escapes raise the cost in proportion.
             _ if self.portion.is_enveloped => {
                 half(room.saturating_mul(drawn) / (drawn + over + slack)).max(1)
             }

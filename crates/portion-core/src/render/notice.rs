@@ -1,4 +1,4 @@
-//! What Portion says of a reply: how much there is, what is missing, and the exact next call.
+//! Builds the notice of a reply: totals, what is missing, and the exact next call.
 
 use serde_json::{Map, Value, json};
 
@@ -8,61 +8,61 @@ use crate::cursor::CursorToken;
 use crate::payload::QueryAnswer;
 use crate::policy::MetadataStyle;
 
-/// Everything a notice is made from.
+/// Everything that a notice is built from.
 pub(super) struct Notice<'a> {
-    /// What was drawn.
+    /// The rendering that the notice is about.
     pub rendering: &'a Rendering,
-    /// Set where it is the answer to a question.
+    /// Set if the payload answers a query.
     pub answer: Option<&'a QueryAnswer>,
-    /// What is told of the whole.
+    /// Facts about the whole.
     pub facts: Option<&'a Map<String, Value>>,
-    /// Where the reply began; `None` where the snapshot could not be stored.
+    /// Cursor to the start of the reply; `None` if the snapshot could not be stored.
     pub start_cursor: Option<CursorToken>,
-    /// Where it goes on.
+    /// Cursor to the next page.
     pub next_cursor: Option<CursorToken>,
-    /// The tool that reads on.
+    /// Name of the tool that reads further pages.
     pub read_tool: &'a str,
-    /// The tool that answers questions, where there is one.
+    /// Name of the tool that answers queries, if there is one.
     pub query_tool: Option<&'a str>,
-    /// Parts of the payload that are not in the reply, and where they are.
+    /// Address and bytes of each part that is not in the reply.
     pub missing_parts: &'a [(String, usize)],
-    /// The first image or audio among them, by its address.
+    /// Address of the first image or audio among them.
     pub missing_media: Option<&'a str>,
-    /// How often something that is no text was replaced.
+    /// Number of invalid sequences that were replaced.
     pub replaced_count: usize,
-    /// The fields of which something was hidden.
+    /// Fields with redacted values.
     pub redacted_fields: &'a [String],
-    /// What the page before this one did not show.
+    /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
     /// How the JSON that is shown was found in a text.
     pub read_as: Option<&'a str>,
-    /// The part that the notice is about, where there are several.
+    /// Address of the part that the notice is about, if there are several parts.
     pub part_address: Option<&'a str>,
-    /// Whose each piece is, where that is to be told: the URI of a resource, the role of a message.
+    /// Source of each piece, if it is reported: the URI of a resource or the role of a message.
     pub piece_owners: Vec<Option<&'a str>>,
-    /// What begins the URIs that read on, where the reply is the contents of a resource.
+    /// Prefix of the URIs for further pages, if the reply is the contents of a resource.
     pub read_uri: Option<&'a str>,
-    /// Tokens the reply may cost.
+    /// Tokens that the reply may cost.
     pub budget: usize,
-    /// Share of the budget from which a warning is due, where one is.
+    /// Share of the budget from which a warning is added, if any.
     pub warning_threshold: Option<f64>,
-    /// How its keys are written.
+    /// Style of its keys.
     pub key_style: MetadataStyle,
-    /// Whether what is shown is put in an envelope.
+    /// True if the content is put in an envelope.
     pub is_enveloped: bool,
-    /// Whether everything is shown as it came.
+    /// True if everything is shown as received.
     pub is_whole: bool,
     /// What `structuredContent` lacks of what the text shows.
     pub structured_gap: Option<Value>,
 }
 
-/// Bytes of a path that is told whatever the budget.
+/// Bytes of a path that are shown in the shortest notice.
 const MAX_PATH_BYTES: usize = 60;
 
-/// Characters of the name of a field that was hidden or left out.
+/// Characters shown of the name of a redacted or stripped field.
 const MAX_FIELD_NAME_CHARS: usize = 60;
 
-/// How much is said: everything, only what must be, or next to nothing.
+/// Amount of detail in a notice: everything, the essential members, or the minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Detail {
     Full,
@@ -70,8 +70,9 @@ pub(super) enum Detail {
     Minimal,
 }
 
-/// The items, or bytes, that the page before did not show, and the cursor that brings them. Where there is least room the
-/// cursor is left out: they stand right before this page, and `meta.cursor` with an offset or a line leads there.
+/// Describes the items or bytes that the previous page did not show, with the cursor that returns them. The
+/// shortest notice omits the cursor: they directly precede this page, and `meta.cursor` with an offset or a
+/// line reaches them.
 fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<String, Value> {
     let UnshownRange { offset, count, cursor: next } = not_shown;
     let mut told = Map::new();
@@ -85,17 +86,17 @@ fn unshown_object(not_shown: &UnshownRange, detail: Detail) -> Map<String, Value
     told
 }
 
-/// A fact of `meta` where there is least room; `None` where it is left out.
+/// Returns a value of `meta` for the shortest notice, or `None` if it is omitted.
 fn minimal_value(key: &str, value: &Value) -> Option<Value> {
     match (key, value) {
         ("omitted" | "totalTokens", Value::Object(paths)) => Some(paths.len().into()),
         ("omitted" | "totalTokens", _) => None,
-        // Cut short it would name another call.
+        // A truncated value would name another call.
         ("upstreamNext", Value::String(next)) if next.len() > MAX_PATH_BYTES => None,
         (_, Value::String(path)) if path.len() > MAX_PATH_BYTES => {
             Some(format!("{}…", &path[..path.floor_char_boundary(MAX_PATH_BYTES)]).into())
         }
-        // A summary shows its fields: of many the first are named.
+        // The summary itself shows its fields, so only the first names are listed.
         ("projectedFields", Value::Array(fields)) => {
             let named = fields.iter().filter_map(Value::as_str).map(str::to_owned);
             Some(name_list(named, MAX_PATH_BYTES))
@@ -104,7 +105,8 @@ fn minimal_value(key: &str, value: &Value) -> Option<Value> {
     }
 }
 
-/// A notice with nothing beside `nextCursor`, `totalCount` and `meta`: a schema that is closed lists no other keys.
+/// Returns the notice with only `nextCursor`, `totalCount` and `meta` at the top level: a closed schema lists
+/// no other keys.
 pub(super) fn nest_under_meta(notice: &Map<String, Value>, style: MetadataStyle) -> Map<String, Value> {
     let mut notice = notice.clone();
     let mut meta = Map::new();
@@ -119,7 +121,7 @@ pub(super) fn nest_under_meta(notice: &Map<String, Value>, style: MetadataStyle)
 }
 
 impl Notice<'_> {
-    /// The notice of a reply that costs so many tokens, as a JSON object.
+    /// Returns the notice of a reply that costs this many tokens, as a JSON object.
     pub(super) fn to_object(&self, tokens: usize, detail: Detail) -> Map<String, Value> {
         let mut notice = Map::new();
         if let Some((served, of)) = self.rendering.shortfall() {
@@ -150,7 +152,7 @@ impl Notice<'_> {
         let mut say = |key: &str, value: Value| {
             meta.insert(self.key_style.key(key), value);
         };
-        // In an envelope, a summary is called what it is there.
+        // In an envelope, a summary has another name.
         let preview = self.is_enveloped && self.kind() == "summary";
         say("kind", if preview { "preview" } else { self.kind() }.into());
         if let Some(handle) = &self.start_cursor {
@@ -248,7 +250,7 @@ impl Notice<'_> {
         meta
     }
 
-    /// Calls beside the next one: a question, and where a resource goes on.
+    /// Returns further calls: a query, and the next page of a resource.
     fn further_calls(&self) -> Vec<(&'static str, String)> {
         let query = self.query_tool.zip(self.rendering.query_hint);
         let query = query.map(|(tool, what)| ("query", format!("{tool}(cursor, {what})")));
@@ -269,13 +271,14 @@ impl Notice<'_> {
         parts
     }
 
-    /// The fields that are not shown on purpose, by why they are not.
+    /// Fields that were left out on purpose, by reason.
     fn omitted_fields(&self) -> [(&'static str, &[String]); 3] {
         let StrippedFields { named, nulls } = &self.rendering.stripped;
         [("stripped", named), ("nulls", nulls), ("redacted", self.redacted_fields)]
     }
 
-    /// Which page this is, in the style whose pages have numbers: with that of the next once this one is complete.
+    /// Returns the page number, in the style with numbered pages, and the number of the next page if this
+    /// page is complete.
     fn page_numbers(&self) -> Vec<(&'static str, usize)> {
         let number = |key: &str| usize::try_from(self.rendering.meta.get(key)?.as_u64()?).ok();
         let page = || {
@@ -289,7 +292,7 @@ impl Notice<'_> {
         [("totalCount", total), ("currentPage", offset / size + 1)].into_iter().chain(next).collect()
     }
 
-    /// A call that brings a section of a summary, and the sections that there are.
+    /// Returns a call that reads a section of a summary, and the available sections.
     fn details_available(&self, detail: Detail) -> Option<Map<String, Value>> {
         let (sections, handle) = (self.rendering.sections.as_ref()?, self.start_cursor.as_ref()?);
         let mut arguments = Map::new();
@@ -307,7 +310,7 @@ impl Notice<'_> {
         Some(details)
     }
 
-    /// The names of fields; where not all can be told, those first that nothing else tells.
+    /// Returns the field names. If not all fit, names that the facts do not contain come first.
     fn fields_available(&self, fields: &[String], characters: usize) -> Value {
         let all: usize = fields.iter().map(|name| name.len() + 3).sum();
         if all <= characters {
@@ -318,12 +321,12 @@ impl Notice<'_> {
         name_list(untold.into_iter().chain(told).cloned(), characters)
     }
 
-    /// What a reply is: an answer, however it is drawn.
+    /// Kind of the reply: `query` for an answer, however it is rendered.
     pub(super) fn kind(&self) -> &'static str {
         if self.answer.is_some() { "query" } else { self.rendering.kind }
     }
 
-    /// Whether what is said of the answer says as much.
+    /// Returns true if the members of the answer already contain this value.
     fn is_redundant_in_answer(&self, key: &str) -> bool {
         match key {
             "served" | "pageSize" => true,
@@ -365,7 +368,7 @@ impl Notice<'_> {
         self.start_cursor.as_ref()?;
         let tool = self.read_tool;
         match self.rendering.kind {
-            // As much as fits is what was wanted.
+            // A ranked page is meant to fill the budget.
             "page" if self.rendering.meta.contains_key("strategy") => None,
             "page" => Some(format!("near the budget: {tool}(cursor, fields=…) costs less")),
             "range" | "chunk" => {
@@ -376,7 +379,8 @@ impl Notice<'_> {
     }
 }
 
-/// Whose the pieces of a reply are, in order, in at most so many characters; the last entry says how many are left out.
+/// Returns the source of each piece, in order, in at most this many characters. The last entry counts the
+/// omitted ones.
 fn owners_array(all: &[Option<&str>], characters: usize) -> Value {
     let mut left = characters;
     let mut told: Vec<Value> = Vec::new();
@@ -391,7 +395,7 @@ fn owners_array(all: &[Option<&str>], characters: usize) -> Value {
     told.into()
 }
 
-/// Fields: a few of them, or how many, as there is room.
+/// Returns the first fields, or only their number in the shortest notice.
 fn abbreviated_names(fields: &[String], detail: Detail) -> Value {
     let (most, characters) = match detail {
         Detail::Full => (12, MAX_FIELD_NAME_CHARS),

@@ -1,14 +1,14 @@
-//! A notice that tells the cost of the reply it is part of.
+//! Writes a notice that states the cost of the reply that contains it.
 
 use serde_json::{Map, Value};
 
 use super::notice::{Detail, Notice};
 
-/// A notice, said.
+/// A notice in its written form.
 pub(super) struct NoticeText {
-    /// As a JSON object.
+    /// The JSON object.
     pub object: Map<String, Value>,
-    /// The same, written compactly.
+    /// The same object, written compactly.
     pub text: String,
 }
 
@@ -19,10 +19,10 @@ impl NoticeText {
 }
 
 impl Notice<'_> {
-    /// The notice that tells the cost of the reply it is part of, and that cost.
+    /// Returns the notice with the cost of the reply that contains it, and that cost.
     ///
-    /// The cost depends on the digits of the cost, so it is counted, written and counted again; a third round
-    /// would only change a digit.
+    /// The cost depends on its own digits in the notice, so it is counted, written and counted again. A third
+    /// round would only change a digit.
     pub(super) fn settle_cost(
         &self,
         detail: Detail,

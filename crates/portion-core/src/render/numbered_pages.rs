@@ -1,4 +1,4 @@
-//! Pages by number: how large they are, and what the page before did not show.
+//! Numbered pages: their size, and what the page before one did not show.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use crate::policy::MetadataMode;
 use crate::snapshot::{List, Snapshot, Structure};
 use crate::view::{RequestedFields, ResolvedRequest, Target, View, line_start_place};
 
-/// Items, or bytes of a text, that the page before did not show.
+/// Items, or bytes of a text, that the previous page did not show.
 #[derive(Clone, Debug)]
 pub(super) struct UnshownRange {
-    /// The first item, from 0; `None` in a text.
+    /// Index of the first item; `None` in a text.
     pub offset: Option<usize>,
-    /// How many items, or bytes.
+    /// Number of items or bytes.
     pub count: usize,
-    /// Where they are.
+    /// Cursor to the first of them.
     pub cursor: Option<CursorToken>,
 }
 
-/// The request with the size of its pages settled, and what the page before it left unshown.
+/// Returns the request with a resolved page size, and what the previous page did not show.
 pub(super) fn resolve_page_size<'a>(
     snapshot: &Snapshot,
     asked: &'a ResolvedRequest,
@@ -42,7 +42,7 @@ pub(super) fn resolve_page_size<'a>(
     (asked, not_shown)
 }
 
-/// How many items, or lines, the first reply to this walk shows.
+/// Returns the number of items or lines that the first reply to this walk shows.
 fn first_page_size(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
@@ -76,7 +76,7 @@ fn first_page_size(
     first.pagination.filter(|pace| pace.part_index == node.part).map(|pace| pace.page_size)
 }
 
-/// Whether the first reply shows the payload as it came.
+/// Returns true if the first reply shows the payload as received.
 fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'_>) -> bool {
     let always = cx.policy.render_options.metadata == MetadataMode::Always;
     let untouched = (always || pass_through::needs_no_notice(snapshot))
@@ -84,7 +84,7 @@ fn passes_through(snapshot: &Snapshot, opening: &ResolvedRequest, cx: &Context<'
     untouched && (!always || render_whole(snapshot, opening, cx).is_some())
 }
 
-/// Where a page begins.
+/// Returns the offset at which a page begins.
 fn page_start(view: &View, page: u32, size: u32) -> Option<PartOffset> {
     let Target::Value(node) = &view.target else { return None };
     let at = (page - 1).saturating_mul(size);
@@ -95,7 +95,7 @@ fn page_start(view: &View, page: u32, size: u32) -> Option<PartOffset> {
     }
 }
 
-/// What the page before, drawn within the same limits, does not show.
+/// Returns what the previous page, rendered within the same limits, does not show.
 fn unshown_by_previous_page(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
@@ -145,7 +145,7 @@ fn unshown_between(
     (count > 0).then(|| UnshownRange { offset, count, cursor: (cx.mint_cursor)(reached) })
 }
 
-/// The item that a place is before, or inside of.
+/// Returns the index of the item at an offset, or of the item that contains it.
 fn item_index_at(list: &List, text: &str, place: PartOffset) -> Option<usize> {
     match place {
         PartOffset::Item(at) => Some(at as usize),

@@ -1,4 +1,4 @@
-//! A page of a list.
+//! Renders a page of a list.
 
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ use crate::snapshot::{Layout, List, ListItem, OrderedList, cell_spans};
 use crate::stage::{RowFormat, STAGES, StageInput, elide};
 use crate::view::{Pagination, RequestedFields, list_field_names};
 
-/// Draws the page that begins at the spot.
+/// Renders the page that begins at the target.
 pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudget<'_>) -> Rendering {
     let rows = rows(spot, list);
     let from = match spot.start {
@@ -43,7 +43,7 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
     }
     let (mut filled, how) = page.fit_with_stages(page.requested_format(), room);
     if wanted == 0 && !filled.is_complete {
-        // Past the end, what stands around the list is not worth a reply that does not fit.
+        // For a page past the end, the wrapper is dropped if it does not fit.
         let slim = ListWrapper::path_only(rows);
         let fits = room.fits(&slim.before);
         filled.wrapper = if fits { slim } else { ListWrapper::brackets_only(&list.layout) };
@@ -59,10 +59,10 @@ pub(super) fn render(spot: &RenderTarget<'_>, list: &List, room: &RemainingBudge
     page.finish(filled, &how, room)
 }
 
-/// Draws the page of whole records that begins at the spot, with everything that stands around the list.
+/// Renders the page of whole records that begins at the target, with everything around the list.
 ///
-/// No field is left out and no string is shortened: fewer records are served. Only other lists around it are shortened.
-/// `None` where not one record fits.
+/// No field is omitted and no string is shortened: fewer records are served instead. Only other lists around
+/// the list are shortened. Returns `None` if not one record fits.
 pub(super) fn render_whole_records(
     spot: &RenderTarget<'_>,
     list: &List,
@@ -99,17 +99,17 @@ fn rows<'a>(spot: &'a RenderTarget<'_>, list: &'a List) -> OrderedList<'a> {
     OrderedList { text: &spot.subject.text, list, order }
 }
 
-/// How large a page is.
+/// Item counts of a page.
 struct PageSizes {
-    /// Items of every page.
+    /// Items on every page.
     page_size: usize,
-    /// Items wanted in this one.
+    /// Items wanted on this page.
     wanted_count: usize,
-    /// Items that there are from its first one on.
+    /// Items available from the first one of this page.
     available_count: usize,
 }
 
-/// The size of a page that begins at an item.
+/// Returns the item counts of a page that begins at an item.
 fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     let ranked = spot.view.top_count().map(|first| first as usize);
     let policy = spot.policy;
@@ -125,7 +125,7 @@ fn page_sizes(spot: &RenderTarget<'_>, list: &List, from: usize) -> PageSizes {
     }
 }
 
-/// Whether a page has to hold all of its items, and how many it should hold, where that is fixed.
+/// Returns whether a page must hold all of its items, and the number that it should hold if that is fixed.
 fn required_count(spot: &RenderTarget<'_>, size: usize, there: usize) -> (bool, Option<usize>) {
     let ranked = spot.view.top_count().is_some();
     let set = spot.view.limit.is_some() || spot.policy.render_options.has_fixed_page_size && !spot.is_answer;
@@ -134,26 +134,26 @@ fn required_count(spot: &RenderTarget<'_>, size: usize, there: usize) -> (bool, 
     (must_hold, fixed.then(|| spot.required_count.map_or(size, |of| of as usize).min(there)))
 }
 
-/// How a list is asked about.
+/// Query hint for a list.
 const SQL_HINT: &str = "sql: SELECT … FROM items";
 
-/// A page to be drawn.
+/// A page to be rendered.
 pub(super) struct PageBuilder<'a> {
     pub target: &'a RenderTarget<'a>,
     pub rows: OrderedList<'a>,
     pub first_item: usize,
     pub wanted_count: usize,
-    /// Items of a page.
+    /// Items on every page.
     pub page_size: usize,
-    /// Whether all of those wanted have to be in it.
+    /// True if the page must hold all wanted items.
     pub must_hold_all: bool,
-    /// How many it should hold, where that is fixed.
+    /// Number of items that it should hold, if that is fixed.
     pub fixed_count: Option<usize>,
-    /// What is left out of every record.
+    /// Fields stripped from every record.
     pub noise: NoiseFields,
 }
 
-/// Items, written one way.
+/// Items in one row format.
 pub(super) struct WrittenItems {
     pub wrapper: ListWrapper,
     pub items: String,
@@ -164,7 +164,7 @@ pub(super) struct WrittenItems {
 }
 
 impl WrittenItems {
-    /// No items yet.
+    /// Returns a page without items yet.
     pub(super) fn empty(shell: ListWrapper) -> Self {
         let (items, left_out) = (String::new(), OmittedFields::new());
         Self {
@@ -180,7 +180,7 @@ impl WrittenItems {
 
 impl PageBuilder<'_> {
     pub(super) fn requested_format(&self) -> RowFormat {
-        // What the first reply to a walk was condensed to, the others are too.
+        // Follow-up pages keep the fields that the first page was condensed to.
         let before =
             self.target.pagination.and_then(|pace| pace.kept_fields.as_ref()).filter(|_| self.may_condense());
         let keep = match &self.target.view.field_selection {
@@ -200,14 +200,15 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// Whether fields may be given up. What answers a question, or was ranked for one, is shown as it is, if less of it.
+    /// Returns true if fields may be omitted. Answers and ranked records keep all fields; fewer of them are
+    /// served.
     fn may_condense(&self) -> bool {
         self.target.view.field_selection == RequestedFields::Auto
             && !self.is_ranked()
             && !self.target.is_answer
     }
 
-    /// What this page fixes for the rest of its walk, as the first reply: the size of pages, and their columns.
+    /// Returns what a first reply fixes for the rest of its walk: the page size and the kept fields.
     fn pagination(&self, served: usize, how: &RowFormat, more: bool) -> Pagination {
         let open = self.fixed_count.is_none() && !self.is_ranked();
         let size = match (open, more) {
@@ -223,12 +224,12 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// Whether records are shown in the order of their scores, and whole.
+    /// Returns true if records are shown whole and in the order of their scores.
     pub(super) fn is_ranked(&self) -> bool {
         self.target.view.top_count().is_some()
     }
 
-    /// The items with as little given up as makes all fit, by the steps of the ladder.
+    /// Applies stages in order until all items fit.
     pub(super) fn fit_with_stages(
         &self,
         mut how: RowFormat,
@@ -237,7 +238,7 @@ impl PageBuilder<'_> {
         let mut filled = self.fill(&how, room);
         let shell_cost =
             room.counter.count(&filled.wrapper.before) + room.counter.count(&filled.wrapper.after);
-        // What answers a question, or was ranked for one, is shown as it is, if less of it.
+        // Answers and ranked records stay whole; fewer of them are served.
         let whole = self.is_ranked() || self.target.is_answer;
         let case = StageInput {
             rows: self.rows,
@@ -261,7 +262,7 @@ impl PageBuilder<'_> {
         (filled, how)
     }
 
-    /// What stands around the items.
+    /// Renders the wrapper of the items.
     pub(super) fn wrapper(&self, how: &RowFormat, room: &RemainingBudget<'_>) -> ListWrapper {
         list_wrapper::render(self.rows, how, self.target.strip_rule(), room)
     }
@@ -274,7 +275,7 @@ impl PageBuilder<'_> {
         self.fill_wrapper(self.wrapper(how, room), how, room)
     }
 
-    /// Writes items into what stands around them until one does not fit.
+    /// Writes items into a wrapper until one does not fit.
     fn fill_wrapper(&self, shell: ListWrapper, how: &RowFormat, room: &RemainingBudget<'_>) -> WrittenItems {
         let mut left = *room;
         let mut filled = WrittenItems::empty(shell);
@@ -305,7 +306,7 @@ impl PageBuilder<'_> {
         filled
     }
 
-    /// Writes one item, and returns how many strings were shortened in it.
+    /// Writes one item and returns the number of strings shortened in it.
     fn write_item(
         &self,
         item: &ListItem,
@@ -321,7 +322,7 @@ impl PageBuilder<'_> {
         self.write_value(item, how, columns, out, left_out)
     }
 
-    /// Writes the value of one item, and returns how many strings were shortened in it.
+    /// Writes the value of one item and returns the number of strings shortened in it.
     pub(super) fn write_value(
         &self,
         item: &ListItem,
@@ -359,7 +360,7 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// One item that is too large for a page of its own, summarized.
+    /// Summarizes the first item if it is too large for a page of its own.
     fn summarize_single(&self, room: &RemainingBudget<'_>) -> Option<Rendering> {
         if self.target.view.field_selection != RequestedFields::Auto {
             return None;
@@ -379,7 +380,7 @@ impl PageBuilder<'_> {
             return None;
         }
         let pointer = format!("{}{}", self.target.pointer, self.rows.list.pointer_to(self.rows.text, &item));
-        // What answers a question keeps all it says, if shorter.
+        // An answer keeps all fields, with shorter strings.
         let whole =
             if self.target.is_answer { summary::shorten_strings(value, &pointer, &left) } else { None };
         let first = &self.target.policy.render_options.summary_fields;
@@ -425,7 +426,7 @@ impl PageBuilder<'_> {
         drawn.page_parts = self.target.uses_envelope().then(|| PageParts {
             items: match &self.rows.list.layout {
                 _ if how.as_table => items,
-                // Between values in lines of their own there is no other line break.
+                // Compact values in JSON Lines contain no line breaks.
                 Layout::Lines => format!("[{}]", items.replace('\n', ",")),
                 layout => {
                     let ListWrapper { before, after, .. } = ListWrapper::brackets_only(layout);
@@ -451,7 +452,7 @@ impl PageBuilder<'_> {
             drawn.set_meta("truncated", next < total);
             drawn.set_meta("dropped", total.saturating_sub(next));
         }
-        // Who asked for an order knows it.
+        // The notice does not repeat an order that the caller asked for.
         if let Some(order) =
             self.target.order.filter(|order| order.top_count.is_none() && !order.is_requested)
         {
@@ -495,7 +496,8 @@ impl PageBuilder<'_> {
     }
 }
 
-/// Whether an item cannot fit: nothing is made shorter than its bytes by minifying alone, so it is not even copied.
+/// Returns true if an item cannot fit, because minifying cannot shorten it that far. Such an item is not
+/// copied.
 pub(super) fn cannot_fit(item: &ListItem, how: &RowFormat, left: &RemainingBudget<'_>) -> bool {
     how.kept_fields.is_none()
         && how.noise.is_empty()
@@ -503,7 +505,7 @@ pub(super) fn cannot_fit(item: &ListItem, how: &RowFormat, left: &RemainingBudge
         && item.value.len() / 4 > left.bytes
 }
 
-/// The names of what condensing left out.
+/// Returns the names of fields that condensing omitted.
 fn condensed_names(rows: OrderedList<'_>, how: &RowFormat, left_out: OmittedFields) -> Vec<String> {
     match (&rows.list.layout, &how.kept_fields) {
         (Layout::Table { columns, .. }, Some(keep)) => {
@@ -513,7 +515,7 @@ fn condensed_names(rows: OrderedList<'_>, how: &RowFormat, left_out: OmittedFiel
     }
 }
 
-/// Some cells of a row.
+/// Writes some cells of a row and returns the number of strings shortened in them.
 fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: &mut String) -> usize {
     let all = cell_spans(row);
     let mut elided = 0;
@@ -534,7 +536,7 @@ fn write_row(row: &str, columns: &[usize], how: &RowFormat, pointer: &str, out: 
     elided
 }
 
-/// An item that no page can hold, as raw chunks; after its last the list goes on.
+/// Renders an item that fits no page as raw chunks. After its last chunk the list continues.
 fn render_oversized_item(
     spot: &RenderTarget<'_>,
     rows: OrderedList<'_>,

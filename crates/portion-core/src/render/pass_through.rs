@@ -1,4 +1,4 @@
-//! Which payloads pass as they came.
+//! Decides which payloads pass as received.
 
 use super::block::block_cost;
 use super::exempt::is_exempt;
@@ -8,19 +8,19 @@ use crate::scan::escaped_len;
 use crate::snapshot::{Part, PartBody, STRUCTURED_CONTENT, Snapshot, Structure};
 use crate::view::ResolvedRequest;
 
-/// Whether nothing of a payload is to be told that nobody asked for.
+/// Returns true if the payload needs no notice about replaced bytes or redacted fields.
 pub(super) fn needs_no_notice(snapshot: &Snapshot) -> bool {
     snapshot.invalid_utf8() == 0 && snapshot.redacted().is_empty()
 }
 
-/// What a payload costs that passes whole.
+/// Cost of a payload that passes whole.
 pub(super) struct PassThroughCost {
-    /// In the dearest of its forms; `None` where parts are left as they come, which nobody counts.
+    /// Tokens of the more expensive form; `None` if the payload has exempt parts, which are not counted.
     pub tokens: Option<usize>,
 }
 
-/// What a payload costs if it passes whole: nothing was asked, every part is below the thresholds of its kind, and all
-/// together below those of a reply. Parts that are left as they come do not count.
+/// Returns the cost of a payload if it passes whole: the request is plain, every part is below the thresholds
+/// of its kind, and all parts together are below those of a reply. Exempt parts do not count.
 pub(super) fn pass_through_cost(
     snapshot: &Snapshot,
     asked: &ResolvedRequest,
@@ -47,7 +47,7 @@ pub(super) fn pass_through_cost(
     Some(PassThroughCost { tokens: all.then_some(tokens) })
 }
 
-/// Tokens up to which a payload passes, in each of its forms.
+/// Returns the tokens up to which a payload passes, in each of its forms.
 pub(super) fn max_pass_through_tokens(snapshot: &Snapshot, policy: &Policy) -> usize {
     let twice = snapshot.parts().iter().any(|part| part.address == STRUCTURED_CONTENT);
     let threshold = policy.token_budget_threshold;
@@ -87,14 +87,15 @@ fn is_below_threshold(part: &Part, cost: usize, cx: &Context<'_>) -> bool {
     }
 }
 
-/// Wire bytes of a part, or any figure above the limit where they are. Media has a limit of its own.
+/// Returns the wire bytes of a part, or a lower bound above `limit`. Media have their own limit and count as
+/// 0.
 fn part_wire_bytes(part: &Part, limit: usize) -> usize {
     let frame = part.label.frame_bytes;
     match &part.body {
         PartBody::Atomic { binary: Some(binary), .. } if binary.is_media => 0,
         PartBody::Atomic { json, .. } => json.len(),
         PartBody::Indexed(_) if part.address == STRUCTURED_CONTENT => part.text().len(),
-        // Escapes only add: what is too long without them need not be read.
+        // Escapes only add bytes, so a text that is too long is not scanned.
         PartBody::Indexed(_) if part.text().len() > limit => part.text().len(),
         PartBody::Indexed(_) => frame + escaped_len(part.text()),
     }

@@ -1,4 +1,4 @@
-//! What the pieces of a reply cost, in tokens and on the wire.
+//! Costs of the pieces of a reply, in tokens and wire bytes.
 
 use super::Context;
 use super::block::binary_tokens;
@@ -10,11 +10,11 @@ use crate::snapshot::{Part, PartBody};
 
 /// Wire bytes of a text block around its text.
 pub(super) const TEXT_BLOCK_BYTES: usize = 64;
-/// Wire bytes of an entry of `contents` around its text, beside its type and what its URI begins with.
+/// Wire bytes of a `contents` entry around its text, without its MIME type and URI prefix.
 const CONTENTS_ENTRY_BYTES: usize = 128;
 
 impl PartWalk<'_> {
-    /// What a piece costs.
+    /// Returns the tokens of a piece.
     pub(super) fn piece_tokens(&self, piece: &Piece) -> usize {
         let Context { policy, counter, .. } = *self.cx;
         match &piece.body {
@@ -28,7 +28,7 @@ impl PartWalk<'_> {
         }
     }
 
-    /// Wire bytes of a piece. Media has a limit of its own.
+    /// Returns the wire bytes of a piece. Media have their own limit and count as 0.
     pub(super) fn piece_wire_bytes(&self, piece: &Piece) -> usize {
         let around = self.part_of(piece).map_or(TEXT_BLOCK_BYTES, |part| self.overhead_bytes(part));
         match &piece.body {
@@ -42,7 +42,8 @@ impl PartWalk<'_> {
         }
     }
 
-    /// Wire bytes around what is shown of a part: in its own place what stands there, elsewhere what we put there.
+    /// Returns the wire bytes around the content of a part: in the first reply the upstream's frame, in
+    /// follow-ups ours.
     pub(super) fn overhead_bytes(&self, part: &Part) -> usize {
         match (self.is_first_reply, self.cx.read_uri) {
             (true, _) => TEXT_BLOCK_BYTES.max(part.label.frame_bytes),
@@ -57,8 +58,8 @@ impl PartWalk<'_> {
         self.snapshot.parts().iter().find(|part| part.address == piece.address)
     }
 
-    /// What is known of a piece that holds an image, audio or a blob. A block of a kind not known may hold `data` and be
-    /// none of them.
+    /// Returns facts about a piece that holds an image, audio or a blob. A block of an unknown type may have
+    /// a `data` member and is none of these.
     fn binary_of(&self, piece: &Piece) -> Option<&BinaryInfo> {
         match &self.part_of(piece)?.body {
             PartBody::Atomic { binary, .. } => binary.as_ref(),

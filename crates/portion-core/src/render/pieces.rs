@@ -1,4 +1,4 @@
-//! Parts, as drawn, made pieces of a reply, and whose they are.
+//! Converts rendered parts into the pieces of a reply.
 
 use super::portion::{Piece, PieceBody};
 use super::rendering::Rendering;
@@ -6,7 +6,7 @@ use super::walk::PartWalk;
 use crate::snapshot::{Part, cell_spans};
 
 impl<'a> PartWalk<'a> {
-    /// Whose the pieces of a reply are that does not show them in their own places.
+    /// Returns the source of each piece, for a reply that does not show the pieces at their own addresses.
     pub(super) fn piece_owners(&self, pieces: &[Piece]) -> Vec<Option<&'a str>> {
         if self.is_first_reply || self.snapshot.parts().len() < 2 {
             return Vec::new();
@@ -19,25 +19,27 @@ impl<'a> PartWalk<'a> {
     }
 }
 
-/// A part, or what is shown of it, under its own type.
+/// Returns a piece with the content of a part and the MIME type of the part.
 pub(super) fn part_piece(part: &Part, body: PieceBody) -> Piece {
     let mime = part.label.mime_type.clone().filter(|_| part.indexed_text().is_some());
     Piece { address: part.address.clone(), body, mime }
 }
 
-/// A stretch of a part, which need not be of the part's type.
+/// Returns a piece with a range of a part. It has no MIME type, because a range need not have the type of the
+/// part.
 pub(super) fn fragment_piece(part: &Part, body: PieceBody) -> Piece {
     Piece { address: part.address.clone(), body, mime: None }
 }
 
-/// A stretch of the base64 of a part. Only the whole is of the whole's type.
+/// Returns a piece with base64 of a part. It has the MIME type only if it is the whole.
 pub(super) fn base64_piece(part: &Part, drawn: &Rendering, mime: &str) -> Piece {
     let is_whole = drawn.next.is_none() && drawn.meta["startByte"] == 0;
     let mime = is_whole.then(|| mime.to_owned());
     Piece { address: part.address.clone(), body: PieceBody::Base64(drawn.body.clone()), mime }
 }
 
-/// A part as it was drawn: one piece, or a piece an item where the upstream gave each a block of its own.
+/// Returns the pieces of a rendered part: one, or one per item if the upstream gave each item a block of its
+/// own.
 pub(super) fn rendering_pieces(part: &Part, drawn: &Rendering) -> Vec<Piece> {
     if part.item_blocks && drawn.kind == "page" && !drawn.is_dense() {
         let item = |(i, item): (usize, &str)| Piece {
@@ -58,9 +60,9 @@ pub(super) fn rendering_pieces(part: &Part, drawn: &Rendering) -> Vec<Piece> {
     vec![Piece { address, ..shown }]
 }
 
-/// Whether what is shown of a part is of the type of the whole: a piece of JSON need not be JSON.
+/// Returns true if the rendering has the MIME type of the part. A range of JSON need not be JSON.
 fn has_part_type(part: &Part, drawn: &Rendering) -> bool {
-    // JSON that was found in a Markdown text is no Markdown.
+    // JSON that was found in a Markdown text is not Markdown.
     if part.json_origin.is_some() {
         return drawn.kind == "whole";
     }

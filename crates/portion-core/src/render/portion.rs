@@ -1,10 +1,10 @@
-//! What is served.
+//! The portion: the content of one reply.
 
 use crate::cursor::{CursorToken, Position};
 use crate::view::Pagination;
 
-/// A rendering of a view that fits its budget. Only [`render`](super) makes one, so nothing
-/// else can be put on a wire in its place.
+/// A rendering of a view that fits its budget. Only [`render`](super) builds one, so nothing else can be sent
+/// in its place.
 #[derive(Clone, Debug)]
 pub struct Portion {
     pub(super) pieces: Vec<Piece>,
@@ -27,27 +27,27 @@ pub struct Portion {
 /// One part of a portion, in the order of the payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The address of the part it is from: `/content/0/text`.
+    /// Address of its part: `/content/0/text`.
     pub address: String,
-    /// What to show there.
+    /// Content at that address.
     pub body: PieceBody,
-    /// The MIME type of what is shown, where it is known.
+    /// MIME type of the content, if it is known.
     pub mime: Option<String>,
 }
 
-/// What stands in a part's place.
+/// Content of a piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PieceBody {
-    /// This text.
+    /// A text.
     Text(String),
-    /// A block as the upstream wrote it, JSON.
+    /// A block as received, JSON.
     Block(String),
-    /// A stretch of base64 that can be decoded by itself, as the bytes it stands for.
+    /// A range of base64 that can be decoded on its own.
     Base64(String),
 }
 
 impl PieceBody {
-    /// What it says: a text out of its escapes, JSON, base64.
+    /// Returns the unescaped text, the JSON or the base64.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Text(text) | Self::Block(text) | Self::Base64(text) => text,
@@ -56,76 +56,78 @@ impl PieceBody {
 }
 
 impl Portion {
-    /// The parts to show, at most one an address. Parts that are missing are not shown in this reply.
+    /// Returns the pieces, at most one per address. Parts without a piece are not shown in this reply.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The whole `structuredContent` of this reply, notice merged in, where the payload had one.
+    /// Returns the whole `structuredContent` of this reply, with the notice merged in, if the payload has
+    /// one.
     pub fn structured(&self) -> Option<&str> {
         self.structured.as_deref()
     }
 
-    /// The notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`, its keys in the style of the
-    /// policy.
+    /// Returns the notice, a compact JSON object: `{"nextCursor":…,"totalCount":…,"meta":{…}}`. Its keys have
+    /// the style of the policy.
     pub fn notice(&self) -> &str {
         &self.notice
     }
 
-    /// The notice where it is to be shown beside the pieces; `None` where one of them says all of it, in an envelope.
+    /// Returns the notice to show beside the pieces, or `None` if an envelope contains it.
     pub fn separate_notice(&self) -> Option<&str> {
         (!self.is_enveloped).then_some(&self.notice)
     }
 
-    /// Whether the whole payload is shown as it came, for nothing but a notice was wanted.
+    /// Returns true if the whole payload is shown as received, with only a notice added.
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// Where it goes on; `None` where nothing follows, or nothing could be kept.
+    /// Returns the cursor to the next page, or `None` if nothing follows or nothing could be stored.
     pub fn next_cursor(&self) -> Option<&CursorToken> {
         self.next_cursor.as_ref()
     }
 
-    /// Where it began; `None` where nothing could be kept.
+    /// Returns the cursor to the start of this reply, or `None` if nothing could be stored.
     pub fn start_cursor(&self) -> Option<&CursorToken> {
         self.start_cursor.as_ref()
     }
 
-    /// What it costs in the dearest of its forms, notice included, by the counter it was rendered with.
+    /// Returns the cost of the more expensive form, notice included, by the counter that it was rendered
+    /// with.
     pub fn tokens(&self) -> usize {
         self.tokens
     }
 
-    /// The stages that were needed to make the items fit, the gentlest first (a page's; else empty).
+    /// Returns the stages that made the items of a page fit, in the order applied; empty for other kinds.
     pub fn stages(&self) -> &[&'static str] {
         &self.stages
     }
 
-    /// How many ranked items come after those that are shown: they did not fit, or were too many. 0 where nothing is
-    /// ranked, and the rest is a matter of reading on.
+    /// Returns the number of ranked items after the shown ones: they did not fit, or exceeded the requested
+    /// number. Returns 0 for an unranked list, which is read page by page.
     pub fn dropped_count(&self) -> usize {
         self.dropped_count
     }
 
-    /// What stands beside the notice where that is repeated, members of a JSON object: what is no part of the reply, for
-    /// equal inputs give equal replies.
+    /// Returns JSON object members to add to repeated copies of the notice. They are no part of the reply,
+    /// because equal inputs give equal replies.
     pub fn notice_extras(&self) -> Option<&str> {
         self.notice_extras.as_deref()
     }
 
-    /// The same with such members.
+    /// Returns the same portion with such members.
     #[must_use]
     pub fn with_notice_extras(self, members: String) -> Self {
         Self { notice_extras: Some(members), ..self }
     }
 
-    /// How many items of a list, rows, or matches are shown; `None` where none are counted.
+    /// Returns the number of list items, rows or matches shown, or `None` if none are counted.
     pub fn served_count(&self) -> Option<usize> {
         self.served_count
     }
 
-    /// `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.
+    /// Returns `page`, `summary`, `chunk`, `range`, `raw`, `query` or `whole`.
     pub fn kind(&self) -> &'static str {
         self.kind
     }

@@ -1,11 +1,12 @@
-//! Bytes as the upstream wrote them, from one byte to another.
+//! Renders byte ranges as the upstream wrote them.
 
 use super::budget::RemainingBudget;
 use super::rendering::Rendering;
 use crate::cursor::PartOffset;
 use crate::span::Span;
 
-/// Draws as much of a stretch of text as fits, from `from` on. The stretch is measured from its own start.
+/// Renders as much of a range of text as fits, beginning at `from`. Reported offsets are relative to the
+/// start of the range.
 pub(super) fn render(text: &str, stretch: Span, from: usize, room: &RemainingBudget<'_>) -> Rendering {
     let (start, end) = (stretch.start as usize, (stretch.end as usize).min(text.len()));
     let from = text.floor_char_boundary(from.clamp(start.min(end), end));
@@ -22,8 +23,8 @@ fn render_range(text: &str, stretch: Span, from: usize, to: usize) -> Rendering 
     drawn
 }
 
-/// Draws as much of a stretch of base64 as fits, from `from` on, so that it can be decoded by itself. Up to `flat` tokens
-/// are what it counts as at most, where it stands for itself and is no text.
+/// Renders as much of a base64 text as fits, beginning at `from`, so that the result can be decoded on its
+/// own. `flat` is the token count of any amount of it, if the reply marks it as base64.
 pub(super) fn render_base64(
     text: &str,
     from: usize,
@@ -45,12 +46,12 @@ pub(super) fn render_base64(
     render_range(text, Span::new(0, text.len()), from, from + fits)
 }
 
-/// Characters of base64 that stand for bytes of their own.
+/// Characters of a base64 group, which decodes on its own.
 const BASE64_GROUP: usize = 4;
 
-/// Where the room ends: at least one character on.
+/// Returns the end of the range that fits: at least one character after `from`.
 fn fitting_end(text: &str, from: usize, end: usize, room: &RemainingBudget<'_>) -> usize {
-    // No text takes fewer wire bytes than it has.
+    // A text takes at least as many wire bytes as it has bytes.
     let window = text.floor_char_boundary((from + room.bytes).min(end)).max(from);
     let window = &text[from..window];
     let mut to = room.counter.prefix_within(window, room.tokens).min(window.len());

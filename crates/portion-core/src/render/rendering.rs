@@ -1,4 +1,4 @@
-//! One part of a reply, drawn: its text, where it goes on, and what is to be said of it.
+//! A rendered part: its text, the offset of the next page, and the content of its notice.
 
 use serde_json::{Map, Value};
 
@@ -10,45 +10,46 @@ use crate::snapshot::{IndexedText, Layout, List, OrderedList, Structure};
 use crate::stage::RowFormat;
 use crate::view::{Pagination, RequestedFields, SortOrder, View, list_field_names};
 
-/// What is to be drawn.
+/// A part to render, and how.
 #[derive(Clone, Copy)]
 pub(super) struct RenderTarget<'a> {
     /// The text or JSON.
     pub subject: &'a IndexedText,
-    /// Where it stands, as a caller would write it: empty for the main part.
+    /// Its pointer, as written in a caller's path; empty for the main part.
     pub pointer: &'a str,
-    /// How it is wanted.
+    /// The view.
     pub view: &'a View,
-    /// Whether it was singled out by a path or section.
+    /// True if a path or section selects it.
     pub is_singled_out: bool,
-    /// Where to begin.
+    /// Offset at which to begin.
     pub start: PartOffset,
-    /// How many portions came before.
+    /// Number of portions before this one.
     pub portion_index: u16,
-    /// Items wanted, where not as many as in every page.
+    /// Items wanted, if not the usual number of a page.
     pub wanted_count: Option<u32>,
-    /// Items that a page asked for by number has to hold.
+    /// Items that a numbered page must hold.
     pub required_count: Option<u32>,
-    /// What the first reply to the walk through this part fixed.
+    /// Pagination that the first reply to the walk through this part fixed.
     pub pagination: Option<&'a Pagination>,
-    /// The index of the part.
+    /// Index of the part.
     pub part_index: usize,
-    /// Whether a list may be written as a table, where that costs less.
+    /// True if a list may be written as a table where that costs less.
     pub allows_table: bool,
-    /// Whether this answers a question: each item holds what was asked for, so that fewer are served rather than less of each.
+    /// True if this is an answer: each item holds what was asked for, so fewer items are served, each of them
+    /// whole.
     pub is_answer: bool,
-    /// In which order a list is shown, where not in its own.
+    /// Order in which a list is shown, if not its own.
     pub order: Option<&'a SortOrder>,
-    /// Arguments of the tool that was called by which its own pages are walked.
+    /// Paging arguments of the tool that was called.
     pub paging_arguments: &'a [String],
-    /// Whether the caller said how large the reply may be: then a chunk of text is as large.
+    /// True if the caller gave the size of the reply, which a chunk of text then may use up.
     pub has_explicit_size: bool,
     /// The limits.
     pub policy: &'a Policy,
 }
 
 impl RenderTarget<'_> {
-    /// What is left out as noise: nothing where the caller has said what is wanted.
+    /// Returns the rule for stripped fields, or `None` if the caller selected what to show.
     pub(super) fn strip_rule(&self) -> Option<&StripRule> {
         let asked = self.view.field_selection != RequestedFields::Auto
             || self.view.is_section
@@ -57,20 +58,20 @@ impl RenderTarget<'_> {
         Some(&self.policy.render_options.strip_rule).filter(|strip| !asked && !strip.is_empty())
     }
 
-    /// Whether this is the first reply of its walk.
+    /// Returns true if this is the first reply of its walk.
     pub(super) fn is_first(&self) -> bool {
         let start = self.view.range.map_or(0, |window| window.span.start);
         self.start.is_start() || self.start == PartOffset::Byte(start)
     }
 
-    /// Whether what is drawn may be put in an envelope.
+    /// Returns true if the result may be put in an envelope.
     pub(super) fn uses_envelope(&self) -> bool {
         self.policy.render_options.envelope == EnvelopeMode::Wrap
     }
 }
 
 impl PageParts {
-    /// A list as the upstream wrote it.
+    /// Takes apart a list as the upstream wrote it.
     fn of_whole_list(text: &str, list: &List, room: &RemainingBudget<'_>) -> Self {
         let rows = OrderedList { text, list, order: None };
         let items = match list.layout {
@@ -88,64 +89,64 @@ impl PageParts {
     }
 }
 
-/// What was left out of a part as noise, dotted paths.
+/// Dotted paths of fields stripped as noise.
 #[derive(Default)]
 pub(super) struct StrippedFields {
-    /// By its name.
+    /// Stripped by name.
     pub named: Vec<String>,
-    /// Wherever it is `null`.
+    /// Stripped because they are `null`.
     pub nulls: Vec<String>,
 }
 
 impl StrippedFields {
-    /// Whether anything was.
+    /// Returns true if any field was stripped.
     pub(super) fn has_any(&self) -> bool {
         !self.named.is_empty() || !self.nulls.is_empty()
     }
 }
 
-/// A part, drawn within a room.
+/// A part rendered within a budget.
 pub(super) struct Rendering {
     /// Its text.
     pub body: String,
-    /// Whether that is JSON which can stand where the whole stood.
+    /// True if the text is JSON that can replace the whole value.
     pub is_json: bool,
-    /// Where it goes on.
+    /// Offset of the next page.
     pub next: Option<PartOffset>,
-    /// The kind of portion.
+    /// Kind of portion.
     pub kind: &'static str,
-    /// How many items there are in all, of a list.
+    /// Number of items in a list.
     pub total_count: Option<usize>,
-    /// What must be said of it.
+    /// Required members of the notice.
     pub meta: Map<String, Value>,
-    /// What should be said of it where there is room, the most useful first.
+    /// Optional members of the notice, the most useful first.
     pub extras: Vec<(&'static str, Value)>,
-    /// Set on a summary: the names of its sections and their sizes.
+    /// Set on a summary: names and sizes of its sections.
     pub sections: Option<Map<String, Value>>,
-    /// How many items, or lines, it should hold, where that is fixed.
+    /// Number of items or lines that it should hold, if that is fixed.
     pub required_count: Option<usize>,
-    /// What it fixes for the rest of its walk, as its first reply.
+    /// Pagination that it fixes for the rest of its walk, if it is the first reply.
     pub pagination: Option<Pagination>,
-    /// The stages that were needed.
+    /// Stages that were applied.
     pub stages: Vec<&'static str>,
-    /// Set where they are to be told: the names of all fields, and how many characters they may take.
+    /// Names of all fields and the characters that they may take, if the notice lists them.
     pub available_fields: Option<(Vec<String>, usize)>,
-    /// What was left out as noise.
+    /// Fields stripped as noise.
     pub stripped: StrippedFields,
-    /// Tokens that a larger chunk may have, where there is more and nobody said how large it is to be.
+    /// Tokens of the largest possible chunk, if more follows and the caller gave no size.
     pub larger_budget: Option<usize>,
-    /// What a question about it can be, where that is worth telling.
+    /// Hint for a query, if one is useful.
     pub query_hint: Option<&'static str>,
-    /// The parts of a page that are told apart in an envelope, where it is put in one.
+    /// The page taken apart, for an envelope.
     pub page_parts: Option<PageParts>,
 }
 
-/// A page, taken apart. JSON.
+/// A page taken apart, as JSON.
 #[derive(Clone)]
 pub(super) struct PageParts {
-    /// The items, in what holds them.
+    /// The items with their brackets.
     pub items: String,
-    /// The objects around them, without them; empty where nothing else is in those.
+    /// Enclosing objects without the list; empty if they have no other members.
     pub outer_members: String,
 }
 
@@ -172,12 +173,12 @@ impl Rendering {
         }
     }
 
-    /// A part as the upstream wrote it.
+    /// Renders a part as the upstream wrote it.
     pub(super) fn whole(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Self {
         let subject = spot.subject;
         let mut drawn = Self::new("whole", subject.text.to_string());
         drawn.is_json = subject.is_json();
-        // A section of some fields is one object, even if there is a list in it.
+        // A custom section is one object, even if it contains a list.
         if let Structure::List(list) = &subject.structure
             && !spot.view.is_custom_section()
         {
@@ -205,12 +206,12 @@ impl Rendering {
         drawn
     }
 
-    /// Whether it is a list that is written as a table.
+    /// Returns true if it is a list written as a table.
     pub(super) fn is_dense(&self) -> bool {
         self.meta.contains_key("rows")
     }
 
-    /// How many items, or lines, it shows of those that it should hold, where it is cut short.
+    /// Returns the items or lines shown and the number that it should hold, if it falls short of that number.
     pub(super) fn shortfall(&self) -> Option<(usize, usize)> {
         let lines = || {
             let number = |key: &str| self.meta.get(key).and_then(Value::as_u64);
@@ -221,12 +222,12 @@ impl Rendering {
         Some((served, of))
     }
 
-    /// Whether something is to be told: that it is missing, or that it is written in another way.
+    /// Returns true if the notice must report missing content or another row format.
     pub(super) fn needs_notice(&self) -> bool {
         self.omits_content() || self.is_dense()
     }
 
-    /// Whether something is missing that no further reply brings unasked.
+    /// Returns true if content is missing that no follow-up returns by default.
     pub(super) fn omits_content(&self) -> bool {
         let told = ["condensed", "elided", "omitted"].iter().any(|key| self.meta.contains_key(*key));
         told || self.stripped.has_any() || matches!(self.kind, "summary" | "raw")
@@ -237,7 +238,7 @@ impl Rendering {
     }
 }
 
-/// Names as a JSON array of at most so many characters, the last entry saying how many are missing.
+/// Returns names as a JSON array of at most this many characters. The last entry counts the missing ones.
 pub(super) fn name_list(all: impl IntoIterator<Item = String>, characters: usize) -> Value {
     let mut left = characters;
     let mut shown: Vec<Value> = Vec::new();
@@ -257,10 +258,11 @@ pub(super) fn name_list(all: impl IntoIterator<Item = String>, characters: usize
     shown.into()
 }
 
-/// Characters that lists of names in a notice may take: about a tenth of the budget, and some in any.
+/// Returns the characters that lists of names in a notice may take: about a tenth of the budget, with a
+/// minimum.
 pub(super) fn max_name_chars(room: &RemainingBudget<'_>) -> usize {
     (room.tokens / 3).max(MIN_NAME_CHARS)
 }
 
-/// Characters that some dozen names take.
+/// Characters of about a dozen names.
 const MIN_NAME_CHARS: usize = 250;

@@ -1,4 +1,4 @@
-//! The same view for programs, and for the clients that show a model nothing else: `structuredContent`.
+//! Builds `structuredContent`: the same view for programs, and for clients that show a model nothing else.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use crate::policy::MetadataStyle;
 use crate::scan::{JsonKind, minify, quote};
 use crate::snapshot::{IndexedText, STRUCTURED_CONTENT, Structure as SubjectForm, key_matches};
 
-/// What `structuredContent` is made from.
+/// Content of `structuredContent`.
 pub(super) enum StructuredForm<'a> {
-    /// What the text shows.
+    /// The content of the text form.
     SameAsText(Placement<'a>),
-    /// What the text shows, written in another way or shortened at another place.
+    /// The content of the text form, in another row format or shortened at another place.
     TextVariant(Box<ReplyContent<'a>>, Placement<'a>),
     /// A part of its own.
     OwnPart(Box<ReplyContent<'a>>, Placement<'a>),
@@ -22,24 +22,25 @@ pub(super) enum StructuredForm<'a> {
     BareValue(String, Option<Value>),
 }
 
-/// How a value that the text shows stands in `structuredContent`.
+/// Placement of a value inside `structuredContent`.
 #[derive(Clone, Copy)]
 pub(super) enum Placement<'a> {
-    /// As the whole.
+    /// It is the whole value.
     Root,
-    /// Under its sole key.
+    /// It is under the only key.
     UnderKey {
         /// The key, quotes included.
         key: &'a str,
-        /// As a string, even if it is JSON.
+        /// True if it is written as a string, even if it is JSON.
         as_string: bool,
     },
-    /// Not as it is: it is a part of what stands there, and told of beside it.
+    /// It is under `portion`, because it is not the whole value.
     UnderPortion,
 }
 
 impl<'a> StructuredForm<'a> {
-    /// Says of fewer records than the text shows that they are fewer: pages by number go on where the text ends.
+    /// Makes the notice report a shortfall if fewer records are shown than in the text: numbered pages
+    /// continue where the text ends.
     pub(super) fn align_page_size(&mut self, text: &ReplyContent<'_>) {
         let (Self::TextVariant(own, _), Some((part, served))) = (self, text.served_items()) else { return };
         let Some(shaped) = own.notice_part.as_mut().filter(|shaped| shaped.part_index == part) else {
@@ -53,7 +54,7 @@ impl<'a> StructuredForm<'a> {
         }
     }
 
-    /// What is shown as `structuredContent` alone.
+    /// Returns content that only `structuredContent` shows.
     pub(super) fn separate_content(&self) -> Option<&ReplyContent<'a>> {
         match self {
             Self::OwnPart(own, _) | Self::TextVariant(own, _) => Some(own),
@@ -61,7 +62,7 @@ impl<'a> StructuredForm<'a> {
         }
     }
 
-    /// A part that the text does not show: once the text is told, a walk goes on in it.
+    /// Returns the content of a part that the text does not show. After the text, the walk continues in it.
     pub(super) fn own_part(&self) -> Option<&ReplyContent<'a>> {
         match self {
             Self::OwnPart(own, _) => Some(own),
@@ -69,7 +70,7 @@ impl<'a> StructuredForm<'a> {
         }
     }
 
-    /// What is missing here and not in the text, for the notice of the text.
+    /// Returns what is missing here but not in the text, for the notice of the text.
     pub(super) fn gap_to_text(&self, text: &ReplyContent<'_>) -> Option<Value> {
         let own = match self {
             Self::SameAsText(_) => return None,
@@ -87,13 +88,14 @@ impl<'a> StructuredForm<'a> {
     }
 }
 
-/// Keys a notice is merged under, in camel case.
+/// Keys of a merged notice, in camel case.
 const NOTICE_KEYS: [&str; 3] = ["nextCursor", "totalCount", "meta"];
 
-/// The whole `structuredContent` of a reply, minified: an object with the notice merged in, unless it is bare.
+/// Returns the whole `structuredContent` of a reply, minified: an object with the notice merged in, or a bare
+/// value.
 ///
-/// It is written into a message as JSON, not as a string. White space of the text that it may be made from, line breaks
-/// above all, would end up raw in the message.
+/// It is written into the message as JSON, not as a string. White space of the source text, line breaks above
+/// all, would end up raw in the message.
 pub(super) fn merge_notice(
     walk: &PartWalk<'_>,
     form: &StructuredForm<'_>,
@@ -146,7 +148,7 @@ fn merge_unminified(
     }
 }
 
-/// An object with the notice's members after its own; all under one key where any of them is taken.
+/// Returns an object with the notice's members after its own, or under one key if any of their keys is taken.
 fn with_notice(object: &str, notice: &str, taken: bool) -> String {
     let open = object.strip_suffix('}').unwrap_or("{").trim_end();
     let comma = if open.ends_with('{') { "" } else { "," };
@@ -157,7 +159,7 @@ fn with_notice(object: &str, notice: &str, taken: bool) -> String {
     format!("{open}{comma}{members}}}")
 }
 
-/// Whether an object has a key that the notice needs.
+/// Returns true if an object has a key that the notice needs.
 fn has_notice_keys(subject: &IndexedText, style: MetadataStyle) -> bool {
     let text: &str = &subject.text;
     let names = NOTICE_KEYS.map(|name| style.key(name));

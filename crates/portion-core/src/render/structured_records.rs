@@ -1,8 +1,9 @@
-//! What programs are shown: whole records, as many as fit, where a text may be condensed.
+//! Selects whole records for `structuredContent`, where the text may be condensed.
 //!
-//! A program holds `structuredContent` against the schema that was listed. A record without some of its fields, or a
-//! string with a mark in it, would be a wrong value there, not a short one. So fewer records are served, each of them
-//! whole, and a value that cannot be shortened so stands under `portion`, where nothing takes it for the result.
+//! A program checks `structuredContent` against the listed schema. A record without some of its fields, or a
+//! string with an elision mark, would be a wrong value there. So fewer records are served, each of them
+//! whole. A value that cannot be shortened this way is put under `portion`, where nothing takes it for the
+//! result.
 
 use super::budget::RemainingBudget;
 use super::embedded_json::render_in_string;
@@ -16,7 +17,7 @@ use crate::snapshot::{IndexedText, Part, Structure as SubjectForm, StructuredDup
 use crate::view::{RequestedFields, Target};
 
 impl<'a> PartWalk<'a> {
-    /// Whether `structuredContent` holds whole records, whatever the text shows of them.
+    /// Returns true if `structuredContent` holds whole records, whatever the text shows of them.
     pub(super) fn serves_records(&self) -> bool {
         let Self { request: asked, is_whole: whole, .. } = self;
         let view = &asked.view;
@@ -26,7 +27,7 @@ impl<'a> PartWalk<'a> {
         self.cx.policy.render_options.structured != StructuredMode::AsText && plain && !whole
     }
 
-    /// The reply as `structuredContent`, where the payload has that.
+    /// Renders `structuredContent`, if the payload has one.
     pub(super) fn render_structured(
         &self,
         room: RemainingBudget<'_>,
@@ -77,7 +78,7 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// A value that has no place for a notice: no container, or one that is too small to be shortened.
+    /// Returns a value that has no place for a notice: a scalar, or a container that passes as received.
     fn bare_value(&self, part: &Part, room: &RemainingBudget<'_>) -> Option<StructuredForm<'a>> {
         let subject = part.indexed_text().filter(|_| !self.uses_envelope())?;
         let kind = JsonKind::of_value(subject.text.trim_start());
@@ -95,7 +96,7 @@ impl<'a> PartWalk<'a> {
         Some(StructuredForm::BareValue(short, Some(format!("{missing} bytes are missing").into())))
     }
 
-    /// A part as whole records, or whole; `None` where neither fits.
+    /// Renders a part as whole records, or whole. Returns `None` if neither fits.
     fn whole_records(&self, at: usize, room: &RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
         let parts = self.snapshot.parts();
         let part = parts.get(at)?;
@@ -103,7 +104,8 @@ impl<'a> PartWalk<'a> {
         let from = self.request.start;
         let resumed = usize::from(from.part) == at;
         let place = if resumed { from.offset } else { PartOffset::default() };
-        // Records fill a room to its end. A notice that is larger than was reckoned with would have both forms drawn again.
+        // Records fill the budget. If the notice turns out larger than estimated, both forms are rendered
+        // again.
         let most = room.with_max_tokens(room.tokens - room.tokens / 10);
         let whole = |room: &RemainingBudget<'_>| self.render_unabridged(subject, (at, place), room);
         let whole = |room: &RemainingBudget<'_>| {
@@ -144,7 +146,7 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// What the text shows; what it shows as a table, as objects.
+    /// Returns the content of the text form. What the text shows as a table is rendered as objects.
     fn twin_form(
         &self,
         shape: Placement<'a>,

@@ -1,4 +1,5 @@
-//! A single object that is too large to be shown: what tells most of it, and how to get the rest.
+//! Renders a single object, as a summary if it is too large: the highest-ranked fields, and how to read the
+//! rest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,16 +20,17 @@ use crate::stage::elide;
 use crate::tokens::estimate_size;
 use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, custom_sections, sections};
 
-/// Characters kept of long strings, from the first attempt to the last.
+/// Characters kept of long strings, in the order of attempts.
 const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
-/// The same of what answers a question, in which a string is often all there is.
+/// The same for answers, where a string often is the whole content.
 const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
-/// What a shortened string is reckoned at, in tokens.
+/// Estimated cost of a shortened string, in tokens.
 const ELIDED_STRING_TOKENS: usize = 80;
-/// What a list or object inside may cost to be shown whole, in tokens.
+/// Highest cost of a nested list or object that is shown whole, in tokens.
 const MAX_CONTAINER_TOKENS: usize = 120;
 
-/// Draws an object: whole where it was singled out and fits, else the fields asked for, else a summary.
+/// Renders an object: whole if it is selected or small and fits, otherwise the requested fields, otherwise a
+/// summary.
 pub(super) fn render(
     spot: &RenderTarget<'_>,
     members: &ObjectIndex,
@@ -43,7 +45,7 @@ pub(super) fn render(
         RequestedFields::All => raw::render(text, spot.subject.span(), 0, room),
         RequestedFields::Only(fields) => render_projection(spot, members, fields, room),
         RequestedFields::Auto if spot.is_singled_out && room.fits(text) => Rendering::whole(spot, room),
-        // A `limit` says nothing of an object.
+        // A `limit` does not apply to an object.
         RequestedFields::Auto if room.with_max_tokens(spot.policy.summarize_above).fits(text) => {
             Rendering::whole(spot, room)
         }
@@ -60,7 +62,7 @@ pub(super) fn render(
     }
 }
 
-/// An object without its noise: all of that, where it is small, else summarized.
+/// Renders an object without its noise: whole if it is small, otherwise summarized.
 fn render_without_noise(
     spot: &RenderTarget<'_>,
     members: &ObjectIndex,
@@ -92,7 +94,7 @@ fn render_without_noise(
     Some(drawn)
 }
 
-/// The fields asked for; raw where they alone are too large.
+/// Renders the requested fields, or raw bytes if they do not fit.
 fn render_projection(
     spot: &RenderTarget<'_>,
     members: &ObjectIndex,
@@ -115,14 +117,14 @@ fn render_projection(
     drawn
 }
 
-/// What tells most of an object; `None` where not even that fits.
+/// Renders the highest-ranked fields of an object, or returns `None` if not even they fit.
 fn render_summary(
     spot: &RenderTarget<'_>,
     members: &ObjectIndex,
     room: &RemainingBudget<'_>,
 ) -> Option<Rendering> {
     let text: &str = &spot.subject.text;
-    // A summary is worth its name at half of what would have been shown whole.
+    // A summary costs at most half of the threshold up to which an object is shown whole.
     let aim = room.tokens.min((spot.policy.summarize_above / 2).max(200));
     let first = &spot.policy.render_options.summary_fields;
     let FittedRecord { body, omitted_fields: left_out, elided_count: elided } =
@@ -143,7 +145,7 @@ fn render_summary(
     Some(drawn)
 }
 
-/// The names of the fields that are shown of what an object is about, which stands at that pointer.
+/// Returns the names of the fields shown in the core object, which is at `pointer`.
 fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
     let mut at = 0;
     for step in pointer.split('/').skip(1) {
@@ -159,7 +161,7 @@ fn shown_field_names(body: &str, pointer: &str) -> Vec<String> {
     )
 }
 
-/// The sections that are not shown whole, with their sizes.
+/// Returns the sections that are not shown whole, with their sizes.
 fn section_sizes(
     spot: &RenderTarget<'_>,
     members: &ObjectIndex,
@@ -168,7 +170,7 @@ fn section_sizes(
 ) -> Map<String, Value> {
     let text: &str = &spot.subject.text;
     let is_out = |name: &str| left_out.iter().any(|path| path == name || has_step(path, name));
-    // A section of some fields has no such sections in it.
+    // A section has no custom sections inside it.
     let given = if spot.view.is_section { &[][..] } else { &spot.policy.render_options.sections };
     let made = custom_sections(spot.subject, given);
     let (_, core) = core_object(text, members);
@@ -193,7 +195,7 @@ fn section_sizes(
                 || section.kind == Some(JsonKind::String) && section.span.len() > 300
         })
         .collect();
-    // Where not all can be named, the largest are.
+    // If not all sections can be named, the largest are.
     found.sort_by_key(|section| std::cmp::Reverse(section.span.len()));
     let kept = found.iter().take_while(|section| {
         let cost = section.name.len() + 24;
@@ -210,7 +212,7 @@ fn section_sizes(
     sizes
 }
 
-/// Whether a dotted path leads through a member of that name, at any depth.
+/// Returns true if a dotted path contains a step with that name.
 fn has_step(path: &str, name: &str) -> bool {
     path.split('.').any(|step| step == name)
 }
@@ -225,19 +227,20 @@ fn size_text(json: &str, room: &RemainingBudget<'_>) -> String {
     format!("{items}{mark}{} tokens", size.tokens)
 }
 
-/// A record, made to fit.
+/// A record reduced to fit a budget.
 pub(super) struct FittedRecord {
     /// Its text, JSON.
     pub body: String,
-    /// The fields that are not in it.
+    /// Fields that are not in it.
     pub omitted_fields: OmittedFields,
-    /// How many strings are shortened.
+    /// Number of shortened strings.
     pub elided_count: usize,
 }
 
-/// A record within `aim` tokens: the fields that are wanted `first`, and those that tell most, long strings shortened.
+/// Reduces a record to `aim` tokens: fields wanted `first`, then the highest-ranked ones, with long strings
+/// shortened.
 ///
-/// `None` where it is no object or not even its essentials fit the room.
+/// Returns `None` if not even the essential fields fit the budget.
 pub(super) fn fit_record(
     text: &str,
     pointer: &str,
@@ -256,7 +259,7 @@ pub(super) fn fit_record(
         });
     }
     let (candidates, inside) = ranked_fields(text);
-    // Inside wrappers a field may be named as if it stood at the top.
+    // Inside wrappers, a field may be named relative to the core object.
     let rank = |path: &str| {
         let own = path.strip_prefix(&inside).and_then(|rest| rest.strip_prefix('.'));
         first
@@ -282,7 +285,7 @@ pub(super) fn fit_record(
     }
 }
 
-/// A record with all of its fields, long strings shortened no more than it takes to fit.
+/// Returns a record with all of its fields, with long strings shortened no more than needed to fit.
 pub(super) fn shorten_strings(text: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option<FittedRecord> {
     let mut written = String::new();
     minify(text, &mut written);
@@ -297,14 +300,14 @@ pub(super) fn shorten_strings(text: &str, pointer: &str, room: &RemainingBudget<
     })
 }
 
-/// Text with strings shortened until it fits, and how many were.
+/// Returns the text with strings shortened until it fits, and the number of shortened strings.
 fn elide_to_fit(json: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option<(String, usize)> {
     let mut shortened = None;
     for above in ELISION_LIMITS {
         let mut out = String::new();
         let elided = elide(json, above, pointer, &mut out);
         if room.fits(&out) {
-            // A text that fits as it is loses nothing.
+            // A text that fits unchanged is not shortened.
             let whole = elided > 0 && above == ELISION_LIMITS[0] && json.len() < 4_000 && room.fits(json);
             shortened = Some(if whole { (json.to_owned(), 0) } else { (out, elided) });
             break;
@@ -313,11 +316,11 @@ fn elide_to_fit(json: &str, pointer: &str, room: &RemainingBudget<'_>) -> Option
     shortened
 }
 
-/// The fields of a record by what they tell, seen from its root, and the dotted path to the object that it is about.
+/// Returns the fields of a record by rank, with paths from its root, and the dotted path of its core object.
 fn ranked_fields(text: &str) -> (Vec<Field>, String) {
     let mut fields = ListProfile::record_fields(text);
     let mut about = String::new();
-    // Inside wrappers the record's own fields count as if they stood at the top.
+    // Inside wrappers, the fields of the core object rank as top-level fields.
     if let Ok(members) = ObjectIndex::parse(&mut JsonReader::new(text)) {
         let (pointer, inner) = core_object(text, &members);
         if !pointer.is_empty() {

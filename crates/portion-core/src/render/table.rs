@@ -1,41 +1,41 @@
-//! Like records as a table: the names of fields once, each record a row, what all share told once.
+//! Writes similar records as a table: field names once, one row per record, shared values once.
 //!
-//! `[{"id":1,"price":{"total":9},"state":"CA"},{"id":2,"price":{"total":7},"state":"CA"}]` is
-//! `{"constants":{"state":"CA"},"columns":["id","price.total"],"rows":[[1,9],[2,7]]}`. Every value keeps its bytes, and
-//! the records can be had back, their keys in another order perhaps. A row that ends early lacks the fields of the last
-//! columns. In columns named by `nullIsAbsent`, `null` stands for a field that is not there; where a column holds
-//! `null` as a value too, `absentAt` names the rows, from 0, that lack its field.
+//! `[{"id":1,"price":{"total":9},"state":"CA"},{"id":2,"price":{"total":7},"state":"CA"}]` becomes
+//! `{"constants":{"state":"CA"},"columns":["id","price.total"],"rows":[[1,9],[2,7]]}`. Every value keeps its
+//! bytes, and the records can be restored, possibly with keys in another order. A row that ends early lacks
+//! the fields of the last columns. In the columns of `nullIsAbsent`, `null` stands for a missing field. If a
+//! column also holds `null` values, `absentAt` lists the rows, counted from 0, that lack its field.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::scan::{JsonKind, JsonReader};
 
-/// Levels of objects that become dotted names; what lies deeper is one value.
+/// Levels of objects that become dotted names. Deeper objects are single values.
 const MAX_DEPTH: usize = 4;
-/// Cells beyond which nothing is made a table: more would not fit any reply.
+/// Largest number of cells of a table. More would not fit any reply.
 const MAX_CELLS: usize = 1 << 20;
-/// The column that the keys of a map become.
+/// Column with the keys of a map.
 const KEY_COLUMN: &str = "_key";
 
-/// A record as it would stand in the list, minified.
+/// A record as it would be in the list, minified.
 pub(super) struct TableRecord {
-    /// Its key, quotes included, in a map.
+    /// Its key in a map, quotes included.
     pub key: Option<String>,
     /// Its value.
     pub json: String,
 }
 
-/// Records taken apart.
+/// Records split into columns.
 pub(super) struct RecordTable<'a> {
-    /// The names of the fields, in the order of first sight, as they stand between quotes.
+    /// Names of the fields without quotes, in the order of first occurrence.
     column_names: Vec<String>,
-    /// Of each record, what it has of which field.
+    /// Column and value of each field, per record.
     records: Vec<Vec<(usize, &'a str)>>,
 }
 
 impl<'a> RecordTable<'a> {
-    /// Takes records apart, objects inside them too where `nested`. `None` where they could not be put together again
-    /// from a table: what is no object, a key twice, or one with a dot.
+    /// Splits records into columns, objects inside them too if `nested` is set. Returns `None` if the records
+    /// could not be restored from a table: a value that is no object, a duplicate key, or a key with a dot.
     pub(super) fn from_records(records: &'a [TableRecord], nested: bool) -> Option<Self> {
         let mut table = Self { column_names: Vec::new(), records: Vec::with_capacity(records.len()) };
         let mut index = HashMap::new();
@@ -51,7 +51,7 @@ impl<'a> RecordTable<'a> {
             let levels = DepthLimit { is_nested: false, remaining: if nested { MAX_DEPTH } else { 0 } };
             let mut visit = |path: &str, value: &'a str| {
                 let at = column_index(&mut table.column_names, &mut index, path);
-                // A map's key may have the name of a field.
+                // A field may have the same name as the key column.
                 (at > 0 || record.key.is_none()).then(|| taken.push((at, value)))
             };
             visit_leaves(&record.json, &mut reader, &mut String::new(), levels, &mut visit)?;
@@ -60,7 +60,7 @@ impl<'a> RecordTable<'a> {
         (table.column_names.len().saturating_mul(records.len()) <= MAX_CELLS).then_some(table)
     }
 
-    /// The first so many records as a table.
+    /// Writes the first `count` records as a table.
     pub(super) fn write(&self, count: usize) -> String {
         let count = count.min(self.records.len());
         let mut columns: Vec<Column<'_>> =
@@ -74,7 +74,7 @@ impl<'a> RecordTable<'a> {
         }
         columns.retain(|column| column.cells.iter().any(Option::is_some));
         let (constants, mut columns): (Vec<_>, Vec<_>) = columns.into_iter().partition(Column::is_constant);
-        // What is often missing stands last, where it needs no mark.
+        // Columns with many gaps come last, where missing cells need no marker.
         columns.sort_by_key(Column::missing_count);
         let lengths: Vec<usize> = (0..count)
             .map(|row| columns.iter().rposition(|column| column.cells[row].is_some()).map_or(0, |at| at + 1))
@@ -98,7 +98,7 @@ impl<'a> RecordTable<'a> {
         format!("{{{}}}", members.join(","))
     }
 
-    /// Whether any record lacks a field that another has.
+    /// Returns true if a record lacks a field that another one has.
     pub(super) fn has_gaps(&self) -> bool {
         self.records.iter().any(|record| record.len() < self.column_names.len())
     }
@@ -129,7 +129,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// What tells `null` that is no value from `null` that is one.
+/// Returns the markers that distinguish missing fields from `null` values.
 fn absence_markers(columns: &[Column<'_>], lengths: &[usize]) -> Vec<String> {
     let (mut whole, mut rows) = (Vec::new(), Vec::new());
     for (at, column) in columns.iter().enumerate() {
@@ -163,17 +163,17 @@ fn column_index(names: &mut Vec<String>, index: &mut HashMap<String, usize>, nam
     names.len() - 1
 }
 
-/// How deep a walk is.
+/// Depth of a traversal.
 #[derive(Clone, Copy)]
 struct DepthLimit {
-    /// Below the record itself.
+    /// True below the record itself.
     is_nested: bool,
-    /// Levels that may still be looked into.
+    /// Levels that may still be entered.
     remaining: usize,
 }
 
-/// Visits the values of an object, those of objects inside under dotted names. `None` where names could not be told
-/// apart, or where the visitor says so. Bounded by `levels.left`, not by the input.
+/// Visits the values of an object, and those of nested objects under dotted names. Returns `None` if names
+/// are ambiguous or the visitor returns `None`. Recursion is bounded by `levels.remaining`, not by the input.
 fn visit_leaves<'a>(
     text: &'a str,
     reader: &mut JsonReader<'a>,
@@ -204,13 +204,14 @@ fn visit_leaves<'a>(
     Some(())
 }
 
-/// A key without its quotes; `None` where it holds a dot, or an escape, which could spell one, or spell another key.
+/// Returns a key without its quotes, or `None` if it contains a dot, or an escape, which could stand for a
+/// dot or spell another key.
 fn plain_key(key: &str) -> Option<&str> {
     let name = key.strip_prefix('"')?.strip_suffix('"')?;
     (!name.contains(['.', '\\'])).then_some(name)
 }
 
-/// Whether the members of an object can be columns of their own: it has some, and names that can be told apart.
+/// Returns true if the members of an object can be columns: it has members, and their names are unambiguous.
 fn is_flattenable(object: &str) -> bool {
     let (mut reader, mut keys) = (JsonReader::new(object), HashSet::new());
     if reader.enter_object().is_err() {
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn absent_is_not_null() {
-        // The last fields of a row are left out; before them null stands, and is told of.
+        // The last fields of a row are omitted. Before them a missing field is `null`, with a marker.
         check(&[r#"{"a":1,"b":2}"#, r#"{"a":3}"#], true, Some(r#"{"columns":["a","b"],"rows":[[1,2],[3]]}"#));
         check(
             &[r#"{"a":1,"b":2}"#, r#"{"a":3,"b":null}"#],
@@ -295,7 +296,7 @@ mod tests {
         check(&[r#"{"a\u002eb":1}"#], true, None);
         check(&[r#"{"a":1,"a":2}"#], true, None);
         check(&[r#"{"a":{"x":1},"a":{"y":1}}"#], true, None);
-        // Inside, it is one value.
+        // Nested objects like these are single values.
         check(
             &[r#"{"a":{"b.c":1},"d":{"e":1,"e":2}}"#, r#"{"a":{"b":1},"d":{"\u0065":1}}"#],
             true,

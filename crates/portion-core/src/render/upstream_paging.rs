@@ -1,4 +1,4 @@
-//! Says of a page that it is a page of the upstream's own, and how the upstream goes on.
+//! Reports that a list is one page of the upstream's own paging, and how to request the upstream's next page.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::rendering::{RenderTarget, Rendering};
 use crate::paging::{CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, OFFSET_ARGUMENTS, PAGE_ARGUMENTS, is_named_like};
 use crate::snapshot::{List, UpstreamPage};
 
-/// Says in a page's notice that the upstream has more, where its payload says so: of the first page and the last.
+/// Adds the upstream's next page to the notice of the first and the last page, if the payload has such data.
 pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &mut Rendering) {
     if spot.is_singled_out || spot.is_answer || !(spot.is_first() || drawn.next.is_none()) {
         return;
@@ -20,7 +20,7 @@ pub(super) fn note_upstream_page(spot: &RenderTarget<'_>, list: &List, drawn: &m
     }
 }
 
-/// How the upstream goes on; `None` where it says that this is its last page.
+/// Returns the call for the upstream's next page, or `None` if this is the last one.
 fn upstream_next_call(page: &UpstreamPage, arguments: &[String]) -> Option<String> {
     if page.has_more == Some(false) {
         return None;

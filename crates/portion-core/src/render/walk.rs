@@ -1,5 +1,5 @@
-//! A walk through the parts of a payload: small ones whole, the rest filling the room in order, one
-//! cursor across them.
+//! Walks through the parts of a payload: small parts are shown whole, the rest fills the budget in order,
+//! with one cursor across all parts.
 
 use std::collections::HashMap;
 
@@ -22,69 +22,69 @@ use crate::snapshot::{IndexedText, Part, PartBody, Snapshot, Structure};
 use crate::span::Span;
 use crate::view::{RequestedFields, ResolvedRequest, Target, TargetValue};
 
-/// What is walked.
+/// A walk through a snapshot for one reply.
 #[derive(Clone, Copy)]
 pub(super) struct PartWalk<'a> {
     pub snapshot: &'a Snapshot,
     pub request: &'a ResolvedRequest,
     pub cx: &'a Context<'a>,
-    /// Whether this is the first reply, in which `structuredContent` has a form of its own.
+    /// True if this is the first reply, which has a separate `structuredContent`.
     pub is_first_reply: bool,
-    /// What is told of the whole.
+    /// Facts about the whole.
     pub description: Option<&'a Description>,
-    /// Whether every part is shown as it came.
+    /// True if every part is shown as received.
     pub is_whole: bool,
-    /// What the page before this one did not show.
+    /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
-    /// The part that is meant where none is named, for to find it all parts are looked at.
+    /// Main part, used if the request names none. Cached, because finding it reads all parts.
     pub(super) main_part: Option<usize>,
-    /// Whether lists may be written as tables.
+    /// True if lists may be written as tables.
     pub(super) allows_tables: bool,
-    /// How many items of which part another form of this reply shows, and no more are to be shown here.
+    /// Part and item count that another form of this reply shows: the highest count for this form.
     pub(super) item_cap: Option<(usize, u32)>,
 }
 
-/// The parts of a reply in one of its forms.
+/// Content of one form of a reply.
 #[derive(Default)]
 pub(super) struct ReplyContent<'a> {
-    /// What is shown, in order.
+    /// Pieces, in order.
     pub pieces: Vec<Piece>,
-    /// The part that the notice is about: the last that is not whole, else the last.
+    /// Part that the notice is about: the last one that is not whole, otherwise the last one.
     pub notice_part: Option<RenderedPart>,
-    /// Where the reply goes on.
+    /// Position of the next page.
     pub next_position: Option<Position>,
     /// Parts that this reply does not reach, with their bytes.
     pub missing_parts: Vec<(String, usize)>,
-    /// The address of the part the notice is about, where there are several.
+    /// Address of the part that the notice is about, if there are several parts.
     pub notice_address: Option<&'a str>,
 }
 
 impl ReplyContent<'_> {
-    /// Whether anything is shown.
+    /// Returns true if anything is shown.
     fn shows_anything(&self) -> bool {
         self.pieces.iter().any(|piece| !matches!(&piece.body, PieceBody::Text(text) if text.is_empty()))
     }
 
-    /// How many items it shows of the part that the notice is about.
+    /// Returns the part that the notice is about and the number of its items shown.
     pub(super) fn served_items(&self) -> Option<(usize, u32)> {
         let shaped = self.notice_part.as_ref()?;
         let served = shaped.rendering.meta.get("served")?.as_u64()?;
         Some((shaped.part_index, u32::try_from(served).ok()?))
     }
 
-    /// The same, where they are written as a table.
+    /// Returns the same if the items are written as a table.
     pub(super) fn table_items(&self) -> Option<(usize, u32)> {
         self.served_items()
             .filter(|_| self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.is_dense()))
     }
 
-    /// Whether something is shown so that the notice must tell what is missing from it.
+    /// Returns true if the notice must report on what is shown, such as missing content.
     fn needs_notice(&self) -> bool {
         self.notice_part.as_ref().is_some_and(|shaped| shaped.rendering.needs_notice())
     }
 }
 
-/// A part that was drawn.
+/// A rendered part.
 pub(super) struct RenderedPart {
     pub part_index: usize,
     pub rendering: Rendering,
@@ -114,24 +114,24 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// The same, told what the page before it did not show.
+    /// Returns the same walk with what the previous page did not show.
     pub(super) fn with_unshown(self, not_shown: Option<&'a UnshownRange>) -> Self {
         Self { unshown: not_shown, ..self }
     }
 
-    /// A walk in which all parts are shown as they came.
+    /// Creates a walk that shows all parts as received.
     pub(super) fn for_whole(snapshot: &'a Snapshot, asked: &'a ResolvedRequest, cx: &'a Context<'a>) -> Self {
         Self { is_whole: true, ..Self::new(snapshot, asked, cx, true, None) }
     }
 
-    /// The reply as text blocks.
+    /// Renders the text form of the reply.
     pub(super) fn render_text(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let text = self.render(room);
         if !self.is_first_reply || self.snapshot.structured_part().is_none() || self.serves_records() {
             return text;
         }
         let Some(most) = text.table_items() else { return text };
-        // Whoever reads the other form must find the same items there, so that one cursor serves both.
+        // Both forms must show the same items, so that one cursor serves both.
         let plain = self.without_tables(most).render(room);
         let Some(shown) = plain.served_items().filter(|shown| *shown != most) else { return text };
         let text = Self { item_cap: Some(shown), ..*self }.render(room);
@@ -142,7 +142,7 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// The same without tables, and with no more than so many items of a part.
+    /// Returns the same walk without tables and with at most this many items of a part.
     pub(super) fn without_tables(&self, most: (usize, u32)) -> Self {
         Self { allows_tables: false, item_cap: Some(most), ..*self }
     }
@@ -164,7 +164,7 @@ impl<'a> PartWalk<'a> {
         let pieces = match self.snapshot.parts().get(part) {
             Some(whole) if node.pointer.is_empty() => rendering_pieces(whole, &drawn),
             Some(whole) => vec![match &node.base64 {
-                // Where it can be told from text, it stands as what it is.
+                // Resources mark base64 as such.
                 Some(mime) if self.cx.read_uri.is_some() => base64_piece(whole, &drawn, mime),
                 _ => fragment_piece(whole, PieceBody::Text(drawn.body.clone())),
             }],
@@ -179,10 +179,10 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// A block of media that a path leads to, where it fits.
+    /// Renders a media block that a path selects, if it fits.
     fn render_media(&self, node: &TargetValue, mut room: RemainingBudget<'_>) -> Option<ReplyContent<'a>> {
         let (at, policy) = (usize::from(node.part), self.cx.policy);
-        // An entry of a resource is read as its base64.
+        // An entry of a resource is read as base64.
         let tool = self.cx.read_uri.is_none();
         if !tool
             || self.request.view.raw
@@ -260,7 +260,8 @@ impl<'a> PartWalk<'a> {
         }
     }
 
-    /// How pointers into a part begin: its address, but for the main part, which is meant without one.
+    /// Returns the prefix of pointers into a part: its address, or empty for the main part, which needs no
+    /// address.
     pub(super) fn base_pointer(&self, part: usize) -> &'a str {
         if self.main_part == Some(part) {
             let holder = self.snapshot.parts().get(part).and_then(Part::enclosing_string);
@@ -269,7 +270,8 @@ impl<'a> PartWalk<'a> {
         self.snapshot.parts().get(part).map_or("", |part| part.address.as_str())
     }
 
-    /// The pointer of a node. That of a value names the string, if it is in one, itself.
+    /// Returns the pointer of a node. The pointer of a value inside a string includes the pointer of that
+    /// string.
     fn value_pointer(&self, node: &TargetValue) -> String {
         let part = usize::from(node.part);
         let named = self.snapshot.parts().get(part).and_then(Part::enclosing_string).is_some()
@@ -280,7 +282,7 @@ impl<'a> PartWalk<'a> {
 
     fn render_everything(&self, room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
-        // As bytes, all parts stand in one row.
+        // A raw walk covers all parts in one sequence.
         let apart = self.snapshot.structured_part().filter(|_| self.is_first_reply && !self.request.view.raw);
         let walked: Vec<usize> =
             (0..parts.len()).filter(|i| parts[*i].duplicate.is_none() && apart != Some(*i)).collect();
@@ -315,7 +317,7 @@ impl<'a> PartWalk<'a> {
                     if room.spend_block(json, Some(binary), self.cx.policy) {
                         shown.push(part_piece(&parts[*at], PieceBody::Block(text.to_owned())));
                     } else {
-                        // It is not walked again: its description names the call that shows it.
+                        // It is not walked again: its placeholder names the call that shows it.
                         let handle = (self.cx.mint_cursor)(self.request.start);
                         let described =
                             block_placeholder(&parts[*at], Some(binary), handle.as_ref(), self.cx);
@@ -351,8 +353,8 @@ impl<'a> PartWalk<'a> {
         channel
     }
 
-    /// Draws parts in order from a position on, until the room is used up. `accompanied` says that the reply shows
-    /// something besides.
+    /// Renders parts in order from a position until the budget is used up. `accompanied` is true if the reply
+    /// shows other pieces as well.
     pub(super) fn render_parts(
         &self,
         walked: &[usize],
@@ -373,7 +375,7 @@ impl<'a> PartWalk<'a> {
                 channel.missing_parts.push((part.address.clone(), part.text().len()));
                 continue;
             }
-            // The notice tells of one part: what it tells of is the last that is shown.
+            // The notice is about one part, the last one shown.
             let full = room.tokens < enough || room.bytes < 4 * TEXT_BLOCK_BYTES;
             if used && (full || channel.needs_notice()) && !self.is_shown_whole(at) {
                 channel.next_position = Some(self.position_after(at, PartOffset::default()));
@@ -388,7 +390,7 @@ impl<'a> PartWalk<'a> {
                     channel.missing_parts.push((part.address.clone(), json.len()));
                 }
                 PartBody::Atomic { json, binary, .. } => {
-                    // Put off once: a reply that shows nothing and begins here again would never end.
+                    // Postponed only once: a reply that shows nothing and begins here again would never end.
                     let put_off = used || accompanied && !resumed;
                     let Some(body) = self.render_block(part, &mut room, put_off) else {
                         channel.next_position = Some(self.position_after(at, PartOffset::default()));
@@ -429,15 +431,15 @@ impl<'a> PartWalk<'a> {
         channel
     }
 
-    /// A block that is passed whole: within the room; else, where it may be put off, on its own in the next
-    /// reply; else described.
+    /// Renders a block that is passed whole. If it does not fit, returns `None` to postpone it to its own
+    /// reply if `put_off` allows that, otherwise returns a placeholder.
     fn render_block(&self, part: &Part, room: &mut RemainingBudget<'_>, put_off: bool) -> Option<PieceBody> {
         let PartBody::Atomic { json, binary, .. } = &part.body else { return None };
         let (policy, binary) = (self.cx.policy, binary.as_ref());
         if room.spend_block(json, binary, policy) {
             return Some(PieceBody::Block(json.to_string()));
         }
-        // What a block may cost that is put off: it will have a reply to itself, and media one that is as large as they need.
+        // A postponed block gets a reply of its own, and media get one as large as they need.
         let is_media = binary.is_some_and(|binary| binary.is_media);
         let alone =
             if is_media { policy.media_tokens } else { self.request.token_budget.min(policy.hard_cap) / 2 };
@@ -454,12 +456,13 @@ impl<'a> PartWalk<'a> {
         (fits || !put_off).then_some(PieceBody::Text(described))
     }
 
-    /// All parts as they came, one after the other.
+    /// Renders all parts as received, one after the other.
     fn render_raw(&self, walked: &[usize], room: RemainingBudget<'_>) -> ReplyContent<'a> {
         let parts = self.snapshot.parts();
         let first = usize::from(self.request.start.part);
         let mut channel = ReplyContent::default();
-        // What is empty is shown only where there is nothing else, so that no reply is empty and goes on.
+        // An empty part is shown only if there is nothing else, so that no reply is empty and has a next
+        // page.
         let byte = if let PartOffset::Byte(byte) = self.request.start.offset { byte as usize } else { 0 };
         let told = |at: &usize| {
             let length = parts[*at].text().len();
@@ -481,7 +484,7 @@ impl<'a> PartWalk<'a> {
         channel
     }
 
-    /// A place further on, and how many portions of that part lead there.
+    /// Returns a later position with the number of portions of that part before it.
     pub(super) fn position_after(&self, part: usize, place: PartOffset) -> Position {
         let from = self.request.start;
         let same = part == usize::from(from.part);
@@ -489,7 +492,7 @@ impl<'a> PartWalk<'a> {
         Position { part: part as u16, ordinal, offset: place }
     }
 
-    /// The first image or audio that a reply does not show, by its address.
+    /// Returns the address of the first image or audio that the reply does not show.
     fn first_missing_media(&self, channel: &ReplyContent<'a>) -> Option<&'a str> {
         if self.cx.read_uri.is_some() {
             return None;
@@ -505,7 +508,7 @@ impl<'a> PartWalk<'a> {
         missing.next()
     }
 
-    /// What is said of a reply.
+    /// Builds the notice of a reply.
     pub(super) fn notice<'b>(&'b self, channel: &'b ReplyContent<'a>, budget: usize) -> Notice<'b> {
         let mint = self.cx.mint_cursor;
         let nothing = &*EMPTY_RENDERING;
@@ -539,11 +542,11 @@ impl<'a> PartWalk<'a> {
     }
 }
 
-/// Said of a reply in which nothing was drawn.
+/// Rendering of a reply without content.
 static EMPTY_RENDERING: std::sync::LazyLock<Rendering> =
     std::sync::LazyLock::new(|| Rendering::new("whole", String::new()));
 
-/// A part below the thresholds of its kind, or a section that fits, whole.
+/// Renders a part whole if it is below the thresholds of its kind, or if it is a section that fits.
 pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudget<'_>) -> Option<Rendering> {
     let view = spot.view;
     let asked = view.limit.is_some()
@@ -571,7 +574,7 @@ pub(super) fn render_whole_if_small(spot: &RenderTarget<'_>, room: RemainingBudg
     Some(table.unwrap_or_else(|| Rendering::whole(spot, &room)))
 }
 
-/// Draws a subject as its form wants.
+/// Renders a list, object or text by its structure.
 pub(super) fn render_subject(spot: &RenderTarget<'_>, room: &RemainingBudget<'_>) -> Rendering {
     match &spot.subject.structure {
         Structure::List(list) => page::render(spot, list, room),
