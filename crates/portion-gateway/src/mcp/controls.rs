@@ -1,4 +1,5 @@
-//! Our own parameters, taken out of a call's arguments. The rest is forwarded as it was written.
+//! Parses the gateway's own parameters (controls) out of a call's arguments; the other arguments keep their
+//! bytes.
 
 use portion_core::policy::Policy;
 use portion_core::scan::{JsonKind, minify, unescape};
@@ -9,18 +10,18 @@ use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
 use crate::call::{Fault, SnapshotQuery};
 
-/// Arguments nested deeper than this are compared as they were written, not by their sorted keys.
+/// Depth from which arguments are compared as written, without sorting their keys.
 const MAX_SORT_DEPTH: usize = 32;
 
-/// Whether some argument has the name of a control.
+/// Returns true if an argument has the name of a control.
 pub(super) fn has_control(text: &str, arguments: Span) -> bool {
     walk::members(text, arguments).iter().any(|member| is_control(text, member))
 }
 
-/// Names of arguments that are told of a call.
+/// Largest number of argument names recorded per call.
 const MAX_ARGUMENT_NAMES: usize = 32;
 
-/// The names of the arguments, for those who are told of the call: never a value.
+/// Returns the names of the arguments for the records; never a value.
 pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
     let members = walk::members(text, arguments);
     members
@@ -30,12 +31,12 @@ pub(super) fn argument_names(text: &str, arguments: Span) -> Vec<String> {
         .collect()
 }
 
-/// Takes out of the arguments what `ours` says is ours.
+/// Removes the controls for which `ours` returns true from the arguments.
 ///
-/// Returns what is asked of us, and the other arguments in a form that is equal for equal ones.
+/// Returns the request, and the other arguments in a canonical form that is equal for equal arguments.
 ///
 /// # Errors
-/// What is wrong with a control.
+/// The first invalid control.
 pub(super) fn split_controls(
     splice: &mut Splice<'_>,
     text: &str,
@@ -62,10 +63,10 @@ pub(super) fn split_controls(
     Ok((request, canonical))
 }
 
-/// Reads the arguments of `portion_read`, which are all ours.
+/// Parses the arguments of `portion_read`, all of which are controls.
 ///
 /// # Errors
-/// What is wrong with a control, or an argument that is none.
+/// An invalid control, or an argument that is not a control.
 pub(super) fn parse_read_arguments(
     text: &str,
     arguments: Span,
@@ -79,10 +80,10 @@ pub(super) fn parse_read_arguments(
     split_controls(&mut nothing, text, arguments, |_| true, policy).map(|(request, _)| request)
 }
 
-/// Reads the arguments of `portion_query`: how its answer is wanted, and the question.
+/// Parses the arguments of `portion_query`: the controls for its response, and the query.
 ///
 /// # Errors
-/// What is wrong with an argument, or that there is no question or more than one.
+/// An invalid argument, or not exactly one query.
 pub(super) fn parse_query_arguments(
     text: &str,
     arguments: Span,
@@ -95,7 +96,7 @@ pub(super) fn parse_query_arguments(
         match (name.as_str(), walk::kind(text, value)) {
             (_, JsonKind::Null) => {}
             ("sql", JsonKind::String) => sql = Some(unescape(json)),
-            // What is looked for may look like a number.
+            // A search pattern may look like a number.
             ("find", JsonKind::String) => pattern = Some(unescape(json)),
             ("find", JsonKind::Number | JsonKind::Bool) => pattern = Some(json.to_owned()),
             ("sql" | "find", _) => return Err(invalid_query(&format!("{name} is no text"))),
@@ -129,7 +130,7 @@ pub(super) fn parse_query_arguments(
     Ok((request, ask))
 }
 
-/// Lines around a match that can be asked for.
+/// Largest number of context lines around a match.
 const MAX_CONTEXT_LINES: u32 = 100;
 
 fn invalid_query(why: &str) -> Fault {
@@ -138,7 +139,7 @@ fn invalid_query(why: &str) -> Fault {
     Fault::new("query_invalid", why.to_owned(), advice.to_owned())
 }
 
-/// A scalar, whether it came as a string or bare.
+/// Returns the text of a scalar, quoted or not.
 fn decoded_scalar(json: &str) -> String {
     if JsonKind::of_value(json) == JsonKind::String { unescape(json) } else { json.to_owned() }
 }
@@ -147,7 +148,7 @@ fn is_control(text: &str, member: &Member) -> bool {
     CONTROLS.contains(&unescape(member.key.slice(text)).as_str())
 }
 
-/// Writes an object minified, its keys in order.
+/// Writes a minified object with sorted keys.
 fn write_sorted_object(text: &str, mut members: Vec<Member>, depth: usize, out: &mut String) {
     members.sort_by_cached_key(|member| unescape(member.key.slice(text)));
     out.push('{');
@@ -280,7 +281,7 @@ mod tests {
         );
         check(r#"{"cursor":"c","sql":"S","params":null,"context":null}"#, sql("S", &[]));
         check(r#"{"cursor":"c","find":"x","sql":null}"#, find("x", None, None));
-        // What is looked for may look like a number.
+        // A search pattern may look like a number.
         check(r#"{"cursor":"c","find":10.50}"#, find("10.50", None, None));
         check(r#"{"cursor":"c","find":true}"#, find("true", None, None));
         check(r#"{"cursor":"c","find":"/x/","context":"3"}"#, find("/x/", Some(3), None));

@@ -1,4 +1,4 @@
-//! One message, read once: where its id, method, params, result and error lie.
+//! Parses a JSON-RPC message once: the spans of its id, method, params, result and error.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,19 @@ use thiserror::Error;
 
 use super::walk;
 
-/// Messages that a batch may have: each is answered by itself, and their answers are one message again.
+/// Largest number of messages in a batch: each is answered by itself, and the responses form one message
+/// again.
 pub(super) const MAX_BATCH_MESSAGES: usize = 1000;
 
-/// A line of the protocol.
+/// A parsed line: a message or a batch.
 #[derive(Debug)]
 pub(super) enum MessageOrBatch {
     Single(Envelope),
-    /// JSON-RPC batches were part of revision 2025-03-26 alone.
+    /// A JSON-RPC batch, part of revision 2025-03-26 only.
     Batch(Vec<Envelope>),
 }
 
-/// What some programs write before UTF-8.
+/// Byte order mark that some programs write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A JSON-RPC 2.0 message as spans of its text. Members not named here are relayed unread.
@@ -31,36 +32,37 @@ pub(super) struct Envelope {
     pub params: Option<Span>,
     pub result: Option<Span>,
     pub error: Option<Span>,
-    /// How many members have other names.
+    /// Number of members with other names.
     pub unknown_member_count: u32,
 }
 
-/// What a message is.
+/// Kind of a JSON-RPC message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
-    /// It wants an answer.
+    /// Expects a response.
     Request,
-    /// It wants none.
+    /// Expects no response.
     Notification,
-    /// It is one.
+    /// A result or an error.
     Response,
 }
 
-/// Why a line is no message.
+/// Reason why a line is not a message.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum InvalidMessage {
-    /// It is not even JSON.
+    /// Not JSON.
     #[error(transparent)]
     Json(#[from] ScanError),
-    /// It is JSON, but no message.
+    /// JSON, but not a JSON-RPC 2.0 message.
     #[error("not JSON-RPC 2.0: {0}")]
     NotJsonRpc(&'static str),
-    /// It is a batch of too many messages.
+    /// A batch of too many messages.
     #[error("a batch of more than {MAX_BATCH_MESSAGES} messages; send at most {MAX_BATCH_MESSAGES} at once")]
     BatchTooLarge,
 }
 
-/// The text of a line, without a byte order mark. Bytes that are no UTF-8 are replaced, and counted.
+/// Decodes a line without its byte order mark. Returns the text and the number of invalid UTF-8 sequences,
+/// which are replaced.
 pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     if let Ok(text) = std::str::from_utf8(line) {
@@ -70,13 +72,13 @@ pub(super) fn decode_line(line: &[u8]) -> (Cow<'_, str>, usize) {
     (String::from_utf8_lossy(line), replaced)
 }
 
-/// Reads a message, validating all of it.
+/// Parses and validates a whole message.
 ///
 /// # Errors
-/// [`InvalidMessage`] for everything that is no JSON-RPC 2.0 message, or batch of such.
+/// [`InvalidMessage`] if the text is not a JSON-RPC 2.0 message or a batch of such messages.
 pub(super) fn parse(text: &str) -> Result<MessageOrBatch, InvalidMessage> {
     parse_message(text).map_err(|why| match why {
-        // What follows the place where it was no message may not even be JSON.
+        // The text after the first violation of JSON-RPC may not even be JSON.
         InvalidMessage::NotJsonRpc(_) => validate_json(text).err().map_or(why, InvalidMessage::Json),
         InvalidMessage::Json(_) | InvalidMessage::BatchTooLarge => why,
     })
@@ -124,7 +126,8 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
         let key = reader.text(key);
         let name: Cow<'_, str> =
             if key.contains('\\') { unescape(key).into() } else { key.trim_matches('"').into() };
-        // Of two members of one name each parser takes another: then a message is one thing here and another there.
+        // Parsers disagree on duplicate members: a message would mean one thing here and another thing
+        // elsewhere.
         match &*name {
             "jsonrpc" if version.is_some() => {
                 return Err(InvalidMessage::NotJsonRpc("two members `jsonrpc`"));
@@ -166,7 +169,7 @@ fn parse_envelope(reader: &mut JsonReader<'_>) -> Result<Envelope, InvalidMessag
 }
 
 impl Envelope {
-    /// What it is; `None` where it is nothing of JSON-RPC, which [`parse`] lets nobody see.
+    /// Returns the kind of the message; `None` if it is not JSON-RPC, which [`parse`] rejects.
     pub(super) fn kind(&self) -> Option<MessageKind> {
         match (self.method, self.id) {
             (Some(_), Some(_)) => Some(MessageKind::Request),
@@ -176,24 +179,24 @@ impl Envelope {
         }
     }
 
-    /// The method's name.
+    /// Returns the name of the method.
     pub(super) fn method<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let quoted = self.method.map(|span| span.slice(text)).unwrap_or_default();
         if quoted.contains('\\') { unescape(quoted).into() } else { quoted.trim_matches('"').into() }
     }
 
-    /// The id as it was written; `null` where there is none.
+    /// Returns the id as written; `null` if there is none.
     pub(super) fn raw_id<'a>(&self, text: &'a str) -> &'a str {
         self.id.map_or("null", |span| span.slice(text))
     }
 
-    /// A text member of the params.
+    /// Returns a string member of the params.
     pub(super) fn string_param(&self, text: &str, name: &str) -> Option<String> {
         walk::string_member(text, self.params?, name)
     }
 }
 
-/// What tells requests apart: the id as written, but a string however it is escaped.
+/// Returns the key that identifies a request: the id as written, with the escapes of a string normalized.
 pub(super) fn id_key(raw: &str) -> String {
     if raw.contains('\\') { quote(&unescape(raw)) } else { raw.to_owned() }
 }
@@ -204,7 +207,7 @@ mod tests {
         InvalidMessage, MAX_BATCH_MESSAGES, MessageKind, MessageOrBatch, decode_line, id_key, parse,
     };
 
-    /// `expect`: the role, and the id as written.
+    /// `expect`: the kind, and the id as written.
     fn check(text: &str, expect: Option<(MessageKind, &str)>) {
         match (parse(text), expect) {
             (Ok(MessageOrBatch::Single(envelope)), Some((role, id))) => {

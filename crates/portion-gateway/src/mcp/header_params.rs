@@ -1,4 +1,4 @@
-//! Arguments that a tool wants repeated in header fields (`x-mcp-header`, since 2026-07-28).
+//! Arguments that a tool's schema repeats in HTTP header fields (`x-mcp-header`, since 2026-07-28).
 
 use std::borrow::Cow;
 
@@ -7,30 +7,30 @@ use portion_core::span::Span;
 
 use super::walk;
 
-/// The annotation.
+/// Name of the schema annotation.
 const HEADER_ANNOTATION: &str = "x-mcp-header";
-/// What may be repeated: numbers with fractions are not spelled alike everywhere.
+/// Types that may be repeated: numbers with fractions have more than one spelling.
 const ALLOWED_TYPES: [&str; 3] = ["string", "integer", "boolean"];
 
-/// An argument that is repeated.
+/// A parameter that is repeated in a header field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderParam {
-    /// What stands after `Mcp-Param-` in the name of the field.
+    /// Part of the field name after `Mcp-Param-`.
     pub header: String,
-    /// The names that lead to the argument.
+    /// Names of the properties that lead to the argument.
     path: Vec<String>,
     is_integer: bool,
 }
 
-/// An argument of a call.
+/// Value of such a parameter in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderArgument {
-    /// What a field has to say; `None` where no field can say it.
+    /// Text of the header field; `None` if no field can represent the value.
     value: Option<String>,
     is_integer: bool,
 }
 
-/// What the schema of a tool's input wants repeated: nothing, where it wants anything that is not allowed.
+/// Returns the repeated parameters of an input schema; none if any annotation is invalid.
 pub(super) fn from_schema(text: &str, schema: Span) -> Vec<HeaderParam> {
     let wanted = schema.slice(text).matches(HEADER_ANNOTATION).count();
     let mut found: Vec<HeaderParam> = Vec::new();
@@ -51,12 +51,12 @@ pub(super) fn from_schema(text: &str, schema: Span) -> Vec<HeaderParam> {
             open.push((path, member.value));
         }
     }
-    // One that stands anywhere else is not allowed there.
+    // An annotation at any other place is invalid.
     if found.len() == wanted { found } else { Vec::new() }
 }
 
 impl HeaderParam {
-    /// The argument among these arguments; `None` where it is absent or null.
+    /// Returns the argument among `arguments`; `None` if it is absent or null.
     pub fn find_argument(&self, arguments: &str) -> Option<HeaderArgument> {
         let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
         let value = walk::value_at(arguments, walk::document_span(arguments), &path)?;
@@ -73,14 +73,14 @@ impl HeaderParam {
 }
 
 impl HeaderArgument {
-    /// Whether no field can say it: then none may.
+    /// Returns true if no field can represent the value: then no field may be present.
     pub fn is_unrepresentable(&self) -> bool {
         self.value.is_none()
     }
 
-    /// What a field has to say, whole numbers as decimals; `None` where no field can say it.
+    /// Returns the value of the field, integers as decimals; `None` if no field can represent the value.
     pub fn header_value(&self) -> Option<Cow<'_, str>> {
-        /// Whole numbers up to here are exact as doubles.
+        /// Integers up to here are exact as doubles.
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let said = self.value.as_deref()?;
         let value = said.parse::<f64>().ok().filter(|_| self.is_integer && said.contains(['e', 'E']));
@@ -88,7 +88,7 @@ impl HeaderArgument {
         Some(whole.map_or(Cow::Borrowed(said), |whole| format!("{whole:.0}").into()))
     }
 
-    /// Whether a field says this. Integers are the same however they are spelled, as far as no exponent is used.
+    /// Returns true if a field has this value. Integers match in any spelling without an exponent.
     pub fn matches_header(&self, field: &str) -> bool {
         let Some(said) = &self.value else { return false };
         said == field
@@ -97,7 +97,8 @@ impl HeaderArgument {
     }
 }
 
-/// The digits of an integer written as a decimal, such as `-42` or `42.00`, without a needless zero or sign.
+/// Returns sign and digits of an integer written as a decimal, such as `-42` or `42.00`, without needless
+/// zeros.
 fn normalize_integer(decimal: &str) -> Option<(bool, &str)> {
     let (is_negative, digits) = decimal.strip_prefix('-').map_or((false, decimal), |digits| (true, digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -107,7 +108,7 @@ fn normalize_integer(decimal: &str) -> Option<(bool, &str)> {
     (is_whole && is_decimal).then_some((is_negative && !whole.is_empty(), whole))
 }
 
-/// RFC 9110, 5.6.2.
+/// Returns true for a token of RFC 9110, section 5.6.2.
 fn is_token(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(plain)
@@ -118,7 +119,7 @@ mod tests {
     use super::super::walk;
     use super::from_schema;
 
-    /// `expect`: for each field of the schema, by its name, whether the arguments say `said`.
+    /// `expect`: for each field of the schema, by its name, whether the arguments match `said`.
     fn check(schema: &str, arguments: &str, said: &str, expect: &[(&str, Option<bool>)]) {
         let all = from_schema(schema, walk::document_span(schema));
         let got: Vec<_> = all

@@ -1,7 +1,7 @@
-//! Bounds what passes beside payloads: members of a message, of its parameters, of a task.
+//! Limits the size of members outside payloads: members of a message, of its params, of a task.
 //!
-//! Small members keep their bytes. Of larger ones long strings are shortened, and what is large all the same is left out.
-//! Where values are hidden, they are hidden here too, by the names of their members.
+//! Small members keep their bytes. Long strings in larger members are shortened, and members that stay large
+//! are removed. Redaction rules apply here too, by the names of the members.
 
 use portion_core::redact::RedactionRules;
 use portion_core::scan::{JsonKind, JsonReader, quote, unescape};
@@ -10,35 +10,35 @@ use portion_core::span::Span;
 use super::splice::Splice;
 use super::walk::{self, Member, Sequence};
 
-/// Bytes of a member up to which nothing is shortened in it.
+/// Largest member, in bytes, in which nothing is shortened.
 const SMALL_MEMBER_BYTES: usize = 1024;
-/// Characters that stay of a string that is shortened.
+/// Characters kept of a shortened string.
 const TRUNCATED_CHARS: usize = 300;
-/// Members that a model or a person reads of what a server asks its client.
+/// Members of server requests that a model or a person reads.
 const TEXT_MEMBERS: [&str; 3] = ["text", "message", "systemPrompt"];
 
-/// What members are bounded by.
+/// Limits and redaction rules for members.
 #[derive(Clone, Copy)]
 pub(super) struct MemberLimiter<'a> {
-    /// Bytes that they may have together.
+    /// Largest total size, in bytes.
     pub max_bytes: usize,
-    /// What is hidden of them.
+    /// Redaction rules, if any.
     pub redact: Option<&'a RedactionRules>,
 }
 
-/// What became of members.
+/// Result of limiting members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitOutcome {
-    /// They fit, changed or not.
+    /// The members fit, redacted or not.
     Fits,
-    /// Some were shortened or left out, of so many bytes.
+    /// Some members were shortened or removed, by this many bytes.
     Shortened(usize),
-    /// Even shortened they are too large.
+    /// Too large even when shortened.
     TooLarge,
 }
 
 impl MemberLimiter<'_> {
-    /// Bounds the members of an object that are not among `except`.
+    /// Limits the members of an object, except those named in `except`.
     pub(super) fn limit_members(
         self,
         text: &str,
@@ -59,7 +59,7 @@ impl MemberLimiter<'_> {
             let len = said.as_ref().map_or(came.len(), String::len) + 1;
             match left.checked_sub(len) {
                 Some(rest) => left = rest,
-                // Of very many members each is small.
+                // Members this small exceed the limit only by their number.
                 None if len <= SMALL_MEMBER_BYTES => return LimitOutcome::TooLarge,
                 None => {
                     gone[i] = true;
@@ -82,7 +82,7 @@ impl MemberLimiter<'_> {
         if cut > 0 { LimitOutcome::Shortened(cut) } else { LimitOutcome::Fits }
     }
 
-    /// What a member says instead of what it said; `None` where that stays.
+    /// Returns the replacement of a member; `None` if it stays as it is.
     fn limit_member(self, text: &str, member: Member, is_large: bool) -> Option<String> {
         let hidden = self.redact.and_then(|redact| redact_member(redact, text, member));
         if !is_large || hidden.as_ref().map_or(member.span().len(), String::len) <= SMALL_MEMBER_BYTES {
@@ -94,12 +94,12 @@ impl MemberLimiter<'_> {
     }
 }
 
-/// A member with its hidden values replaced; `None` where it has none.
+/// Returns the member with redacted values; `None` if nothing is redacted.
 pub(super) fn redact_member(redact: &RedactionRules, text: &str, member: Member) -> Option<String> {
     let json = format!("{{{}}}", member.span().slice(text));
     let by_name = redact.redact_json(&json).map(|(json, _)| json);
     if by_name.as_deref().is_some_and(|json| json.trim() == "{}") {
-        // What is left out keeps its name: its neighbours have commas between them.
+        // A removed value keeps its name, because the neighbours have commas between them.
         return Some(format!("{}:null", member.key.slice(text)));
     }
     let in_texts = redact_strings(redact, by_name.as_deref().unwrap_or(&json), |_| true);
@@ -107,7 +107,7 @@ pub(super) fn redact_member(redact: &RedactionRules, text: &str, member: Member)
     Some(json[1..json.len() - 1].to_owned())
 }
 
-/// JSON with what is to be hidden in its strings replaced, in those members that `which` names; `None` where there is nothing.
+/// Redacts strings of the members that `which` selects; `None` if nothing changes.
 pub(super) fn redact_strings(
     redact: &RedactionRules,
     json: &str,
@@ -124,12 +124,12 @@ pub(super) fn redact_strings(
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-/// Whether a member's string is read by a model or a person, in what a server asks its client.
+/// Returns true if a model or a person reads this member of a server request.
 pub(super) fn is_text_member(key: &str) -> bool {
     TEXT_MEMBERS.contains(&key)
 }
 
-/// JSON with its long strings shortened; `None` where it has none.
+/// Shortens the long strings of a JSON text; `None` if there are none.
 fn truncate_strings(json: &str) -> Option<String> {
     let mut splice = Splice::new(json);
     visit_strings(json, |_, value| {
@@ -142,14 +142,14 @@ fn truncate_strings(json: &str) -> Option<String> {
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-/// The beginning of a text that is longer than what is shown.
+/// Shortens a text; `None` if it is short enough.
 pub(super) fn truncate(text: &str) -> Option<String> {
     let (end, _) = text.char_indices().nth(TRUNCATED_CHARS)?;
     let left_out = text[end..].chars().count();
     Some(format!("{} … [+{left_out} chars]", &text[..end]))
 }
 
-/// Bytes of what is not base64 of an image or a recording within a limit, each.
+/// Returns the size in bytes without the base64 of images and audio that are within the limit.
 pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     let mut media = 0;
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
@@ -166,10 +166,10 @@ pub(super) fn non_media_bytes(json: &str, media_limit: usize) -> usize {
     json.len().saturating_sub(media)
 }
 
-/// Visits each string that is a value of valid JSON, with the key of the member that it is in.
+/// Visits each string value of valid JSON, with the key of the enclosing member.
 fn visit_strings(json: &str, mut visit: impl FnMut(&str, Span)) {
     let mut reader = JsonReader::new(json);
-    // Of each open container: whether it is an object, and the key of its present member.
+    // For each open container: true if it is an object, and the key of its current member.
     let mut open: Vec<(bool, String)> = Vec::new();
     let mut is_value = true;
     loop {

@@ -1,21 +1,23 @@
-//! The MCP lane: what is made of each JSON-RPC message between a client and a server.
+//! MCP messages: what is answered, rewritten or relayed between a client and a server.
 //!
-//! Messages are relayed as the bytes that came. A message is read once into spans
-//! (`envelope`); where something has to change, only that place is rewritten (`splice`). No message is
-//! ever turned into values and back, so unknown methods, vendor fields, number spelling and key order
-//! pass whatever the revision of the protocol.
+//! Messages are relayed as the bytes that were received. A message is parsed once into spans (`envelope`);
+//! where something has to change, only that span is rewritten (`splice`). No message is ever parsed into
+//! values and serialized again, so unknown methods, vendor fields, number spelling and key order are
+//! preserved in every revision of the protocol.
 //!
-//! - `lane`: the table from method to what is done, and the requests that wait
+//! - `processor`: the table of methods and their handling, and the pending requests
 //! - `result`: from a result to a payload, and from a portion back into the result
-//! - `catalogue`: what `tools/list` teaches us, what we add to it, and how much of it we list
-//! - `bound`: what passes beside payloads, within limits; `forged`: what a server says in our name, taken out
-//! - `heard`: what a transport must know of a message to carry it
-//! - `ids`: things by the ids of requests
-//! - `mirrored`: arguments that are repeated in header fields
-//! - `mirror`: all that HTTP repeats of a message in its header fields
-//! - `controls`: our own parameters, taken out of a call's arguments; `query`: the same in a URI of ours
+//! - `catalog`: the tools that `tools/list` reports, those that the gateway adds, and the style of the list
+//! - `member_limits`: size limits outside payloads; `reserved_meta`: removes reserved `_meta` members of
+//!   servers
+//! - `parsed_batch`: the view of a message that a transport needs
+//! - `request_id_map`: a map by request id
+//! - `header_params`: arguments that are repeated in header fields
+//! - `request_headers`: all header fields in which HTTP repeats parts of a message
+//! - `controls`: the gateway's own parameters among the arguments of a call; `read_uri`: the same in a URI of
+//!   the gateway
 //!
-//! Must be absent here: any idea of how a portion is made, and any IO.
+//! Must be absent: knowledge of how a portion is made, and IO.
 
 mod catalog;
 mod controls;

@@ -1,4 +1,4 @@
-//! What a transport must know of a message to carry it: whose it is, not what is in it.
+//! View of a message for transports: ids, methods and tokens, but not the content.
 
 use std::borrow::Cow;
 
@@ -10,16 +10,16 @@ pub use super::envelope::{InvalidMessage, MessageKind};
 use super::splice::Splice;
 use super::walk::{self, Sequence};
 
-/// The `_meta` key of 2026-07-28 that carries the revision of each request.
+/// `_meta` key of 2026-07-28 that carries the revision of each request.
 const PROTOCOL_VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-/// The `_meta` key with which a request of 2026-07-28 asks for log messages.
+/// `_meta` key with which a request of 2026-07-28 enables log messages.
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
-/// The `_meta` key by which a program asks for a result as it came.
+/// `_meta` key with which a program requests an unshaped result.
 pub(super) const WHOLE_RESULT_KEY: &str = "io.portion/whole";
-/// The `_meta` key that says which `subscriptions/listen` a notification belongs to.
+/// `_meta` key that names the `subscriptions/listen` request of a notification.
 const SUBSCRIPTION_ID_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Methods with a name that HTTP carries in `Mcp-Name`, and the parameter that it is.
+/// Methods whose name or URI HTTP repeats in `Mcp-Name`, and the parameter that holds it.
 const NAMED_METHODS: [(&str, &str); 6] = [
     ("tools/call", "name"),
     ("prompts/get", "name"),
@@ -29,23 +29,23 @@ const NAMED_METHODS: [(&str, &str); 6] = [
     ("tasks/cancel", "taskId"),
 ];
 
-/// The messages of a text: one, or a batch.
+/// Messages of a text: a single one, or a batch.
 #[derive(Debug)]
 pub struct ParsedBatch<'a> {
-    /// In order.
+    /// Messages in order.
     pub messages: Vec<MessageView<'a>>,
-    /// In an array, as 2025-03-26 had it.
+    /// True if the messages form an array, as in 2025-03-26.
     pub is_batch: bool,
 }
 
-/// A message, as far as a transport reads it.
+/// View of a message for a transport.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageView<'a> {
     text: &'a str,
     envelope: Envelope,
 }
 
-/// A text with something else in some of its places.
+/// Replaces spans of a text.
 pub fn replace_spans(text: &str, places: Vec<(Span, String)>) -> String {
     let mut splice = Splice::new(text);
     for (place, with) in places {
@@ -54,7 +54,7 @@ pub fn replace_spans(text: &str, places: Vec<(Span, String)>) -> String {
     splice.apply()
 }
 
-/// The same text with every call of a tool asking for its result whole; `None` where there is none.
+/// Requests an unshaped result for every tool call of the text; `None` if there is no tool call.
 pub fn request_whole_results(text: &str) -> Option<String> {
     let heard = ParsedBatch::parse(text).ok()?;
     let mut splice = Splice::new(text);
@@ -74,10 +74,10 @@ pub fn request_whole_results(text: &str) -> Option<String> {
 }
 
 impl<'a> ParsedBatch<'a> {
-    /// Reads a text, all of it.
+    /// Parses a whole text.
     ///
     /// # Errors
-    /// [`InvalidMessage`] for everything that is no JSON-RPC 2.0 message, or batch of such.
+    /// [`InvalidMessage`] if the text is not a JSON-RPC 2.0 message or a batch of such messages.
     pub fn parse(text: &'a str) -> Result<Self, InvalidMessage> {
         use super::envelope::MessageOrBatch;
         let (envelopes, batch) = match parse(text)? {
@@ -88,113 +88,114 @@ impl<'a> ParsedBatch<'a> {
         Ok(Self { messages, is_batch: batch })
     }
 
-    /// The requests among them.
+    /// Returns the requests of the batch.
     pub fn requests(&self) -> impl Iterator<Item = &MessageView<'a>> {
         self.messages.iter().filter(|note| note.kind() == MessageKind::Request)
     }
 }
 
 impl<'a> MessageView<'a> {
-    /// What it is.
+    /// Returns the kind of the message.
     pub fn kind(&self) -> MessageKind {
-        // `parse` lets nothing else through.
+        // `parse` accepts nothing else.
         self.envelope.kind().unwrap_or(MessageKind::Notification)
     }
 
-    /// The id as it was written; `null` where there is none.
+    /// Returns the id as written; `null` if there is none.
     pub fn id(&self) -> &'a str {
         self.envelope.raw_id(self.text)
     }
 
-    /// The method; empty in a response.
+    /// Returns the method; empty for a response.
     pub fn method(&self) -> Cow<'a, str> {
         self.envelope.method(self.text)
     }
 
-    /// What it names: a tool, a prompt, a resource, a task.
+    /// Returns the name of the tool or prompt, the URI of the resource, or the id of the task.
     pub fn name(&self) -> Option<String> {
         let method = self.method();
         let (_, parameter) = NAMED_METHODS.iter().find(|(named, _)| *named == method)?;
         self.envelope.string_param(self.text, parameter)
     }
 
-    /// The revision that a request of 2026-07-28 or later says it is of.
+    /// Returns the protocol revision of a request of 2026-07-28 or later.
     pub fn protocol_version(&self) -> Option<String> {
         walk::string_member(self.text, self.meta_span()?, PROTOCOL_VERSION_KEY)
     }
 
-    /// Whether it asks for log messages, as requests of 2026-07-28 do.
+    /// Returns true if the request enables log messages, as requests of 2026-07-28 do.
     pub fn wants_logs(&self) -> bool {
         self.meta_span().is_some_and(|meta| walk::member_value(self.text, meta, LOG_LEVEL_KEY).is_some())
     }
 
-    /// The token under which a request wants to hear of its progress, or which a report of progress is for.
+    /// Returns the progress token of a request, or of a progress notification.
     pub fn progress_token(&self) -> Option<Span> {
         let holder =
             if self.method() == "notifications/progress" { self.envelope.params? } else { self.meta_span()? };
         walk::member_value(self.text, holder, "progressToken")
     }
 
-    /// The request that a cancellation is about.
+    /// Returns the id of the request that a cancellation names.
     pub fn cancelled_id(&self) -> Option<Span> {
         let params = self.envelope.params.filter(|_| self.method() == "notifications/cancelled")?;
         walk::member_value(self.text, params, "requestId")
     }
 
-    /// The `subscriptions/listen` that a notification belongs to, or that a result ends.
+    /// Returns the id of the `subscriptions/listen` request that a notification belongs to, or that a result
+    /// ends.
     pub fn subscription_id(&self) -> Option<Span> {
         let holder = self.envelope.params.or(self.envelope.result)?;
         walk::value_at(self.text, holder, &["_meta", SUBSCRIPTION_ID_KEY])
     }
 
-    /// The code of an answer that is an error.
+    /// Returns the code of an error response.
     pub fn error_code(&self) -> Option<i64> {
         let code = walk::member_value(self.text, self.envelope.error?, "code")?;
         code.slice(self.text).parse().ok()
     }
 
-    /// Whether it is an error that names no request.
+    /// Returns true for an error response without an id.
     pub fn is_error_without_id(&self) -> bool {
         self.kind() == MessageKind::Response && self.id() == "null" && self.envelope.error.is_some()
     }
 
-    /// Whether an answer is a result.
+    /// Returns true if the response has a result.
     pub fn is_result(&self) -> bool {
         self.envelope.result.is_some()
     }
 
-    /// A place of the text that it was read from.
+    /// Returns the text at a span.
     pub fn slice(&self, place: Span) -> &'a str {
         place.slice(self.text)
     }
 
-    /// Where its id lies.
+    /// Returns the span of the id.
     pub fn id_span(&self) -> Option<Span> {
         self.envelope.id
     }
 
-    /// Where it lies itself.
+    /// Returns the span of the message.
     pub fn span(&self) -> Span {
         self.envelope.span
     }
 
-    /// The arguments of a call.
+    /// Returns the arguments of a call.
     pub fn arguments(&self) -> Option<&'a str> {
         let arguments = walk::member_value(self.text, self.envelope.params?, "arguments")?;
         Some(arguments.slice(self.text))
     }
 
-    /// The revision that an answer to `initialize` settles on.
+    /// Returns the revision that a response to `initialize` selects.
     pub fn negotiated_version(&self) -> Option<String> {
         walk::string_member(self.text, self.result_span()?, "protocolVersion")
     }
 
-    /// The text that it was read from.
+    /// Returns the text that contains the message.
     pub(super) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Where its result lies.
+    /// Returns the span of the result.
     pub(super) fn result_span(&self) -> Option<Span> {
         self.envelope.result
     }

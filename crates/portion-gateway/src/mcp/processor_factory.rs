@@ -1,4 +1,4 @@
-//! What the lanes to one server have in common.
+//! Creates the message processors for one server.
 
 use std::sync::Arc;
 
@@ -8,26 +8,26 @@ use super::{ListingOptions, McpProcessor};
 use crate::gateway::Gateway;
 use crate::session::ClientSession;
 
-/// Makes lanes.
+/// Settings shared by the processors of one server.
 #[derive(Clone)]
 pub struct McpProcessorFactory {
-    /// Makes the replies.
+    /// Renders the replies.
     pub gateway: Arc<Gateway>,
-    /// How the server's tools are listed.
+    /// Listing options for the server's tools.
     pub listing: ListingOptions,
-    /// Bytes of the largest message that is read from the server.
+    /// Largest message read from the server, in bytes.
     pub max_server_message_bytes: usize,
-    /// Bytes of the largest message that is read from a client.
+    /// Largest message read from a client, in bytes.
     pub max_client_message_bytes: usize,
-    /// The name of the server, where there are several.
+    /// Name of the server, if there are several.
     pub upstream: Option<Arc<str>>,
-    /// Whether traces are exported: then the server is told of our spans in place of the client's, so that its own hang
-    /// below ours. Otherwise nothing of a request's trace is changed.
+    /// True if traces are exported: then the server receives the gateway's span in place of the client's, as
+    /// the parent of its own spans. Otherwise the trace context of a request is unchanged.
     pub exports_traces: bool,
 }
 
 impl McpProcessorFactory {
-    /// Lanes to a server that needs no name.
+    /// Creates a factory for a server without a name.
     pub fn new(gateway: Arc<Gateway>, listing: ListingOptions, message_limit: usize) -> Self {
         Self {
             gateway,
@@ -39,24 +39,24 @@ impl McpProcessorFactory {
         }
     }
 
-    /// Sets how many bytes the largest message of a client may have.
+    /// Sets the largest client message, in bytes.
     #[must_use]
     pub fn with_max_client_message_bytes(self, client_limit: usize) -> Self {
         Self { max_client_message_bytes: client_limit, ..self }
     }
 
-    /// A lane for one session of a principal, which knows nothing yet.
+    /// Creates a processor for one session of a principal, with an empty tool catalog.
     pub fn new_processor(&self, scope: Scope, session: Arc<ClientSession>) -> McpProcessor {
         McpProcessor::new(self, scope, session)
     }
 
-    /// The same where traces are exported, or not.
+    /// Sets whether traces are exported.
     #[must_use]
     pub fn with_tracing(self, traces: bool) -> Self {
         Self { exports_traces: traces, ..self }
     }
 
-    /// The same for the server of that name.
+    /// Sets the name of the server.
     #[must_use]
     pub fn with_upstream(self, upstream: &str) -> Self {
         Self { upstream: Some(upstream.into()), ..self }

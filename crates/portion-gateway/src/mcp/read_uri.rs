@@ -1,22 +1,22 @@
-//! Our own parameters in one of our URIs: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
+//! Parses the controls of a read URI: `portion://read/CURSOR?path=/contents/0/blob&maxTokens=2000`.
 
 use portion_core::policy::Policy;
 use portion_core::scan::quote;
 use portion_core::view::{Request, ViewError};
 
-/// Characters of a name that is not ours, for telling it.
+/// Characters of an unknown name that an error repeats.
 const MAX_NAME_CHARS: usize = 64;
 
-/// The cursor of a URI, without what begins all of our URIs.
+/// Returns the cursor of a read URI without its prefix.
 pub(super) fn parse_cursor(ours: &str) -> String {
     percent_decode(ours.split(['#', '?']).next().unwrap_or_default())
 }
 
-/// Reads a URI's cursor and query, without what begins all of our URIs. A fragment tells entries of one reply apart, and
-/// says nothing.
+/// Parses cursor and query of a read URI without its prefix. The fragment only distinguishes entries of one
+/// reply, and is ignored.
 ///
 /// # Errors
-/// What is wrong with a control, or a name that is none.
+/// An invalid control, or a name that is not a control.
 pub(super) fn parse(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
     let ours = ours.split('#').next().unwrap_or_default();
     let query = ours.split_once('?').map_or("", |(_, query)| query);
@@ -33,7 +33,7 @@ pub(super) fn parse(ours: &str, policy: &Policy) -> Result<Request, ViewError> {
     Ok(request)
 }
 
-/// A part of a query as it was meant; what escapes no byte stays as it is.
+/// Decodes a part of a query; invalid escapes stay as they are.
 fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

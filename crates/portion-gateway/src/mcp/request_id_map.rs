@@ -1,12 +1,13 @@
-//! Things by the ids of requests, as they were written.
+//! A map by request id.
 
 use std::collections::HashMap;
 
 use super::envelope::id_key;
 
-/// What belongs to requests, by their ids: a string is the same however it is escaped.
+/// Values by request id; a string id matches in any escaping.
 ///
-/// Servers that read numbers as doubles spell a large id anew, so a number that nobody wrote is looked for by its value.
+/// Servers that read numbers as doubles respell large ids, so a number without an exact match is looked up by
+/// value.
 #[derive(Debug)]
 pub struct RequestIdMap<T>(HashMap<String, T>);
 
@@ -17,32 +18,32 @@ impl<T> Default for RequestIdMap<T> {
 }
 
 impl<T> RequestIdMap<T> {
-    /// Whether exactly this id is taken.
+    /// Returns true if the map contains exactly this id.
     pub fn contains(&self, raw_id: &str) -> bool {
         self.0.contains_key(&id_key(raw_id))
     }
 
-    /// Adds what belongs to an id, in place of what did.
+    /// Inserts or replaces the value of an id.
     pub fn insert(&mut self, raw_id: &str, thing: T) {
         self.0.insert(id_key(raw_id), thing);
     }
 
-    /// What belongs to the id that an answer has.
+    /// Returns the value for the id of a response.
     pub fn get(&self, raw_id: &str) -> Option<&T> {
         self.0.get(&self.find_key(raw_id)?)
     }
 
-    /// The same, and forgets it.
+    /// Removes and returns the value for the id of a response.
     pub fn take(&mut self, raw_id: &str) -> Option<T> {
         self.0.remove(&self.find_key(raw_id)?)
     }
 
-    /// Forgets all but those of which `keep` says so.
+    /// Retains the values for which `keep` returns true.
     pub fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.0.retain(|_, thing| keep(thing));
     }
 
-    /// What belongs to all of them, in no order.
+    /// Returns all values, in no particular order.
     pub fn values(&self) -> impl Iterator<Item = &T> {
         self.0.values()
     }

@@ -1,6 +1,7 @@
-//! Takes out of a server's message what it puts under our prefix in `_meta`, wherever that stands.
+//! Removes members with the reserved prefix from the `_meta` objects of a server's message.
 //!
-//! `structuredContent` is a payload and keeps its bytes. The `_meta` of a result is left to whoever serves the result.
+//! `structuredContent` is a payload and keeps its bytes. The `_meta` of a result is handled by the code that
+//! shapes the result.
 
 use memchr::memmem;
 use portion_core::scan::{JsonKind, JsonReader, unescape};
@@ -9,10 +10,10 @@ use portion_core::span::Span;
 use super::splice::Splice;
 use super::walk::{self, Sequence};
 
-/// Under this prefix `_meta` is ours.
+/// Prefix of `_meta` keys that only the gateway writes.
 pub(super) const RESERVED_PREFIX: &str = "io.portion/";
 
-/// The message without what it says in our name; `None` where it says nothing. The text is valid JSON.
+/// Returns the message without reserved members; `None` if it has none. The text must be valid JSON.
 pub(super) fn strip_reserved(text: &str) -> Option<String> {
     if !may_contain_prefix(text.as_bytes()) {
         return None;
@@ -24,7 +25,7 @@ pub(super) fn strip_reserved(text: &str) -> Option<String> {
     (!splice.is_empty()).then(|| splice.apply())
 }
 
-/// Takes our members out of a `_meta` object.
+/// Removes the reserved members of a `_meta` object.
 pub(super) fn strip_reserved_members(text: &str, meta: Span, splice: &mut Splice<'_>) {
     let members = walk::members(text, meta);
     let is_ours = |i: usize| unescape(members[i].key.slice(text)).starts_with(RESERVED_PREFIX);
@@ -34,7 +35,7 @@ pub(super) fn strip_reserved_members(text: &str, meta: Span, splice: &mut Splice
     }
 }
 
-/// Whether our prefix can be in a text: as it is, or with a letter of it, or of `_meta`, escaped, which nobody needs to do.
+/// Returns true if the text may contain the prefix: literally, or with an escaped letter of it or of `_meta`.
 fn may_contain_prefix(text: &[u8]) -> bool {
     const LETTERS: &[u8] = b"_metaio.portion/";
     if memmem::find(text, b"io.portion").is_some() {
@@ -47,8 +48,8 @@ fn may_contain_prefix(text: &[u8]) -> bool {
     })
 }
 
-/// Objects that are the value of a `_meta`, but for that of the message's own result. One pass: depth costs neither stack nor
-/// time.
+/// Finds the objects that are values of a `_meta`, except that of the message's own result. One pass: nesting
+/// costs neither stack nor quadratic time.
 fn find_meta_objects(text: &str) -> Vec<Span> {
     let (mut found, mut open) = (Vec::new(), Vec::new());
     let mut reader = JsonReader::new(text);
@@ -63,7 +64,7 @@ fn find_meta_objects(text: &str) -> Vec<Span> {
         if entered.is_err() {
             return found;
         }
-        // On to the next value that is looked into.
+        // Advances to the next value to inspect.
         loop {
             let Some((kind, inside)) = open.last().copied() else { return found };
             let next = if kind == JsonKind::Object {
@@ -95,14 +96,14 @@ fn find_meta_objects(text: &str) -> Vec<Span> {
     }
 }
 
-/// What an object or array is.
+/// Container that encloses a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Enclosing {
     /// The message, or a batch of messages.
     Message,
     /// The result of a message.
     Result,
-    /// Anything else.
+    /// Any other container.
     Other,
 }
 

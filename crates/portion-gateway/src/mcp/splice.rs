@@ -1,10 +1,10 @@
-//! Editing a message where it lies: what is not named keeps its bytes.
+//! Edits a message in place: bytes outside the edits are kept.
 
 use portion_core::span::Span;
 
 use super::walk::Sequence;
 
-/// A text and what to change in it.
+/// A text and its edits.
 #[derive(Debug)]
 pub(super) struct Splice<'a> {
     text: &'a str,
@@ -16,13 +16,13 @@ impl<'a> Splice<'a> {
         Self { text, edits: Vec::new() }
     }
 
-    /// Puts something in a place. Of two places that overlap, the one that begins first wins, of two that
-    /// begin together the longer.
+    /// Replaces a span. Of overlapping spans, the one that starts first wins; of spans with the same start,
+    /// the longer one.
     pub(super) fn replace(&mut self, place: Span, with: impl Into<String>) {
         self.edits.push((place, with.into()));
     }
 
-    /// Leaves members or items out, and adds others (`"key":value`, or values) at the end.
+    /// Removes members or items, and appends others (`"key":value`, or values).
     pub(super) fn edit_sequence(
         &mut self,
         sequence: &Sequence,
@@ -49,28 +49,28 @@ impl<'a> Splice<'a> {
         }
     }
 
-    /// Adds members or items at the end.
+    /// Appends members or items.
     pub(super) fn append(&mut self, sequence: &Sequence, added: &[String]) {
         self.edit_sequence(sequence, |_| true, added);
     }
 
-    /// Whether something else is to stand in just that place.
+    /// Returns true if exactly this span is replaced.
     pub(super) fn has_edit_at(&self, place: Span) -> bool {
         self.edits.iter().any(|(edited, _)| *edited == place)
     }
 
-    /// Whether nothing is to be changed.
+    /// Returns true if there are no edits.
     pub(super) fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }
 
-    /// The text with everything changed.
+    /// Returns the edited text.
     pub(super) fn apply(self) -> String {
         let all = Span::new(0, self.text.len());
         self.apply_within(all)
     }
 
-    /// What stands at a span, changed.
+    /// Returns the edited text of a span.
     pub(super) fn apply_within(mut self, span: Span) -> String {
         self.edits.sort_by_key(|(place, _)| (place.start, u32::MAX - place.end));
         let added: usize = self.edits.iter().map(|(_, with)| with.len()).sum();

@@ -1,12 +1,12 @@
-//! What we add to the listed tools: our own, and short controls on those that answer with lists.
+//! Adds to the tool list: the built-in tools, and controls on tools that return lists.
 
 use super::super::splice::Splice;
 use super::{BuiltinTool, UpstreamTool};
 
-/// claude.ai drops tools whose input schema exceeds this.
+/// Largest input schema that claude.ai accepts, in bytes; it drops tools with larger ones.
 const MAX_SCHEMA_BYTES: usize = 16_384;
 
-/// The listed form of one of our own tools.
+/// Returns the listing of a built-in tool.
 pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     const READ: &str = concat!(
         r#","description":"Reads on in a shortened result: pass its nextCursor. "#,
@@ -56,7 +56,7 @@ pub(super) fn builtin_listing(own: BuiltinTool, name: &str) -> String {
     format!("{{\"name\":\"{name}\"{rest}")
 }
 
-/// Adds our controls to a tool's schema, those that it has no property of the name for.
+/// Adds the controls to a tool's input schema, except those whose names are taken by its own properties.
 pub(super) fn add_controls(tool: &mut UpstreamTool, splice: &mut Splice<'_>, max_page_size: usize) {
     let Some(input) = &tool.input_schema else { return };
     let limit = format!(

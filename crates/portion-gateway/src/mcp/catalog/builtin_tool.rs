@@ -1,34 +1,34 @@
-//! Our own tools, and the names that they get among the upstream's.
+//! The built-in tools, and their names among the upstream's tools.
 
 use std::sync::Arc;
 
 use super::listing::{ListingOptions, ListingStyle};
 
-/// One of our own tools.
+/// A built-in tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum BuiltinTool {
-    /// Reads on in a shortened result.
+    /// Returns further parts of a shortened result.
     Read,
-    /// Answers questions about one.
+    /// Answers queries on a shortened result.
     Query,
-    /// Shows tools in full.
+    /// Describes tools in full.
     Describe,
 }
 
-/// Whose tool a name is.
+/// Owner of a tool name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum ToolOwner {
     Builtin(BuiltinTool),
     Upstream,
-    /// That cannot be told before all tools are known.
+    /// Unknown until all upstream tools are listed.
     Unknown,
 }
 
-/// The names that our own tools shall have, and those that they have.
+/// Requested and assigned names of the built-in tools.
 #[derive(Debug)]
 pub(super) struct BuiltinToolNames {
     requested: Vec<NamedTool>,
-    /// Known once all of the upstream's are.
+    /// Names in use; `None` until all upstream tools are listed.
     assigned: Option<Vec<NamedTool>>,
 }
 
@@ -44,7 +44,7 @@ impl BuiltinToolNames {
         Self { requested: wished, assigned: None }
     }
 
-    /// Names them all, none like a tool that `is_taken`.
+    /// Assigns a name to each built-in tool for which `is_taken` returns false.
     pub(super) fn assign(&mut self, is_taken: impl Fn(&str) -> bool) -> &[NamedTool] {
         let mut given: Vec<NamedTool> = Vec::new();
         for (own, wished) in &self.requested {
@@ -56,7 +56,7 @@ impl BuiltinToolNames {
         self.assigned.insert(given)
     }
 
-    /// Names those that need no tools besides: where an upstream has none, there is nothing to describe.
+    /// Assigns the names for an upstream without tools. Without tools there is nothing to describe.
     pub(super) fn assign_without_upstream_tools(&mut self) -> &[NamedTool] {
         self.assign(|_| false);
         let given = self.assigned.get_or_insert_default();
@@ -72,13 +72,13 @@ impl BuiltinToolNames {
         self.assigned.is_some()
     }
 
-    /// The name of the one that reads on, as far as it is known.
+    /// Returns the name of the reading tool; the requested one until names are assigned.
     pub(super) fn read_tool(&self) -> Arc<str> {
         let (_, name) = &self.assigned.as_ref().unwrap_or(&self.requested)[0];
         Arc::clone(name)
     }
 
-    /// The name of the one that answers questions, where there is one.
+    /// Returns the name of the query tool, if it is listed.
     pub(super) fn query_tool(&self) -> Option<Arc<str>> {
         let named = self.assigned.as_ref().unwrap_or(&self.requested);
         named.iter().find(|(own, _)| *own == BuiltinTool::Query).map(|(_, name)| Arc::clone(name))
@@ -98,7 +98,7 @@ impl BuiltinToolNames {
     }
 }
 
-/// Whether the name may turn out to be given where another is wished.
+/// Returns true if `name` can be assigned in place of `wished`.
 fn may_be_assigned_for(name: &str, wished: &str) -> bool {
     name.strip_prefix(wished).is_some_and(|number| {
         let digits = number.strip_prefix('_');

@@ -1,4 +1,4 @@
-//! What holds of every list, however it looks.
+//! Properties that hold for every tool list.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ fn page(style: ListingStyle, text: &str) -> (ToolCatalog, String) {
     (catalogue, splice.apply())
 }
 
-/// What may stand in the place where a tool, a schema or an object of schemas is expected.
+/// Position of a JSON value in a tool list.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Tool,
@@ -43,7 +43,7 @@ impl Place {
         }
     }
 
-    /// Whether trimming may leave out a member here.
+    /// Returns true if trimming may remove this member.
     fn may_lose(self, key: &str) -> bool {
         const NOISE: [&str; 7] =
             ["description", "title", "examples", "$comment", "$schema", "$defs", "definitions"];
@@ -51,7 +51,8 @@ impl Place {
     }
 }
 
-/// Whether `now` is `was` without what trimming may leave out. `defines`: it is an object of definitions.
+/// Returns true if `now` differs from `was` only by what trimming may remove. `defines`: it is an object of
+/// definitions.
 fn is_trimmed(was: &Value, now: &Value, place: Place, defines: bool) -> bool {
     match (was, now) {
         (Value::Object(was), Value::Object(now)) => {
@@ -91,7 +92,7 @@ fn words() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Schemas of every shape, and what is none where one is expected.
+/// Generates schemas of many shapes, including invalid ones.
 fn schema() -> impl Strategy<Value = Value> {
     let name = prop_oneof![
         Just("q".to_owned()),
@@ -173,7 +174,7 @@ fn tools() -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(tool, 0..4)
 }
 
-/// The tools of a page, ours left out; and how many are ours.
+/// Returns the upstream tools of a page, and the number of built-in tools.
 fn theirs(catalogue: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
     let page: Value = serde_json::from_str(page).expect("JSON");
     let tools = page["tools"].as_array().expect("a list").clone();
@@ -188,7 +189,7 @@ fn theirs(catalogue: &ToolCatalog, page: &str) -> (Vec<Value>, usize) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every tool stays, under its name and with its hints; the same list gives the same bytes.
+    /// Every tool keeps its name and annotations; the same list gives the same bytes.
     #[test]
     fn every_tool_stays(tools in tools(), pretty in any::<bool>()) {
         let list = serde_json::json!({"tools": tools, "ttlMs": 5, "cacheScope": "public"});
@@ -210,7 +211,7 @@ proptest! {
         }
     }
 
-    /// Trimming leaves out what it may, and nothing else: against the list in full, and so for output schemas as well.
+    /// Trimming removes only what it may, in input and output schemas: compared with the full list.
     #[test]
     fn a_trimmed_list_is_the_full_one_but_for_noise(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();
@@ -224,7 +225,7 @@ proptest! {
         }
     }
 
-    /// What a lazy list leaves out is had by asking, as the upstream wrote it but for our controls.
+    /// The describe tool returns what a lazy list omits, as the upstream wrote it apart from controls.
     #[test]
     fn a_lazy_list_leaves_nothing_unknown(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();

@@ -1,4 +1,4 @@
-//! A tool in one line: its name, and what it is for. Its schemas are had by asking for them.
+//! Lists a tool in one line: name and summary. Its schemas are available through the describe tool.
 
 use portion_core::scan::{JsonKind, quote, unescape};
 use portion_core::span::Span;
@@ -8,13 +8,13 @@ use super::super::walk::{self, Member, Sequence};
 use super::summary_line::one_line_summary;
 use super::trim;
 
-/// Takes any object. `properties` because the APIs behind some clients refuse an object without them, and
-/// `additionalProperties` because others read no properties as no arguments.
+/// Schema of any object. With `properties`, because the APIs behind some clients reject an object without
+/// them, and with `additionalProperties`, because others take no properties to mean no arguments.
 const ANY_OBJECT_SCHEMA: &str = r#"{"type":"object","properties":{},"additionalProperties":true}"#;
-/// Marks a parameter that clients have to repeat in an HTTP header: they must see it to do so.
+/// Annotation of a parameter that clients repeat in an HTTP header: it must stay visible to them.
 const HEADER_ANNOTATION: &str = "\"x-mcp-header\"";
 
-/// The tool at a place of a list, in one line. What is neither description nor schema keeps its bytes.
+/// Returns the one-line listing of a tool. Members other than description and schemas keep their bytes.
 pub(super) fn one_line_listing(text: &str, tool: Span, name: &str) -> String {
     let mut splice = Splice::new(text);
     let members = walk::members(text, tool);

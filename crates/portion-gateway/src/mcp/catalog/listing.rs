@@ -1,4 +1,4 @@
-//! How the tools of an upstream are listed: what the operator chooses, once for all of it.
+//! Options for the listing of an upstream's tools.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,39 +7,39 @@ use portion_core::glob::matches;
 
 use super::tool::UpstreamTool;
 
-/// The name under which our reading tool is listed, unless it is renamed.
+/// Default name of the reading tool.
 pub const READ_TOOL: &str = "portion_read";
-/// The name under which our querying tool is listed, unless it is renamed.
+/// Default name of the query tool.
 pub const QUERY_TOOL: &str = "portion_query";
-/// The name under which the tool that describes others is listed, unless it is renamed.
+/// Default name of the tool that describes other tools.
 pub const DESCRIBE_TOOL: &str = "portion_describe";
 
-/// How the tools of an upstream are listed.
+/// Options for the listing of an upstream's tools.
 #[derive(Clone, Debug)]
 pub struct ListingOptions {
-    /// How much is said of each of them.
+    /// Amount of detail per tool.
     pub style: ListingStyle,
-    /// The name that our reading tool shall have.
+    /// Requested name of the reading tool.
     pub read_tool: String,
-    /// The name that our querying tool shall have; `None` where it shall not be listed.
+    /// Requested name of the query tool; `None` if it is not listed.
     pub query_tool: Option<String>,
-    /// The name that the tool which describes others shall have. Only [`ListingStyle::Lazy`] needs it.
+    /// Requested name of the tool that describes others. Used by [`ListingStyle::Lazy`] only.
     pub describe_tool: String,
-    /// Which tools get our controls.
+    /// Tools that get controls.
     pub advertise: AdvertisePolicy,
 }
 
-/// Which tools of an upstream are listed with our controls among their own arguments.
+/// Selects the upstream tools that are listed with controls among their arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdvertisePolicy {
-    /// Those that answer with lists.
+    /// Tools that return lists.
     #[default]
     Lists,
-    /// All whose schemas can be added to.
+    /// All tools whose schemas can be extended.
     All,
-    /// None.
+    /// No tools.
     None,
-    /// Those of these names; `*` stands for any characters.
+    /// Tools whose names match one of these patterns; `*` matches any characters.
     Named(Vec<String>),
 }
 
@@ -54,23 +54,23 @@ impl AdvertisePolicy {
     }
 }
 
-/// How much a list of tools says of each.
+/// Amount of detail per listed tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ListingStyle {
-    /// All that the upstream says.
+    /// Everything that the upstream lists.
     #[default]
     Full,
-    /// The first sentence of each description, and schemas without what validates nothing.
+    /// The first sentence of each description, and schemas without annotations.
     Trim,
-    /// A name and one line. The rest is had by asking for it.
+    /// Name and one line. The rest is available through the describe tool.
     Lazy,
 }
 
-/// A name that is no style's.
+/// Error for an unknown style name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown style `{name}`: use {}", ListingStyle::ALL.map(ListingStyle::name).join(", "))]
 pub struct UnknownListingStyle {
-    /// What was given.
+    /// The given name.
     pub name: String,
 }
 
@@ -87,7 +87,7 @@ impl Default for ListingOptions {
 }
 
 impl ListingStyle {
-    /// Every style, the default one first.
+    /// All styles, the default first.
     pub const ALL: [Self; 3] = [Self::Full, Self::Trim, Self::Lazy];
 
     fn name(self) -> &'static str {

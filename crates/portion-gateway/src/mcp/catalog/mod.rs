@@ -1,7 +1,7 @@
-//! What `tools/list` teaches us, what we add to it, and how much of it we list.
+//! Catalog of the upstream's tools, and the tool list that clients receive.
 //!
-//! The same list in gives the same bytes out: clients cache prompts by them. What we do not add to or shorten
-//! keeps its bytes.
+//! The same list always results in the same bytes, because clients cache prompts by them. Tools that are
+//! neither extended nor shortened keep their bytes.
 
 mod advertise;
 mod builtin_tool;
@@ -32,35 +32,35 @@ pub use listing::{
 };
 pub(super) use tool::UpstreamTool;
 
-/// The tools of an upstream, as far as they are known.
+/// The known tools of an upstream.
 #[derive(Debug)]
 pub(super) struct ToolCatalog {
     tools: HashMap<String, UpstreamTool>,
     style: ListingStyle,
-    /// Which tools get our controls.
+    /// Tools that get controls.
     advertise: AdvertisePolicy,
-    /// Those of our own tools.
+    /// Names of the built-in tools.
     builtin_names: BuiltinToolNames,
-    /// The operator has been told how much is listed.
+    /// True once the size of the list was logged.
     is_size_logged: bool,
 }
 
-/// What of ours is added to a tool's listing.
+/// Options for the listing of one tool, by its endpoint rule.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolListingPolicy {
-    /// Whether our controls are; `None` where it is listed like others of its kind.
+    /// Overrides whether controls are added; `None` applies the [`AdvertisePolicy`].
     pub adds_controls: Option<bool>,
-    /// The most items of a page.
+    /// Largest number of items per page.
     pub max_page_size: usize,
-    /// How its results are written.
+    /// Render options of its results.
     pub render_options: RenderOptions,
-    /// Tokens of an object that is never shortened.
+    /// Tokens up to which an object is never shortened.
     pub summarize_above: usize,
-    /// What is hidden of its results.
+    /// Redaction rules of its results.
     pub redact: Option<Arc<RedactionRules>>,
 }
 
-/// A tool that was to be described, and is not there.
+/// Error for a tool name that does not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NoSuchTool {
     pub name: String,
@@ -68,7 +68,7 @@ pub(super) struct NoSuchTool {
 }
 
 impl ToolCatalog {
-    /// A catalogue of nothing yet.
+    /// Creates an empty catalog.
     pub(super) fn new(listing: &ListingOptions) -> Self {
         let (style, advertise) = (listing.style, listing.advertise.clone());
         Self {
@@ -80,19 +80,20 @@ impl ToolCatalog {
         }
     }
 
-    /// The name of the tool that reads on, as far as it is known.
+    /// Returns the name of the reading tool; the requested one until names are assigned.
     pub(super) fn read_tool(&self) -> Arc<str> {
         self.builtin_names.read_tool()
     }
 
-    /// The name of the tool that answers questions, as far as it is known, where there is one.
+    /// Returns the name of the query tool, if it is listed; the requested one until names are assigned.
     pub(super) fn query_tool(&self) -> Option<Arc<str>> {
         self.builtin_names.query_tool()
     }
 
-    /// Learns the tools of one page of `tools/list`, shortens them, and adds ours.
+    /// Adds the tools of one page of `tools/list`, shortens their listings, and appends the built-in tools to
+    /// the last page.
     ///
-    /// Returns the upstream's cursor to the next page; an empty one is a cursor, too.
+    /// Returns the upstream's cursor to the next page; an empty string is a cursor, too.
     pub(super) fn process_page(
         &mut self,
         splice: &mut Splice<'_>,
@@ -125,7 +126,7 @@ impl ToolCatalog {
         next
     }
 
-    /// The list of an upstream that has no tools of its own.
+    /// Returns the tool list for an upstream without tools.
     pub(super) fn list_builtin_only(&mut self) -> String {
         self.clear();
         let ours = self.builtin_names.assign_without_upstream_tools().iter();
@@ -133,31 +134,31 @@ impl ToolCatalog {
         format!("[{}]", ours.join(","))
     }
 
-    /// Forgets everything: the list has changed.
+    /// Removes everything after the tool list has changed.
     pub(super) fn clear(&mut self) {
         self.tools.clear();
         self.builtin_names.clear();
     }
 
-    /// Whether every tool is known.
+    /// Returns true if all tools are known.
     pub(super) fn is_complete(&self) -> bool {
         self.builtin_names.are_assigned()
     }
 
-    /// What is known of a tool.
+    /// Returns a known tool.
     pub(super) fn tool(&self, name: &str) -> Option<&UpstreamTool> {
         self.tools.get(name)
     }
 
-    /// Whose tool it is.
+    /// Returns the owner of a tool name.
     pub(super) fn owner(&self, name: &str) -> ToolOwner {
         self.builtin_names.owner(name)
     }
 
-    /// Tools in full, one a line, as they would be listed if they were not shortened.
+    /// Returns the full listings of tools, one per line, as they are listed without shortening.
     ///
     /// # Errors
-    /// The first that there is not.
+    /// The first name that does not exist.
     pub(super) fn describe(&self, names: &[String]) -> Result<String, NoSuchTool> {
         let full = |name: &String| {
             let theirs =
@@ -172,7 +173,7 @@ impl ToolCatalog {
         Ok(lines?.join("\n"))
     }
 
-    /// How a tool is listed. Teaches the tool which of our controls are.
+    /// Returns the listing of a tool, and records its advertised controls.
     fn list_tool(
         &self,
         tool: &mut UpstreamTool,
@@ -181,7 +182,7 @@ impl ToolCatalog {
         offer: &ToolListingPolicy,
     ) -> String {
         let mut splice = Splice::new(text);
-        // Whether a control is taken must not depend on whether somebody has asked for the description.
+        // Whether a parameter is a control must not depend on an earlier call of the describe tool.
         let wanted = offer.adds_controls.unwrap_or_else(|| self.advertise.includes(tool));
         if wanted && (self.style != ListingStyle::Lazy || tool.has_closed_schema()) {
             advertise::add_controls(tool, &mut splice, offer.max_page_size);
@@ -198,13 +199,13 @@ impl ToolCatalog {
     }
 
     fn no_such_tool(&self, name: &str) -> NoSuchTool {
-        // In order: of two that are as near, the same is named each time.
+        // In sorted order: equally close names always give the same suggestion.
         let mut names: Vec<&str> = self.tools.keys().map(String::as_str).collect();
         names.sort_unstable();
         NoSuchTool { name: name.to_owned(), nearest: closest_name(name, names) }
     }
 
-    /// Tells the operator, once, how large the list is before it is shortened.
+    /// Logs, once, the size of the list before it is shortened.
     fn log_size(&mut self) {
         if !std::mem::replace(&mut self.is_size_logged, true) {
             let bytes: usize = self.tools.values().map(|tool| tool.listing_bytes).sum();
@@ -305,7 +306,8 @@ mod tests {
         };
         assert_eq!(described("serch"), missing("serch", Some("search")));
         assert_eq!(described("weather"), missing("weather", None));
-        // What may be the tool's own is not taken, for nobody need have seen that it would be.
+        // A parameter that may belong to the tool is no control, because a client may not have seen the
+        // description.
         assert!(all.tool("list_x").is_some_and(|tool| tool.is_gateway_control("limit")));
         assert!(all.tool("search").is_some_and(|tool| !tool.is_gateway_control("limit")));
     }

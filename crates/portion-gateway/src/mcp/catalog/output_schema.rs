@@ -1,13 +1,13 @@
-//! Listed output schemas: what a shortened result is valid against.
+//! Relaxes listed output schemas so that shortened results are valid.
 //!
-//! Clients refuse structured content that breaks the schema they were listed. A tool whose results are too small to be
-//! shortened keeps its schema. Any other is listed as one of three: the upstream's schema, untouched; the same with its
-//! lists shortened and a notice required; or anything that carries a notice. The second is for programs: records in it
-//! are whole, so that every `required` stays. The third is what a caller gets who asked for other fields, for a part,
-//! or of an object too large to be shown.
+//! Clients reject structured content that violates the listed schema. A tool whose results are too small to
+//! be shortened keeps its schema. Any other is listed with three alternatives: the upstream's schema,
+//! unchanged; the same with shortened lists and a required notice; any object with a notice. The second is
+//! for programs: its records are whole, so every `required` stays. The third covers requests for other fields
+//! or a part, and objects that are too large.
 //!
-//! Where a reference could lead elsewhere once the schema is nested, the listing loses its schema: content without one is
-//! legal.
+//! If a reference could resolve differently in the nested schema, the tool is listed without an output
+//! schema: content without a schema is legal.
 
 use portion_core::policy::{EnvelopeMode, MetadataMode, RenderOptions};
 use portion_core::scan::{JsonKind, minify, quote, unescape};
@@ -17,30 +17,29 @@ use super::super::splice::Splice;
 use super::super::walk::{self, Member, Sequence};
 use super::{ToolListingPolicy, schema_bound};
 
-/// Members of the root that stay there: references lead to them by their place.
+/// Root members that stay at the root, because references point to them there.
 const HOISTED_KEYWORDS: [&str; 5] = ["$schema", "$id", "$vocabulary", "$defs", "definitions"];
-/// Where the upstream's schema stands in what is listed.
+/// JSON Pointer of the upstream's schema in the listed schema.
 const UPSTREAM_SCHEMA_POINTER: &str = "#/anyOf/0";
-/// Steps of references that are followed on the way to a list.
+/// Largest nesting depth on the way to a list; following a reference counts as 8.
 const MAX_DEPTH: usize = 32;
-/// Levels of a schema that are told where a client looks for a type alone.
+/// Largest depth of the schema for clients that only read types.
 const MAX_LOOSE_DEPTH: usize = 8;
-/// Say how many items a list has, or what stands at which place of it.
+/// Keywords about the number of items of a list, or about items at given positions.
 const LENGTH_KEYWORDS: [&str; 6] =
     ["minItems", "contains", "minContains", "maxContains", "prefixItems", "additionalItems"];
-/// Names of schemas: no two may have the same.
+/// Keywords that name schemas: a copied name would be a duplicate, and the others describe the original.
 const NAMING_KEYWORDS: [&str; 5] = ["$anchor", "$dynamicAnchor", "$id", "title", "description"];
-/// Say which members an object may have besides those that it names.
+/// Keywords about members that an object does not name.
 const OTHER_MEMBER_KEYWORDS: [&str; 4] =
     ["propertyNames", "maxProperties", "unevaluatedProperties", "patternProperties"];
-/// How `FastMCP` marks a schema whose only member a client shows without the object around it.
+/// `FastMCP` keyword: clients show the only member of such an object without the object.
 const WRAP_RESULT_KEYWORD: &str = "x-fastmcp-wrap-result";
 
-/// A schema that cannot be nested with certainty.
+/// Error for a schema that may change its meaning when nested.
 struct UnnestableSchema;
 
-/// Lists the `outputSchema` of the tool at a place of a list as its results will be. Returns whether they are too small
-/// to be shortened.
+/// Relaxes the `outputSchema` of a listed tool. Returns true if its results are too small to be shortened.
 pub(super) fn relax_output_schema(
     splice: &mut Splice<'_>,
     text: &str,
@@ -67,18 +66,18 @@ pub(super) fn relax_output_schema(
     false
 }
 
-/// Whether results of a schema are never shortened, nor changed in any other way.
+/// Returns true if results of this schema are never shortened or changed in any other way.
 fn is_bounded(schema: &str, offer: &ToolListingPolicy) -> bool {
     let ToolListingPolicy { render_options: manner, summarize_above, redact, .. } = offer;
     if manner.metadata == MetadataMode::Always || manner.envelope == EnvelopeMode::Wrap {
         return false;
     }
-    // What is hidden goes by the names of fields, all of which the schema of a bounded value tells.
+    // Redaction goes by field names, and the schema of a bounded value names all of its fields.
     schema_bound::max_tokens(schema).is_some_and(|tokens| tokens <= *summarize_above)
         && redact.as_ref().is_none_or(|redact| redact.redact(&schema_bound::sample_object(schema)).is_none())
 }
 
-/// Whether a schema is one of ours already, behind another Portion.
+/// Returns true if the schema was relaxed by another Portion in front of the upstream.
 fn is_relaxed(schema: &str) -> bool {
     let any_of = walk::member_value(schema, walk::document_span(schema), "anyOf");
     let all = any_of.map(|any_of| walk::items(schema, any_of)).unwrap_or_default();
@@ -89,9 +88,9 @@ fn is_relaxed(schema: &str) -> bool {
     })
 }
 
-/// Anything that carries a notice.
+/// Schema of any object with a notice.
 const ANY_WITH_NOTICE: &str = r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["portion"]}]}"#;
-/// Anything in an envelope.
+/// Schema of any object in an envelope.
 const ANY_IN_ENVELOPE: &str =
     r#"{"type":"object","anyOf":[{"required":["meta"]},{"required":["metadata"]}]}"#;
 
@@ -125,7 +124,8 @@ fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, Unnest
         .filter(|_| walk::find_member(schema, &members, WRAP_RESULT_KEYWORD).is_some())
         .and_then(|properties| walk::member_value(schema, properties, "result"))
     {
-        // Its clients look for the type of the only member here; beside a cursor it is not the only one.
+        // Clients of this marker read the type of the only member here; beside a cursor it is not the only
+        // one.
         let properties = [format!("\"result\":{}", short.loosen(result, 0)), notice.properties()];
         root.push(format!("\"properties\":{{{}}}", properties.join(",")));
     }
@@ -135,7 +135,7 @@ fn relaxed_schema(schema: &str, manner: &RenderOptions) -> Result<String, Unnest
     Ok(format!("{{{}}}", root.join(",")))
 }
 
-/// The schema with its references written as they must be once it is the first of several.
+/// Returns the schema with its references rewritten for its position as the first alternative.
 fn nest_schema(schema: &str) -> Result<String, UnnestableSchema> {
     let mut splice = Splice::new(schema);
     let mut todo = vec![(walk::document_span(schema), 0)];
@@ -172,10 +172,10 @@ fn nest_schema(schema: &str) -> Result<String, UnnestableSchema> {
     Ok(splice.apply())
 }
 
-/// Where a reference leads once the schema is nested, if it has to be written otherwise.
+/// Returns the new target of a reference in the nested schema, if it differs.
 fn moved_reference(reference: &str) -> Result<Option<String>, UnnestableSchema> {
     let Some(place) = reference.strip_prefix('#') else {
-        // An address of the schema itself, perhaps.
+        // The reference may contain the schema's own address.
         return if reference.contains("#/") { Err(UnnestableSchema) } else { Ok(None) };
     };
     let stays = ["/$defs/", "/definitions/"].iter().any(|start| place.starts_with(start));
@@ -183,9 +183,9 @@ fn moved_reference(reference: &str) -> Result<Option<String>, UnnestableSchema> 
     Ok((is_pointer && !stays).then(|| format!("{UPSTREAM_SCHEMA_POINTER}{place}")))
 }
 
-/// What a notice adds at the top.
+/// Top-level members that a notice adds.
 struct NoticeMembers {
-    /// Its members, each with the schema of it, and whether it is required.
+    /// Names with their schemas; true if the member is required.
     members: Vec<(String, &'static str, bool)>,
 }
 
@@ -218,7 +218,7 @@ impl NoticeMembers {
     }
 }
 
-/// A walk on the way to lists: through objects, not into items.
+/// Rewrites a schema with shortened lists: descends into objects, not into items.
 struct SchemaShortener<'a> {
     text: &'a str,
     root: Span,
@@ -226,7 +226,7 @@ struct SchemaShortener<'a> {
 }
 
 impl SchemaShortener<'_> {
-    /// The schema of an array, in our wrapping.
+    /// Returns the schema of a wrapped array.
     fn wrapped_array(&self) -> String {
         let (properties, required) = (self.notice.properties(), self.notice.required());
         let items = self.shorten(self.root, false, 0);
@@ -235,7 +235,8 @@ impl SchemaShortener<'_> {
         )
     }
 
-    /// A schema with its lists shortened. `top`: it is that of the whole, which carries the notice.
+    /// Returns a schema with shortened lists. `top`: it is the schema of the whole result, which carries the
+    /// notice.
     fn shorten(&self, schema: Span, top: bool, depth: usize) -> String {
         let text = self.text;
         if walk::kind(text, schema) != JsonKind::Object || depth > MAX_DEPTH {
@@ -313,7 +314,7 @@ impl SchemaShortener<'_> {
         format!("{{{}}}", all.join(","))
     }
 
-    /// A schema that says what kinds of values there are, and nothing about which: other fields may have been asked for.
+    /// Returns a schema that only constrains types, because other fields may have been requested.
     fn loosen(&self, schema: Span, depth: usize) -> String {
         let text = self.text;
         if walk::kind(text, schema) != JsonKind::Object || depth > MAX_LOOSE_DEPTH {
@@ -350,7 +351,7 @@ impl SchemaShortener<'_> {
         format!("{{{}}}", out.join(","))
     }
 
-    /// The definition that a reference leads to.
+    /// Returns the definition that a reference targets.
     fn resolve_reference(&self, reference: Span) -> Option<Span> {
         let reference = unescape(reference.slice(self.text));
         let mut path = reference.strip_prefix("#/")?.split('/');
@@ -361,7 +362,7 @@ impl SchemaShortener<'_> {
     }
 }
 
-/// Whether one of the values that are allowed is a list, or holds one.
+/// Returns true if an allowed value is a container, or an array with a container in it.
 fn allows_containers(text: &str, value: Span) -> bool {
     let is_container = |value: &Span| walk::kind(text, *value).is_container();
     walk::kind(text, value) == JsonKind::Object
@@ -397,7 +398,7 @@ mod tests {
         (splice.apply(), stays)
     }
 
-    /// `expect`: the members before the three schemas, and the second of them.
+    /// `expect`: the members before the three alternatives, and the second of these.
     fn check(schema: &str, theirs: &str, before: &str, second: &str) {
         let expect = format!(r#"{{{before}"anyOf":[{theirs},{second},{ANY_WITH_NOTICE}]}}"#);
         let (listed, stays) = relax(schema, RenderOptions::default());

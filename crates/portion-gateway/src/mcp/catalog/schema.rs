@@ -1,4 +1,4 @@
-//! The schemas inside a schema, told by the keywords that lead to them: a property may well be called `items`.
+//! Finds the subschemas of a schema by the keywords that contain them: a property may be named `items`.
 
 use std::collections::HashSet;
 
@@ -7,10 +7,10 @@ use portion_core::span::Span;
 
 use super::super::walk::{self, Member};
 
-/// Schemas nested deeper than this are not looked into.
+/// Largest nesting depth of subschemas that is inspected.
 const MAX_DEPTH: usize = 64;
 
-/// Lead to a schema.
+/// Keywords with a schema.
 pub(super) const SCHEMA_KEYWORDS: [&str; 11] = [
     "items",
     "additionalItems",
@@ -24,18 +24,18 @@ pub(super) const SCHEMA_KEYWORDS: [&str; 11] = [
     "then",
     "else",
 ];
-/// Lead to an array of schemas.
+/// Keywords with an array of schemas.
 pub(super) const SCHEMA_ARRAY_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-/// Lead to an object of schemas.
+/// Keywords with an object of schemas.
 pub(super) const SCHEMA_MAP_KEYWORDS: [&str; 4] =
     ["properties", "patternProperties", "dependentSchemas", "dependencies"];
-/// Lead to an object of schemas that apply where they are referred to.
+/// Keywords with an object of schemas that apply where they are referenced.
 pub(super) const DEFINITION_KEYWORDS: [&str; 2] = ["$defs", "definitions"];
 
-/// Say where something else lies, in a way that is not followed here.
+/// Keywords that define or use addresses which are not resolved here.
 const UNFOLLOWED_KEYWORDS: [&str; 7] =
     ["$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary"];
-/// Mean different things in the drafts that are in use, or nothing in some.
+/// Keywords that differ between the drafts in use, or are missing in some of them.
 const DRAFT_SPECIFIC_KEYWORDS: [&str; 9] = [
     "prefixItems",
     "additionalItems",
@@ -47,7 +47,7 @@ const DRAFT_SPECIFIC_KEYWORDS: [&str; 9] = [
     "minContains",
     "maxContains",
 ];
-/// Say the same beside `$ref` in every draft: nothing that validates.
+/// Keywords that have no effect on validation beside `$ref` in any draft.
 const NON_VALIDATING_KEYWORDS: [&str; 11] = [
     "$ref",
     "$schema",
@@ -62,24 +62,24 @@ const NON_VALIDATING_KEYWORDS: [&str; 11] = [
     "readOnly",
 ];
 
-/// A schema, or one inside it, that is an object.
+/// A schema object: the root or a subschema.
 #[derive(Debug)]
 pub(super) struct Subschema {
     pub span: Span,
     pub members: Vec<Member>,
-    /// The name of what it describes, where that has one.
+    /// Name of the tool, property or definition that it describes, if it has one.
     pub name: Option<String>,
     pub is_root: bool,
-    /// Where the root's definition begins that it is in.
+    /// Start offset of the root definition that contains it.
     definition_start: Option<u32>,
 }
 
-/// A schema with all inside it.
+/// A schema with all subschemas.
 #[derive(Debug)]
 pub(super) struct SchemaTree<'a> {
     text: &'a str,
     pub subschemas: Vec<Subschema>,
-    /// What the references in it lead to; `None` where that is not known.
+    /// References to definitions; `None` if some reference cannot be resolved.
     references: Option<Vec<Reference>>,
 }
 
@@ -92,7 +92,7 @@ struct Reference {
 }
 
 impl<'a> SchemaTree<'a> {
-    /// Reads the schema at a place. `name` is that of what it describes.
+    /// Parses a schema. `name`: the name of what it describes.
     pub(super) fn parse(text: &'a str, root: Span, name: &str) -> Self {
         let mut all = Vec::new();
         let mut is_whole = true;
@@ -137,12 +137,12 @@ impl<'a> SchemaTree<'a> {
         Self { text, subschemas: all, references }
     }
 
-    /// Whether members can be left out without a reference that leads nowhere afterwards.
+    /// Returns true if members can be removed without breaking a reference.
     pub(super) fn can_remove_members(&self) -> bool {
         self.references.is_some()
     }
 
-    /// Whether every draft of JSON Schema from draft-07 on reads it alike.
+    /// Returns true if all drafts of JSON Schema from draft-07 on give it the same meaning.
     pub(super) fn is_draft_independent(&self) -> bool {
         let alike = |schema: &Subschema| {
             let names: Vec<String> =
@@ -161,7 +161,7 @@ impl<'a> SchemaTree<'a> {
         self.references.is_some() && self.subschemas.iter().all(alike)
     }
 
-    /// The definitions of the root that nothing refers to, by where they begin.
+    /// Returns the start offsets of root definitions without references.
     pub(super) fn unused_definitions(&self) -> HashSet<u32> {
         let Some(references) = &self.references else { return HashSet::new() };
         let Some(root) = self.subschemas.iter().find(|schema| schema.is_root) else { return HashSet::new() };
@@ -188,7 +188,7 @@ impl<'a> SchemaTree<'a> {
     }
 }
 
-/// The references to definitions; `None` where some reference cannot be followed here.
+/// Returns the references to definitions; `None` if some reference cannot be resolved.
 fn collect_references(text: &str, root: Span, all: &[Subschema]) -> Option<Vec<Reference>> {
     let mut found = 0;
     let mut references = Vec::new();
@@ -207,12 +207,12 @@ fn collect_references(text: &str, root: Span, all: &[Subschema]) -> Option<Vec<R
             }
         }
     }
-    // One in a place where no schema is known to be may count on anything.
+    // A `$ref` outside all known subschemas may target anything.
     let spelled = root.slice(text).matches("\"$ref\"").count();
     (spelled == found).then_some(references)
 }
 
-/// The definition that a reference leads to, if one; `None` where it leads to who knows where.
+/// Returns the definition that a reference targets, if it targets one; `None` if the target is unknown.
 #[expect(clippy::option_option, reason = "unknown, no definition, or a definition")]
 fn definition_target(reference: &str) -> Option<Option<(String, String)>> {
     if reference == "#" {

@@ -1,29 +1,29 @@
-//! The most that a value of a schema can cost.
+//! Estimates the largest token count of a value of a schema.
 
 use portion_core::scan::{JsonKind, unescape};
 use portion_core::span::Span;
 
 use super::super::walk::{self, Member};
 
-/// Schemas nested deeper are without bound, and so are those that lead back to themselves.
+/// Largest nesting depth; deeper and recursive schemas are unbounded.
 const MAX_DEPTH: usize = 16;
-/// Tokens of a number, and of a formatted string such as a date or a UUID.
+/// Largest token count of a number; below, of a formatted string such as a date or a UUID.
 const NUMBER_TOKENS: usize = 24;
 const FORMATTED_STRING_TOKENS: usize = 48;
-/// Tokens of a character of a string, which may be one that is written as two escapes.
+/// Largest token count per character of a string, which may be written as two escapes.
 const TOKENS_PER_CHAR: usize = 6;
 const SHORT_FORMATS: [&str; 7] = ["date", "date-time", "time", "duration", "uuid", "ipv4", "ipv6"];
 
-/// The most tokens of a value of a schema; `None` where there is no bound.
+/// Returns the largest token count of a value of a schema; `None` if it is unbounded.
 ///
-/// An object is taken to have no members but those that its schema names, unless it says what others are like: a schema
-/// rarely says that there are none.
+/// Objects are assumed to have only the named members unless the schema describes others, because schemas
+/// rarely rule them out.
 pub(super) fn max_tokens(schema: &str) -> Option<usize> {
     let root = walk::document_span(schema);
     BoundEstimator { text: schema, root }.max_tokens(root, 0)
 }
 
-/// An object with every name of a property that a schema mentions, each with a text as its value.
+/// Returns an object with every property name of a schema, each with a string as its value.
 pub(super) fn sample_object(schema: &str) -> String {
     let mut names = Vec::new();
     let mut todo = vec![walk::document_span(schema)];

@@ -1,15 +1,16 @@
-//! The gist of a description: its first sentence.
+//! Shortens a description to its first sentence.
 
 use portion_core::chunk::sentence_starts;
 
-/// Bytes below which a sentence is an exclamation (`Deprecated.`), and the next one belongs to it.
+/// Smallest sentence, in bytes; a shorter one (`Deprecated.`) is joined with the next.
 const MIN_SENTENCE_BYTES: usize = 12;
-/// Characters of a description that is to be one short line.
+/// Largest length of a one-line description, in characters.
 const MAX_LINE_CHARS: usize = 120;
-/// Characters of a line that is nothing but a label (`Args:`).
+/// Largest length of a label line (`Args:`), in characters.
 const MAX_LABEL_CHARS: usize = 24;
 
-/// The first sentence, and the list that it announces: `One of:` alone would say nothing. A piece of the text.
+/// Returns the first sentence as a slice of the text, with the list that it introduces: `One of:` alone has
+/// no meaning.
 pub(super) fn summary_line(text: &str) -> &str {
     let text = without_headings(text);
     let end = paragraph_end(text);
@@ -17,7 +18,7 @@ pub(super) fn summary_line(text: &str) -> &str {
     if sentence.ends_with([':', '：']) { text[..announced_list_end(text, end)].trim_end() } else { sentence }
 }
 
-/// The first sentence in one line, cut at a word where it is long.
+/// Returns the first sentence in one line, cut at a word boundary if it is long.
 pub(super) fn one_line_summary(text: &str) -> String {
     let text = without_headings(text);
     let words: Vec<&str> = first_sentence(&text[..paragraph_end(text)]).split_whitespace().collect();
@@ -28,7 +29,7 @@ pub(super) fn one_line_summary(text: &str) -> String {
     format!("{}…", &line[..word.unwrap_or(limit)])
 }
 
-/// Whether a text says no more than a name: `Repo path`, `The repo path.` of `repo_path`.
+/// Returns true if a text only repeats a name: `Repo path` or `The repo path.` for `repo_path`.
 pub(super) fn repeats_name(text: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
         text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -41,7 +42,7 @@ pub(super) fn repeats_name(text: &str, name: &str) -> bool {
     !name.is_empty() && (letters(text) == name || article(text).is_some_and(|rest| rest == name))
 }
 
-/// The text without the headings before it.
+/// Returns the text without leading headings.
 fn without_headings(text: &str) -> &str {
     let mut body = text.trim();
     while let Some((heading, rest)) = body.split_once('\n').filter(|_| body.starts_with('#')) {
@@ -56,7 +57,7 @@ fn first_sentence(paragraph: &str) -> &str {
     sentences.into_iter().find(|said| said.len() >= MIN_SENTENCE_BYTES).unwrap_or(paragraph.trim_end())
 }
 
-/// Where the first paragraph ends: before an empty line, a list, a label.
+/// Returns the end of the first paragraph: before an empty line, a list item or a label.
 fn paragraph_end(text: &str) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -68,7 +69,7 @@ fn paragraph_end(text: &str) -> usize {
     text.trim_end().len()
 }
 
-/// Where the list that begins at or after `from` ends; `from` where there is none.
+/// Returns the end of the list that starts at or after `from`; `from` if there is none.
 fn announced_list_end(text: &str, from: usize) -> usize {
     let mut end = from;
     let mut at = from;
@@ -85,7 +86,7 @@ fn announced_list_end(text: &str, from: usize) -> usize {
     end
 }
 
-/// Whether a line begins something of its own: an item of a list, a heading, a table, a block of code.
+/// Returns true if a line starts a new block: a list item, a heading, a table, a code block.
 fn is_item(line: &str) -> bool {
     const MARKS: [&str; 9] = ["- ", "* ", "+ ", "• ", "– ", "#", "|", "```", "@param"];
     let line = line.trim_start();
@@ -94,7 +95,7 @@ fn is_item(line: &str) -> bool {
     numbered || line.starts_with(":param") || MARKS.iter().any(|mark| line.starts_with(mark))
 }
 
-/// Whether a line is a label of what follows: `Args:`.
+/// Returns true if a line is a label for the following lines: `Args:`.
 fn is_label(line: &str) -> bool {
     let line = line.trim();
     line.ends_with(':') && line.chars().count() <= MAX_LABEL_CHARS && line.starts_with(char::is_uppercase)

@@ -1,4 +1,4 @@
-//! What a listed tool says about itself, as far as it concerns us.
+//! Parses a listed tool.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::super::header_params::{self, HeaderParam};
 use super::super::walk::{self, Sequence};
 use crate::client::TOOL_LIMIT_META_KEY;
 
-/// Keywords that may name properties elsewhere than in `properties`.
+/// Keywords that may define properties outside `properties`.
 const INDIRECT_PROPERTY_KEYWORDS: [&str; 9] = [
     "$ref",
     "$dynamicRef",
@@ -22,37 +22,37 @@ const INDIRECT_PROPERTY_KEYWORDS: [&str; 9] = [
     "dependentSchemas",
     "dependencies",
 ];
-/// Names that begin like this promise a list.
+/// First words of tool names that suggest a list.
 const LIST_NAME_PREFIXES: [&[&str]; 5] = [&["list"], &["search"], &["find"], &["query"], &["get", "all"]];
 
-/// One tool of the upstream.
+/// A tool of the upstream.
 #[derive(Debug)]
 pub(in super::super) struct UpstreamTool {
     pub name: String,
-    /// How long its listing is, as the upstream wrote it.
+    /// Size of its listing in bytes, as the upstream wrote it.
     pub(super) listing_bytes: usize,
-    /// Its listing in full and without white space, where it is listed in one line.
+    /// Minified full listing, if the tool is listed in one line.
     pub(super) full_listing: Option<Box<str>>,
     pub read_only: bool,
     pub idempotent: bool,
-    /// Its arguments that are repeated in header fields.
+    /// Arguments that header fields repeat.
     pub header_params: Vec<HeaderParam>,
-    /// Characters that its results may have, by what it says of itself: [`TOOL_LIMIT_META_KEY`].
+    /// Largest result in characters, from the tool's [`TOOL_LIMIT_META_KEY`].
     pub max_result_chars: Option<usize>,
-    /// Its results are too small to be shortened, by its `outputSchema`, which is listed as it came.
+    /// True if its results are too small to be shortened, by its `outputSchema`, which is listed unchanged.
     pub is_bounded: bool,
-    /// It answers with a list, by its name or its `outputSchema`; never learnt from replies.
+    /// True if it returns a list, by its name or its `outputSchema`; never learned from replies.
     pub(super) is_list_like: bool,
-    /// Where its `inputSchema` lies in the list.
+    /// Spans of its `inputSchema`.
     pub(super) input_schema: Option<InputSchema>,
-    /// Which of our controls were added to its schema.
+    /// Controls that were added to its schema.
     pub(super) advertised_controls: Vec<&'static str>,
     properties: HashSet<String>,
-    /// Its schema lists its properties, and does not explicitly allow others.
+    /// True if its schema lists its properties and does not explicitly allow others.
     has_closed_schema: bool,
 }
 
-/// The places of an `inputSchema` to which properties can be added.
+/// Spans of an `inputSchema` to which properties can be added.
 #[derive(Debug)]
 pub(super) struct InputSchema {
     pub schema: Sequence,
@@ -60,7 +60,7 @@ pub(super) struct InputSchema {
 }
 
 impl UpstreamTool {
-    /// Reads the tool at a place of a list.
+    /// Parses a tool of a list.
     pub(super) fn parse(text: &str, tool: Span) -> Option<Self> {
         let name = walk::string_member(text, tool, "name")?;
         let hint = |hint: &str| {
@@ -93,22 +93,22 @@ impl UpstreamTool {
         Some(read)
     }
 
-    /// Whether a parameter of this name is for us: advertised, or certainly not the tool's own.
+    /// Returns true if a parameter is a control: it was advertised, or cannot belong to the tool.
     pub(in super::super) fn is_gateway_control(&self, control: &str) -> bool {
         self.advertises(control) || (self.has_closed_schema && !self.properties.contains(control))
     }
 
-    /// Whether a parameter of this name was advertised as ours.
+    /// Returns true if a parameter was advertised as a control.
     pub(in super::super) fn advertises(&self, control: &str) -> bool {
         self.advertised_controls.contains(&control)
     }
 
-    /// Whether its schema lists its properties, and does not explicitly allow others.
+    /// Returns true if its schema lists its properties and does not explicitly allow others.
     pub(super) fn has_closed_schema(&self) -> bool {
         self.has_closed_schema
     }
 
-    /// Its own arguments by which its pages are walked, in order of their names.
+    /// Returns the tool's own pagination arguments, sorted by name.
     pub(in super::super) fn paging_arguments(&self) -> Vec<String> {
         let mut own: Vec<String> =
             self.properties.iter().filter(|name| is_paging_argument(name)).cloned().collect();
@@ -116,7 +116,7 @@ impl UpstreamTool {
         own
     }
 
-    /// Whether it has a property of that name itself.
+    /// Returns true if the tool itself has a property of this name.
     pub(in super::super) fn has_property(&self, property: &str) -> bool {
         self.properties.contains(property)
     }
@@ -153,7 +153,7 @@ fn has_list_name(name: &str) -> bool {
     })
 }
 
-/// The words of a name in snake, kebab, dotted or camel case, in lower case.
+/// Splits a name in snake, kebab, dotted or camel case into lowercase words.
 fn name_words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;
@@ -170,7 +170,7 @@ fn name_words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether the schema is that of an array, or of an object with an array in it.
+/// Returns true if the schema is an array, or an object with an array member.
 fn has_array(text: &str, schema: Span) -> bool {
     let is_array = |schema: Span| {
         walk::member_value(text, schema, "type").is_some_and(|kind| {
@@ -188,7 +188,7 @@ mod tests {
     use super::super::super::walk;
     use super::{UpstreamTool, has_list_name};
 
-    /// `expect`: which of the three are ours.
+    /// `expect`: for each of the three names, whether it is a control.
     fn check(schema: &str, expect: [bool; 3]) {
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
         let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");

@@ -1,9 +1,8 @@
-//! A tool without what it can be called without: the first sentence of each description, and schemas without
-//! what validates nothing.
+//! Trims a tool's listing: first sentences of descriptions, and schemas without annotations.
 //!
-//! Whatever was valid stays valid, and nothing else becomes so: names, `required`, types, bounds, `enum`, `default`
-//! and every keyword that is not known here keep their bytes. `additionalProperties: false` stays too: it validates,
-//! and strict clients insist on it.
+//! The set of valid arguments stays the same: names, `required`, types, bounds, `enum`, `default` and unknown
+//! keywords keep their bytes. `additionalProperties: false` stays too: it validates, and strict clients
+//! insist on it.
 
 use portion_core::scan::{JsonKind, quote, unescape};
 use portion_core::span::Span;
@@ -13,13 +12,13 @@ use super::super::walk::{self, Member, Sequence};
 use super::schema::{DEFINITION_KEYWORDS, SchemaTree, Subschema};
 use super::summary_line::{repeats_name, summary_line};
 
-/// What generators append to a tool's name to call its schema.
+/// Suffixes that generators append to a tool's name for the title of its schema.
 const GENERATED_SUFFIXES: [&str; 7] =
     ["arguments", "args", "input", "params", "schema", "output", "dictoutput"];
-/// The drafts that a schema can be of without saying so, where they agree on it.
+/// Drafts that a schema may omit from `$schema` if they agree on its meaning.
 const KNOWN_DRAFTS: [&str; 3] = ["draft-07", "2019-09", "2020-12"];
 
-/// A listed tool, trimmed.
+/// Returns the trimmed listing of a tool.
 pub(super) fn trim_tool(listed: &str) -> String {
     let whole = walk::document_span(listed);
     let name = walk::string_member(listed, whole, "name").unwrap_or_default();
@@ -34,7 +33,7 @@ pub(super) fn trim_tool(listed: &str) -> String {
     splice.apply()
 }
 
-/// Trims the schema at a place, of the tool of that name.
+/// Trims a schema of the named tool.
 pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool: &str) {
     let schemas = SchemaTree::parse(text, root, tool);
     let can_lose = schemas.can_remove_members();
@@ -70,7 +69,7 @@ pub(super) fn trim_schema(splice: &mut Splice<'_>, text: &str, root: Span, tool:
     }
 }
 
-/// Cuts a description down to its gist.
+/// Shortens a description to its summary.
 fn trim_description(splice: &mut Splice<'_>, text: &str, description: Span) {
     if walk::kind(text, description) != JsonKind::String {
         return;
@@ -101,7 +100,7 @@ fn is_known_draft(text: &str, value: Span) -> bool {
 mod tests {
     use super::trim_tool;
 
-    /// `schema` and `expect`: the same in either place.
+    /// Checks `schema` and `expect` both as input and as output schema.
     fn check(schema: &str, expect: &str) {
         for place in ["inputSchema", "outputSchema"] {
             let listed = |schema: &str| format!(r#"{{"name":"get_x","{place}":{schema}, "v":1.0}}"#);

@@ -1,4 +1,4 @@
-//! Who asks, and in which trace: what a request says of that itself, or `initialize` has said.
+//! Finds the client and the trace of a request, from its `_meta` or from `initialize`.
 
 use portion_core::event::TraceContext;
 use portion_core::span::Span;
@@ -10,14 +10,14 @@ use super::super::walk;
 use super::McpProcessor;
 use crate::client::ClientProfile;
 
-/// Where a request of 2026-07-28 says who asks.
+/// `_meta` key with the client of a request of 2026-07-28.
 const CLIENT_INFO_KEY: &str = "io.modelcontextprotocol/clientInfo";
 
-/// Where a request says in which trace it is:
+/// `_meta` key with the trace context of a request:
 /// <https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/#context-propagation>.
 const TRACEPARENT_KEY: &str = "traceparent";
 
-/// Whoever asks.
+/// Client and trace of a request.
 #[derive(Clone, Copy)]
 pub(super) struct CallerIdentity {
     pub(super) client: Option<&'static ClientProfile>,
@@ -25,7 +25,7 @@ pub(super) struct CallerIdentity {
 }
 
 impl McpProcessor {
-    /// Who asks, and in which trace.
+    /// Returns the client and the trace of a request.
     pub(super) fn caller_identity(
         &self,
         text: &str,
@@ -38,7 +38,8 @@ impl McpProcessor {
         CallerIdentity { client: self.resolve_client(text, envelope, method, meta), trace }
     }
 
-    /// Tells the server of our span in place of the client's, where both are kept: as many bytes, and no other is changed.
+    /// Replaces the client's span id by the gateway's, if both are recorded. The length is the same, and no
+    /// other byte changes.
     pub(super) fn continue_trace(
         &self,
         who: CallerIdentity,
@@ -52,7 +53,8 @@ impl McpProcessor {
         }
     }
 
-    /// A request of 2026-07-28 may say in its `_meta` who asks; of the others, `initialize` has said it.
+    /// Returns the client of a request: a request of 2026-07-28 may name it in `_meta`, otherwise
+    /// `initialize` did.
     fn resolve_client(
         &self,
         text: &str,
@@ -77,7 +79,8 @@ impl McpProcessor {
     }
 }
 
-/// The client's span, and where its id stands. One that is written with escapes, which nobody does, is not seen.
+/// Returns the client's span and the position of its id. A value with escapes is ignored, because nobody
+/// needs them.
 fn parse_traceparent(text: &str, meta: Span) -> Option<(TraceParent, Span)> {
     let value = walk::member_value(text, meta, TRACEPARENT_KEY)?;
     let said = value.slice(text).strip_prefix('"')?.strip_suffix('"')?;

@@ -1,4 +1,4 @@
-//! Our own tool that shows others in full, for lists that say little of each.
+//! Answers the built-in tool that describes other tools in full, for shortened tool lists.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use super::super::walk::{self, Member};
 use super::{McpProcessor, responses};
 use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 
-/// Characters of what was given that an error repeats.
+/// Characters of an invalid argument that an error repeats.
 const MAX_ECHOED_CHARS: usize = 64;
 
 impl McpProcessor {
-    /// The answer to a call of the tool, which is listed under `name`.
+    /// Answers a call of the built-in tool, which is listed under `name`.
     pub(super) async fn describe_tools(
         &self,
         id: &str,
@@ -40,7 +40,7 @@ impl McpProcessor {
         };
         let content = Content::Text(described.clone());
         let block = Block::new("/content/0/text", content);
-        // Schemas name passwords without having any.
+        // Schemas name passwords without containing any.
         let redact = Some(Arc::new(RedactionRules::none()));
         let payload = Payload { blocks: vec![block], redaction_rules: redact, ..Payload::default() };
         let intent = Intent::Fresh { payload, request: Request::default(), reuse: None };
@@ -52,7 +52,8 @@ impl McpProcessor {
     }
 }
 
-/// The names that are asked for, each once: a list, or one alone. Models write both, and lists as texts.
+/// Parses the requested names without duplicates: a list, or a single name. Models write both, and lists as
+/// strings.
 fn parse_names(text: &str, arguments: Span) -> Result<Vec<String>, Fault> {
     let mut names: Vec<String> = Vec::new();
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! What the client says.
+//! Handles messages of the client.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -27,18 +27,18 @@ use crate::query_limiter::CancelFlag;
 use crate::relay::OutgoingMessage;
 use crate::rules::PassThrough;
 
-/// Why a call does not go to the server as it stands.
+/// Reason why a call is not forwarded to the server.
 enum NotForwarded {
-    /// This answers it.
+    /// The response, without the server.
     Answered(String),
-    /// Its client wants no answer any more.
+    /// The client cancelled the request.
     Cancelled,
-    /// Whether the tool is ours, or what is ours in its arguments, cannot be told before the tools are known.
+    /// The owner of the tool, or of its arguments, is unknown until the tools are listed.
     ToolsUnknown,
 }
 
 impl McpProcessor {
-    /// What becomes of a line of the client. `question`: it is a question that is known to be under way, until this is set.
+    /// Processes a line of the client. `question`: the cancel flag, if the line is a registered query.
     pub(super) async fn process_client_line(
         &self,
         line: Vec<u8>,
@@ -85,8 +85,8 @@ impl McpProcessor {
         out
     }
 
-    /// A line that is no JSON goes to the server, which shall say what it thinks of it. If it is a request to a more tolerant
-    /// reader than ours, the answer is shaped by what it looks like.
+    /// Forwards a line that is not JSON, so that the server can reject it. A parser that is more tolerant
+    /// than ours may accept it as a request; then the response is shaped by its form.
     fn forward_invalid_client_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         if let (Some(id), true) = scan_id(&line) {
             let mut waiting = self.pending_requests();
@@ -104,11 +104,12 @@ impl McpProcessor {
         vec![OutgoingMessage::ToServer(line)]
     }
 
-    /// Whether a line is a question about what is kept, which then is under way. One that cannot be told from other calls yet is none.
+    /// Returns true if the line is a query, and registers it. A query that cannot be recognized yet returns
+    /// false.
     pub(super) fn begin_query(&self, line: &[u8]) -> bool {
         let name = self.server_info().catalog.query_tool();
         let (text, _) = decode_line(line);
-        // Nearly all lines are none, and most of them are known by this.
+        // Nearly all lines are not queries, and this test finds most of them.
         if !name.is_some_and(|name| text.contains(&*name)) {
             return false;
         }
@@ -122,7 +123,7 @@ impl McpProcessor {
             && self.active_queries.register(id)
     }
 
-    /// A message over the limit was dropped: whoever waits for its outcome is told.
+    /// Reports a client message over the limit, which was dropped, to the side that waits for its outcome.
     pub(super) fn reject_oversized_client_message(
         &self,
         id: Option<&str>,
@@ -147,12 +148,12 @@ impl McpProcessor {
         }
         let id = envelope.params.and_then(|params| walk::member_value(text, params, "requestId"));
         if id.is_some_and(|id| self.active_queries.cancel(id.slice(text))) {
-            // The server has never heard of it.
+            // The server has never received it.
             return MessageOutcome::Discard;
         }
         let forgotten = id.and_then(|id| self.pending_requests().cancel(id.slice(text)));
         match forgotten {
-            // The server has never heard of it.
+            // The server has never received it.
             Some(PendingRequest { kind: PendingKind::QueuedCall { .. }, .. }) => MessageOutcome::Discard,
             _ => MessageOutcome::Forward,
         }
@@ -237,7 +238,7 @@ impl McpProcessor {
                 let name = envelope.string_param(text, "name").unwrap_or_default();
                 self.pending_content(who, ResultShape::Prompt, read_only_endpoint(name, EndpointKind::Prompt))
             }
-            // What a task has brought can be asked for again.
+            // The result of a task can be fetched again.
             MethodHandling::ShapeResult(shape) => self.pending_content(
                 who,
                 shape,
@@ -265,7 +266,7 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
-    /// A call of a tool: what to wait for.
+    /// Prepares a tool call: returns how its response is to be handled.
     async fn prepare_tool_call(
         &self,
         text: &str,
@@ -338,7 +339,8 @@ impl McpProcessor {
             let controls = caller.rule.controls(caller.shaping_mode);
             let ours = |control: &str| {
                 tool.is_some_and(|tool| match controls {
-                    // What was advertised is ours, whatever has been decided since.
+                    // An advertised control belongs to the gateway, even if a later configuration disables
+                    // controls.
                     Some(false) => tool.advertises(control),
                     Some(true) => !tool.has_property(control),
                     None => tool.is_gateway_control(control),
@@ -384,7 +386,7 @@ impl McpProcessor {
         })
     }
 
-    /// Whoever calls a tool of ours with these arguments, and the cursor among them.
+    /// Returns the caller of a built-in tool, and the cursor among the arguments.
     async fn builtin_tool_caller(
         &self,
         who: CallerIdentity,
@@ -396,7 +398,7 @@ impl McpProcessor {
         (Caller { argument_names: controls::argument_names(text, arguments), ..caller }, cursor)
     }
 
-    /// Whoever reads on, as was decided when what he reads was captured.
+    /// Returns the caller of a follow-up, with the policy from the time of the capture.
     async fn follow_up_caller(&self, who: CallerIdentity, cursor: Option<&str>) -> Caller {
         let caller = self.caller(who, None);
         match cursor {
@@ -405,7 +407,7 @@ impl McpProcessor {
         }
     }
 
-    /// What to wait for where nothing is asked of us.
+    /// Returns the pending kind of content that is requested without controls.
     fn pending_content(&self, who: CallerIdentity, shape: ResultShape, endpoint: Endpoint) -> PendingKind {
         let caller = Box::new(self.caller(who, Some(&endpoint)));
         let (endpoint, request) = (Box::new(endpoint), Box::default());
@@ -420,7 +422,7 @@ impl McpProcessor {
         known.catalog.owner(name)
     }
 
-    /// A tool of the upstream, as far as it is known: it must be, where something may be ours.
+    /// Returns the endpoint of an upstream tool. The tool must be known if an argument may be a control.
     fn tool_endpoint(&self, name: String, text: &str, arguments: Span) -> Result<Endpoint, NotForwarded> {
         let known = self.server_info();
         let tool = known.catalog.tool(&name);
@@ -431,7 +433,7 @@ impl McpProcessor {
         Ok(Endpoint { name, kind: EndpointKind::Tool, read_only, idempotent })
     }
 
-    /// Keeps a call until the tools are known, and asks for them unless that is under way.
+    /// Queues a call until the tools are known, and requests their list unless that request is pending.
     fn queue_call(&self, text: &str, envelope: &Envelope, modern: bool) -> Option<OutgoingMessage> {
         let what = PendingKind::QueuedCall { line: envelope.span.slice(text).to_owned() };
         let timer = self.start_timer(text, envelope, &what);
@@ -449,7 +451,7 @@ impl McpProcessor {
         Some(request_tools_list(&mut waiting, meta, None, self.gateway.now()))
     }
 
-    /// The reply to a request with a cursor, as a result of that shape.
+    /// Answers a request with a cursor, as a result of the given shape.
     async fn answer_follow_up(
         &self,
         caller: Caller,
@@ -462,7 +464,8 @@ impl McpProcessor {
         self.answer_locally(caller, endpoint, &request, intent).await
     }
 
-    /// The reply to what never goes upstream, told with what is known by now of where its cursor came from.
+    /// Answers a request that never needs the upstream. An expired cursor is described with the endpoint as
+    /// known now.
     async fn answer_locally(
         &self,
         caller: Caller,
@@ -481,7 +484,7 @@ impl McpProcessor {
         }
     }
 
-    /// What is known of an endpoint by now, where it was not when it was called.
+    /// Returns the endpoint with current annotations, if they have changed since the call.
     fn updated_endpoint(&self, endpoint: &Endpoint) -> Option<Endpoint> {
         let known = self.server_info();
         let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool)?;
@@ -491,19 +494,20 @@ impl McpProcessor {
     }
 }
 
-/// An endpoint that only reads, by its kind.
+/// Returns an endpoint that only reads.
 fn read_only_endpoint(name: String, kind: EndpointKind) -> Endpoint {
     Endpoint { name, kind, read_only: true, idempotent: true }
 }
 
-/// What begins the `_meta` keys that every request of 2026-07-28 carries.
+/// Prefix of the `_meta` keys that every request of 2026-07-28 carries.
 const PROTOCOL_META_PREFIX: &str = "io.modelcontextprotocol/";
 
 fn meta_span(text: &str, envelope: &Envelope) -> Option<Span> {
     envelope.params.and_then(|params| walk::member_value(text, params, "_meta"))
 }
 
-/// Whether the `_meta` of a call asks for the result whole. That is for us, and taken out.
+/// Returns true if the `_meta` of a call requests an unshaped result. The flag is meant for the gateway, and
+/// is removed.
 fn take_whole_flag(text: &str, meta: Span, splice: &mut Splice<'_>) -> bool {
     let members = walk::members(text, meta);
     let is_ours = |member: &walk::Member| walk::string_equals(member.key.slice(text), WHOLE_RESULT_KEY);
@@ -517,7 +521,7 @@ fn is_stateless_request(text: &str, meta: Span) -> bool {
     walk::member_value(text, meta, "io.modelcontextprotocol/protocolVersion").is_some()
 }
 
-/// The members of a request's `_meta` that are the protocol's.
+/// Returns the protocol's members of a request's `_meta`.
 fn protocol_meta_members(text: &str, envelope: &Envelope) -> String {
     let members = meta_span(text, envelope).map(|meta| walk::members(text, meta)).unwrap_or_default();
     let protocol = |member: &&walk::Member| {

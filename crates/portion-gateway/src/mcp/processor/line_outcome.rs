@@ -1,20 +1,20 @@
-//! A line of one message, or of a batch: what becomes of each message makes what becomes of the line.
+//! Combines the outcomes of a line's messages into the outcome of the line.
 
 use super::super::envelope::{Envelope, MessageOrBatch};
 use super::super::splice::Splice;
 use super::super::walk::{Sequence, document_span};
 
-/// What becomes of a message.
+/// Outcome of a message.
 pub(super) enum MessageOutcome {
-    /// It goes on: as it came, or with what was changed in the splice.
+    /// Forwarded, with the edits of the splice if there are any.
     Forward,
-    /// It goes no further, and this is the answer.
+    /// Not forwarded; answered with this response.
     Respond(String),
-    /// It goes no further.
+    /// Not forwarded.
     Discard,
 }
 
-/// The messages of a line.
+/// Returns the messages of a line, and true if they are a batch.
 pub(super) fn split_messages(message: MessageOrBatch) -> (Vec<Envelope>, bool) {
     match message {
         MessageOrBatch::Single(envelope) => (vec![envelope], false),
@@ -22,16 +22,16 @@ pub(super) fn split_messages(message: MessageOrBatch) -> (Vec<Envelope>, bool) {
     }
 }
 
-/// What goes on of a line.
+/// Forwarded part of a line.
 pub(super) enum ForwardedLine {
     Nothing,
-    /// The bytes that came.
+    /// The bytes that were received.
     Unchanged,
     Changed(String),
 }
 
 impl ForwardedLine {
-    /// The same for a text that may differ from the line that came: then its own bytes are sent.
+    /// Replaces the received line by `text`, if they may differ and the line is otherwise unchanged.
     pub(super) fn ensure_text(self, text: &str, is_line: bool) -> Self {
         match self {
             Self::Unchanged if !is_line => Self::Changed(text.to_owned()),
@@ -39,7 +39,7 @@ impl ForwardedLine {
         }
     }
 
-    /// The line to send, of the line that came.
+    /// Returns the line to send, if any.
     pub(super) fn into_line(self, came: Vec<u8>) -> Option<Vec<u8>> {
         match self {
             Self::Nothing => None,
@@ -49,7 +49,7 @@ impl ForwardedLine {
     }
 }
 
-/// What goes on of a line, and the line that goes back.
+/// Returns the forwarded part of a line, and the response line.
 pub(super) fn combine_outcomes(
     text: &str,
     mut splice: Splice<'_>,

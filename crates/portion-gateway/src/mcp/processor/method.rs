@@ -1,27 +1,28 @@
-//! The table: what is done with a method.
+//! The table of methods and their handling.
 
 use super::super::result::ResultShape;
 
-/// What is done with a request of the client, and with the answer to it.
+/// Handling of a client request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum MethodHandling {
-    /// The answer is told that there are tools.
+    /// The response gains the tools capability.
     AdvertiseTools,
-    /// The answer gains our tool and controls; answered here where the server has no tools.
+    /// The response gains built-in tools and controls. Answered without the server if it has no tools.
     ListTools,
-    /// Ours are answered here; of others our controls are taken out, and the answer is reshaped.
+    /// Built-in tools are answered here. For other tools the controls are removed, and the response is
+    /// reshaped.
     CallTool,
-    /// The answer is reshaped; our own URIs are answered here.
+    /// The response is reshaped. Read URIs are answered here.
     ReadResource,
-    /// The answer is reshaped.
+    /// The response is reshaped.
     ShapeResult(ResultShape),
-    /// The result inside the answer, once there is one, is reshaped.
+    /// The result inside the response, once it exists, is reshaped.
     ShapeNestedResult,
-    /// Both ways as it came.
+    /// Relayed unchanged both ways.
     Relay,
 }
 
-/// Every method that is not simply relayed, of every revision.
+/// Methods of all revisions that are not simply relayed.
 const METHODS: [(&str, MethodHandling); 8] = [
     ("initialize", MethodHandling::AdvertiseTools),
     ("server/discover", MethodHandling::AdvertiseTools),
@@ -33,7 +34,7 @@ const METHODS: [(&str, MethodHandling); 8] = [
     ("tasks/get", MethodHandling::ShapeNestedResult),
 ];
 
-/// Methods whose results are no content: catalogues and handshakes, which clients read whole.
+/// Methods whose results are not content: catalogs and handshakes, which clients read whole.
 const CATALOG_METHODS: [&str; 16] = [
     "initialize",
     "server/discover",
@@ -53,12 +54,12 @@ const CATALOG_METHODS: [&str; 16] = [
     "roots/list",
 ];
 
-/// Whether the results of a method are relayed whole, and unread but for their prefix.
+/// Returns true if results of the method are relayed whole, and only inspected for reserved members.
 pub(super) fn is_catalog_method(method: &str) -> bool {
     CATALOG_METHODS.contains(&method)
 }
 
-/// What is done with a method.
+/// Returns the handling of a method.
 pub(in super::super) fn method_handling(method: &str) -> MethodHandling {
     METHODS.iter().find(|(name, _)| *name == method).map_or(MethodHandling::Relay, |(_, row)| *row)
 }

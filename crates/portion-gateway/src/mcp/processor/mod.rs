@@ -1,4 +1,4 @@
-//! Between one client and one server: what is answered, what is rewritten, what is relayed.
+//! Processes the messages between one client and one server: answers, rewrites or relays each.
 //!
 //! [`method`] is the table of methods and their handling. [`pending`] keeps the requests that wait for a response.
 //! [`downstream`] handles messages of the client, [`upstream`] messages of the server: [`reshape`] its responses,
@@ -46,46 +46,47 @@ use pending::{PendingKind, PendingRequest, PendingRequests};
 use queries::ActiveQueries;
 use timeouts::Timeouts;
 
-/// The MCP lane between one client and one server.
+/// Processor of the messages between one client and one server.
 pub struct McpProcessor {
     gateway: Arc<Gateway>,
-    /// Whom the cursors that pass here belong to.
+    /// Scope of the cursors that are issued and accepted.
     scope: Scope,
-    /// Whether the scope is that of one caller, so that earlier results may answer later calls without a cursor.
+    /// True if the scope belongs to one caller, so that earlier results may answer later calls without a
+    /// cursor.
     allows_reuse: bool,
-    /// The conversation.
+    /// Session of the client.
     session: Arc<ClientSession>,
-    /// The name of the server, where there are several.
+    /// Name of the server, if there are several.
     upstream: Option<Arc<str>>,
-    /// Whether the server's spans are to hang below ours.
+    /// True if the gateway's spans become parents of the server's spans.
     exports_traces: bool,
-    /// Bytes of the largest message that is read, for telling it.
+    /// Largest server message, in bytes, for error messages.
     max_server_message_bytes: usize,
-    /// Bytes of the largest message that is read from the client, for error messages.
+    /// Largest client message, in bytes, for error messages.
     max_client_message_bytes: usize,
-    /// Who said `initialize`, where that is known.
+    /// Client that sent `initialize`, if it is known.
     client: OnceLock<&'static ClientProfile>,
-    /// Requests under way.
+    /// Pending requests.
     pending_requests: Mutex<PendingRequests>,
-    /// How long they may wait.
+    /// State shared by the timers of the session.
     timeouts: Arc<Timeouts>,
-    /// Notified when a request waits whose time is over before that of all others.
+    /// Notified when a request is added whose deadline is earlier than all others.
     deadline_changed: Notify,
-    /// Questions under way, which are answered here.
+    /// Running queries, which are answered without the server.
     active_queries: Arc<ActiveQueries>,
-    /// What this lane and its siblings have learnt of the server.
+    /// Facts about the server, shared with forks of this processor.
     server_info: Arc<Mutex<ServerInfo>>,
 }
 
-/// What a server has said about itself.
+/// Facts about a server, from its responses.
 struct ServerInfo {
     catalog: ToolCatalog,
-    /// It has said that it has no tools: then `tools/list` is ours alone.
+    /// True if the server has no tools capability: then `tools/list` is answered without it.
     has_no_tools: bool,
 }
 
 impl McpProcessor {
-    /// A lane for a session of one principal.
+    /// Creates a processor for a session of one principal.
     pub(super) fn new(lanes: &McpProcessorFactory, scope: Scope, session: Arc<ClientSession>) -> Self {
         let McpProcessorFactory {
             gateway,
@@ -115,8 +116,8 @@ impl McpProcessor {
         }
     }
 
-    /// A lane for other requests of the same principal to the same server: it knows what this one knows, but its
-    /// requests may have the ids of this one's. For clients that have no session, and so share no ids.
+    /// Returns a processor for other requests of the same principal to the same server. It shares the facts
+    /// about the server, but not the request ids. For clients without a session, which share no ids.
     #[must_use]
     pub fn fork(&self) -> Self {
         Self {
@@ -137,50 +138,50 @@ impl McpProcessor {
         }
     }
 
-    /// A [fork](Self::fork) in the same session, where ids are the session's: its questions can be cancelled by this one,
-    /// and progress that this one hears of is heeded by both.
+    /// Returns a [fork](Self::fork) in the same session, where ids belong to the session: each can cancel
+    /// queries of the other, and progress restarts the timers of both.
     #[must_use]
     pub fn fork_in_session(&self) -> Self {
         let (questions, timeouts) = (Arc::clone(&self.active_queries), Arc::clone(&self.timeouts));
         Self { timeouts, active_queries: questions, ..self.fork() }
     }
 
-    /// The lane in another session, where cursors belong to this scope.
+    /// Moves the processor to another session and cursor scope.
     #[must_use]
     pub fn with_session(self, scope: Scope, session: Arc<ClientSession>) -> Self {
         Self { scope, session, ..self }
     }
 
-    /// The lane where the scope is that of one caller, or of many who cannot be told apart: these share nothing without a
-    /// cursor.
+    /// Sets whether the scope belongs to one caller. Callers that cannot be distinguished share nothing
+    /// without a cursor.
     #[must_use]
     pub fn with_reuse(self, reuses: bool) -> Self {
         Self { allows_reuse: reuses, ..self }
     }
 
-    /// The lane for whoever asks: where there is no session, `initialize` says nothing of who asks next.
+    /// Clears the client: without a session, `initialize` does not identify the client of later requests.
     #[must_use]
     pub fn without_client(self) -> Self {
         Self { client: OnceLock::new(), ..self }
     }
 
-    /// Which arguments of a tool are repeated in header fields, as far as it is known.
+    /// Returns the arguments of a tool that header fields repeat, if the tool is known.
     pub fn header_params(&self, tool: &str) -> Vec<HeaderParam> {
         self.server_info().catalog.tool(tool).map(|tool| tool.header_params.clone()).unwrap_or_default()
     }
 
-    /// Whether it waits for an answer with this id.
+    /// Returns true if a request with this id is pending.
     pub fn is_awaiting(&self, raw_id: &str) -> bool {
         self.pending_requests().contains(raw_id)
     }
 
-    /// Forgets a request, by its id as it was written: no answer to it will come this way.
+    /// Removes a pending request, by its id as written: no response to it will arrive here.
     pub fn forget_request(&self, raw_id: &str) {
         self.pending_requests().take(raw_id);
     }
 
-    /// The server has ended a stream on which answers were due, as if all was said: a JSON-RPC error for each, for it was the
-    /// transport that failed and no tool.
+    /// Fails all pending requests after the server closed their stream without a response. Each gets a
+    /// JSON-RPC error, because the transport failed and not a tool.
     pub fn fail_all_pending(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
         let waiting = self.pending_requests().take_all();
         let reason = responses::server_gone_fault(why);
@@ -193,7 +194,7 @@ impl McpProcessor {
         waiting.iter().map(error).collect()
     }
 
-    /// What becomes of a message on a stream that a client has resumed, which may answer what this process has not been asked.
+    /// Processes a message of a resumed stream, which may answer requests that this process never received.
     pub async fn process_resumed_frame(&self, frame: Frame) -> Vec<OutgoingMessage> {
         match frame {
             Frame::Message(line) => self.process_resumed_line(line).await,
@@ -201,8 +202,8 @@ impl McpProcessor {
         }
     }
 
-    /// The server has answered with what is no answer, in so many bytes as far as that is known, and that passes as it came:
-    /// nothing waits any more.
+    /// Removes all pending requests after the server sent an invalid response that is passed on. `bytes`: its
+    /// size, if known.
     pub fn discard_all_pending(&self, bytes: usize) {
         let waiting = self.pending_requests().take_all();
         for asked in &waiting {
@@ -220,7 +221,8 @@ impl McpProcessor {
         waiting.iter().map(refusal).collect()
     }
 
-    /// The answer to a request that the server leaves without one. In place of content it is a reply like any other.
+    /// Returns the response for a request that the server does not answer. In place of content it is reported
+    /// like any reply.
     fn refusal_response(&self, asked: &PendingRequest, reason: Fault) -> String {
         let PendingKind::Content { caller, endpoint, request, .. } = &asked.kind else {
             return responses::refusal_response(asked, &reason);
@@ -229,7 +231,7 @@ impl McpProcessor {
         responses::refusal_response(asked, &self.gateway.report_fault(reason, caller, &request, endpoint))
     }
 
-    /// Whom a reply of an endpoint is for, and how it is served: by what is decided now. `None`: one of our own.
+    /// Returns the caller of an endpoint with the current policy. `None`: a built-in endpoint.
     fn caller(&self, who: CallerIdentity, endpoint: Option<&Endpoint>) -> Caller {
         let CallerIdentity { client, trace } = who;
         let rules = self.gateway.rules();
@@ -271,7 +273,7 @@ impl McpProcessor {
         EndpointTarget { upstream: self.upstream.as_deref(), kind, name }
     }
 
-    /// How a tool is to be listed, by what is decided now.
+    /// Returns how a tool is listed under the current policy.
     fn listing_policy(&self, rules: &EndpointRules, name: &str) -> ToolListingPolicy {
         let rule = rules.rule_for(self.target(EndpointKind::Tool, name));
         let controls = rule.controls(rule.shaping_mode(&self.session));
@@ -285,7 +287,7 @@ impl McpProcessor {
         }
     }
 
-    /// Whether the server's list of tools is relayed as it comes.
+    /// Returns true if the server's tool list is relayed unchanged.
     fn relays_tool_list(&self) -> bool {
         self.gateway.rules().default_rule().config().dry_run
     }

@@ -1,4 +1,4 @@
-//! Requests that wait for the server's answer.
+//! Requests that wait for a response of the server.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -11,32 +11,32 @@ use super::super::result::ResultShape;
 use super::timeouts::RequestTimer;
 use crate::call::{Caller, Endpoint, ReuseKey};
 
-/// Requests of one session that may wait for the server: each costs about a kilobyte.
+/// Largest number of pending requests per session: each costs about a kilobyte.
 pub(super) const MAX_PENDING: usize = 10_000;
-/// How many cancelled requests are remembered.
+/// Largest number of cancelled ids kept.
 const MAX_CANCELLED_IDS: usize = 256;
 
-/// A request under way.
+/// A pending request.
 #[derive(Debug)]
 pub(super) struct PendingRequest {
-    /// Its id as it was written.
+    /// Id as written.
     pub id: String,
-    /// Of a revision whose results have a `resultType`.
+    /// True for a revision whose results have a `resultType`.
     pub is_stateless: bool,
     pub kind: PendingKind,
-    /// None where it may wait for ever.
+    /// Timer; `None` if the request may wait without limit.
     pub timer: Option<RequestTimer>,
 }
 
-/// What is to be done with the answer.
+/// Handling of the response.
 #[derive(Debug)]
 pub(super) enum PendingKind {
     AdvertiseTools {
         method: &'static str,
     },
     ListTools,
-    /// A result with content, or an error in its place, for somebody who is served as was decided when he asked. `inside`:
-    /// it is a member of the answer's result.
+    /// A result with content, or an error in its place, for a caller with the policy of the request time.
+    /// `is_nested`: the content is a member of the response's result.
     Content {
         shape: ResultShape,
         caller: Box<Caller>,
@@ -45,11 +45,11 @@ pub(super) enum PendingKind {
         reuse_key: Option<ReuseKey>,
         is_nested: bool,
     },
-    /// Not sent yet: it waits for the tools to be known.
+    /// Not sent yet: waits until the tools are known.
     QueuedCall {
         line: String,
     },
-    /// Our own question for the tools. Its answer is for nobody else.
+    /// The gateway's own request for the tools. Its response is not forwarded.
     InternalToolsList {
         meta: String,
     },
@@ -59,7 +59,7 @@ pub(super) enum PendingKind {
 }
 
 impl PendingKind {
-    /// The method that was asked for, of what is relayed.
+    /// Returns the method of the request.
     pub(super) fn method(&self) -> &str {
         match self {
             Self::AdvertiseTools { method } => method,
@@ -69,7 +69,7 @@ impl PendingKind {
         }
     }
 
-    /// Whether whoever asked expects the result of a tool.
+    /// Returns true if the client expects a tool result.
     pub(super) fn expects_tool_result(&self) -> bool {
         matches!(
             self,
@@ -85,31 +85,31 @@ impl PendingKind {
     }
 }
 
-/// All of them, by id, and in the order they came.
+/// All pending requests, by id and in order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests {
     requests: BTreeMap<u64, PendingRequest>,
     sequence_by_id: RequestIdMap<u64>,
     last_sequence: u64,
     queued_count: usize,
-    /// Not after the time of any of them is over; none where they may all wait for ever.
+    /// Lower bound of all deadlines; `None` if all requests may wait without limit.
     next_deadline: Option<Instant>,
-    /// Requests that were cancelled last, by the keys of their ids: an answer to one is no surprise.
+    /// Id keys of the last cancelled requests: late responses to them are expected.
     cancelled_ids: VecDeque<String>,
 }
 
 impl PendingRequests {
-    /// Whether the id is taken.
+    /// Returns true if a request with this id is pending.
     pub(super) fn contains(&self, raw_id: &str) -> bool {
         self.sequence_by_id.contains(raw_id)
     }
 
-    /// Whether no further request may wait.
+    /// Returns true if no further request can be added.
     pub(super) fn is_full(&self) -> bool {
         self.requests.len() >= MAX_PENDING
     }
 
-    /// Adds a request. Returns whether its time is over before the alarm.
+    /// Adds a request. Returns true if its deadline is the earliest.
     pub(super) fn add(&mut self, asked: PendingRequest, now: Instant) -> bool {
         let due = asked.timer.as_ref().map(|timer| timer.deadline(now));
         let is_earlier = due.is_some_and(|due| self.next_deadline.is_none_or(|alarm| due < alarm));
@@ -123,7 +123,7 @@ impl PendingRequests {
         is_earlier
     }
 
-    /// When to look for requests whose time is over.
+    /// Returns the time of the next check for expired requests.
     pub(super) fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         if self.next_deadline.is_some_and(|alarm| alarm <= now) {
             let timers = self.requests.values().filter_map(|asked| asked.timer.as_ref());
@@ -132,7 +132,7 @@ impl PendingRequests {
         self.next_deadline
     }
 
-    /// Takes those whose time is over, in order, as if their client cancelled them.
+    /// Takes the expired requests, in order, and records them as cancelled.
     pub(super) fn take_expired(&mut self, now: Instant) -> Vec<PendingRequest> {
         let is_over =
             |asked: &&PendingRequest| asked.timer.as_ref().is_some_and(|timer| timer.deadline(now) <= now);
@@ -140,14 +140,14 @@ impl PendingRequests {
         ids.iter().filter_map(|id| self.cancel(id)).collect()
     }
 
-    /// Takes the request that an answer belongs to.
+    /// Takes the request that a response belongs to.
     pub(super) fn take(&mut self, raw_id: &str) -> Option<PendingRequest> {
         let asked = self.requests.remove(&self.sequence_by_id.take(raw_id)?)?;
         self.queued_count -= usize::from(matches!(asked.kind, PendingKind::QueuedCall { .. }));
         Some(asked)
     }
 
-    /// The same, where it was sent to the server.
+    /// Takes the request that a response belongs to, unless it is still queued.
     pub(super) fn take_sent(&mut self, raw_id: &str) -> Option<PendingRequest> {
         let is_held = self
             .sequence_by_id
@@ -157,7 +157,7 @@ impl PendingRequests {
         if is_held { None } else { self.take(raw_id) }
     }
 
-    /// Takes the request that its client cancels, and remembers that it did.
+    /// Takes a request that is cancelled, and records its id.
     pub(super) fn cancel(&mut self, raw_id: &str) -> Option<PendingRequest> {
         let asked = self.take(raw_id)?;
         if self.cancelled_ids.len() >= MAX_CANCELLED_IDS {
@@ -167,14 +167,14 @@ impl PendingRequests {
         Some(asked)
     }
 
-    /// Whether an answer is to a request that was cancelled, which then is forgotten.
+    /// Returns true if the response belongs to a cancelled request, and removes the record of it.
     pub(super) fn forget_cancelled(&mut self, raw_id: &str) -> bool {
         let key = id_key(raw_id);
         let at = self.cancelled_ids.iter().position(|cancelled| *cancelled == key);
         at.and_then(|at| self.cancelled_ids.remove(at)).is_some()
     }
 
-    /// Takes those that wait for the tools to be known, in order.
+    /// Takes the queued calls, in order.
     pub(super) fn take_queued(&mut self) -> Vec<PendingRequest> {
         let held =
             self.requests.values().filter(|asked| matches!(asked.kind, PendingKind::QueuedCall { .. }));
@@ -182,7 +182,7 @@ impl PendingRequests {
         ids.iter().filter_map(|id| self.take(id)).collect()
     }
 
-    /// Takes all of the client's, in order.
+    /// Takes all requests of the client, in order.
     pub(super) fn take_all(&mut self) -> Vec<PendingRequest> {
         let all = std::mem::take(self);
         all.requests
@@ -191,7 +191,7 @@ impl PendingRequests {
             .collect()
     }
 
-    /// Whether we have asked for the tools ourselves.
+    /// Returns true if the gateway's own request for the tools is pending.
     pub(super) fn is_listing_tools(&self) -> bool {
         self.requests.values().any(|asked| matches!(asked.kind, PendingKind::InternalToolsList { .. }))
     }
@@ -200,12 +200,12 @@ impl PendingRequests {
         self.queued_count > 0
     }
 
-    /// How many of the client's wait.
+    /// Returns the number of pending client requests.
     pub(super) fn len(&self) -> usize {
         self.requests.len() - usize::from(self.is_listing_tools())
     }
 
-    /// An id that nobody else uses.
+    /// Returns an id that no pending request has.
     pub(super) fn new_internal_id(&self) -> String {
         let mut n = self.last_sequence;
         loop {

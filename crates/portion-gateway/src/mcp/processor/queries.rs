@@ -1,6 +1,6 @@
-//! Questions under way: which they are, and how their clients cancel them.
+//! Running queries of a session, and their cancellation.
 //!
-//! A question is known from the moment its message is read, so that one that waits for its turn can be cancelled too.
+//! A query is registered as soon as its message is read, so that it can be cancelled while it is queued.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,11 +11,11 @@ use crate::call::Fault;
 use crate::query_limiter::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 use crate::relay::OutgoingMessage;
 
-/// Questions under way, by their ids.
+/// Running and queued queries by id.
 #[derive(Debug, Default)]
 pub(super) struct ActiveQueries(Mutex<RequestIdMap<CancelFlag>>);
 
-/// A question under way, until this is dropped.
+/// A registered query; removed when this is dropped.
 pub(super) struct ActiveQuery {
     queries: Arc<ActiveQueries>,
     id: String,
@@ -23,12 +23,12 @@ pub(super) struct ActiveQuery {
 }
 
 impl ActiveQueries {
-    /// Whether a question has this id.
+    /// Returns true if a query has this id.
     pub(super) fn contains(&self, raw_id: &str) -> bool {
         self.lock().contains(raw_id)
     }
 
-    /// Takes note of a question. `false` where there is one of this id.
+    /// Registers a query. Returns false if the id is taken.
     pub(super) fn register(&self, raw_id: &str) -> bool {
         let mut all = self.lock();
         let is_new = !all.contains(raw_id);
@@ -38,13 +38,13 @@ impl ActiveQueries {
         is_new
     }
 
-    /// The question of this id.
+    /// Returns the query with this id.
     pub(super) fn get(self: &Arc<Self>, raw_id: &str) -> Option<ActiveQuery> {
         let stop = self.lock().get(raw_id)?.clone();
         Some(ActiveQuery { queries: Arc::clone(self), id: raw_id.to_owned(), cancel_flag: stop })
     }
 
-    /// Ends the question of this id; whether there is one.
+    /// Cancels the query with this id. Returns true if there is one.
     pub(super) fn cancel(&self, raw_id: &str) -> bool {
         let all = self.lock();
         let stop = all.get(raw_id);
@@ -63,7 +63,7 @@ impl Drop for ActiveQuery {
 }
 
 impl McpProcessor {
-    /// The answer to a question that is known to be under way; nothing where it was cancelled.
+    /// Answers a registered query; returns nothing if it was cancelled.
     pub(super) async fn process_query(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         match self.active_query(&line) {
             Some(question) if question.cancel_flag.is_cancelled() => Vec::new(),
@@ -72,7 +72,7 @@ impl McpProcessor {
         }
     }
 
-    /// The answer to a question for which there is no room.
+    /// Refuses a query because too many are queued.
     pub(super) fn refuse_query(&self, line: &[u8]) -> Vec<OutgoingMessage> {
         let Some(question) = self.active_query(line) else { return Vec::new() };
         let answer = responses::tool_response(
@@ -91,7 +91,7 @@ impl McpProcessor {
     }
 }
 
-/// More questions than a session may have.
+/// Returns the fault for too many queries in a session.
 fn too_many_queries() -> Fault {
     Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES)
 }

@@ -1,4 +1,4 @@
-//! Answers of the server: content is shaped, everything else that can hold some is bounded.
+//! Shapes the content of server responses, and limits everything else in them that can be large.
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ use super::upstream::replace_with_fault;
 use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 use crate::dropped_messages::DropReason;
 
-/// Bytes of members that the protocol does not name, up to which they pass.
+/// Largest total size, in bytes, of members that the protocol does not name.
 const MAX_EXTRA_BYTES: usize = 4096;
-/// Bytes of a message of the server up to which nothing in it is looked into, where nothing is hidden.
+/// Largest server message, in bytes, that is forwarded unread if there are no redaction rules.
 pub(super) const SMALL_MESSAGE_BYTES: usize = 2048;
-/// Bytes of a question back up to which it is relayed: the state that comes with it is the client's to return, unread.
+/// Largest input request, in bytes, that is relayed: the client must return its state unread.
 const MAX_INPUT_REQUEST_BYTES: usize = 1 << 20;
-/// Members of a message that the protocol names.
+/// Message members that the protocol names.
 const PROTOCOL_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
-/// An answer as it came, and what is to be changed in it.
+/// A received message and its edits.
 pub(super) struct MessageEdit<'a, 's> {
     pub text: &'a str,
     pub invalid_utf8: usize,
@@ -43,7 +43,7 @@ pub(super) struct MessageEdit<'a, 's> {
 }
 
 impl McpProcessor {
-    /// The one place where content is shaped: what is switched off is left alone here. Returns whether it was.
+    /// Shapes a response with content. Returns true if the content was shaped or replaced by a fault.
     pub(super) async fn shape_response(
         &self,
         came: &mut MessageEdit<'_, '_>,
@@ -78,7 +78,7 @@ impl McpProcessor {
                 return true;
             }
         }
-        // A task that has failed has its error where another has its result.
+        // A failed task has its error in place of a result.
         let inner = |name: &str| non_null(text, walk::member_value(text, result, name));
         match (inner("error"), inner("result")) {
             (Some(error), None) => self.shape_error(came, error, caller, endpoint).await,
@@ -92,7 +92,7 @@ impl McpProcessor {
         }
     }
 
-    /// Shapes the result at a place.
+    /// Shapes the result at a span.
     async fn shape_result(
         &self,
         came: &mut MessageEdit<'_, '_>,
@@ -125,7 +125,7 @@ impl McpProcessor {
                 reply
             }
             ParsedResult::Content(outline) => {
-                // What was asked of the result is not asked of an error in its place.
+                // Controls apply to the result, not to an error in its place.
                 let request = if outline.is_error() {
                     Request { max_tokens: request.max_tokens, ..Request::default() }
                 } else {
@@ -155,15 +155,15 @@ impl McpProcessor {
         true
     }
 
-    /// The arguments by which a tool walks its own pages, as far as it is known.
+    /// Returns the pagination arguments of a tool, if it is known.
     fn paging_arguments(&self, endpoint: &Endpoint) -> Arc<[String]> {
         let known = self.server_info();
         let tool = known.catalog.tool(&endpoint.name).filter(|_| endpoint.kind == EndpointKind::Tool);
         tool.map_or_else(Arc::default, |tool| tool.paging_arguments().into())
     }
 
-    /// A result that is no content but something for the client to act on, and so is never shortened: a question back, the
-    /// handle of a task. Too large a one is an error.
+    /// Limits a result that is not content but an instruction to the client: an input request, the handle of
+    /// a task. It is never shortened; if it is too large, it becomes an error.
     fn limit_client_action(
         &self,
         came: &mut MessageEdit<'_, '_>,
@@ -193,7 +193,7 @@ impl McpProcessor {
         false
     }
 
-    /// Shapes the error at a place.
+    /// Shapes the error at a span.
     async fn shape_error(
         &self,
         came: &mut MessageEdit<'_, '_>,
@@ -216,7 +216,7 @@ impl McpProcessor {
         true
     }
 
-    /// An answer that is relayed: errors in it are bounded, and what a model may read.
+    /// Limits a relayed response: errors, and everything that a model may read.
     pub(super) async fn relay_response(&self, came: &mut MessageEdit<'_, '_>, asked: &PendingRequest) {
         let (text, envelope) = (came.text, came.envelope);
         let method = asked.kind.method();
@@ -254,7 +254,8 @@ impl McpProcessor {
         }
     }
 
-    /// An answer to a request that this process has not seen, of a client that resumes a stream: shaped by what it looks like.
+    /// Shapes a response to a request that this process never received, on a resumed stream, by the form of
+    /// the result.
     pub(super) async fn shape_unseen_response(&self, came: &mut MessageEdit<'_, '_>) {
         let (text, envelope) = (came.text, came.envelope);
         let shape =
@@ -269,7 +270,7 @@ impl McpProcessor {
         self.shape_response(came, &asked).await;
     }
 
-    /// A request of which only the answer is known.
+    /// Builds a pending request from the response alone.
     fn guessed_request(
         &self,
         id: &str,
@@ -284,9 +285,9 @@ impl McpProcessor {
         PendingRequest { id: id.to_owned(), is_stateless: modern, kind: what, timer: None }
     }
 
-    /// Bounds what stands beside the members that the protocol names.
+    /// Limits the members that the protocol does not name.
     pub(super) fn limit_unknown_members(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
-        // A result beside an error is not read by anybody who follows the protocol.
+        // Clients that follow the protocol do not read a result beside an error.
         let both = non_null(text, envelope.error).and(non_null(text, envelope.result));
         if envelope.unknown_member_count == 0 && both.is_none() {
             return;
@@ -317,7 +318,7 @@ impl McpProcessor {
         }
     }
 
-    /// Cuts the instructions of a server, which clients show to their models, to the byte limit.
+    /// Shortens the server's instructions, which clients show to their models, to the byte limit.
     fn truncate_instructions(&self, text: &str, result: Span, splice: &mut Splice<'_>) {
         let Some(place) = walk::member_value(text, result, "instructions") else { return };
         let policy = &self.general_caller().effective_policy.policy;
@@ -333,17 +334,17 @@ impl McpProcessor {
         self.gateway.record_drop(DropReason::Oversized, said.len() - kept, "the end of long instructions");
     }
 
-    /// Whom a message is for that answers no request in particular.
+    /// Returns the caller of messages that answer no particular request.
     pub(super) fn general_caller(&self) -> Caller {
         self.caller(self.session_identity(), None)
     }
 
-    /// Who asks here, as `initialize` has said.
+    /// Returns the client from `initialize`.
     pub(super) fn session_identity(&self) -> CallerIdentity {
         CallerIdentity { client: self.client.get().copied(), trace: None }
     }
 
-    /// A fault in place of an answer, taken note of.
+    /// Records a fault that replaces a response.
     fn record_refusal(&self, asked: &PendingRequest, reason: Fault) -> Fault {
         let PendingKind::Content { caller, endpoint, request, .. } = &asked.kind else { return reason };
         let request = Request { max_tokens: request.max_tokens, ..Request::default() };
@@ -351,19 +352,19 @@ impl McpProcessor {
     }
 }
 
-/// A member that says something: `null` says nothing.
+/// Returns a member unless it is `null`.
 fn non_null(text: &str, member: Option<Span>) -> Option<Span> {
     member.filter(|place| walk::kind(text, *place) != JsonKind::Null)
 }
 
-/// Takes our prefix out of the `_meta` of a result that nobody else looks into.
+/// Removes reserved members from the `_meta` of a result that is not parsed further.
 fn strip_reserved_meta(text: &str, result: Span, splice: &mut Splice<'_>) {
     if let Some(meta) = walk::member_value(text, result, "_meta") {
         reserved_meta::strip_reserved_members(text, meta, splice);
     }
 }
 
-/// What becomes of an answer that nobody waits for.
+/// Drops a response without a pending request, and records the reason.
 pub(super) fn drop_unsolicited_response(lane: &McpProcessor, came: &MessageEdit<'_, '_>) -> MessageOutcome {
     let (id, bytes) = (came.envelope.raw_id(came.text), came.envelope.span.len());
     let (dropped, why) = if lane.pending_requests().forget_cancelled(id) {
@@ -375,7 +376,7 @@ pub(super) fn drop_unsolicited_response(lane: &McpProcessor, came: &MessageEdit<
     MessageOutcome::Discard
 }
 
-/// What is hidden in JSON, applied to the texts of what a server asks its client.
+/// Redacts the texts of a server request.
 pub(super) fn redact_server_request(redact: &RedactionRules, json: &str) -> Option<String> {
     member_limits::redact_strings(redact, json, member_limits::is_text_member)
 }

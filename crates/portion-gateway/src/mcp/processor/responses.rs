@@ -1,4 +1,4 @@
-//! Messages that neither the client nor the server wrote.
+//! Builds the messages that the gateway itself writes.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -10,22 +10,22 @@ use super::super::result;
 use super::pending::PendingRequest;
 use crate::call::{Fault, Reply};
 
-/// MCP before 2026-07-28: there is no resource of that URI. Since then a parameter is wrong.
+/// Error code of MCP before 2026-07-28 for an unknown resource URI. Later revisions use invalid params.
 const RESOURCE_NOT_FOUND: i32 = -32002;
 
-/// The answer with this result, JSON.
+/// Builds a response with a JSON result.
 pub(super) fn success_response(id: &str, result: &str) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 
-/// The answer with an error.
+/// Builds a response with an error.
 pub(super) fn error_response(id: &str, code: i32, message: &str, data: Option<&str>) -> String {
     let data = data.map(|data| format!(",\"data\":{data}")).unwrap_or_default();
     let message = quote(message);
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}{data}}}}}")
 }
 
-/// The answer with a fault, where no tool was called.
+/// Builds an error response from a fault, for methods other than `tools/call`.
 pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
     let ours = [
         "store_unavailable",
@@ -39,7 +39,7 @@ pub(super) fn fault_response(id: &str, fault: &Fault) -> String {
     error_response(id, code, &fault.message, Some(&fault.to_json()))
 }
 
-/// The answer with a fault, in the form that whoever asked expects.
+/// Builds a response from a fault, in the form that the pending request expects.
 pub(super) fn refusal_response(asked: &PendingRequest, reason: &Fault) -> String {
     if asked.kind.expects_tool_result() {
         success_response(&asked.id, &result::fault_result(reason, asked.is_stateless))
@@ -48,7 +48,7 @@ pub(super) fn refusal_response(asked: &PendingRequest, reason: &Fault) -> String
     }
 }
 
-/// The answer of a tool with a reply that no upstream has a part in.
+/// Builds a `tools/call` response from a reply without an upstream result.
 pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, modern: bool) -> String {
     let text = match reply {
         Reply::Portion(portion) => result::tool_result(portion, structured, modern),
@@ -58,12 +58,12 @@ pub(super) fn tool_response(id: &str, reply: &Reply, structured: bool, modern: b
     success_response(id, &text)
 }
 
-/// The answer of a tool of ours that says this, whole.
+/// Builds a `tools/call` response with this text, unshortened.
 pub(super) fn text_response(id: &str, text: &str, modern: bool) -> String {
     success_response(id, &result::text_result(text, modern))
 }
 
-/// The answer of `resources/read` with a reply that no upstream has a part in.
+/// Builds a `resources/read` response from a reply without an upstream result.
 pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String {
     match reply {
         Reply::Portion(portion) => success_response(id, &result::resource_result(portion, modern)),
@@ -75,24 +75,24 @@ pub(super) fn resource_response(id: &str, reply: &Reply, modern: bool) -> String
     }
 }
 
-/// What is said of a request that the server will not answer any more.
+/// Returns the fault for a request that the server will no longer answer.
 pub(super) fn server_gone_fault(how: &dyn Display) -> Fault {
     let advice =
         "the call may have acted; once the server answers again, look for its outcome before you call again"
             .into();
-    // What the server wrote last stands below the sentence.
+    // The server's last output follows the first line.
     let how = how.to_string();
     let (sentence, rest) = how.split_at(how.find('\n').unwrap_or(how.len()));
     Fault::new("upstream_gone", format!("{sentence} before it answered{rest}"), advice)
 }
 
-/// What is said of a request that has not come to the server.
+/// Returns the fault for a request that did not reach the server.
 pub(super) fn server_unreachable_fault(why: &dyn Display) -> Fault {
     let advice = "the call has not come to the server; see that it runs, then call again".into();
     Fault::new("upstream_gone", why.to_string(), advice)
 }
 
-/// What is said of a request that the server has not answered in time.
+/// Returns the fault for a request that timed out.
 pub(super) fn timeout_fault(after: Duration) -> Fault {
     let message = format!("the server did not answer within {} s (requestTimeout)", after.as_secs());
     let advice =
@@ -102,7 +102,7 @@ pub(super) fn timeout_fault(after: Duration) -> Fault {
     Fault::new("upstream_timeout", message, advice)
 }
 
-/// What is said of a call that was not sent, for the server has not listed its tools in time.
+/// Returns the fault for a queued call that was not sent, because the server did not list its tools in time.
 pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     let message = format!("the server did not list its tools within {} s (requestTimeout)", after.as_secs());
     let advice =
@@ -112,13 +112,13 @@ pub(super) fn unsent_call_fault(after: Duration) -> Fault {
     Fault::new("upstream_timeout", message, advice)
 }
 
-/// What the server is told of a request that nobody waits for any more.
+/// Builds the cancellation of a request that timed out.
 pub(super) fn cancellation_notification(id: &str) -> String {
     let params = format!("{{\"requestId\":{id},\"reason\":\"no answer within requestTimeout\"}}");
     format!("{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}")
 }
 
-/// A gateway has nothing to leave untouched where no upstream was asked.
+/// Returns the fault for a reply without content where no upstream result exists.
 fn nothing_to_show_fault() -> Fault {
     let advice = "call the tool again without a cursor".into();
     Fault::new("internal", "there is nothing to show".into(), advice)

@@ -1,4 +1,4 @@
-//! What the server says unasked: notifications, and requests to the client.
+//! Handles notifications and requests of the server.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::scan::{JsonKind, unescape_into};
@@ -18,11 +18,11 @@ use crate::call::{Call, Caller, Endpoint, EndpointKind, Fault, Intent, Reply};
 use crate::dropped_messages::DropReason;
 use crate::relay::OutgoingMessage;
 
-/// Where the content of a log message stands.
+/// Address of the content of a log message.
 const DATA_ADDRESS: &str = "/params/data";
 
 impl McpProcessor {
-    /// A notification of the server. Content in it is shaped, the rest of it bounded.
+    /// Shapes the content of a notification and limits its other members.
     pub(super) async fn process_server_notification(&self, came: &mut MessageEdit<'_, '_>) -> MessageOutcome {
         let (text, envelope) = (came.text, came.envelope);
         let method = envelope.method(text);
@@ -49,7 +49,7 @@ impl McpProcessor {
             }
             task if task.starts_with("notifications/tasks") => {
                 let asked = self.task_request(&method);
-                // It lies in `params` as in the result of `tasks/get`.
+                // The task is in `params` like in the result of `tasks/get`.
                 let envelope = Envelope { result: Some(params), error: None, ..envelope };
                 let mut inside = MessageEdit { envelope, splice: &mut *came.splice, ..*came };
                 if self.shape_response(&mut inside, &asked).await && inside.splice.has_edit_at(envelope.span)
@@ -62,7 +62,8 @@ impl McpProcessor {
         }
     }
 
-    /// A request of the server to its client: what it says is for a model or a person, and nothing of it can be left out.
+    /// Handles a request of the server to its client. Its texts are for a model or a person, and cannot be
+    /// shortened.
     pub(super) fn process_server_request(
         &self,
         text: &str,
@@ -120,7 +121,7 @@ impl McpProcessor {
         }
     }
 
-    /// The request that would have brought a task of which a notification tells.
+    /// Builds the pending request for a task that a notification reports.
     fn task_request(&self, method: &str) -> PendingRequest {
         let endpoint = notification_endpoint(method);
         let caller = Box::new(self.caller(self.session_identity(), Some(&endpoint)));
@@ -136,7 +137,7 @@ impl McpProcessor {
         PendingRequest { id: "null".to_owned(), is_stateless: false, kind: what, timer: None }
     }
 
-    /// Bounds an object of a notification, but for some of its members.
+    /// Limits the members of a notification's object, except those in `except`.
     fn limit_notification_members(
         &self,
         object: Span,
@@ -157,7 +158,7 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
-    /// Parameters that are no object pass while they are small, without what is hidden.
+    /// Forwards params that are not an object if they are small, redacted.
     fn limit_non_object_params(
         &self,
         params: Span,
@@ -180,7 +181,7 @@ impl McpProcessor {
     }
 }
 
-/// What a notification is as an endpoint: it cannot be asked for again.
+/// Returns the endpoint of a notification, which cannot be requested again.
 fn notification_endpoint(method: &str) -> Endpoint {
     let (read_only, idempotent) = (false, false);
     Endpoint { name: method.to_owned(), kind: EndpointKind::Tool, read_only, idempotent }

@@ -1,7 +1,7 @@
-//! How long requests wait for the server's answer.
+//! Timeouts of requests that wait for the server.
 //!
-//! Time is an argument here. A request's timer is restarted by progress that the server reports, and all timers of a session stand
-//! still while the client owes the server an answer: a person may be asked, and takes his time.
+//! Time is an argument. Progress reported by the server restarts the timer of its request. All timers of a
+//! session pause while the client has yet to answer a server request, because that may involve a person.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,26 +14,26 @@ use super::pending::{PendingKind, PendingRequest};
 use super::{McpProcessor, responses};
 use crate::relay::OutgoingMessage;
 
-/// Methods that may wait for as long as they like: streams, and what is asked in order to wait.
+/// Methods without a timeout: streams, and requests whose purpose is to wait.
 const UNTIMED_METHODS: [&str; 2] = ["subscriptions/listen", "tasks/result"];
-/// Requests of the server that are waited for at the same time.
+/// Largest number of unanswered server requests that are tracked.
 const MAX_SERVER_REQUESTS: usize = 1_000;
 
-/// What the timers of one session have in common.
+/// State shared by the timers of one session.
 #[derive(Debug, Default)]
 pub(super) struct Timeouts(Mutex<TimeoutState>);
 
 #[derive(Debug, Default)]
 struct TimeoutState {
-    /// Requests of the server that the client has not answered.
+    /// Server requests that the client has not answered.
     unanswered_server_requests: RequestIdMap<()>,
-    /// When the client answered the last of them.
+    /// Time of the client's last answer to one of them.
     resumed_at: Option<Instant>,
-    /// When progress was last reported, by the tokens of the requests that wait.
+    /// Time of the last progress, by the progress tokens of pending requests.
     progressed_at: HashMap<String, Option<Instant>>,
 }
 
-/// The timer of a request that waits.
+/// Timer of a pending request.
 #[derive(Debug)]
 pub(super) struct RequestTimer {
     timeouts: Arc<Timeouts>,
@@ -43,7 +43,7 @@ pub(super) struct RequestTimer {
 }
 
 impl Timeouts {
-    /// Starts the timer of a request. `token`: the progress token that it was sent with, as it was written.
+    /// Starts the timer of a request. `token`: its progress token, as written.
     pub(super) fn start(
         self: &Arc<Self>,
         after: Duration,
@@ -57,14 +57,14 @@ impl Timeouts {
         RequestTimer { timeouts: Arc::clone(self), progress_token: token, started_at: now, timeout: after }
     }
 
-    /// The server reports progress on the request with this token.
+    /// Records progress on the request with this token.
     pub(super) fn record_progress(&self, raw_token: &str, now: Instant) {
         if let Some(last) = self.state().progressed_at.get_mut(&id_key(raw_token)) {
             *last = Some(now);
         }
     }
 
-    /// The server asks the client something.
+    /// Pauses the timers while the client answers a server request.
     pub(super) fn pause(&self, raw_id: &str) {
         let mut state = self.state();
         if state.unanswered_server_requests.values().count() < MAX_SERVER_REQUESTS {
@@ -72,7 +72,7 @@ impl Timeouts {
         }
     }
 
-    /// The client has answered, or the server wants no answer any more.
+    /// Resumes the timers once a server request is answered or cancelled.
     pub(super) fn resume(&self, raw_id: &str, now: Instant) {
         let mut state = self.state();
         if state.unanswered_server_requests.take(raw_id).is_some() {
@@ -86,7 +86,7 @@ impl Timeouts {
 }
 
 impl RequestTimer {
-    /// When the time of the request is over, as far as that is known now.
+    /// Returns the deadline of the request, as far as it is known now.
     pub(super) fn deadline(&self, now: Instant) -> Instant {
         let state = self.timeouts.state();
         if state.unanswered_server_requests.values().next().is_some() {
@@ -97,7 +97,7 @@ impl RequestTimer {
         since + self.timeout
     }
 
-    /// How long the server may be silent.
+    /// Returns the longest time without an answer or progress.
     pub(super) fn timeout(&self) -> Duration {
         self.timeout
     }
@@ -112,7 +112,7 @@ impl Drop for RequestTimer {
 }
 
 impl McpProcessor {
-    /// The timer of a request, where it has one: an endpoint may have a time of its own.
+    /// Starts the timer of a request, if it has a timeout. An endpoint may have a timeout of its own.
     pub(super) fn start_timer(
         &self,
         text: &str,
@@ -132,7 +132,7 @@ impl McpProcessor {
         Some(self.timeouts.start(after?, token, self.gateway.now()))
     }
 
-    /// Adds a request that waits, and sees that its timer is heeded.
+    /// Adds a pending request, and wakes the timeout task if its deadline is the earliest.
     pub(super) fn add_pending(&self, asked: PendingRequest) {
         let now = self.gateway.now();
         if self.pending_requests().add(asked, now) {
@@ -140,7 +140,7 @@ impl McpProcessor {
         }
     }
 
-    /// A notification of the server may be about a timer.
+    /// Updates the timers from a notification of the server.
     pub(super) fn update_timers(&self, text: &str, envelope: &Envelope, method: &str) {
         let param = |name| Some(walk::member_value(text, envelope.params?, name)?.slice(text));
         match method {
@@ -158,7 +158,7 @@ impl McpProcessor {
         }
     }
 
-    /// Answers the requests whose time is over, and cancels them: an answer that comes later is dropped.
+    /// Answers the requests whose deadline has passed and cancels them; late responses are dropped.
     pub(super) fn expire_requests(&self, now: Instant) -> Vec<OutgoingMessage> {
         let expired = self.pending_requests().take_expired(now);
         let mut out = Vec::new();
@@ -170,7 +170,7 @@ impl McpProcessor {
             let reason =
                 if is_held { responses::unsent_call_fault(after) } else { responses::timeout_fault(after) };
             out.push(OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes()));
-            // The server has never heard of what was held back, and `initialize` must not be cancelled.
+            // The server has never received a queued call, and `initialize` must not be cancelled.
             if !is_held && method != "initialize" {
                 out.push(OutgoingMessage::ToServer(
                     responses::cancellation_notification(&asked.id).into_bytes(),
@@ -180,7 +180,7 @@ impl McpProcessor {
         out
     }
 
-    /// Waits until the time of a request is over; see [`next_timeout`](crate::relay::MessageProcessor::next_timeout).
+    /// Waits until a request expires; see [`next_timeout`](crate::relay::MessageProcessor::next_timeout).
     pub(super) async fn until_expired(&self) -> Vec<OutgoingMessage> {
         loop {
             let now = self.gateway.now();

@@ -1,4 +1,4 @@
-//! What the server says.
+//! Handles messages of the server.
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -20,11 +20,11 @@ use crate::dropped_messages::DropReason;
 use crate::frame::scan_id;
 use crate::relay::OutgoingMessage;
 
-/// What becomes of an answer to no pending request.
+/// Handling of a response without a pending request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnsolicitedPolicy {
     Drop,
-    /// It is shaped by what it looks like.
+    /// Shape it by the form of the result.
     Shape,
 }
 
@@ -33,7 +33,7 @@ impl McpProcessor {
         self.process_server_line_with(line, UnsolicitedPolicy::Drop).await
     }
 
-    /// What the server says on a stream that a client has resumed: it may answer requests of which nobody here knows any more.
+    /// Processes a line of a resumed stream, which may answer requests that this process never received.
     pub(crate) async fn process_resumed_line(&self, line: Vec<u8>) -> Vec<OutgoingMessage> {
         self.process_server_line_with(line, UnsolicitedPolicy::Shape).await
     }
@@ -86,7 +86,7 @@ impl McpProcessor {
         onward.into_line(line).map(OutgoingMessage::ToClient).into_iter().chain(out).collect()
     }
 
-    /// A line that is no message is dropped, and whoever waits for it is told.
+    /// Drops a line that is not a message, and answers the request that waits for it.
     async fn reject_invalid_server_line(&self, line: &[u8], why: InvalidMessage) -> Vec<OutgoingMessage> {
         self.gateway.record_drop(
             DropReason::Invalid,
@@ -101,7 +101,7 @@ impl McpProcessor {
         self.answer_for_server(&id, |_| reason).await
     }
 
-    /// Answers in the server's place a request that waits.
+    /// Answers a pending request in place of the server.
     async fn answer_for_server(
         &self,
         id: &str,
@@ -111,7 +111,7 @@ impl McpProcessor {
         let Some(asked) = asked else { return Vec::new() };
         let reason = reason(&asked);
         if matches!(asked.kind, PendingKind::InternalToolsList { .. }) {
-            // Nobody but us waits for that.
+            // The request is the gateway's own.
             let error = responses::fault_response(&asked.id, &reason).into_bytes();
             self.pending_requests().add(asked, self.gateway.now());
             return self.process_server_line(error).await;
@@ -119,7 +119,7 @@ impl McpProcessor {
         vec![OutgoingMessage::ToClient(self.refusal_response(&asked, reason).into_bytes())]
     }
 
-    /// A message over the limit was dropped: whoever waits for it is told.
+    /// Answers for a server message over the limit, which was dropped.
     pub(super) async fn reject_oversized_server_message(
         &self,
         id: Option<&str>,
@@ -156,7 +156,8 @@ impl McpProcessor {
         let (text, envelope) = (came.text, came.envelope);
         let asked = self.pending_requests().take_sent(envelope.raw_id(text));
         let Some(asked) = asked else {
-            // An error without an id is about what the server could not read: nobody's answer, but no secret either.
+            // An error without an id reports a message that the server could not parse: it answers no request
+            // and is not secret.
             let about_nothing = envelope.raw_id(text) == "null" && envelope.error.is_some();
             if unasked == UnsolicitedPolicy::Drop && !about_nothing {
                 return super::reshape::drop_unsolicited_response(self, came);
@@ -166,7 +167,7 @@ impl McpProcessor {
         };
         match &asked.kind {
             PendingKind::Relay { .. } => self.relay_response(came, &asked).await,
-            // It was not sent, so nothing answers it.
+            // The call was not sent, so this is not its response.
             PendingKind::QueuedCall { .. } => return MessageOutcome::Discard,
             PendingKind::AdvertiseTools { .. } => {
                 self.advertise_tools_capability(text, &envelope, came.splice);
@@ -191,7 +192,8 @@ impl McpProcessor {
         MessageOutcome::Forward
     }
 
-    /// Learns the tools of a page, and adds what is ours to it. Returns the server's cursor to the next page.
+    /// Adds a page of tools to the catalog, and built-in tools and controls to the page. Returns the cursor
+    /// of the next page.
     fn learn_tools(&self, splice: &mut Splice<'_>, text: &str, result: Span) -> Option<String> {
         let rules = self.gateway.rules();
         let offer = |name: &str| self.listing_policy(&rules, name);
@@ -202,8 +204,9 @@ impl McpProcessor {
         known.catalog.process_page(splice, text, result, &offer)
     }
 
-    /// Asks for the tools once one of them has said much and none is known: whether it may be called again will
-    /// matter when its snapshot has gone. A request of 2026-07-28 needs what only its client knows.
+    /// Requests the tool list once the result of an unknown tool was shortened: whether the call can be
+    /// repeated matters when its snapshot expires. A request of 2026-07-28 needs metadata that only the
+    /// client has.
     fn request_unknown_tools(&self, asked: &PendingRequest) -> Option<OutgoingMessage> {
         let is_tool =
             matches!(asked.kind, PendingKind::Content { shape: ResultShape::Tool, is_nested: false, .. });
@@ -216,7 +219,7 @@ impl McpProcessor {
             .then(|| request_tools_list(&mut waiting, String::new(), None, self.gateway.now()))
     }
 
-    /// Tells the client that there are tools, ours at least.
+    /// Adds the tools capability, because there are at least the built-in tools.
     fn advertise_tools_capability(&self, text: &str, envelope: &Envelope, splice: &mut Splice<'_>) {
         let capabilities =
             envelope.result.and_then(|result| walk::member_value(text, result, "capabilities"));
@@ -232,7 +235,8 @@ impl McpProcessor {
         self.server_info().has_no_tools = toolless;
     }
 
-    /// The answer to our own question for the tools: the next question, or the calls that waited for it.
+    /// Handles a response to the gateway's own `tools/list`: requests the next page, or releases the queued
+    /// calls.
     async fn process_tools_list(
         &self,
         text: &str,
@@ -252,7 +256,8 @@ impl McpProcessor {
             }
             let mut known = self.server_info();
             if !known.catalog.is_complete() {
-                // A server that does not list has no tool that we could know, nor one of our name.
+                // Without a tool list there is no tool to learn, and no name that conflicts with a built-in
+                // tool.
                 known.catalog.list_builtin_only();
             }
         }
@@ -267,7 +272,7 @@ impl McpProcessor {
     }
 }
 
-/// Our own question for a page of the tools.
+/// Builds the gateway's own request for a page of tools.
 pub(super) fn request_tools_list(
     pending: &mut PendingRequests,
     meta: String,
@@ -293,7 +298,7 @@ pub(super) fn request_tools_list(
     OutgoingMessage::InternalRequest(question.into_bytes())
 }
 
-/// Answers with an error instead.
+/// Replaces a response by an error.
 pub(super) fn replace_with_fault(splice: &mut Splice<'_>, text: &str, envelope: &Envelope, reason: &Fault) {
     splice.replace(envelope.span, responses::fault_response(envelope.raw_id(text), reason));
 }

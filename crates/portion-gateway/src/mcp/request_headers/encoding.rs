@@ -1,4 +1,4 @@
-//! Any text as the value of a header field.
+//! Encodes any text as the value of a header field.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 const BASE64_PREFIX: &str = "=?base64?";
 const BASE64_SUFFIX: &str = "?=";
 
-/// The text itself where it survives as a field, else `=?base64?…?=`: other characters than printable ASCII, spaces
-/// at an end, and what looks like that form already.
+/// Encodes a text as a field value: unchanged if possible, else as `=?base64?…?=`. Encoded are texts with
+/// characters other than printable ASCII, with spaces at an end, and texts that look encoded.
 pub fn encode_value(text: &str) -> Cow<'_, str> {
     let survives = text.bytes().all(|byte| matches!(byte, b' '..=b'~')) && text == text.trim_matches(' ');
     let looks_encoded = text.len() >= BASE64_PREFIX.len() + BASE64_SUFFIX.len()
@@ -21,7 +21,7 @@ pub fn encode_value(text: &str) -> Cow<'_, str> {
     format!("{BASE64_PREFIX}{}{BASE64_SUFFIX}", STANDARD.encode(text)).into()
 }
 
-/// What a field says: as it stands, or what `=?base64?…?=` is around. `None` where that is no text.
+/// Decodes a field value: plain, or base64 in `=?base64?…?=`. `None` if it does not decode to text.
 pub fn decode_value(field: &str) -> Option<String> {
     match field.strip_prefix(BASE64_PREFIX).and_then(|field| field.strip_suffix(BASE64_SUFFIX)) {
         Some(inside) => String::from_utf8(STANDARD.decode(inside).ok()?).ok(),

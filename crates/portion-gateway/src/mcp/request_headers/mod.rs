@@ -1,7 +1,7 @@
-//! What HTTP repeats of a message in its header fields, as 2026-07-28 has it.
+//! HTTP header fields that repeat parts of a message, as of 2026-07-28.
 //!
-//! Whoever routes a request without reading it shall see its method, what it names and the arguments that its tool wants
-//! repeated. Servers hold the fields against the body and refuse what differs.
+//! Proxies can route a request by its method, its name and selected arguments without reading the body.
+//! Servers compare the fields with the body and reject differences.
 
 mod encoding;
 
@@ -12,22 +12,22 @@ use super::parsed_batch::MessageView;
 use super::walk;
 pub use encoding::{decode_value, encode_value};
 
-/// The field with a request's method.
+/// Field with the method of a request.
 pub const METHOD_HEADER: &str = "mcp-method";
-/// The field with what a request names: a tool, a prompt, a resource, a task.
+/// Field with the name of a tool or prompt, the URI of a resource, or the id of a task.
 pub const NAME_HEADER: &str = "mcp-name";
-/// What the fields of a tool's arguments begin with.
+/// Prefix of the fields with arguments of a tool.
 pub const PARAM_HEADER_PREFIX: &str = "mcp-param-";
 
-/// The fields of requests, as far as the tools are known.
+/// Builds the header fields of requests from the known tools.
 #[derive(Debug, Default)]
 pub struct RequestHeaders {
-    /// What each tool wants repeated.
+    /// Repeated parameters by tool.
     params_by_tool: HashMap<String, Vec<HeaderParam>>,
 }
 
 impl RequestHeaders {
-    /// Learns from an answer to `tools/list`.
+    /// Stores the repeated parameters of a `tools/list` response.
     pub fn learn_tools(&mut self, answer: &MessageView<'_>) {
         let (text, result) = (answer.text(), answer.result_span());
         let tools = result.and_then(|result| walk::member_value(text, result, "tools"));
@@ -43,7 +43,7 @@ impl RequestHeaders {
         }
     }
 
-    /// The fields of a request, names in lower case, values as they are sent.
+    /// Returns the header fields of a request, with lowercase names and encoded values.
     pub fn header_fields(&self, request: &MessageView<'_>) -> Vec<(String, String)> {
         let mut fields = vec![(METHOD_HEADER.to_owned(), encode_value(&request.method()).into_owned())];
         let Some(name) = request.name() else { return fields };
@@ -66,7 +66,7 @@ mod tests {
     use super::super::ParsedBatch;
     use super::RequestHeaders;
 
-    /// `schema` is the tool's; `expect` the fields of its parameters.
+    /// `schema`: the tool's input schema; `expect`: the fields of its parameters.
     fn check(schema: &str, arguments: &str, expect: &[(&str, &str)]) {
         let list = format!(
             r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{{"name":"t","inputSchema":{schema}}}]}}}}"#

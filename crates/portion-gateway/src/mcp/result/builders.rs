@@ -1,4 +1,4 @@
-//! Results of our own making.
+//! Builds results without an upstream result.
 
 use portion_core::render::{PieceBody, Portion};
 use portion_core::scan::quote;
@@ -8,9 +8,9 @@ use super::super::walk;
 use super::write::PortionContent;
 use crate::call::Fault;
 
-/// A portion as the result of a tool that was not asked. `structured`: with its `structuredContent`, which a tool of the
-/// upstream may have to have and `portion_read` has not. `modern`: the request was of a revision whose results have
-/// a `resultType`.
+/// Builds a tool result from a portion. `structured`: includes `structuredContent`, which an upstream tool
+/// may require and `portion_read` does not have. `modern`: the request has a revision whose results have a
+/// `resultType`.
 pub(crate) fn tool_result(portion: &Portion, structured: bool, modern: bool) -> String {
     build_tool_result(portion.into(), structured, modern)
 }
@@ -24,18 +24,19 @@ fn build_tool_result(shown: PortionContent<'_>, structured: bool, modern: bool) 
     format!("{{\"content\":[{}],{structured}{meta}{}}}", blocks.join(","), completion_members(modern, false))
 }
 
-/// A text as the result of a tool.
+/// Builds a tool result from a text.
 pub(crate) fn text_result(text: &str, modern: bool) -> String {
     format!("{{\"content\":[{}]{}}}", text_block(text), completion_members(modern, false))
 }
 
-/// A fault as the result of a tool.
+/// Builds a tool result from a fault.
 pub(crate) fn fault_result(fault: &Fault, modern: bool) -> String {
     let block = text_block(&fault.to_json());
     format!("{{\"content\":[{block}],\"isError\":true{}}}", completion_members(modern, false))
 }
 
-/// What 2026-07-28 wants in a result, and earlier revisions do not know. `cached`: of a kind that clients cache.
+/// Returns the result members that 2026-07-28 requires and earlier revisions do not have. `cached`: clients
+/// cache the result.
 pub(crate) fn completion_members(modern: bool, cached: bool) -> &'static str {
     match (modern, cached) {
         (true, true) => ",\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\"",
@@ -48,7 +49,7 @@ fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quote(text))
 }
 
-/// A part as a content block, wherever it came from.
+/// Returns a piece as a content block, whatever its origin.
 pub(super) fn content_block(body: &PieceBody) -> String {
     let PieceBody::Block(json) = body else { return text_block(body.as_str()) };
     let all: Span = walk::document_span(json);

@@ -1,4 +1,4 @@
-//! JSON-RPC errors that carry more than an error: some servers put whole documents into `error.data`.
+//! Parses JSON-RPC errors with content: some servers put whole documents into `error.data`.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::redact::RedactionRules;
@@ -14,30 +14,30 @@ use super::write::PortionContent;
 
 const MESSAGE_ADDRESS: &str = "/error/message";
 const DATA_ADDRESS: &str = "/error/data";
-/// What stands as the code of an error that has none.
+/// Code of an error without a valid one.
 const DEFAULT_CODE: i32 = -32603;
-/// Bytes of a code that can be one.
+/// Largest valid code, in bytes.
 const MAX_CODE_BYTES: usize = 32;
-/// Characters of a message that is not shown otherwise.
+/// Largest message that is not part of the shown pieces, in characters.
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// The `error` of a response.
+/// The `error` member of a response.
 pub(crate) struct ErrorOutline<'a> {
     text: &'a str,
     span: Span,
-    /// Whether it is an object, as errors are.
+    /// True if it is an object, as errors should be.
     is_object: bool,
     members: Vec<Member>,
     message: Option<Member>,
     data: Option<Member>,
-    /// Members besides that are too large to pass.
+    /// Other members that are too large to pass.
     overflow: Vec<Member>,
-    /// Small members besides of which something is hidden, and what they say then.
+    /// Small other members with redactions, and their replacements.
     redactions: Vec<(Span, String)>,
 }
 
 impl<'a> ErrorOutline<'a> {
-    /// The error at a place of a valid text. One that is no object is its own data.
+    /// Parses an error. A value that is not an object becomes the data.
     pub(crate) fn parse(text: &'a str, error: Span, redact: Option<&RedactionRules>) -> Self {
         let is_object = walk::kind(text, error) == JsonKind::Object;
         if !is_object {
@@ -74,14 +74,14 @@ impl<'a> ErrorOutline<'a> {
         Self { text, span: error, is_object, members, message, data, overflow: beyond, redactions: hidden }
     }
 
-    /// Lets the error pass, without what is hidden of it.
+    /// Leaves the error unchanged apart from redactions.
     pub(crate) fn apply_redactions(&self, splice: &mut Splice<'_>) {
         for (place, said) in &self.redactions {
             splice.replace(*place, said.clone());
         }
     }
 
-    /// The payload: the message, and the data beside it.
+    /// Returns the payload: the message and the data.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
         let mut payload = Payload { invalid_utf8_count: invalid_utf8, is_error: true, ..Payload::default() };
         for (address, member) in [(MESSAGE_ADDRESS, self.message), (DATA_ADDRESS, self.data)] {
@@ -102,7 +102,7 @@ impl<'a> ErrorOutline<'a> {
         payload
     }
 
-    /// Shows the portion instead: the code stays, the message is cut, the data are replaced.
+    /// Replaces the content by a portion: the code stays, the message is shortened, the data are replaced.
     pub(crate) fn write_portion(&self, portion: &Portion, splice: &mut Splice<'_>) {
         self.write_content(portion.into(), splice);
     }
@@ -137,12 +137,12 @@ impl<'a> ErrorOutline<'a> {
     }
 }
 
-/// Whether a piece is an envelope: nothing else in an error has a type.
+/// Returns true if a piece is an envelope: nothing else in an error has a MIME type.
 fn is_envelope(piece: &Piece) -> bool {
     piece.mime.is_some()
 }
 
-/// What a piece says: a message stays text, what is to be told of it stands in the data.
+/// Returns the text of a piece: a message stays text, and its envelope metadata goes into the data.
 fn piece_text(piece: &Piece) -> String {
     let json = piece.body.as_str();
     let content =
@@ -150,7 +150,7 @@ fn piece_text(piece: &Piece) -> String {
     content.unwrap_or_else(|| json.to_owned())
 }
 
-/// The beginning of a JSON string that may be long.
+/// Returns the text of a JSON string, shortened if it is long.
 fn truncate(quoted: &str) -> String {
     let text = unescape(quoted);
     match text.char_indices().nth(MAX_MESSAGE_CHARS) {

@@ -1,4 +1,4 @@
-//! What stands beside the content of a result: vendor members, annotations, `_meta`.
+//! Extra members of a result: vendor members, annotations, `_meta`.
 
 use portion_core::payload::BlockLabel;
 use portion_core::redact::RedactionRules;
@@ -8,18 +8,19 @@ use super::super::member_limits;
 use super::super::walk::{self, Member};
 use super::outline::{PartKind, ResultOutline};
 
-/// Bytes of it that pass without being looked at. What is beyond is part of the payload, and can be left out like any part.
+/// Largest total size, in bytes, that passes uninspected. The rest becomes part of the payload and can be
+/// omitted like it.
 pub(super) const MAX_EXTRA_BYTES: usize = 4096;
-/// Bytes of a member that is nothing but hidden.
+/// Largest redacted member, in bytes, that always passes.
 const MAX_REDACTED_BYTES: usize = 256;
 
-/// What stands beside the content, as much as passes, and what is beyond.
+/// Extra members that pass, and the overflow.
 pub(super) struct ExtraMembers<'a> {
     text: &'a str,
     redact: Option<&'a RedactionRules>,
     remaining_bytes: usize,
     overflow: Vec<(Member, (usize, usize), String)>,
-    /// What is hidden of what passes: where, and what stands there then.
+    /// Redactions of members that pass: span and replacement.
     redactions: Vec<(Span, String)>,
 }
 
@@ -28,11 +29,11 @@ impl<'a> ExtraMembers<'a> {
         Self { text, redact, remaining_bytes: MAX_EXTRA_BYTES, overflow: Vec::new(), redactions: Vec::new() }
     }
 
-    /// Lets a member pass, if there is room for it. `slot` as of a part.
+    /// Passes a member if the remaining bytes suffice, else adds it to the overflow. `slot`: as for a part.
     pub(super) fn add(&mut self, member: Member, slot: (usize, usize), address: &str) {
         let hidden = self.redact.and_then(|redact| member_limits::redact_member(redact, self.text, member));
         let len = hidden.as_ref().map_or(member.span().len(), String::len);
-        // What is hidden by its own name must not become a part, which has no name.
+        // A member redacted by its own name must not become a part, because parts have no name.
         let fits = if len <= MAX_REDACTED_BYTES && hidden.is_some() {
             Some(self.remaining_bytes)
         } else {
@@ -52,7 +53,7 @@ impl<'a> ExtraMembers<'a> {
         self.overflow.push((member, slot, String::new()));
     }
 
-    /// Makes parts of what is beyond, and tells how many bytes pass.
+    /// Makes parts of the overflow, and returns the number of bytes that pass.
     pub(super) fn into_parts(self, outline: &mut ResultOutline<'_>) -> usize {
         outline.redactions = self.redactions;
         for (member, slot, address) in self.overflow {

@@ -1,4 +1,4 @@
-//! The items of a result, as parts: content blocks, entries of `contents`, messages of prompts.
+//! Parses the items of a result into parts: content blocks, entries of `contents`, prompt messages.
 
 use portion_core::payload::{BinaryInfo, BlockLabel};
 use portion_core::scan::unescape;
@@ -9,18 +9,18 @@ use super::extra_members::ExtraMembers;
 use super::outline::{NestedSequence, PartKind, ResultOutline, ResultPart, ResultShape};
 use super::tree::{Node, NodeContent, ObjectNode};
 
-/// Bytes that a block may need to say what it is (`uri`, `mimeType` …) and still be taken for text.
+/// Largest size, in bytes, of a text block's other members (`uri`, `mimeType` …).
 const MAX_BLOCK_FRAME_BYTES: usize = 2048;
-/// Bytes of a MIME type that can be one (RFC 6838: two names of 127).
+/// Largest MIME type, in bytes (RFC 6838: two names of 127).
 const MAX_MIME_BYTES: usize = 255;
-/// Members of a block that are the protocol's.
+/// Block members that the protocol names.
 const BLOCK_MEMBERS: [&str; 9] =
     ["type", "text", "uri", "mimeType", "role", "content", "resource", "data", "blob"];
-/// Bytes of an entry that is described, beside its URI and what is said.
+/// Size of an entry that is described, in bytes, without its URI and description.
 const ENTRY_FRAME_BYTES: usize = 64;
 
 impl ResultOutline<'_> {
-    /// Takes the parts out of the result's list of content.
+    /// Adds the parts of the result's content list.
     pub(super) fn read_items(&mut self, items: &[Node], aside: &mut ExtraMembers<'_>) {
         let Some(list) = self.content_list else { return };
         for (i, item) in items.iter().enumerate() {
@@ -33,7 +33,8 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// A content block: `{"type":"text",…}`, `{"type":"resource",…}` … What stands around it is known already.
+    /// Adds a content block: `{"type":"text",…}`, `{"type":"resource",…}` … `around`: label of the enclosing
+    /// object.
     fn add_block(
         &mut self,
         item: &Node,
@@ -73,7 +74,7 @@ impl ResultOutline<'_> {
         self.push_part(address, item.span, slot, PartKind::Block(binary), label);
     }
 
-    /// An entry of `contents`.
+    /// Adds an entry of `contents`.
     fn add_entry(&mut self, item: &Node, slot: (usize, usize), address: &str, aside: &mut ExtraMembers<'_>) {
         if !self.try_add_text(item, "text", slot, address, &BlockLabel::default(), aside) {
             let binary = binary_member(self.text, item.as_object(), "blob", "/blob");
@@ -84,7 +85,7 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// A message of a prompt, whose content is a block or, since 2025-11-25, an array of such.
+    /// Adds a prompt message, whose content is a block or, since 2025-11-25, an array of blocks.
     fn add_message(
         &mut self,
         item: &Node,
@@ -124,7 +125,7 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// Takes the string member of that name for a text, where the rest of its object is small.
+    /// Adds a string member as a text if the rest of its object is small. Returns true if it was added.
     fn try_add_text(
         &mut self,
         item: &Node,
@@ -143,7 +144,7 @@ impl ResultOutline<'_> {
             BLOCK_MEMBERS.iter().any(|name| walk::string_equals(member.key.slice(text), name))
         };
         let protocol = object.members.iter().filter(|member| ours(member));
-        // With the comma after each, and the braces.
+        // Includes the comma after each member, and the braces.
         let whole: usize = 2 + protocol.map(|member| member.span().len() + 1).sum::<usize>();
         let frame = whole.saturating_sub(place.len());
         if frame > MAX_BLOCK_FRAME_BYTES {
@@ -198,12 +199,12 @@ impl ResultOutline<'_> {
     }
 }
 
-/// The URI of a resource.
+/// Returns the URI of a resource.
 fn resource_uri(text: &str, object: Option<&ObjectNode>) -> Option<String> {
     short_string_member(text, object?, "uri", MAX_BLOCK_FRAME_BYTES)
 }
 
-/// The string member of that name, unless it is longer than what it is for.
+/// Returns a string member, unless it is longer than `most`.
 fn short_string_member(text: &str, object: &ObjectNode, name: &str, most: usize) -> Option<String> {
     let value = object.string_member(text, name).filter(|value| value.len() <= most)?;
     Some(unescape(value.slice(text)))
@@ -229,7 +230,8 @@ fn binary_member(
     })
 }
 
-/// The bytes that a JSON string of base64 stands for. An escape is taken for the one character that it is.
+/// Returns the decoded size of a JSON string with base64. An escape counts as the one character that it
+/// encodes.
 fn base64_decoded_bytes(quoted: &str) -> usize {
     let inner = quoted.trim_matches('"');
     let escapes = memchr::memchr_iter(b'\\', inner.as_bytes()).count();

@@ -1,7 +1,7 @@
-//! From a result to the payload in it, and from a portion back into the result.
+//! Converts a result into a payload, and writes a portion back into the result.
 //!
-//! An [`ResultOutline`] knows where the parts of a result lie. The core decides which of them are shown and how
-//! long; here they are put back in their places, and everything around them keeps its bytes.
+//! A [`ResultOutline`] holds the spans of the parts of a result. The core decides which parts are shown and
+//! at what length; this module writes them at their spans, and all other bytes are kept.
 
 mod builders;
 mod error_outline;
@@ -20,11 +20,11 @@ pub(super) use outline::{ParsedResult, ResultOutline, ResultShape};
 pub(super) use resource_contents::resource_result;
 pub(super) use unrecognized::{UnrecognizedResult, part_json};
 
-/// Where a result's `_meta` repeats the notice.
+/// `_meta` key of a result for the notice.
 const NOTICE_KEY: &str = "io.portion/notice";
-/// Where `_meta` tells of the notice of a Portion behind this one, for programs.
+/// `_meta` key for the notice of another Portion in front of the upstream, for programs.
 const UPSTREAM_NOTICE_KEY: &str = "io.portion/upstream";
-/// Begins the URIs that we answer ourselves; a cursor follows.
+/// Prefix of the URIs that the gateway answers; a cursor follows.
 pub(super) const READ_URI_PREFIX: &str = "portion://read/";
 
 #[cfg(test)]

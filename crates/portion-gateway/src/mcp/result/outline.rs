@@ -1,4 +1,4 @@
-//! Where the parts of a result lie.
+//! Parses a result into parts with their spans.
 
 use portion_core::payload::{BinaryInfo, Block, BlockLabel, Content, Payload};
 use portion_core::redact::RedactionRules;
@@ -10,84 +10,84 @@ use super::extra_members::ExtraMembers;
 use super::tree::{Node, NodeContent, ObjectNode};
 use super::{NOTICE_KEY, READ_URI_PREFIX, RESERVED_PREFIX};
 
-/// What a result is a result of.
+/// Kind of a result, by its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultShape {
-    /// `tools/call`, `tasks/result`
+    /// Result of `tools/call` or `tasks/result`.
     Tool,
-    /// `resources/read`
+    /// Result of `resources/read`.
     Resource,
-    /// `prompts/get`
+    /// Result of `prompts/get`.
     Prompt,
 }
 
-/// Parts that are told apart: cursors have 16 bits for them, of which some are left for what stands beside the content.
+/// Largest number of parts: cursors have 16 bits for a part, and some values are reserved for extra members.
 const MAX_PARTS: usize = 50_000;
-/// Bytes of an upstream's notice that are passed on.
+/// Largest upstream notice that is passed on, in bytes.
 const MAX_UPSTREAM_NOTICE_BYTES: usize = 4096;
-/// Members that are the protocol's, and stay.
+/// Result members of the protocol, which are kept.
 const PROTOCOL_MEMBERS: [&str; 4] = ["isError", "resultType", "ttlMs", "cacheScope"];
-/// Bytes of such a member that can be one.
+/// Largest valid value of such a member, in bytes.
 const MAX_PROTOCOL_MEMBER_BYTES: usize = 64;
-/// Bytes of members that later ones hide, up to which they pass.
+/// Largest total size, in bytes, of shadowed duplicates that pass.
 const MAX_SHADOWED_BYTES: usize = 1024;
 
-/// What a result is.
+/// A parsed result.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each result, and taken apart at once")]
 pub(crate) enum ParsedResult<'a> {
-    /// Content.
+    /// A result with content.
     Content(ResultOutline<'a>),
-    /// Something for the client to act on: a question back (`input_required`), the handle of a task.
+    /// An instruction to the client: an input request (`input_required`), or the handle of a task.
     ClientAction,
-    /// Nothing that the method returns.
+    /// Not a valid result of the method.
     Unrecognized,
 }
 
-/// A completed result.
+/// A complete result.
 #[derive(Debug)]
 pub(crate) struct ResultOutline<'a> {
     pub(super) text: &'a str,
     pub(super) shape: ResultShape,
-    /// Whatever can lose members or items; the first is the result itself.
+    /// Objects and arrays that can lose members or items; the first is the result itself.
     pub(super) sequences: Vec<NestedSequence>,
     pub(super) parts: Vec<ResultPart>,
-    /// Which sequence the content is, where there is any.
+    /// Index of the content list in `sequences`, if there is one.
     pub(super) content_list: Option<usize>,
-    /// The `_meta` object, and what of it is ours to take out.
+    /// The `_meta` object, and the indices of its reserved members.
     pub(super) meta: Option<(Sequence, Vec<usize>)>,
-    /// The notice of a Portion behind this one, where it is small.
+    /// Notice of another Portion in front of the upstream, if it is small.
     pub(super) upstream_notice: Option<Span>,
-    /// The member of `_meta` by which `FastMCP` has its clients show a sole member without the object around it.
+    /// Index of the `_meta` member that makes `FastMCP` clients show an only member without its object.
     pub(super) unwrap_marker: Option<usize>,
-    /// Members of the result that must go once it is shaped: those that a later one of the same name hides.
+    /// Indices of shadowed duplicates of the result, which are removed once it is shaped.
     pub(super) shadowed_members: Vec<usize>,
-    /// What is hidden of members that pass beside the parts: where they are, and what stands there then.
+    /// Redactions of extra members: span and replacement.
     pub(super) redactions: Vec<(Span, String)>,
-    /// Bytes that pass beside the parts.
+    /// Bytes that pass outside the parts.
     frame_bytes: usize,
     is_error: bool,
 }
 
-/// A sequence, and the item of another that goes when this one becomes empty.
+/// A sequence, and the item of another sequence that is removed when this one becomes empty.
 #[derive(Debug)]
 pub(super) struct NestedSequence {
     pub sequence: Sequence,
     pub parent: Option<(usize, usize)>,
 }
 
-/// One part of the payload.
+/// A part of the payload.
 #[derive(Debug)]
 pub(super) struct ResultPart {
     pub address: String,
-    /// What its content replaces.
+    /// Span that its content replaces.
     pub span: Span,
-    /// What goes when it is not shown: a sequence, and the index in it.
+    /// Item that is removed if the part is not shown: a sequence, and the index in it.
     pub slot: (usize, usize),
     pub kind: PartKind,
-    /// What stands around it.
+    /// Label of the enclosing block.
     pub label: BlockLabel,
-    /// Where its MIME type stands, if it has one.
+    /// Span of its MIME type, if it has one.
     pub mime_span: Option<Span>,
 }
 
@@ -99,16 +99,16 @@ pub(super) enum PartKind {
     Block(Option<BinaryInfo>),
     /// An entry of `contents`.
     Entry(Option<BinaryInfo>),
-    /// A whole message of a prompt, not understood.
+    /// A whole prompt message that was not recognized.
     Message,
-    /// A member beside the content.
+    /// An extra member.
     Extra,
     /// `structuredContent`.
     Structured,
 }
 
 impl<'a> ResultOutline<'a> {
-    /// Reads the result at a place of a valid text. What `redact` names is hidden of what passes beside the parts.
+    /// Parses a result of a valid text. `redact` applies to extra members.
     pub(crate) fn parse(
         text: &'a str,
         result: Span,
@@ -132,7 +132,7 @@ impl<'a> ResultOutline<'a> {
         }
     }
 
-    /// The outline of an object that has content.
+    /// Builds the outline of an object with content.
     fn from_object(
         text: &'a str,
         node: &Node,
@@ -167,7 +167,7 @@ impl<'a> ResultOutline<'a> {
                 Some(outline.add_sequence(*whole, items.iter().map(|item| item.span), None));
             outline.read_items(items, &mut aside);
             if outline.parts.len() > MAX_PARTS {
-                // As one value beside what there is to see, it can be told of and read.
+                // As a single value among the extra members, it can be described and read.
                 outline.parts.clear();
                 outline.sequences.truncate(1);
                 outline.content_list = None;
@@ -195,12 +195,12 @@ impl<'a> ResultOutline<'a> {
         outline
     }
 
-    /// Whether the result says of itself that it is an error.
+    /// Returns true if the result is marked as an error.
     pub(crate) fn is_error(&self) -> bool {
         self.is_error
     }
 
-    /// The payload: each text is unescaped once, straight into what the core keeps.
+    /// Returns the payload: each text is unescaped once, directly into the string that the core stores.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
         let (is_error, text_only) = (self.is_error, self.is_error);
         let mut payload = Payload {
@@ -280,7 +280,7 @@ impl<'a> ResultOutline<'a> {
         }
     }
 
-    /// Whether members that later ones hide are too large to pass even where nothing else is changed.
+    /// Returns true if shadowed duplicates are too large to pass even in an unchanged result.
     pub(super) fn has_large_shadowed_members(&self) -> bool {
         let items = &self.sequences[0].sequence.items;
         self.shadowed_members.iter().map(|i| items[*i].len()).sum::<usize>() > MAX_SHADOWED_BYTES
@@ -288,7 +288,7 @@ impl<'a> ResultOutline<'a> {
 }
 
 impl ResultShape {
-    /// The shape that a result looks to be of.
+    /// Guesses the shape of a result from its members.
     pub(crate) fn guess(text: &str, result: Span) -> Option<Self> {
         let members = walk::members(text, result);
         let has = |name| walk::find_member(text, &members, name).is_some();
@@ -297,12 +297,12 @@ impl ResultShape {
         by_list.or_else(|| has("structuredContent").then_some(Self::Tool))
     }
 
-    /// What begins the URIs that read on in a result of this shape.
+    /// Returns the prefix of the read URIs in a result of this shape.
     pub(crate) fn read_uri_prefix(self) -> Option<&'static str> {
         (self == Self::Resource).then_some(READ_URI_PREFIX)
     }
 
-    /// The member that holds the content.
+    /// Returns the name of the member with the content.
     pub(super) fn content_member(self) -> &'static str {
         match self {
             Self::Tool => "content",

@@ -1,4 +1,4 @@
-//! The contents of a resource: what `resources/read` answers on one of our URIs, and what we put beside a server's.
+//! Builds resource contents: responses to read URIs, and entries that are added to a server's contents.
 
 use portion_core::render::{Piece, PieceBody, Portion};
 use portion_core::scan::quote;
@@ -8,12 +8,12 @@ use super::READ_URI_PREFIX;
 use super::builders::completion_members;
 use super::write::PortionContent;
 
-/// Entries that go on where a resource was cut.
+/// Builds the result for a read URI from a portion.
 pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
     let here = portion
         .start_cursor()
         .map_or("portion://part".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
-    // No two entries of one URI.
+    // Each entry needs a URI of its own.
     let uri = |i: usize| if i == 0 { quote(&here) } else { quote(&format!("{here}#{i}")) };
     let mut entries: Vec<String> =
         portion.pieces().iter().enumerate().map(|(i, piece)| piece_entry(&uri(i), piece)).collect();
@@ -22,19 +22,20 @@ pub(crate) fn resource_result(portion: &Portion, modern: bool) -> String {
     format!("{{\"contents\":[{}],{meta}{}}}", entries.join(","), completion_members(modern, true))
 }
 
-/// The notice as an entry. Its URI is that of the next: never the same twice, for clients cache by URI.
+/// Returns the notice as an entry. Its URI is that of the next page: always a new one, because clients cache
+/// by URI.
 pub(super) fn notice_entry(shown: PortionContent<'_>) -> String {
     let uri =
         shown.cursor.map_or("portion://notice".to_owned(), |cursor| format!("{READ_URI_PREFIX}{cursor}"));
     text_entry(&quote(&uri), "application/json", shown.notice)
 }
 
-/// An entry of text. `uri` is JSON.
+/// Returns a text entry. `uri` is JSON.
 pub(super) fn text_entry(uri: &str, mime: &str, text: &str) -> String {
     format!("{{\"uri\":{uri},\"mimeType\":{},\"text\":{}}}", quote(mime), quote(text))
 }
 
-/// A piece as an entry. `uri` is JSON.
+/// Returns a piece as an entry. `uri` is JSON.
 fn piece_entry(uri: &str, piece: &Piece) -> String {
     match &piece.body {
         PieceBody::Text(text) => text_entry(uri, piece.mime.as_deref().unwrap_or("text/plain"), text),
@@ -46,7 +47,8 @@ fn piece_entry(uri: &str, piece: &Piece) -> String {
     }
 }
 
-/// A block as an entry: itself where it is one or holds one, with its own URI, for it is whole.
+/// Returns a block as an entry: unchanged, with its own URI, if it is or contains an entry, because it is
+/// whole.
 fn block_entry(uri: &str, json: &str) -> String {
     let all = walk::document_span(json);
     let kind = walk::string_member(json, all, "type");

@@ -1,16 +1,16 @@
-//! The skeleton of a result, read in one pass: only the members that lead to content are opened.
+//! Parses the skeleton of a result in one pass: only members that lead to content are opened.
 
 use portion_core::scan::{JsonKind, JsonReader, ScanError};
 use portion_core::span::Span;
 
 use super::super::walk::{Member, Sequence, find_member, string_equals};
 
-/// Members whose objects and arrays are opened; everything else is passed over.
+/// Members whose objects and arrays are opened; all others are skipped.
 const OPENED_MEMBERS: [&str; 4] = ["content", "contents", "messages", "resource"];
-/// result, list, message, list, block, resource.
+/// Levels: result, list, message, list, block, resource.
 const MAX_DEPTH: usize = 6;
 
-/// A value of which the inside may be known.
+/// A value whose content may be parsed.
 #[derive(Debug)]
 pub(super) struct Node {
     pub span: Span,
@@ -27,12 +27,12 @@ pub(super) enum NodeContent {
 #[derive(Debug, Default)]
 pub(super) struct ObjectNode {
     pub members: Vec<Member>,
-    /// What was opened: the index of its member, and what is in it.
+    /// Opened members: index of the member, and its value.
     opened_members: Vec<(usize, Node)>,
 }
 
 impl Node {
-    /// Reads the object at a place of a valid text.
+    /// Parses the object at a span of valid text.
     pub(super) fn parse(text: &str, at: Span) -> Option<Self> {
         parse_node(&mut JsonReader::resume(text, at.start as usize), MAX_DEPTH).ok()
     }
@@ -46,24 +46,24 @@ impl Node {
 }
 
 impl ObjectNode {
-    /// The member of that name: the last, of several.
+    /// Returns a member by name; of duplicates, the last.
     pub(super) fn member(&self, text: &str, name: &str) -> Option<Member> {
         find_member(text, &self.members, name)
     }
 
-    /// The value of a member that is a string.
+    /// Returns the value of a string member.
     pub(super) fn string_member(&self, text: &str, name: &str) -> Option<Span> {
         let value = self.member(text, name)?.value;
         value.slice(text).starts_with('"').then_some(value)
     }
 
-    /// The inside of the member of that name.
+    /// Returns the parsed value of an opened member.
     pub(super) fn opened_member(&self, text: &str, name: &str) -> Option<&Node> {
         let last = self.members.iter().rposition(|member| string_equals(member.key.slice(text), name))?;
         self.opened_members.iter().find(|(i, _)| *i == last).map(|(_, node)| node)
     }
 
-    /// As something whose members can be left out.
+    /// Returns the members as a sequence for editing.
     pub(super) fn to_sequence(&self, whole: Span) -> Sequence {
         Sequence { span: whole, items: self.members.iter().map(|member| member.span()).collect() }
     }

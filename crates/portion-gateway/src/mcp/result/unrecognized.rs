@@ -1,4 +1,4 @@
-//! Results of another shape than their method's: JSON of unknown shape, which is served as text.
+//! Serves results that do not match their method as text.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::render::{Piece, PieceBody, Portion};
@@ -11,19 +11,19 @@ use super::outline::ResultShape;
 use super::resource_contents::resource_result;
 use super::write::PortionContent;
 
-/// A result that is not what its method returns.
+/// A result that its method does not return.
 pub(crate) struct UnrecognizedResult<'a> {
     json: &'a str,
     shape: ResultShape,
 }
 
 impl<'a> UnrecognizedResult<'a> {
-    /// The result at a place of a valid text.
+    /// Wraps a result of a valid text.
     pub(crate) fn new(text: &'a str, result: Span, shape: ResultShape) -> Self {
         Self { json: result.slice(text), shape }
     }
 
-    /// The payload: one text.
+    /// Returns the payload: one text.
     pub(crate) fn payload(&self, invalid_utf8: usize) -> Payload {
         let mut payload = Payload { invalid_utf8_count: invalid_utf8, ..Payload::default() };
         let text = if walk::kind(self.json, walk::document_span(self.json)) == JsonKind::String {
@@ -42,7 +42,7 @@ impl<'a> UnrecognizedResult<'a> {
         payload
     }
 
-    /// The portion as the result that the method has.
+    /// Writes a portion as a result of the method.
     pub(crate) fn to_result(&self, portion: &Portion, modern: bool) -> String {
         match self.shape {
             ResultShape::Tool => tool_result(portion, false, modern),
@@ -52,7 +52,7 @@ impl<'a> UnrecognizedResult<'a> {
     }
 }
 
-/// A portion as messages of a prompt.
+/// Writes a portion as prompt messages.
 fn prompt_result(portion: &Portion, modern: bool) -> String {
     let message = |content: String| format!("{{\"role\":\"user\",\"content\":{content}}}");
     let mut messages: Vec<String> =
@@ -64,7 +64,7 @@ fn prompt_result(portion: &Portion, modern: bool) -> String {
     format!("{{\"messages\":[{}],{meta}{}}}", messages.join(","), completion_members(modern, false))
 }
 
-/// What a portion shows of the part at an address, as JSON in the place of that part.
+/// Returns the JSON that a portion shows in place of the part at an address.
 pub(crate) fn part_json(portion: &Portion, address: &str) -> String {
     let shown = PortionContent::from(portion);
     let piece = shown.pieces.iter().find(|piece| piece.address == address);

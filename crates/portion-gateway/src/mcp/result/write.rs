@@ -1,4 +1,4 @@
-//! A portion, put back in the places of its result.
+//! Writes a portion into the spans of a result.
 
 use std::collections::HashMap;
 
@@ -15,19 +15,19 @@ use super::outline::{PartKind, ResultOutline, ResultPart, ResultShape};
 use super::resource_contents;
 use super::{NOTICE_KEY, UPSTREAM_NOTICE_KEY};
 
-/// What is shown, told apart from how it was made.
+/// Content of a portion, independent of how it was rendered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortionContent<'a> {
     pub pieces: &'a [Piece],
     pub structured: Option<&'a str>,
     pub notice: &'a str,
-    /// Whether one of the pieces says the notice, too.
+    /// True if one of the pieces contains the notice, too.
     pub has_enveloped_notice: bool,
-    /// The cursor to what is next, or else to what is here.
+    /// Cursor to the next page, or else to this one.
     pub cursor: Option<&'a str>,
-    /// What stands beside the notice in `_meta`.
+    /// Members for `_meta` beside the notice.
     pub extra_meta: Option<&'a str>,
-    /// Whether the payload is shown whole.
+    /// True if the payload is shown whole.
     pub is_whole: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'a> From<&'a Portion> for PortionContent<'a> {
 }
 
 impl PortionContent<'_> {
-    /// Our members of `_meta`: the notice once more, and what stands beside it.
+    /// Returns the gateway's `_meta` members: a copy of the notice, and the extra members.
     pub(super) fn meta_members(&self) -> String {
         let notice = format!("\"{NOTICE_KEY}\":{}", self.notice);
         self.extra_meta.map_or_else(|| notice.clone(), |beside| format!("{notice},{beside}"))
@@ -54,12 +54,12 @@ impl PortionContent<'_> {
 }
 
 impl ResultOutline<'_> {
-    /// Shows the portion in place of the payload, and nothing of the payload besides.
+    /// Replaces the whole payload by a portion.
     pub(crate) fn write_portion(&self, portion: &Portion, splice: &mut Splice<'_>) {
         self.write_content(portion.into(), splice);
     }
 
-    /// Takes out what an upstream put under our names, for a result that is otherwise untouched.
+    /// Removes reserved members and redacts, for a result that is otherwise unchanged.
     pub(crate) fn strip_reserved(&self, splice: &mut Splice<'_>) {
         self.apply_redactions(splice);
         if self.has_large_shadowed_members() {
@@ -71,15 +71,15 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// Hides what is hidden of what passes beside the parts.
+    /// Applies the redactions of extra members.
     fn apply_redactions(&self, splice: &mut Splice<'_>) {
         for (place, said) in &self.redactions {
             splice.replace(*place, said.clone());
         }
     }
 
-    /// The notice of a Portion behind this one, under a name that says whose it is: what stands under ours is ours. Not
-    /// one that something is hidden of.
+    /// Returns the notice of another Portion in front of the upstream, under a key of its own. A notice with
+    /// redactions is omitted.
     fn upstream_notice_member(&self) -> Option<String> {
         let overlaps = |notice: Span, place: Span| place.start < notice.end && notice.start < place.end;
         let hides = |notice: Span| self.redactions.iter().any(|(place, _)| overlaps(notice, *place));
@@ -120,7 +120,7 @@ impl ResultOutline<'_> {
                 gone[outer][item] = true;
             }
         }
-        // An error has no `structuredContent`: what is shown of it stands among the texts.
+        // An error has no `structuredContent`: its shown part is added to the content.
         let own = pieces
             .get(STRUCTURED_CONTENT)
             .filter(|_| self.is_error())
@@ -146,7 +146,7 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// What to put in a part's place: `Some(None)` where it already says that, `None` where it must go.
+    /// Returns the replacement of a part: `Some(None)` if it is unchanged, `None` if it must be removed.
     #[expect(clippy::option_option, reason = "gone, as it is, or replaced")]
     fn replacement(&self, part: &ResultPart, body: &PieceBody) -> Option<Option<String>> {
         let current = part.span.slice(self.text);
@@ -178,7 +178,7 @@ impl ResultOutline<'_> {
         Some(Some(with))
     }
 
-    /// The notice as the last item of the content.
+    /// Returns the notice as the last item of the content.
     fn notice_item(&self, shown: PortionContent<'_>) -> String {
         let notice = shown.notice;
         match self.shape {
@@ -191,7 +191,7 @@ impl ResultOutline<'_> {
         }
     }
 
-    /// Repeats the notice in `_meta`. Returns the member to add where there is no such object to add it to.
+    /// Writes the notice into `_meta`. Returns the member to add if there is no `_meta` object.
     fn write_meta(
         &self,
         shown: PortionContent<'_>,
@@ -207,7 +207,7 @@ impl ResultOutline<'_> {
             (!gone[0][at]).then_some(found)
         };
         if let Some((meta, taken)) = stays(gone) {
-            // Beside a cursor, the sole member of an object is not all that a client must see.
+            // Beside a cursor, a client must see more than the only member of an object.
             let unwraps = self.unwrap_marker.filter(|_| !shown.is_whole && shown.structured.is_some());
             let added: Vec<String> =
                 [Some(members), self.upstream_notice_member()].into_iter().flatten().collect();
@@ -218,7 +218,8 @@ impl ResultOutline<'_> {
         Some(format!("\"_meta\":{{{members}}}"))
     }
 
-    /// Cursors are one caller's: what has them in it must not be cached for others.
+    /// Restricts the cache scope to private: cursors belong to one caller, so the result must not be cached
+    /// for others.
     fn restrict_cache_scope(&self, splice: &mut Splice<'_>) {
         let items = &self.sequences[0].sequence.items;
         let scope =
@@ -236,7 +237,7 @@ impl ResultOutline<'_> {
     }
 }
 
-/// Where a part's MIME type stands, and what is to stand there: what is shown may be of another type.
+/// Returns the span of a part's MIME type and its new value, if the shown piece has another type.
 fn changed_mime<'p>(part: &ResultPart, piece: &'p Piece) -> Option<(Span, &'p str)> {
     let mime = piece.mime.as_deref().filter(|mime| part.label.mime_type.as_deref() != Some(mime))?;
     Some((part.mime_span?, mime))
