@@ -1,7 +1,7 @@
-//! Which of many scored records are shown where not all fit: whole ones, the best first.
+//! Selects which of many scored records are shown if not all fit: whole records, the best first.
 //!
-//! What retrieval brings is ranked already, and half a passage is worth little: so no record is cut or condensed. The
-//! choice is a pure function of what each costs and how well it scored, the same wherever records are put into a
+//! Retrieval results are ranked already, and half a passage has little value, so no record is cut or
+//! condensed. The selection is a pure function of costs and scores, the same wherever records are put into a
 //! budget.
 
 mod score_smoothing;
@@ -12,44 +12,47 @@ pub(crate) use scores::RecordScores;
 pub use crate::policy::FillStrategy;
 pub use score_smoothing::smoothed_scores;
 
-/// The share of a budget, as a fraction, that [`FillStrategy::Value`] gives to the best scores whatever they cost.
+/// Share of a budget, as a fraction, that [`FillStrategy::Value`] gives to the best scores whatever their
+/// cost.
 ///
-/// Within the last third the next best hardly differ, and shorter ones are worth more. On 29 queries of Cranfield (183
-/// passages judged relevant, 8,192 tokens) recall is 74.3 % for [`FillStrategy::Stop`], 75.6 % for [`FillStrategy::Skip`], 76.9 % for the
-/// whole budget by score² per token, and 79.5 % for two thirds by score; from 0.67 to 0.8 it is 79.2 % or more. With
-/// [`smoothed_scores`] in place of the scores it is 86.1 %.
+/// For the last third, the next best scores hardly differ, and shorter records have more value per token. On
+/// 29 queries of Cranfield (183 passages judged relevant, 8,192 tokens) recall is 74.3 % for
+/// [`FillStrategy::Stop`], 75.6 % for [`FillStrategy::Skip`], 76.9 % for the whole budget by score² per
+/// token, and 79.5 % for two thirds by score; from 0.67 to 0.8 it is 79.2 % or more. With [`smoothed_scores`]
+/// in place of the scores it is 86.1 %.
 const SCORE_SHARE: (usize, usize) = (2, 3);
 
-/// The indices of the records that are kept within a budget, in descending order of their scores; equals keep theirs.
+/// Returns the indices of the records selected within a budget, in descending order of their scores. Equal
+/// scores keep their order.
 ///
-/// For [`FillStrategy::Value`] the scores are better what [`smoothed_scores`] makes of them, where the texts are known.
+/// For [`FillStrategy::Value`], pass the result of [`smoothed_scores`] if the texts are known.
 ///
-/// `costs` and `budget` are in the same unit; a record without a score has the lowest. What costs more than the budget is
-/// never kept.
+/// `costs` and `budget` have the same unit. A record without a score ranks lowest. A record that costs more
+/// than the budget is never selected.
 pub fn select(costs: &[usize], scores: &[f64], budget: usize, fill: FillStrategy) -> Vec<usize> {
     let order = order_by_score(scores, costs.len());
     let cost = |at: usize| costs.get(at).copied().unwrap_or(usize::MAX);
-    let mut purse = Selection { remaining: budget, selected: vec![false; costs.len()] };
+    let mut selection = Selection { remaining: budget, selected: vec![false; costs.len()] };
     match fill {
-        FillStrategy::Stop => purse.add_until_one_exceeds(&order, cost),
-        FillStrategy::Skip => purse.add_fitting(&order, cost),
+        FillStrategy::Stop => selection.add_until_one_exceeds(&order, cost),
+        FillStrategy::Skip => selection.add_fitting(&order, cost),
         FillStrategy::Value => {
             let (share, of) = SCORE_SHARE;
             let mut best =
                 Selection { remaining: budget / of * share + budget % of * share / of, ..purse.clone() };
             best.add_until_one_exceeds(&order, cost);
-            purse.selected = best.selected;
-            let spent = order.iter().filter(|at| purse.contains(**at)).map(|at| cost(*at)).sum();
-            purse.remaining = budget.saturating_sub(spent);
-            // The best is wanted, however much of the budget it takes.
-            purse.add_fitting(order.get(..1).unwrap_or_default(), cost);
-            purse.add_fitting(&order_by_value(&order, scores, cost), cost);
+            selection.selected = best.selected;
+            let spent = order.iter().filter(|at| selection.contains(**at)).map(|at| cost(*at)).sum();
+            selection.remaining = budget.saturating_sub(spent);
+            // The best record is wanted even if it takes most of the budget.
+            selection.add_fitting(order.get(..1).unwrap_or_default(), cost);
+            selection.add_fitting(&order_by_value(&order, scores, cost), cost);
         }
     }
-    order.into_iter().filter(|at| purse.contains(*at)).collect()
+    order.into_iter().filter(|at| selection.contains(*at)).collect()
 }
 
-/// Indices by score, the highest first.
+/// Returns indices by score, the highest first.
 pub(crate) fn order_by_score(scores: &[f64], count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| score_at(scores, *b).total_cmp(&score_at(scores, *a)));
@@ -60,7 +63,7 @@ fn score_at(scores: &[f64], at: usize) -> f64 {
     scores.get(at).copied().filter(|score| !score.is_nan()).unwrap_or(f64::NEG_INFINITY)
 }
 
-/// The same by score² per cost. Scores that can be negative are counted from the lowest.
+/// Returns indices by score² per cost. If scores can be negative, they are measured from the lowest.
 fn order_by_value(order: &[usize], scores: &[f64], cost: impl Fn(usize) -> usize) -> Vec<usize> {
     let finite = order.iter().map(|at| score_at(scores, *at)).filter(|score| score.is_finite());
     let floor = finite.fold(0.0, f64::min);
@@ -73,7 +76,7 @@ fn order_by_value(order: &[usize], scores: &[f64], cost: impl Fn(usize) -> usize
     order
 }
 
-/// A budget while it is spent.
+/// Selected records, and the budget that remains.
 #[derive(Clone)]
 struct Selection {
     remaining: usize,
@@ -85,7 +88,7 @@ impl Selection {
         self.selected.get(at).copied().unwrap_or(false)
     }
 
-    /// Takes a record; `false`, where it is too dear.
+    /// Adds a record. Returns `false` if it exceeds the remaining budget.
     fn try_add(&mut self, at: usize, cost: usize) -> bool {
         let Some(left) = self.remaining.checked_sub(cost) else { return false };
         if let Some(kept) = self.selected.get_mut(at) {
@@ -124,11 +127,11 @@ mod tests {
     fn whole_records_within_the_budget() {
         check(&[], &[], 10, [&[], &[], &[]]);
         check(&[3, 3, 3], &[0.1, 0.3, 0.2], 9, [&[1, 2, 0], &[1, 2, 0], &[1, 2, 0]]);
-        // The second is too dear for what is left: the end, passed over.
+        // The second exceeds the remaining budget: `Stop` ends there, the others skip it.
         check(&[4, 8, 2], &[0.9, 0.8, 0.7], 10, [&[0], &[0, 2], &[0, 2]]);
-        // In the last third two short ones are worth more than a long one.
+        // In the last third, two short records have more value than a long one.
         check(&[6, 3, 2, 1], &[0.9, 0.8, 0.79, 0.78], 9, [&[0, 1], &[0, 1], &[0, 2, 3]]);
-        // The best comes first, even if it takes more than two thirds.
+        // The best is added first, even if it takes more than two thirds.
         check(&[9, 1], &[0.9, 0.1], 10, [&[0, 1], &[0, 1], &[0, 1]]);
         check(&[11, 1], &[0.9, 0.1], 10, [&[], &[1], &[1]]);
     }
@@ -144,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_fits_and_is_in_order(
+        fn selected_records_fit_and_are_in_order(
             records in proptest::collection::vec((0_usize..50, any::<f64>()), 0..40),
             budget in 0_usize..400,
         ) {

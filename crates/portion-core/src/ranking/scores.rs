@@ -1,11 +1,11 @@
-//! The scores that retrieval gave its records.
+//! Finds the scores that retrieval gave to records.
 
 use crate::path::value_at;
 use crate::policy::OrderStrategy;
 use crate::scan::JsonKind;
 use crate::snapshot::{FieldRank, Layout, List};
 
-/// Names of scores, without case and separators, the latest word of a pipeline first. The higher the better.
+/// Normalized names of scores, those of later pipeline steps first. Higher is better.
 const SCORE_NAMES: [&str; 9] = [
     "rerankscore",
     "@search.rerankerscore",
@@ -17,9 +17,9 @@ const SCORE_NAMES: [&str; 9] = [
     "@search.score",
     "searchscore",
 ];
-/// The lower the better.
+/// Normalized names of distances. Lower is better.
 const DISTANCE_NAMES: [&str; 1] = ["distance"];
-/// Names of what was retrieved.
+/// Normalized names of fields with the retrieved text.
 const TEXT_NAMES: [&str; 11] = [
     "text",
     "content",
@@ -34,24 +34,24 @@ const TEXT_NAMES: [&str; 11] = [
     "chunkcontent",
 ];
 
-/// The scores of a list's records.
+/// Scores of the records of a list.
 #[derive(Debug)]
 pub(crate) struct RecordScores {
-    /// The field they stand in.
+    /// Path of the score field.
     pub field: String,
-    /// Whether that is a distance, so that the nearest come first.
+    /// True if the field is a distance, so that the lowest ranks first.
     pub is_distance: bool,
-    /// The field that holds the text, where there is one.
+    /// Field with the text, if there is one.
     pub text_field: Option<String>,
-    /// The score of each record, in the order of the list: the higher, the better.
+    /// Score of each record, in the order of the list. Higher is better.
     pub values: Vec<f64>,
 }
 
 impl RecordScores {
-    /// The scores to rank by, where there are any in every record.
+    /// Returns the scores to rank by, if every record has one.
     ///
-    /// Under [`OrderStrategy::Auto`] also only where the records are what retrieval brings: they hold a long text, and their
-    /// scores differ and are no mere counts, such as votes.
+    /// Under [`OrderStrategy::Auto`], the records must also look like retrieval results: they contain a long
+    /// text, and their scores differ and are not integers, such as votes.
     pub(crate) fn detect(text: &str, list: &List, strategy: OrderStrategy) -> Option<Self> {
         let is_table = matches!(list.layout, Layout::Table { .. });
         if strategy == OrderStrategy::Plain || is_table || list.len() < 2 {
@@ -78,7 +78,7 @@ impl RecordScores {
     }
 }
 
-/// The field that holds what was retrieved.
+/// Returns the field with the retrieved text.
 fn passage_field(list: &List) -> Option<String> {
     let named =
         |path: &str| TEXT_NAMES.contains(&normalize_name(path.rsplit('.').next().unwrap_or(path)).as_str());
@@ -86,7 +86,7 @@ fn passage_field(list: &List) -> Option<String> {
     long.find(|field| named(&field.path)).map(|field| field.path.clone())
 }
 
-/// The fields that are called like scores, the best first, and whether they are distances.
+/// Returns the fields with the name of a score, the best first, and whether each is a distance.
 fn candidate_fields(list: &List) -> Vec<(String, bool)> {
     let place = |path: &str| {
         let (whole, step) = (normalize_name(path), normalize_name(path.rsplit('.').next().unwrap_or(path)));
@@ -103,12 +103,13 @@ fn candidate_fields(list: &List) -> Vec<(String, bool)> {
     found.into_iter().map(|((_, distance), path)| (path, distance)).collect()
 }
 
-/// A name without case and separators: `_relevanceScore` is `relevancescore`.
+/// Returns a name in lower case without separators: `_relevanceScore` becomes `relevancescore`.
 fn normalize_name(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect()
 }
 
-/// The numbers of a field that every record has, and whether any of them is written as a fraction.
+/// Returns the values of a numeric field that every record has, and whether any of them has a fraction or an
+/// exponent.
 fn field_values(text: &str, list: &List, field: &str) -> Option<(Vec<f64>, bool)> {
     let mut values = Vec::with_capacity(list.len());
     let mut fraction = false;

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_named_once_and_constants_said_once() {
+    fn field_names_and_constants_are_written_once() {
         check(
             &[
                 r#"{"id":1,"price":{"total":9.50},"state":"CA"}"#,
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_empty_or_a_list_is_one_value() {
+    fn empty_objects_and_lists_are_single_values() {
         check(
             &[r#"{"a":{},"b":{"c":[]}}"#, r#"{"a":{"x":1},"b":{"c":[{"d":1}]}}"#],
             true,
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_undone_is_no_table() {
+    fn records_that_could_not_be_restored_are_no_table() {
         check(&[r#"{"a.b":1}"#, r#"{"a.b":2}"#], true, None);
         check(&[r#"{"a\u002eb":1}"#], true, None);
         check(&[r#"{"a":1,"a":2}"#], true, None);

@@ -1,8 +1,8 @@
-//! Items are projected to the fields that tell most: as many as leave room for every item.
+//! Projects items to their highest-ranked fields, as many as the page holds for every item.
 //!
-//! Identities, names and the primary status always stay, and so does what an operator named, but for lists and objects
-//! that a page has no room for. Beyond them come dates and amounts, then the other fields in the order of their rank,
-//! while the page has room for them in every item; a field too dear is passed over, not the end.
+//! Identities, names and the primary status are always kept, and so are the fields that an operator named,
+//! except long lists and objects for which a page has too little budget. Then come dates and amounts, then
+//! other fields by rank. A field that is too expensive is skipped; the next ones are still tried.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ impl Stage for Condense {
         }
         let before = how.kept_fields.as_ref().filter(|_| how.is_condensed);
         let menu = FieldSelector::new(case, &how.noise);
-        // Each further step has less to spend, down to what always stays.
+        // Each further step has a smaller budget, down to the required fields.
         let spend = match before {
             None => case.token_budget,
             Some(kept) if kept.paths().len() > menu.required.len() => {
@@ -35,7 +35,7 @@ impl Stage for Condense {
             Some(_) => return false,
         };
         let keep = menu.choose(spend);
-        // Each step is a cheaper one, so that they end.
+        // Each step must be cheaper, so that the steps end.
         if before.is_some_and(|kept| menu.total_cost(&keep) >= menu.total_cost(kept)) {
             return false;
         }
@@ -48,16 +48,16 @@ impl Stage for Condense {
 /// Fields to choose from.
 struct FieldSelector<'a> {
     input: &'a StageInput<'a>,
-    /// Those that are no noise, the most telling first.
+    /// Fields that are not noise, the highest-ranked first.
     fields: Vec<&'a Field>,
-    /// What each costs.
+    /// Cost of each field.
     costs: HashMap<String, FieldCost>,
-    /// Those that stay whatever there is to spend.
+    /// Fields that are kept whatever the budget.
     required: Vec<&'a str>,
 }
 
-/// Tokens up to which a field of an item stays that an operator named, and what a long string is reckoned at, for it can
-/// be shortened.
+/// Cost per item, in tokens, up to which a field that an operator named is always kept. Also the estimated
+/// cost of a long string, because it can be shortened.
 const ELIDED_STRING_TOKENS: f64 = 80.0;
 
 impl<'a> FieldSelector<'a> {
@@ -87,7 +87,7 @@ impl<'a> FieldSelector<'a> {
         menu
     }
 
-    /// The fields that can be had for so many tokens a page.
+    /// Chooses the fields that fit this many tokens per page.
     fn choose(&self, tokens: usize) -> FieldSelection {
         let mut left =
             self.field_budget(tokens) - self.required.iter().map(|path| self.field_cost(path)).sum::<f64>();
@@ -99,7 +99,7 @@ impl<'a> FieldSelector<'a> {
                 kept.push(field.path.clone());
             }
         }
-        // Without any, nothing would tell records apart.
+        // Without any field, records could not be told apart.
         if let Some(first) = self.fields.first().filter(|_| kept.is_empty()) {
             kept.push(first.path.clone());
         }
@@ -110,7 +110,7 @@ impl<'a> FieldSelector<'a> {
         kept.paths().iter().map(|path| self.field_cost(path)).sum::<f64>() as usize
     }
 
-    /// What is left of so many tokens for the fields of all items.
+    /// Returns the tokens left for the fields of all items.
     fn field_budget(&self, tokens: usize) -> f64 {
         let around = if self.input.as_table { 2.0 } else { 3.0 };
         tokens as f64 - around * self.input.item_count as f64
@@ -128,12 +128,12 @@ fn table_columns(rows: OrderedList<'_>) -> Option<&[String]> {
     }
 }
 
-/// What a field costs in tokens.
+/// Cost of a field in tokens.
 #[derive(Default)]
 struct FieldCost {
-    /// In each item, on average.
+    /// Average cost per item.
     per_item: f64,
-    /// In the page, beside that.
+    /// Cost per page in addition.
     per_page: f64,
 }
 
@@ -143,7 +143,7 @@ impl FieldCost {
     }
 }
 
-/// The cost of each field over the sampled items, by its path.
+/// Returns the cost of each field, by path, measured on sampled items.
 fn field_costs(case: &StageInput<'_>) -> HashMap<String, FieldCost> {
     const COUNTED: usize = 12;
     let StageInput { rows, counter, as_table: dense, .. } = *case;
@@ -171,20 +171,20 @@ fn field_costs(case: &StageInput<'_>) -> HashMap<String, FieldCost> {
     sums.into_iter().map(|(path, sum)| (path, sum.average_over(records, dense))).collect()
 }
 
-/// What a field costs in all sampled items together.
+/// Cost of a field over all sampled items.
 #[derive(Default)]
 struct FieldCostSum {
     occurrence_count: usize,
-    /// With its name.
+    /// Tokens with its name.
     named_tokens: usize,
-    /// Without.
+    /// Tokens without its name.
     value_tokens: usize,
-    /// The first value, where all others are the same.
+    /// First value, if all others are equal to it.
     constant_value: Option<String>,
 }
 
 impl FieldCostSum {
-    /// Adds a field as written, its value being what begins at byte `value`.
+    /// Adds a field as written. Its value begins at byte `value`.
     fn add(&mut self, written: &str, value: usize, counter: &dyn TokenCounter) {
         let cost = |text: &str| {
             let mut out = String::new();
@@ -209,7 +209,7 @@ impl FieldCostSum {
         let (named, bare) = (self.named_tokens as f64, self.value_tokens as f64);
         let records = f64::max(records as f64, 1.0);
         let times = self.occurrence_count as f64;
-        // What an item has several of stands in a list, names and all.
+        // A field that occurs several times per item is in a nested list, with its name each time.
         if !dense || times > records {
             return FieldCost { per_item: named / records, per_page: 0.0 };
         }
@@ -221,5 +221,5 @@ impl FieldCostSum {
     }
 }
 
-/// What a field counts as at most: beyond, it is too dear for any page.
+/// Highest token count of a field. A field of this size is too expensive for any page.
 const MAX_COUNTED_TOKENS: usize = 20_000;

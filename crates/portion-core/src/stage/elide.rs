@@ -1,5 +1,5 @@
-//! Long strings are shortened to their first sentences, with a mark that says how much is missing and where
-//! to get it. Strings stay strings.
+//! Shortens long strings to their first sentences, with a mark that gives the number of missing characters
+//! and the path to them. Strings stay strings.
 
 use super::{RowFormat, Stage, StageInput};
 use crate::json_pointer::step_from_quoted;
@@ -8,7 +8,7 @@ use crate::span::Span;
 
 pub(super) struct Elide;
 
-/// Characters kept of long strings, from the first attempt to the last.
+/// Characters kept of long strings, in the order of attempts.
 const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
 
 impl Stage for Elide {
@@ -27,14 +27,14 @@ impl Stage for Elide {
     }
 }
 
-/// What encloses the place that the walk is at.
+/// One container on the path to the current value.
 enum PathFrame {
     Array { index: usize },
     Object { key: Span },
 }
 
-/// Appends valid JSON with strings above `above` characters shortened, and returns how many were.
-/// `pointer` is where the value stands, for the marks. White space between tokens stays.
+/// Appends the JSON with strings above `above` characters shortened, and returns the number of shortened
+/// strings. `pointer` is the pointer of the value, used in the marks. White space between tokens is kept.
 pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -> usize {
     let bytes = json.as_bytes();
     let mut frames: Vec<PathFrame> = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
                     }
                     expects_key = false;
                 } else if end - at > above + 2 {
-                    // Bytes are at least as many as characters: only now is counting worth while.
+                    // The byte length is an upper bound of the character count, so only these are counted.
                     let place = || pointer_at(json, pointer, &frames);
                     if let Some(short) = elide_string(&unescape(span.slice(json)), above, place) {
                         out.push_str(&json[done..at]);
@@ -90,7 +90,7 @@ pub(crate) fn elide(json: &str, above: usize, pointer: &str, out: &mut String) -
     elided
 }
 
-/// The pointer of the value that the walk is at, at most some 200 characters of it.
+/// Returns the pointer of the current value.
 fn pointer_at(json: &str, pointer: &str, frames: &[PathFrame]) -> String {
     let mut place = pointer.to_owned();
     for frame in frames {
@@ -103,8 +103,8 @@ fn pointer_at(json: &str, pointer: &str, frames: &[PathFrame]) -> String {
     place
 }
 
-/// A text of more than `above` characters, shortened and marked; `None` where it is short enough, or where the
-/// mark would cost more than what it stands for.
+/// Shortens a text of more than `above` characters and marks it. Returns `None` if it is short enough, or if
+/// the result would not be shorter.
 pub(crate) fn elide_string(text: &str, above: usize, place: impl Fn() -> String) -> Option<String> {
     let (limit, _) = text.char_indices().nth(above)?;
     let encoded = is_encoded(text);
@@ -115,7 +115,7 @@ pub(crate) fn elide_string(text: &str, above: usize, place: impl Fn() -> String)
     (short.len() < text.len()).then_some(short)
 }
 
-/// Where the last sentence ends within `limit` bytes; else the last word.
+/// Returns the end of the last sentence within `limit` bytes, otherwise of the last word.
 fn first_sentences(text: &str, limit: usize) -> usize {
     let head = &text[..limit];
     let ends = |(i, c): (usize, char)| {
@@ -130,7 +130,7 @@ fn first_sentences(text: &str, limit: usize) -> usize {
     sentence.or_else(|| word().filter(|end| *end * 2 >= limit)).unwrap_or(limit)
 }
 
-/// Whether a text looks like base64 or hexadecimal data.
+/// Returns true if a text looks like base64 or hexadecimal data.
 fn is_encoded(text: &str) -> bool {
     let head = &text.as_bytes()[..text.len().min(512)];
     let alphabet =

@@ -1,4 +1,4 @@
-//! Last, fewer items than were asked for.
+//! Serves fewer items than requested. This is the last stage.
 
 use super::{RowFormat, Stage, StageInput};
 

@@ -1,5 +1,5 @@
-//! Which fields a condensed page keeps first: what its items are about. Amounts and dates come before other fields,
-//! constants and the second of two equal columns after them.
+//! Orders the fields that a condensed page keeps. Amounts and dates come before other fields; constants and
+//! duplicate columns come last.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,14 +7,14 @@ use super::StageInput;
 use crate::scan::JsonKind;
 use crate::snapshot::{Field, FieldRank, Layout, cell_spans, field_names, visit_fields};
 
-/// Samples from which it is believed that a field is the same everywhere, or the same as another.
+/// Samples needed to conclude that a field is constant, or a duplicate of another.
 const MIN_SAMPLES: usize = 3;
-/// Dates and amounts that come before other fields.
+/// Number of dates and amounts that come before other fields.
 const MAX_LEADING_DATES: usize = 2;
 const MAX_LEADING_AMOUNTS: usize = 1;
-/// The weight of names from which a number is an amount that is asked for.
+/// Importance of a name from which a number counts as an amount.
 const MIN_AMOUNT_WEIGHT: usize = 60;
-/// Parts of names of dates that say when something takes place, rather than when it was written down.
+/// Parts of date names. The first list is for dates of events, the second for dates of records.
 const EVENT_DATE_STEMS: [&str; 8] = ["arriv", "depart", "check", "start", "end", "begin", "due", "from"];
 const AUDIT_DATE_STEMS: [&str; 8] =
     ["creat", "updat", "modif", "insert", "activity", "sync", "deleted", "reservationdate"];
@@ -22,14 +22,14 @@ const AUDIT_DATE_STEMS: [&str; 8] =
 /// Fields in the order in which they are kept.
 pub(super) struct OrderedFields<'a> {
     pub fields: Vec<&'a Field>,
-    /// Those that tell nothing beside the others.
+    /// Fields that add nothing to the others.
     pub redundant: HashSet<&'a str>,
 }
 
-/// The values of sampled items, by field.
+/// Values of sampled items, by field.
 type FieldValues = HashMap<String, Vec<String>>;
 
-/// The fields of a list in the order in which a condensed page keeps them.
+/// Returns the fields of a list in the order in which a condensed page keeps them.
 pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) -> OrderedFields<'a> {
     let (values, records) = sample_values(case);
     let own = |field: &Field| values.get(&field.path).filter(|own| own.len() == records);
@@ -90,7 +90,7 @@ pub(super) fn order_fields<'a>(case: &StageInput<'_>, fields: Vec<&'a Field>) ->
     OrderedFields { fields, redundant: spare }
 }
 
-/// The values of the sampled items, and how many items there are. A field that an item has several times has none.
+/// Returns the values of the sampled items by field, and the number of items.
 fn sample_values(case: &StageInput<'_>) -> (FieldValues, usize) {
     let rows = case.rows;
     let samples = &rows.list.profile.samples;
@@ -109,7 +109,7 @@ fn sample_values(case: &StageInput<'_>) -> (FieldValues, usize) {
     (all, records)
 }
 
-/// Whether a string begins another one: the first name in the name.
+/// Returns true if a string begins another one, followed by a space, as a first name begins a full name.
 fn is_name_prefix(value: &str, whole: &str) -> bool {
     let inside =
         |json: &str| json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).map(str::to_owned);
@@ -117,7 +117,7 @@ fn is_name_prefix(value: &str, whole: &str) -> bool {
     !value.is_empty() && whole.strip_prefix(value.as_str()).is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// `"2026-07-04`, whatever follows.
+/// Returns true for a string that begins with a date such as `2026-07-04`.
 fn is_date(value: &str) -> bool {
     let bytes = value.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! Where a page has to hold all of its items, nothing but what tells them apart is left of each.
+//! Reduces each item to its identity field, if a page must hold all of its items.
 
 use super::{RowFormat, Stage, StageInput};
 use crate::projection::FieldSelection;

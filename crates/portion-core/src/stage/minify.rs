@@ -1,4 +1,4 @@
-//! White space between tokens goes first: it tells nothing.
+//! Removes white space between tokens. It carries no information, so this is the first stage.
 
 use super::{RowFormat, Stage, StageInput};
 

@@ -1,7 +1,7 @@
-//! The ladder of a page: what is given up, and in which order, until the items asked for fit.
+//! Stages that make a page smaller, in order, until the requested items fit.
 //!
-//! A stage changes [`RowFormat`] items are written; the page is drawn anew and, where it still does not fit, the same
-//! stage may go further or the next one begins. What the last stage does always fits.
+//! A stage changes the [`RowFormat`] of the items. The page is then rendered again. If it still does not fit,
+//! the same stage may go further, or the next one begins. The result of the last stage always fits.
 
 mod condense;
 mod elide;
@@ -17,59 +17,59 @@ use crate::projection::FieldSelection;
 use crate::snapshot::OrderedList;
 use crate::tokens::TokenCounter;
 
-/// The stages, the gentlest first.
+/// The stages, the least lossy first.
 pub(crate) const STAGES: [&dyn Stage; 5] =
     [&minify::Minify, &condense::Condense, &elide::Elide, &identify::Identify, &fewer::Fewer];
 
 /// One way to make a page smaller.
 pub(crate) trait Stage: Sync {
-    /// Its name in explanations.
+    /// Name in explanations.
     fn name(&self) -> &'static str;
 
-    /// Goes a step further. Returns whether there was one.
+    /// Goes one step further. Returns `false` if there is no further step.
     fn tighten(&self, how: &mut RowFormat, case: &StageInput<'_>) -> bool;
 }
 
-/// How items are written.
+/// Format in which items are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowFormat {
-    /// As the rows of a table, which names each field once.
+    /// Writes items as rows of a table, with each field name once.
     pub as_table: bool,
-    /// Without white space between tokens.
+    /// Writes no white space between tokens.
     pub is_minified: bool,
-    /// Without these fields, which are never shown.
+    /// Fields that are never written.
     pub noise: NoiseFields,
-    /// With these fields only.
+    /// Fields that are written; all if `None`.
     pub kept_fields: Option<FieldSelection>,
-    /// Whether `keep` was chosen here, rather than asked for.
+    /// True if `kept_fields` was chosen by a stage rather than requested.
     pub is_condensed: bool,
-    /// With strings above so many characters shortened.
+    /// Shortens strings above this many characters.
     pub elide_above: Option<usize>,
-    /// As many as fit, rather than all that were asked for.
+    /// Serves as many items as fit rather than all that were requested.
     pub allows_fewer: bool,
-    /// The stages that were needed.
+    /// Stages that were applied.
     pub stages: Vec<&'static str>,
 }
 
-/// What a stage decides by. Nothing in it depends on the place in the list, so every page of a walk is condensed to
+/// Input of a stage. It does not depend on the position in the list, so every page of a walk is condensed to
 /// the same fields.
 pub(crate) struct StageInput<'a> {
     /// The list.
     pub rows: OrderedList<'a>,
-    /// The fields that an operator wants before all others, dotted paths.
+    /// Dotted paths of the fields that an operator prefers.
     pub preferred_fields: &'a [String],
-    /// Items asked for.
+    /// Items requested.
     pub item_count: usize,
-    /// Tokens the items may cost together.
+    /// Tokens that the items may cost together.
     pub token_budget: usize,
-    /// What counts them.
+    /// Counts the tokens.
     pub counter: &'a dyn TokenCounter,
-    /// Whether they are written as a table.
+    /// True if items are written as a table.
     pub as_table: bool,
-    /// Whether fields may be given up.
+    /// True if fields may be omitted.
     pub may_condense: bool,
-    /// Whether strings may be shortened.
+    /// True if strings may be shortened.
     pub may_elide: bool,
-    /// Whether all items asked for have to be held, be it by what tells them apart alone.
+    /// True if the page must hold all requested items, even reduced to their identity.
     pub must_hold_all: bool,
 }

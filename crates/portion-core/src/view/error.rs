@@ -1,4 +1,4 @@
-//! What is wrong with a request, in words that name the next move.
+//! Errors of requests, each with advice for the next call.
 
 use std::fmt::Write as _;
 
@@ -6,113 +6,113 @@ use thiserror::Error;
 
 use super::request::CONTROLS;
 
-/// A request that cannot be served as it stands.
+/// A request that cannot be served.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ViewError {
-    /// `limit` is no count.
+    /// `limit` is not a count.
     #[error("limit is {given}, but it is a whole number from 1 to {max}")]
     Limit {
-        /// What was given.
+        /// Value given.
         given: String,
-        /// The most that can be asked for.
+        /// Largest limit allowed.
         max: usize,
     },
-    /// `limit` is beyond the policy.
+    /// `limit` exceeds the policy's maximum.
     #[error("limit exceeds maximum of {max}: {given} was asked for")]
     LimitTooLarge {
-        /// What was given.
+        /// Value given.
         given: String,
-        /// The most that can be asked for.
+        /// Largest limit allowed.
         max: usize,
     },
-    /// `page` or `pages` is no page.
+    /// `page` or `pages` is not a page number or range.
     #[error("page is {0}, but pages are whole numbers from 1 (pages: a range like 1-3)")]
     Page(String),
-    /// `offset` is no offset.
+    /// `offset` is not an offset.
     #[error("offset is {0}, but it is a whole number from 0")]
     Offset(String),
-    /// A field that no item has.
+    /// No item has this field.
     #[error("no item has a field {given}{}", nearest_text(.nearest.as_deref()))]
     Field {
-        /// What was given.
+        /// Name given.
         given: String,
-        /// The most similar name there is.
+        /// Most similar existing name.
         nearest: Option<String>,
-        /// The names there are, the most useful first.
+        /// Existing names, the most useful first.
         available: Vec<String>,
     },
-    /// `fields` on something without any.
+    /// `fields` does not apply to this value.
     #[error("fields does not apply here: {0}")]
     NoFields(&'static str),
-    /// A path that leads nowhere.
+    /// A path that does not resolve.
     #[error("nothing is at path {given}: {reached} has no {missing}{}", nearest_text(.nearest.as_deref()))]
     Path {
-        /// What was given.
+        /// Path given.
         given: String,
-        /// How far it leads.
+        /// Pointer of the last step that resolves.
         reached: String,
-        /// The step that fails.
+        /// Step that fails.
         missing: String,
-        /// The most similar step there is.
+        /// Most similar existing step.
         nearest: Option<String>,
-        /// What can be stepped to from there.
+        /// Steps available there.
         available: Vec<String>,
     },
-    /// A section that is not there.
+    /// A section that does not exist.
     #[error("there is no section {given}{}", nearest_text(.nearest.as_deref()))]
     Section {
-        /// What was given.
+        /// Name given.
         given: String,
-        /// The most similar name there is.
+        /// Most similar existing name.
         nearest: Option<String>,
-        /// The sections there are.
+        /// Existing sections.
         available: Vec<String>,
     },
-    /// A line range that is not in the text.
+    /// A line range outside the text.
     #[error("{0}")]
     Range(String),
-    /// A `sort` that cannot be followed.
+    /// A `sort` that cannot be applied.
     #[error("sort is {given}, but {why}")]
     Sort {
-        /// What was given.
+        /// Value given.
         given: String,
-        /// Why not.
+        /// Reason.
         why: String,
     },
-    /// `maxTokens` outside of what the policy allows.
+    /// `maxTokens` is outside the policy's range.
     #[error("maxTokens is {given}, but it is a whole number from {least} to {most}")]
     MaxTokens {
-        /// What was given.
+        /// Value given.
         given: String,
-        /// The least.
+        /// Minimum.
         least: usize,
-        /// The most.
+        /// Maximum.
         most: usize,
     },
     /// Two controls that exclude each other.
     #[error("{one} and {other} cannot be combined")]
     Conflict {
-        /// The one.
+        /// First control.
         one: &'static str,
-        /// The other.
+        /// Second control.
         other: &'static str,
     },
-    /// A page of what has none.
+    /// A page of a value without pages.
     #[error("this is one object, which has no pages")]
     NoPages,
-    /// An argument of our own tool that is no control.
+    /// An argument of our own tool that is not a control.
     #[error("there is no argument {0}")]
     UnknownArgument(String),
-    /// A control of the wrong kind.
+    /// A control with a value of the wrong type.
     #[error("{name} is {given}, but it is {wants}")]
     Malformed {
-        /// The code of the control's errors.
+        /// Error code of the control.
         code: &'static str,
-        /// The control.
+        /// Name of the control.
         name: String,
-        /// What was given.
+        /// Value given.
         given: String,
-        /// What it takes.
+        /// Values that it accepts.
         wants: &'static str,
     },
 }
@@ -142,7 +142,7 @@ impl ViewError {
         Self::Malformed { code, name: name.to_owned(), given, wants }
     }
 
-    /// The code a program can act on; `docs/replies.md` lists them all.
+    /// Returns the code for programs. `docs/replies.md` lists all codes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Limit { .. } => "limit_invalid",
@@ -160,7 +160,7 @@ impl ViewError {
         }
     }
 
-    /// What to do next.
+    /// Returns advice for the next call.
     pub fn advice(&self) -> String {
         match self {
             Self::Limit { max, .. } => format!("give a limit from 1 to {max}, or none"),
@@ -192,7 +192,7 @@ impl ViewError {
     }
 }
 
-/// Names in a sentence, as many as fit some 600 characters.
+/// Returns names as a sentence of at most about 600 characters.
 fn name_sentence(before: &str, names: &[String], otherwise: &str) -> String {
     if names.is_empty() {
         return otherwise.to_owned();

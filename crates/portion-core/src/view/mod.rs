@@ -1,8 +1,8 @@
-//! What part of a snapshot is looked at, and how.
+//! Views: which part of a snapshot is shown, and how.
 //!
-//! A [`Request`] is what a caller wrote; [`resolve`] holds it against a snapshot and makes it a
-//! [`View`], in which everything is known to exist. A view carries no budget and no place: the same view serves
-//! every page of a walk.
+//! A [`Request`] is what a caller wrote. [`resolve`] checks it against a snapshot and returns a [`View`], in
+//! which everything is known to exist. A view has no budget and no position: the same view serves every page
+//! of a walk.
 
 mod error;
 mod order;
@@ -30,7 +30,7 @@ use crate::projection::FieldSelection;
 use crate::snapshot::{IndexedText, Slice, Snapshot};
 use crate::span::Span;
 
-/// A part of a snapshot, and how it is wanted.
+/// A part of a snapshot, and how it is shown.
 #[derive(Clone, Debug, Default)]
 pub struct View {
     id: ViewId,
@@ -39,14 +39,14 @@ pub struct View {
     pub(crate) limit: Option<u32>,
     pub(crate) order: Option<SortOrder>,
     pub(crate) raw: bool,
-    /// Whether the target is a section that was asked for by its name: it is served whole where it fits.
+    /// True if the target is a section requested by name, which is served whole if it fits.
     pub(crate) is_section: bool,
     pub(crate) range: Option<TextRange>,
-    /// What its first reply fixed for the others, once there was one.
+    /// Pagination that the first reply fixed, once there is one.
     pub(crate) pagination: Option<Arc<Pagination>>,
 }
 
-/// What is looked at.
+/// Target of a view.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Target {
     /// All parts of the payload, in order.
@@ -59,77 +59,77 @@ pub(crate) enum Target {
 /// A value in a part.
 #[derive(Debug)]
 pub(crate) struct TargetValue {
-    /// The index of the part.
+    /// Index of the part.
     pub part: u16,
-    /// Where the value stands in it, a JSON Pointer; empty for all of it.
+    /// JSON Pointer of the value in the part; empty for all of it.
     pub pointer: String,
     /// The value.
     pub subject: IndexedText,
     /// Its bytes as the upstream wrote them.
     pub source: Slice,
-    /// Set on the base64 of a block, which is always shown as its bytes: their MIME type.
+    /// MIME type of the decoded bytes, set for the base64 of a block. It is always shown raw.
     pub base64: Option<String>,
-    /// Set where the subject is not the value but some fields of it: which, and the node that they were asked for in.
+    /// Set if the subject is a selection of fields: the fields, and the node that they belong to.
     pub field_subset: Option<(FieldSelection, Arc<TargetValue>)>,
-    /// What it holds beyond what the snapshot holds already, in bytes.
+    /// Heap bytes beyond those of the snapshot.
     pub extra_bytes: usize,
 }
 
-/// Which fields of records are wanted.
+/// Fields of records to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum RequestedFields {
-    /// What fits best.
+    /// Fields that fit best.
     #[default]
     Auto,
-    /// Every one.
+    /// All fields.
     All,
-    /// These.
+    /// These fields.
     Only(FieldSelection),
 }
 
-/// An order of a list's items.
+/// Order of the items of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct SortOrder {
-    /// As asked for, in canonical spelling.
+    /// Order in canonical spelling.
     pub spec: String,
-    /// The index of the part that the list is.
+    /// Index of the list's part.
     pub part: u16,
-    /// Whether a caller asked for it.
+    /// True if the caller asked for it.
     pub is_requested: bool,
-    /// Indices of items.
+    /// Item indices in this order.
     pub item_indices: Arc<[u32]>,
-    /// Set where records are ranked, and shown whole: how many of them are shown before others may be.
+    /// Set for ranked records, which are shown whole: number of records selected to be shown first.
     pub top_count: Option<u32>,
 }
 
 impl SortOrder {
-    /// As it is told of: at most some 60 characters.
+    /// Returns the order as shown in notices: at most 60 bytes.
     pub(crate) fn label(&self) -> &str {
         &self.spec[..self.spec.floor_char_boundary(60)]
     }
 }
 
-/// A stretch of a text.
+/// A range of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TextRange {
     /// Its bytes.
     pub span: Span,
-    /// Whether it was asked for by line numbers, and so is a range, served as wide as it can be.
+    /// True if it was requested by line numbers. Such a range is served as completely as the budget allows.
     pub is_line_range: bool,
 }
 
 impl View {
-    /// The view of everything, as best fits.
+    /// Returns the view of everything, with automatic selection.
     pub fn root() -> Self {
         Self::default().with_id()
     }
 
-    /// Its name: a hash of its canonical form.
+    /// Returns the id of the view: a hash of its canonical form.
     pub fn id(&self) -> ViewId {
         self.id
     }
 
-    /// Heap bytes it holds beside the snapshot's.
+    /// Returns the heap bytes that it holds beyond the snapshot.
     pub fn heap_bytes(&self) -> usize {
         let node = match &self.target {
             Target::Everything => 0,
@@ -141,9 +141,10 @@ impl View {
         size_of::<Self>() + node + order + pace
     }
 
-    /// What it looks at, each with the path that a caller reaches it by: empty for the main part.
+    /// Returns the subjects of the view, each with the path by which a caller reaches it: empty for the main
+    /// part.
     ///
-    /// `structuredContent` that repeats another part is not told of twice.
+    /// A `structuredContent` that duplicates another part is not included.
     pub fn subjects<'a>(&'a self, snapshot: &'a Snapshot) -> Vec<(String, &'a IndexedText)> {
         let main = snapshot.main_part();
         let base = |part: usize| match snapshot.parts().get(part) {
@@ -161,7 +162,7 @@ impl View {
         }
     }
 
-    /// Whether the bytes of what it looks at are those of the payload, which a raw reply is told by.
+    /// Returns true if the target has the same length as in the payload, which raw replies show.
     pub(crate) fn has_payload_bytes(&self) -> bool {
         match &self.target {
             Target::Everything => true,
@@ -169,31 +170,32 @@ impl View {
         }
     }
 
-    /// Whether it was asked for so explicitly that it may cost up to the hard cap.
+    /// Returns true if the request is so explicit that the reply may cost up to the hard cap.
     pub(crate) fn is_explicit(&self) -> bool {
         self.limit.is_some()
             || self.field_selection == RequestedFields::All
             || self.range.is_some_and(|window| window.is_line_range)
     }
 
-    /// Whether it looks at a section that an operator made.
+    /// Returns true if the target is a section defined by an operator.
     pub(crate) fn is_custom_section(&self) -> bool {
         matches!(&self.target, Target::Value(node) if node.field_subset.is_some())
     }
 
-    /// How many records are shown before others may be, where they are ranked.
+    /// Returns the number of ranked records selected to be shown first, if records are ranked.
     pub(crate) fn top_count(&self) -> Option<u32> {
         self.order.as_ref().and_then(|order| order.top_count)
     }
 
-    /// The view under the name of its canonical form.
+    /// Returns the view with the id of its canonical form.
     fn with_id(mut self) -> Self {
         let digest = Sha256::digest(self.canonical_form().as_bytes());
         self.id.copy_from_slice(&digest[..size_of::<ViewId>()]);
         self
     }
 
-    /// Everything that tells views apart. Names are quoted, so that none can pass for something else.
+    /// Returns everything that distinguishes views. Names are quoted, so that they cannot imitate other
+    /// members.
     fn canonical_form(&self) -> String {
         let target = match &self.target {
             Target::Everything => None,

@@ -1,4 +1,4 @@
-//! `sort`: a list's items by one of their fields.
+//! Sorts the items of a list by one of their fields, for `sort`.
 
 use std::cmp::Ordering;
 
@@ -9,15 +9,15 @@ use crate::snapshot::{IndexedText, Layout, List, ListItem, Snapshot, Structure};
 use crate::span::Span;
 use crate::spelling::closest_name;
 
-/// What an item is sorted by.
+/// Sort key of an item.
 enum SortKey {
     Number(f64),
     Text(String),
     Missing,
 }
 
-/// The order of a list's items that `spec` asks for: a field, `desc` after it for the largest first.
-/// Numbers come before text, items without the field last; equals keep their order.
+/// Returns the order that `spec` describes: a field, followed by `desc` for the largest first. Numbers come
+/// before text, and items without the field come last. Equal items keep their order.
 pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result<SortOrder, ViewError> {
     let fail = |why: String| ViewError::Sort { given: spec.to_owned(), why };
     let Structure::List(list) = &subject.structure else {
@@ -44,9 +44,10 @@ pub(super) fn sort_order(part: u16, subject: &IndexedText, spec: &str) -> Result
     Ok(SortOrder { spec, part, is_requested: true, item_indices: ranks, top_count: None })
 }
 
-/// The order that an operator wants of a list which nobody asked to be in any; `None` where it has no such field.
+/// Returns the operator's default order for a list without a requested one, or `None` if the list does not
+/// have the field.
 ///
-/// Of several parts it is the main one, where that is a list.
+/// Of several parts, it applies to the main part, if that is a list.
 pub(super) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Option<SortOrder> {
     let (part, subject) = match &view.target {
         Target::Value(node) => (node.part, &node.subject),
@@ -61,10 +62,10 @@ pub(super) fn default_order(snapshot: &Snapshot, view: &View, spec: &str) -> Opt
     order.map(|order| SortOrder { is_requested: false, ..order })
 }
 
-/// What a `sort` says.
+/// Syntax of `sort`, for errors.
 pub(super) const SORT_SYNTAX: &str = "a field, then `asc` or `desc`";
 
-/// The field, and whether its largest comes first; `None` where no field is named.
+/// Parses a `sort` into the field and true for descending, or returns `None` if it names no field.
 pub(super) fn parse_sort(spec: &str) -> Option<(String, bool)> {
     let spec = spec.trim();
     if let Some(field) = spec.strip_prefix('-') {
@@ -94,7 +95,7 @@ fn sort_key(text: &str, list: &List, item: &ListItem, field: &str, column: Optio
     }
 }
 
-/// One cell of a row.
+/// Returns one cell of a row.
 fn cell(text: &str, row: Span, column: usize) -> Option<Span> {
     let mut reader = JsonReader::resume(text, row.start as usize);
     reader.enter_array().ok()?;

@@ -1,27 +1,28 @@
-//! The pace of a walk: what its first reply fixed for the replies after it.
+//! Pagination of a walk: what its first reply fixes for the replies after it.
 
 use std::sync::Arc;
 
 use super::{RequestedFields, Target, View};
 use crate::projection::FieldSelection;
 
-/// What the first reply of a walk through a list, or through a text, fixed for the others.
+/// Pagination that the first reply of a walk through a list or a text fixed for the others.
 ///
-/// It is no part of a view's name: cursors are signed while the first reply is drawn, before its pace is known.
+/// It is not part of a view's id: cursors are signed while the first reply is rendered, before its pagination
+/// is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pagination {
-    /// The index of the part that is walked.
+    /// Index of the part.
     pub part_index: u16,
-    /// Items of a page, or lines of a chunk.
+    /// Items per page, or lines per chunk.
     pub page_size: u32,
-    /// How many of them the first reply showed, where it began at the first one.
+    /// Number of them that the first reply showed, if it began at the first one.
     pub first_page_count: Option<u32>,
-    /// The fields that its items were condensed to.
+    /// Fields that its items were condensed to.
     pub kept_fields: Option<FieldSelection>,
 }
 
 impl View {
-    /// The same at the pace of its first reply, unless it has one.
+    /// Returns the view with the pagination of its first reply, unless it has one.
     #[must_use]
     pub(crate) fn with_pagination(self, pace: Option<Pagination>) -> Self {
         if self.pagination.is_some() {
@@ -30,7 +31,7 @@ impl View {
         Self { pagination: pace.map(Arc::new), ..self }
     }
 
-    /// The root view, for a snapshot whose first reply went through `self`: pages are as large there.
+    /// Returns the root view of a snapshot whose first reply used `self`, with the same page size.
     #[must_use]
     pub fn root_with_pagination(&self) -> Self {
         let whole = match &self.target {
@@ -46,18 +47,18 @@ impl View {
         Self::root().with_pagination(pace)
     }
 
-    /// The same with the pace of another view, if that has one.
+    /// Returns the view with the pagination of another view, unless it has one.
     #[must_use]
     pub fn with_pagination_of(self, other: &Self) -> Self {
         Self { pagination: self.pagination.or_else(|| other.pagination.clone()), ..self }
     }
 
-    /// The same of another target.
+    /// Returns the same view with another target.
     pub(crate) fn with_target(&self, target: Target) -> Self {
         Self { target, ..self.clone() }
     }
 
-    /// Items of a page, or lines of a chunk, where the first reply fixed that.
+    /// Returns the items per page, or lines per chunk, if they are fixed.
     pub(crate) fn page_size(&self) -> Option<u32> {
         self.limit.or(self.pagination.as_ref().map(|pace| pace.page_size))
     }

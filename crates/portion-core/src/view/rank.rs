@@ -1,5 +1,5 @@
-//! The order that nobody asked for: the one that an operator wants, or that of what retrieval brings, the best scores
-//! first, and of those too many the ones that are chosen.
+//! Orders a list that the caller did not sort: in the operator's default order, or ranked by retrieval
+//! scores, with the selected records first.
 
 use std::sync::Arc;
 
@@ -12,16 +12,17 @@ use crate::scan::{JsonKind, unescape};
 use crate::snapshot::{ListItem, OrderedList, Snapshot, Structure};
 use crate::tokens::TokenCounter;
 
-/// Records that are weighed, the best first: no reply holds more of them.
+/// Largest number of records whose cost is measured. No reply holds more.
 const MAX_COSTED_RECORDS: usize = 1_000;
 
-/// What was asked for, its records in the order of the policy's manner where it has one and the caller has none.
+/// Returns the request with an order for its records: the policy's default order if there is one and the
+/// caller gave none.
 ///
-/// Else they are in the order of their scores where they are ranked by the policy's strategy and nothing else was asked than
-/// how much the reply may cost.
+/// Otherwise records are ranked by their scores if the policy's strategy ranks them and the request is plain
+/// except for its budget.
 ///
-/// Those that are chosen by the policy's [`FillStrategy`] come first, then the others, so that a walk shows every record once. The
-/// name of the view tells what the choice depends on.
+/// Records selected by the policy's [`FillStrategy`] come first, then the others, so that a walk shows every
+/// record once. The id of the view covers everything that the selection depends on.
 #[must_use]
 pub fn rank(
     snapshot: &Snapshot,
@@ -29,7 +30,7 @@ pub fn rank(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> ResolvedRequest {
-    // What is left as it came has no order of ours.
+    // A list that passes as received is not reordered.
     if asked.is_plain && !policy.render_options.techniques.pagination {
         return asked;
     }
@@ -38,7 +39,7 @@ pub fn rank(
         return ResolvedRequest { view: View { order: Some(order), ..asked.view }.with_id(), ..asked };
     }
     let Some(order) = score_order(snapshot, &asked, policy, counter) else { return asked };
-    // What is small passes as it came, unless an operator wants it in order.
+    // A small payload passes as received, unless the policy always ranks.
     let plain = asked.is_plain && policy.strategy != OrderStrategy::Ranked;
     ResolvedRequest { view: View { order: Some(order), ..asked.view }.with_id(), is_plain: plain, ..asked }
 }
@@ -49,7 +50,7 @@ fn score_order(
     policy: &Policy,
     counter: &dyn TokenCounter,
 ) -> Option<SortOrder> {
-    // Beside other parts a list has its place among them.
+    // A list beside other parts is not ranked.
     let mut own = snapshot.parts().iter().enumerate().filter(|(_, part)| part.duplicate.is_none());
     let ((at, part), None) = (own.next()?, own.next()) else { return None };
     let subject = part.indexed_text().filter(|_| asked.is_plain_except_budget)?;

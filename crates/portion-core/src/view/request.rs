@@ -1,42 +1,42 @@
-//! What a caller asks for, checked as far as it can be without the payload.
+//! Requests of callers, validated as far as possible without the payload.
 
 use super::error::ViewError;
 use super::order;
 use crate::policy::{MIN_BUDGET, Policy};
 use crate::scan::{JsonKind, JsonReader, unescape};
 
-/// The controls of one call, each as given. Validated, but not yet held against a payload.
+/// Controls of one call, validated but not yet resolved against a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// A cursor of an earlier reply.
+    /// Cursor of an earlier reply.
     pub cursor: Option<String>,
-    /// How many items, rows, matches or lines.
+    /// Number of items, rows, matches or lines.
     pub limit: Option<u32>,
-    /// The first page asked for, from 1.
+    /// First page, from 1.
     pub page: Option<u32>,
-    /// How many pages at once, from `pages=1-3`.
+    /// Number of pages, from `pages=1-3`.
     pub page_count: Option<u32>,
-    /// How many items, rows or lines to pass over.
+    /// Number of items, rows or lines to skip.
     pub offset: Option<u32>,
-    /// Which fields: comma-separated paths, or `all`.
+    /// Fields: comma-separated paths, or `all`.
     pub fields: Option<String>,
     /// A heading, or a name from `detailsAvailable`.
     pub section: Option<String>,
     /// A JSON Pointer or a dotted path.
     pub path: Option<String>,
-    /// The first line wanted, from 1; negative from the end.
+    /// First line, from 1; negative values count from the end.
     pub start_line: Option<i64>,
-    /// The last line wanted, inclusive; negative from the end.
+    /// Last line, inclusive; negative values count from the end.
     pub end_line: Option<i64>,
-    /// A field, and `desc` where the largest comes first.
+    /// A field, followed by `desc` for the largest first.
     pub sort: Option<String>,
-    /// Bytes as the upstream wrote them.
+    /// True if the reply has the bytes that the upstream wrote.
     pub raw: bool,
-    /// Tokens this reply may cost.
+    /// Tokens that the reply may cost.
     pub max_tokens: Option<usize>,
 }
 
-/// Every control, by the name a caller uses.
+/// Names of all controls, as callers write them.
 pub const CONTROLS: [&str; 13] = [
     "cursor",
     "limit",
@@ -54,13 +54,13 @@ pub const CONTROLS: [&str; 13] = [
 ];
 
 impl Request {
-    /// Takes one control, given as a JSON value (MCP arguments) or as a JSON string (a query string's).
-    /// Numbers may come as strings, for models write them so. `null` is as if not given.
+    /// Sets one control from a JSON value (MCP arguments) or a JSON string (a query string). Numbers may be
+    /// strings, because models write them so. `null` leaves a control unset.
     ///
-    /// Returns whether the name is a control at all.
+    /// Returns `false` if the name is not a control.
     ///
     /// # Errors
-    /// Where the value is not what the control takes, or beyond the policy's limits.
+    /// Returns an error if the value has the wrong type or exceeds the policy's limits.
     pub fn set_control(&mut self, name: &str, json: &str, policy: &Policy) -> Result<bool, ViewError> {
         if !CONTROLS.contains(&name) {
             return Ok(false);
@@ -87,10 +87,10 @@ impl Request {
         Ok(true)
     }
 
-    /// Checks that the controls go together.
+    /// Checks that the controls can be combined.
     ///
     /// # Errors
-    /// [`ViewError::Conflict`] that names the two which do not.
+    /// Returns [`ViewError::Conflict`] with two controls that exclude each other.
     pub fn check(&self) -> Result<(), ViewError> {
         let range = self.start_line.is_some() || self.end_line.is_some();
         let conflicts = [
@@ -112,12 +112,12 @@ impl Request {
         }
     }
 
-    /// Whether nothing is asked but the payload itself.
+    /// Returns true if only the payload itself is requested.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether a place beyond the start is asked for, which an earlier snapshot can answer.
+    /// Returns true if a position after the start is requested, which an earlier snapshot can answer.
     pub fn is_continuation(&self) -> bool {
         self.page.is_some_and(|n| n > 1)
             || self.offset.is_some_and(|n| n > 0)
@@ -125,20 +125,20 @@ impl Request {
             || self.end_line.is_some()
     }
 
-    /// Whether a part of the payload is asked for, which an earlier snapshot can answer.
+    /// Returns true if a part of the payload is requested, which an earlier snapshot can answer.
     pub fn has_selection(&self) -> bool {
         self.fields.is_some() || self.path.is_some() || self.section.is_some()
     }
 }
 
-/// One control as it came.
+/// A control as received.
 struct ControlValue<'a> {
     name: &'a str,
     json: &'a str,
 }
 
 impl ControlValue<'_> {
-    /// The value as text, whether it came as a string or as a bare scalar.
+    /// Returns the value as text, for a string or a bare scalar.
     fn unquoted(&self) -> String {
         if JsonKind::of_value(self.json) == JsonKind::String {
             unescape(self.json)
@@ -205,7 +205,7 @@ impl ControlValue<'_> {
         }
     }
 
-    /// A comma-separated list, or an array of strings.
+    /// Parses a comma-separated list or an array of strings.
     fn parse_list(&self) -> Result<String, ViewError> {
         const WANTS: &str = "names separated by commas, like `id,status,price.total`, or `all`";
         let joined = match JsonKind::of_value(self.json) {
@@ -236,7 +236,7 @@ fn parse_limit(value: &ControlValue<'_>, policy: &Policy) -> Result<u32, ViewErr
     match value.parse_integer() {
         Some(n) if (1..=max as i64).contains(&n) => Ok(n as u32),
         Some(n) if n > 0 => Err(ViewError::LimitTooLarge { given, max }),
-        // Beyond what an integer holds.
+        // The number exceeds the integer range.
         None if value.unquoted().trim().parse::<f64>().is_ok_and(|n| n >= i64::MAX as f64) => {
             Err(ViewError::LimitTooLarge { given, max })
         }

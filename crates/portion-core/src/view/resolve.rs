@@ -1,4 +1,4 @@
-//! From a request to a view of one snapshot.
+//! Resolves a request into a view of a snapshot.
 
 use std::sync::Arc;
 
@@ -14,47 +14,46 @@ use crate::snapshot::{IndexedText, Layout, LineIndex, List, Snapshot, Structure}
 use crate::span::Span;
 use crate::spelling::closest_name;
 
-/// A request held against a snapshot: everything it names exists.
+/// A request resolved against a snapshot. Everything that it names exists.
 #[derive(Clone, Debug)]
 pub struct ResolvedRequest {
-    /// What is looked at.
+    /// View of the reply.
     pub view: View,
-    /// Where the reply begins.
+    /// Position at which the reply begins.
     pub start: Position,
-    /// Tokens the reply may cost.
+    /// Tokens that the reply may cost.
     pub token_budget: usize,
-    /// How many of them are for the images and audio that it shows.
+    /// Tokens of these for the images and audio that the reply shows.
     pub(crate) media_tokens: usize,
-    /// Whether the caller said how many tokens it may cost, or how many lines it is to have: then text is served in
-    /// chunks of that size.
+    /// True if the caller gave a token budget or a limit. Chunks of text then have that size.
     pub(crate) has_explicit_size: bool,
-    /// Items wanted in this reply, where a place was asked for by number: all of them are to be in it.
+    /// Items wanted in this reply, if it begins at a numbered position. The reply should hold all of them.
     pub(crate) item_count: Option<u32>,
-    /// Set where a page was asked for by its number.
+    /// Set if a page was requested by number.
     pub(crate) numbered_page: Option<NumberedPage>,
-    /// Whether the reply may cost more than the first one of its walk, and so may show more than that did.
+    /// True if the reply may cost more than the first one of its walk, and so may show more.
     pub(crate) has_larger_budget: bool,
-    /// Whether nothing was asked but the payload.
+    /// True if only the payload is requested.
     pub(crate) is_plain: bool,
-    /// The same, but for how much the reply may cost.
+    /// True if only the payload is requested, possibly with a token budget.
     pub(crate) is_plain_except_budget: bool,
-    /// Whether it goes on where an earlier reply was: then its order is settled.
+    /// True if it continues an earlier reply, so its order is settled.
     pub(crate) is_continuation: bool,
 }
 
-/// A page asked for by its number.
+/// A page requested by number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberedPage {
-    /// The number, from 1.
+    /// Number of the page, from 1.
     pub number: u32,
-    /// How many pages are asked for at once.
+    /// Number of pages requested at once.
     pub page_count: u32,
-    /// Whether the size of a page is known: else it is what the first reply would show.
+    /// True if the page size is known. Otherwise it is the size of the first reply.
     pub has_known_size: bool,
 }
 
 impl ResolvedRequest {
-    /// What a plain call asks for: the payload, as best fits.
+    /// Returns the request of a plain call: the payload, with automatic selection.
     pub fn for_plain_call(policy: &Policy) -> Self {
         let (view, from) = (View::root(), Position::default());
         let tokens = policy.reply_target;
@@ -74,13 +73,13 @@ impl ResolvedRequest {
     }
 }
 
-/// Holds a request against a snapshot. `base` is the view and place of the request's cursor.
+/// Resolves a request against a snapshot. `base` is the view and position of the request's cursor.
 ///
-/// With a cursor, a new path, section, order, range or `raw` starts at its beginning; `limit` and `fields` go on
-/// where the cursor is.
+/// With a cursor, a new path, section, order, range or `raw` starts at its beginning; `limit` and `fields`
+/// continue at the cursor.
 ///
 /// # Errors
-/// [`ViewError`] where the request names something that is not there.
+/// Returns [`ViewError`] if the request names something that does not exist.
 pub fn resolve(
     snapshot: &Snapshot,
     base: Option<(&View, Position)>,
@@ -103,7 +102,7 @@ pub fn resolve(
     };
     let pace = view.pagination.clone();
     if let Some(limit) = request.limit {
-        // Pages of another size are another walk.
+        // Another page size starts a walk of its own.
         view.pagination = view.pagination.filter(|pace| pace.page_size == limit);
         view.limit = Some(limit);
     }
@@ -119,7 +118,7 @@ pub fn resolve(
         from = start_position(&view);
     }
     if request.raw {
-        // A section of a text stays one: there, its bytes are the upstream's.
+        // A section of a text keeps its range, because its bytes are the upstream's.
         let as_written = |node: &TargetValue| node.source.len() == node.subject.text.len();
         let window = match &view.target {
             Target::Value(node) if as_written(node) => view.range.filter(|window| !window.is_line_range),
@@ -151,7 +150,7 @@ pub fn resolve(
     let (mut count, mut numbered) = (None, None);
     if request.page.is_some() || request.offset.is_some() {
         if request.path.is_none() && request.section.is_none() && view.page_size().is_none() {
-            // Other fields, or another order, of the same list: its pages are as large.
+            // Other fields, or another order, of the same list keep its page size.
             view.pagination = pace.map(|pace| Arc::new(Pagination { kept_fields: None, ..(*pace).clone() }));
         }
         (from, count, numbered) = page_start(snapshot, &mut view, from, request, policy)?;
@@ -187,7 +186,7 @@ pub fn resolve(
     })
 }
 
-/// The beginning of a view.
+/// Returns the start of a view.
 fn start_position(view: &View) -> Position {
     let part = match &view.target {
         Target::Everything => 0,
@@ -197,7 +196,7 @@ fn start_position(view: &View) -> Position {
     Position { part, ordinal: 0, offset: place }
 }
 
-/// The one value that a view is about: its node, or the main part.
+/// Returns the single value that a view is about: its node, or the main part.
 fn focused_value(snapshot: &Snapshot, view: &View) -> Result<Arc<TargetValue>, ViewError> {
     if let Target::Value(node) = &view.target {
         return Ok(Arc::clone(node));
@@ -214,7 +213,7 @@ fn section_view(
     policy: &Policy,
 ) -> Result<View, ViewError> {
     let shown = focused_value(snapshot, view)?;
-    // Beside a section of some fields are those of the value that it is of.
+    // A section of a custom section is looked up in the value that the custom section was taken from.
     let focus = shown.field_subset.as_ref().map_or(&shown, |(_, whole)| whole);
     let inside = |error| {
         if shown.field_subset.is_some() {
@@ -261,7 +260,7 @@ fn section_view(
 fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Result<View, ViewError> {
     let mut node = focused_value(snapshot, view)?;
     if node.subject.is_json() {
-        // The lines of JSON are the lines of its text as the upstream wrote it.
+        // Line numbers of JSON count the lines of its text as the upstream wrote it.
         let subject = IndexedText::from_text(node.source.clone());
         let own_bytes = subject.heap_bytes().saturating_sub(node.source.heap_bytes());
         let (part, pointer) = (node.part, node.pointer.clone());
@@ -296,7 +295,7 @@ fn line_range_view(snapshot: &Snapshot, view: &View, request: &Request) -> Resul
     Ok(View { target: Target::Value(node), range: window, limit: request.limit, ..View::default() })
 }
 
-/// A place, how many items are wanted there, and the page that it is.
+/// Position, number of items wanted there, and the page that it is.
 type PageStart = (Position, Option<u32>, Option<NumberedPage>);
 
 fn page_start(
@@ -335,7 +334,7 @@ fn page_start(
     view.target = Target::Value(node);
     let ordinal = request.page.map_or(0, |page| (page - 1).min(u32::from(u16::MAX)) as u16);
     let pages = request.page_count.unwrap_or(1);
-    // A first page of no fixed size is as large as it turns out to be.
+    // A first page without a fixed size is as large as fits.
     let open = place.is_start() && fixed.is_none() && request.page_count.is_none();
     let count = (!open).then(|| size.saturating_mul(pages));
     let sized = fixed.is_some() || request.page_count.is_some();
@@ -344,14 +343,14 @@ fn page_start(
     Ok((Position { part, ordinal, offset: place }, count, numbered))
 }
 
-/// The place of a line of a text: of a section, or of a range, counted from its beginning.
+/// Returns the offset of a line of a text, counted from the start of the view's range.
 pub(crate) fn line_start_place(text: &LineIndex, whole: &str, view: &View, line: u32) -> PartOffset {
     let first = view.range.map_or(0, |window| window.span.start as usize);
     let line = text.line_at(whole, first).saturating_add(line as usize);
     PartOffset::Byte(text.line_start(whole, line) as u32)
 }
 
-/// The fields that are named, every one of which some record has.
+/// Returns the named fields, each of which some record has.
 pub(crate) fn select_fields(
     snapshot: &Snapshot,
     view: &View,
@@ -385,8 +384,8 @@ pub(crate) fn select_fields(
     Ok(RequestedFields::Only(paths.into_iter().collect()))
 }
 
-/// The dotted path of the field that a caller names, where a subject has it: of what an envelope is about, else of the whole.
-/// A JSON Pointer always begins at the root.
+/// Returns the dotted path of a field that a caller names, if a subject has it. The core object comes before
+/// the root. A JSON Pointer always begins at the root.
 fn field_path(subject: &IndexedText, name: &str) -> Option<String> {
     let dotted = pointer_to_dotted(name);
     if let (Structure::Object(members), false) = (&subject.structure, name.starts_with('/')) {
@@ -399,20 +398,20 @@ fn field_path(subject: &IndexedText, name: &str) -> Option<String> {
     has_field(subject, &dotted).then_some(dotted)
 }
 
-/// Whether any record of a subject has a field.
+/// Returns true if any record of a subject has a field.
 fn has_field(subject: &IndexedText, name: &str) -> bool {
-    // What the key of a map is called where it stands beside the fields: in questions.
+    // Queries use this name for the key of a map entry.
     let is_map = matches!(&subject.structure, Structure::List(list) if list.layout == Layout::Map);
     is_map && name == "_key" || subject_has_any(subject, &std::iter::once(name.to_owned()).collect())
 }
 
-/// Whether a record is an object that has any of those fields.
+/// Returns true if a record is an object that has any of these fields.
 pub(super) fn record_has_any(record: &str, fields: &FieldSelection) -> bool {
     record.trim_start().starts_with('{')
         && fields.project(record, &mut String::new(), &mut OmittedFields::new())
 }
 
-/// Whether any record of a subject has any of those fields.
+/// Returns true if any record of a subject has any of these fields.
 pub(super) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) -> bool {
     let text: &str = &subject.text;
     match &subject.structure {
@@ -428,12 +427,12 @@ pub(super) fn subject_has_any(subject: &IndexedText, fields: &FieldSelection) ->
     }
 }
 
-/// The names of a subject's fields, the most telling first.
+/// Returns the names of a subject's fields, the highest-ranked first.
 pub(crate) fn field_names(subject: &IndexedText) -> Vec<String> {
     match &subject.structure {
         Structure::List(list) => list_field_names(list),
         Structure::Object(members) => {
-            // What an envelope is about is named as if it stood at the top.
+            // Fields of the core object are named as top-level fields.
             let (_, inner) = section::core_object(&subject.text, members);
             let fields = crate::snapshot::ListProfile::record_fields(inner.span.slice(&subject.text));
             fields.into_iter().map(|field| field.path).collect()
@@ -442,7 +441,7 @@ pub(crate) fn field_names(subject: &IndexedText) -> Vec<String> {
     }
 }
 
-/// The names of the fields of a list's items, the most telling first; of a table, its columns.
+/// Returns the field names of a list's items, the highest-ranked first; for a table, its columns.
 pub(crate) fn list_field_names(list: &List) -> Vec<String> {
     match &list.layout {
         Layout::Table { columns, .. } => columns.clone(),

@@ -1,4 +1,4 @@
-//! Named sections: of an object those that an operator made and its larger members, of a document its headings.
+//! Named sections: members and operator-defined sections of an object, and headings of a document.
 
 use super::ViewError;
 use super::resolve::{record_has_any, subject_has_any};
@@ -14,28 +14,28 @@ use crate::spelling::closest_name;
 /// One section of a subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// What it is asked for by.
+    /// Name by which it is requested.
     pub name: String,
-    /// Where it is: a pointer to a value, or a stretch of text.
+    /// A pointer to a value, or a range of text.
     pub target: SectionTarget,
     /// Its bytes in the subject.
     pub span: Span,
-    /// What it is, where it is a value.
+    /// Type of its value, if it is one.
     pub kind: Option<JsonKind>,
 }
 
-/// Where a section is.
+/// Target of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SectionTarget {
     /// A value, by JSON Pointer.
     Value(String),
-    /// A heading and what is under it.
+    /// A heading and the text below it.
     Heading,
-    /// Some fields.
+    /// A selection of fields.
     Custom(CustomSection),
 }
 
-/// The sections of a subject, in order.
+/// Returns the sections of a subject, in order.
 pub(crate) fn sections(subject: &IndexedText) -> Vec<Section> {
     let text: &str = &subject.text;
     match &subject.structure {
@@ -79,7 +79,8 @@ fn member_sections(text: &str, pointer: &str, members: &[Member]) -> Vec<Section
         .collect()
 }
 
-/// The object that an object is about: inside `{"status":"ok","result":{…}}` it is the result.
+/// Returns the core object of an object, with its pointer: in `{"status":"ok","result":{…}}` it is the
+/// result.
 pub(crate) fn core_object(text: &str, members: &ObjectIndex) -> (String, ObjectIndex) {
     let mut pointer = String::new();
     let mut core = members.clone();
@@ -99,11 +100,11 @@ pub(crate) fn core_object(text: &str, members: &ObjectIndex) -> (String, ObjectI
     (pointer, core)
 }
 
-/// Names of the member of an envelope that is what the envelope is about.
+/// Names of the member of an envelope that holds its content.
 const WRAPPER_KEYS: [&str; 8] = ["result", "data", "response", "payload", "body", "item", "record", "object"];
 
-/// What an envelope holds, however small: its only object, under a name that says so, beside bare values none of which
-/// identifies the envelope itself.
+/// Returns the content of an envelope, whatever its size: its only container, an object under a wrapper name,
+/// if no other member identifies the envelope itself.
 fn wrapped_object<'a>(text: &str, envelope: &'a ObjectIndex) -> Option<&'a Member> {
     let mut objects = envelope.listed.iter().filter(|member| member.kind.is_container());
     let (only, None) = (objects.next()?, objects.next()) else { return None };
@@ -113,7 +114,7 @@ fn wrapped_object<'a>(text: &str, envelope: &'a ObjectIndex) -> Option<&'a Membe
 }
 
 impl Section {
-    /// Whether it is but a part of one that an operator made, or bears its name.
+    /// Returns true if it is contained in an operator-defined section, or has the same name.
     pub(crate) fn is_covered_by(&self, made: &CustomSection) -> bool {
         let (SectionTarget::Value(pointer), SectionScope::Object(within)) = (&self.target, &made.scope)
         else {
@@ -125,18 +126,18 @@ impl Section {
     }
 }
 
-/// A section that an operator made.
+/// A section defined by an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CustomSection {
-    /// What it is asked for by.
+    /// Name by which it is requested.
     pub name: String,
-    /// What is in it.
+    /// Fields in it.
     pub fields: FieldSelection,
-    /// Of what.
+    /// Scope of the fields.
     pub scope: SectionScope,
 }
 
-/// What the fields of a section are fields of.
+/// Scope of the fields of a section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SectionScope {
     /// An object in the subject, by JSON Pointer.
@@ -146,7 +147,7 @@ pub(crate) enum SectionScope {
 }
 
 impl CustomSection {
-    /// What is shown of an object in which they are, and of which that is the text.
+    /// Projects the text of an object to the section's fields.
     pub(crate) fn project(&self, text: &str) -> String {
         let mut written = String::new();
         self.fields.project_for_display(text, &mut written, &mut OmittedFields::new());
@@ -154,10 +155,10 @@ impl CustomSection {
     }
 }
 
-/// The sections that an operator made of which a subject has any field, in order.
+/// Returns the operator-defined sections of which a subject has any field, in order.
 ///
-/// They are of what an object is about, else of the object as a whole, whatever list is in it, else of each item of a
-/// list.
+/// They apply to the core object, otherwise to the object as a whole, even if it contains a list, otherwise
+/// to each item of a list.
 pub(crate) fn custom_sections(subject: &IndexedText, given: &[policy::NamedSection]) -> Vec<CustomSection> {
     let text: &str = &subject.text;
     let inside = match &subject.structure {
@@ -178,7 +179,8 @@ pub(crate) fn custom_sections(subject: &IndexedText, given: &[policy::NamedSecti
     given.iter().filter_map(made).collect()
 }
 
-/// The section of that name: as written, else ignoring case, else the only one that begins so.
+/// Returns the section with a name: an exact match, otherwise a match without case, otherwise the only
+/// section with that prefix.
 pub(super) fn find_section(
     subject: &IndexedText,
     name: &str,

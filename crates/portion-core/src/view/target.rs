@@ -1,4 +1,4 @@
-//! The one value that a path leads to, in a part of text or JSON or in a block.
+//! Finds the value at a path, in a part with text or JSON, or in a block.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::scan::unescape;
 use crate::snapshot::{IndexedText, Part, PartBody, Slice, Snapshot};
 use crate::span::Span;
 
-/// The value at a path: from the root of the result where it begins with a part's address, else
-/// from the root of the main part.
+/// Returns the value at a path. The path begins at the root of the result if it starts with a part's address,
+/// otherwise at the root of the main part.
 pub(super) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Result<Target, ViewError> {
     let main = match &view.target {
         Target::Value(node) => Some(usize::from(node.part)),
@@ -20,7 +20,7 @@ pub(super) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Re
         let rest = path.strip_prefix(part.address.as_str())?;
         (rest.is_empty() || rest.starts_with('/')).then_some((i, rest))
     });
-    // A payload may hold keys that look like an address: what the main part knows comes first.
+    // A payload may contain keys that look like an address, so the main part comes first.
     let inside = main.and_then(|part| Some((part, snapshot.parts()[part].indexed_text()?)));
     let found = inside.map(|(part, subject)| target_in_part(snapshot, part, subject, path));
     match (found, addressed) {
@@ -39,8 +39,8 @@ pub(super) fn target_at_path(snapshot: &Snapshot, view: &View, path: &str) -> Re
     }
 }
 
-/// The value at a path in a part. In JSON that was found in a string, the path is one of the document around it, through the
-/// string, or one of the JSON alone.
+/// Returns the value at a path in a part. For JSON found in a string, the path may lead through the document
+/// around it, or be relative to the JSON alone.
 fn target_in_part(
     snapshot: &Snapshot,
     part: usize,
@@ -110,7 +110,7 @@ pub(super) fn target_at(snapshot: &Snapshot, part: usize, pointer: &str, value: 
     }))
 }
 
-/// All of a part, where it holds text.
+/// Returns all of a part, if it holds text.
 pub(super) fn whole_part_value(snapshot: &Snapshot, part: usize) -> Option<TargetValue> {
     let part_of = snapshot.parts().get(part)?;
     let (subject, source) = (part_of.indexed_text()?.clone(), part_of.source().clone());
@@ -125,7 +125,7 @@ pub(super) fn whole_part_value(snapshot: &Snapshot, part: usize) -> Option<Targe
     })
 }
 
-/// A section of a node that an operator made of an object in it.
+/// Returns an operator-defined section of an object in a node.
 pub(super) fn custom_section_value(
     snapshot: &Snapshot,
     of: &Arc<TargetValue>,
@@ -143,7 +143,7 @@ pub(super) fn custom_section_value(
     TargetValue { part, pointer, subject, source, base64: None, field_subset: fields, extra_bytes: own_bytes }
 }
 
-/// A value in a node.
+/// Returns a value inside a node.
 pub(super) fn target_below(snapshot: &Snapshot, of: &TargetValue, pointer: &str, value: Span) -> Target {
     let (part, pointer) = (usize::from(of.part), joined_pointer(snapshot, of, pointer));
     match span_in_part(snapshot, of, value) {
@@ -152,21 +152,21 @@ pub(super) fn target_below(snapshot: &Snapshot, of: &TargetValue, pointer: &str,
     }
 }
 
-/// The pointer of a value in a node.
+/// Returns the pointer of a value inside a node.
 fn joined_pointer(snapshot: &Snapshot, of: &TargetValue, pointer: &str) -> String {
     let holder = snapshot.parts().get(usize::from(of.part)).and_then(Part::enclosing_string);
     let root = holder.filter(|_| of.pointer.is_empty() && !pointer.is_empty());
     format!("{}{pointer}", root.map_or(of.pointer.as_str(), |holder| holder.pointer.as_str()))
 }
 
-/// Where a value of a node is in the JSON of the node's part, where that is the same text.
+/// Returns the span of a node's value in the JSON of its part, if both share one text.
 fn span_in_part(snapshot: &Snapshot, of: &TargetValue, value: Span) -> Option<Span> {
     let whole = snapshot.parts().get(usize::from(of.part))?.indexed_text()?;
     let start = of.subject.text.start().checked_sub(whole.text.start())?;
     of.subject.text.shares_buffer(&whole.text).then(|| value.shifted_by(start))
 }
 
-/// A value as it was written.
+/// Returns a value as the upstream wrote it.
 fn target_from_source(part: usize, pointer: String, source: Slice) -> Target {
     let subject = IndexedText::from_value(&source);
     let own_bytes = subject.heap_bytes();
@@ -182,7 +182,8 @@ fn target_from_source(part: usize, pointer: String, source: Slice) -> Target {
     }))
 }
 
-/// A value inside a block that is not text. What is the base64 of its bytes is taken out of its quotes and escapes.
+/// Returns a value inside a block that is not text. For the base64 of the block's data, quotes and escapes
+/// are removed.
 fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, UnresolvedPath> {
     let PartBody::Atomic { json, binary, .. } = &part.body else { return Err(UnresolvedPath::default()) };
     let ResolvedPath { pointer, span: value } = resolve_path(&IndexedText::from_payload(json.clone()), rest)?;
@@ -205,7 +206,7 @@ fn target_in_block(part: &Part, index: usize, rest: &str) -> Result<Target, Unre
     })))
 }
 
-/// A JSON string out of its quotes and escapes; of one without escapes, no copy is made.
+/// Returns a JSON string without quotes and escapes. Without escapes, it is not copied.
 fn unquote(quoted: &Slice) -> Slice {
     let inner = Span::new(1, quoted.len().saturating_sub(1).max(1));
     if quoted.contains('\\') || quoted.len() < 2 {
@@ -215,7 +216,7 @@ fn unquote(quoted: &Slice) -> Slice {
     }
 }
 
-/// Whether every four characters of a text can be decoded by themselves.
+/// Returns true if every group of four characters of a text can be decoded on its own.
 fn is_base64(text: &str) -> bool {
     let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);
     digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'-' | b'_'))
