@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 use crate::client::ClientProfile;
 use crate::effective_policy::EffectivePolicy;
 use crate::query_limiter::CancelFlag;
-use crate::rules::{EndpointRule, ShapingMode};
+use crate::rules::{EndpointRule, ShapingMode, ToolLimits};
 use crate::session::ClientSession;
 
 pub use crate::fault::Fault;
@@ -53,6 +53,8 @@ pub struct Caller {
     pub effective_policy: Arc<EffectivePolicy>,
     /// Whether replies to it are shaped.
     pub shaping_mode: ShapingMode,
+    /// What the called tool states about its results.
+    pub tool_limits: ToolLimits,
     /// The name of the server, where there are several.
     pub upstream: Option<Arc<str>>,
     /// The name under which this caller knows the tool that reads on.
@@ -149,6 +151,7 @@ impl Caller {
             rule,
             effective_policy: terms,
             shaping_mode: treatment,
+            tool_limits: ToolLimits::default(),
             upstream: None,
             read_tool: READ_TOOL.into(),
             query_tool: Some(QUERY_TOOL.into()),
@@ -164,7 +167,7 @@ impl Caller {
     #[must_use]
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
         let (terms, treatment) =
-            (Arc::clone(rule.policy_for_client(self.client)), rule.shaping_mode(&self.session));
+            (rule.policy_for(self.client, self.tool_limits), rule.shaping_mode(&self.session));
         Self { rule: Arc::clone(rule), effective_policy: terms, shaping_mode: treatment, ..self }
     }
 

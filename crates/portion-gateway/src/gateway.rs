@@ -373,7 +373,7 @@ impl Gateway {
                     snapshot,
                     view,
                     endpoint,
-                    reuse_key: reuse,
+                    reuse_key: reuse.filter(|_| !turn.is_upstream_error),
                     rule,
                     origin_snapshot: origin,
                 };
@@ -381,7 +381,8 @@ impl Gateway {
             }
             _ => false,
         };
-        if let Some(reuse) = reuse.filter(|_| !kept) {
+        // An error answers only the call that it came for: an equal call asks the server again.
+        if let Some(reuse) = reuse.filter(|_| !kept || turn.is_upstream_error) {
             self.store.forget_reuse(&job.caller.scope, reuse).await;
         }
         let turn = RequestContext {

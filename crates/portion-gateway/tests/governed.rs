@@ -151,6 +151,31 @@ async fn snapshots_captured_under_another_redaction_are_not_served() {
     assert!(again().await.is_none(), "the upstream is asked anew");
 }
 
+/// An error answers only its own call: an equal call asks the server again.
+#[tokio::test]
+async fn errors_are_not_reused() {
+    let realm = Realm::under(pages_of(20));
+    let reuse = ReuseKey::new(&list_bookings(), "{}");
+    let call = async |is_error: bool| {
+        let payload = portion_core::payload::Payload { is_error, ..bookings(500) };
+        let intent = Intent::Fresh { payload, request: Request::default(), reuse: Some(reuse) };
+        let caller = realm.caller(Some(&list_bookings()));
+        portion(realm.gateway.answer(Call { caller, endpoint: Some(list_bookings()), intent }).await)
+    };
+    let again = async || {
+        let request = Request { offset: Some(40), ..Request::default() };
+        let caller = realm.caller(Some(&list_bookings()));
+        realm.gateway.answer_from_reuse(&caller, &list_bookings(), &reuse, &request).await
+    };
+    let failed = call(true).await;
+    assert!(again().await.is_none(), "it would read as a success");
+    assert_eq!(served(realm.follow(next_cursor(&failed)).await), 20, "its cursor reads on");
+    call(false).await;
+    assert!(again().await.is_some());
+    call(true).await;
+    assert!(again().await.is_none(), "nor is what was answered before it");
+}
+
 /// Bookings are paged, nothing else is.
 struct BookingsAlone;
 

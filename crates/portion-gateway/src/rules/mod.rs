@@ -61,6 +61,15 @@ struct CachedRule {
     rule: Arc<EndpointRule>,
 }
 
+/// What a listed tool states about its results. It holds for every reply to a call of that tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// Characters that a result may have.
+    pub max_result_chars: Option<usize>,
+    /// True if the tool is listed with its own `outputSchema`: `structuredContent` is then never changed.
+    pub keeps_structured: bool,
+}
+
 impl EndpointRules {
     /// The rules that follow from a book, and from the room that the surroundings leave whoever asks.
     pub fn new(book: Arc<dyn PolicySource>, room: ClientLimits) -> Self {
@@ -208,6 +217,24 @@ impl EndpointRule {
     pub fn policy_for_client(&self, client: Option<&'static ClientProfile>) -> &Arc<EffectivePolicy> {
         let place = client.and_then(|client| CLIENTS.iter().position(|known| std::ptr::eq(known, client)));
         place.and_then(|place| self.policy_by_client.get(place)).unwrap_or(&self.default_policy)
+    }
+
+    /// Returns the policy of a client for results of a tool with these limits.
+    pub fn policy_for(
+        &self,
+        client: Option<&'static ClientProfile>,
+        tool: ToolLimits,
+    ) -> Arc<EffectivePolicy> {
+        let effective = match (client, tool.max_result_chars) {
+            (Some(client), Some(characters)) => self.policy_for_tool(client, characters),
+            _ => Arc::clone(self.policy_for_client(client)),
+        };
+        if !tool.keeps_structured {
+            return effective;
+        }
+        let mut policy = effective.policy.clone();
+        policy.render_options.structured = StructuredMode::AsReceived;
+        Arc::new(effective.with_policy(policy))
     }
 
     /// The terms of a client for a tool that says of itself how many characters its results may have.

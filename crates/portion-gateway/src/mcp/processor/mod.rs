@@ -25,7 +25,6 @@ use std::fmt::Display;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portion_core::cursor::Scope;
-use portion_core::policy::StructuredMode;
 use portion_core::view::Request;
 use tokio::sync::Notify;
 
@@ -39,7 +38,7 @@ use crate::gateway::Gateway;
 use crate::policy_source::EndpointTarget;
 use crate::query_limiter::CancelFlag;
 use crate::relay::{MessageProcessor, OutgoingMessage};
-use crate::rules::EndpointRules;
+use crate::rules::{EndpointRules, ToolLimits};
 use crate::session::ClientSession;
 use caller_identity::CallerIdentity;
 use pending::{PendingKind, PendingRequest, PendingRequests};
@@ -242,22 +241,18 @@ impl McpProcessor {
         let known = self.server_info();
         let tool = endpoint.filter(|endpoint| endpoint.kind == EndpointKind::Tool);
         let tool = tool.and_then(|endpoint| known.catalog.tool(&endpoint.name));
-        let mut terms = match (client, tool.and_then(|tool| tool.max_result_chars)) {
-            (Some(client), Some(characters)) => rule.policy_for_tool(client, characters),
-            _ => Arc::clone(rule.policy_for_client(client)),
-        };
-        if tool.is_some_and(|tool| tool.is_bounded) {
-            let mut policy = terms.policy.clone();
-            policy.render_options.structured = StructuredMode::AsReceived;
-            terms = Arc::new(terms.with_policy(policy));
-        }
+        let tool_limits = tool.map_or_else(ToolLimits::default, |tool| ToolLimits {
+            max_result_chars: tool.max_result_chars,
+            keeps_structured: tool.is_bounded,
+        });
         Caller {
             scope: self.scope,
             session: Arc::clone(&self.session),
             client,
             shaping_mode: rule.shaping_mode(&self.session),
+            effective_policy: rule.policy_for(client, tool_limits),
+            tool_limits,
             rule,
-            effective_policy: terms,
             upstream: self.upstream.clone(),
             read_tool: known.catalog.read_tool(),
             query_tool: known.catalog.query_tool(),

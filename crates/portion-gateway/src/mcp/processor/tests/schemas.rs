@@ -291,3 +291,45 @@ proptest! {
         check(seed);
     }
 }
+
+/// A tool that is listed with its own schema keeps to it, also where a call is answered from an earlier equal one.
+#[test]
+fn a_schema_that_is_listed_unchanged_holds_for_reused_results() {
+    let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"],
+        "additionalProperties": false});
+    let tools = json!({"tools": [{"name": "list_x", "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": schema, "annotations": {"readOnlyHint": true}}]});
+    let long = "word and word. ".repeat(3_000);
+    for text in [r#"{"x": 1}"#, long.as_str()] {
+        let answer = json!({"content": [{"type": "text", "text": text}], "structuredContent": {"x": 1}});
+        for control in [
+            json!({"page": 2}),
+            json!({"offset": 1}),
+            json!({"startLine": 1}),
+            json!({"limit": 1}),
+            json!({"fields": "x"}),
+            json!({"fields": "all"}),
+            json!({"path": "/structuredContent"}),
+            json!({"path": "x"}),
+            json!({"section": "x"}),
+            json!({"raw": true}),
+            json!({"maxTokens": 300}),
+        ] {
+            let lane = lane_under(Policy::default(), &ListingOptions::default());
+            let listed = ask(&lane, "tools/list", &json!({}), Some(&tools));
+            assert_eq!(listed["result"]["tools"][0]["outputSchema"], schema);
+            ask(&lane, "tools/call", &json!({"name": "list_x", "arguments": {}}), Some(&answer));
+            let question = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "list_x", "arguments": control}});
+            let mut out = client(&lane, &question.to_string());
+            if out[0].starts_with("> ") {
+                out = server(&lane, &json!({"jsonrpc": "2.0", "id": 1, "result": answer}).to_string());
+            }
+            let reply: Value =
+                serde_json::from_str(out[0].strip_prefix("< ").expect("an answer")).expect("JSON");
+            let result = &reply["result"];
+            let served = &result["structuredContent"];
+            assert!(result["isError"] == true || is_valid(served, &schema, &schema), "{control}: {served}");
+        }
+    }
+}
