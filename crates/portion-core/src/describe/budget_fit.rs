@@ -1,17 +1,17 @@
-//! Lines within a number of tokens.
+//! Fits descriptions into a token budget.
 
 use serde_json::{Map, Value};
 
 use crate::scan::quote;
 use crate::tokens::TokenCounter;
 
-/// Tokens that anything told takes.
+/// Smallest cost of a fact, in tokens.
 const MIN_FACT_TOKENS: usize = 6;
-/// Tokens of the braces around all.
+/// Tokens of the braces around all facts.
 const BRACES_TOKENS: usize = 2;
 
-/// Those lines, a name and what is told of it, that fit so many tokens as members of an object. They are tried in the
-/// order of `first`, and told in their own.
+/// Returns the lines, pairs of name and description, that fit the token budget as members of an object. They
+/// are tried in the order of `first` and returned in their own order.
 pub(super) fn fit_to_budget(
     lines: &[(String, String)],
     counter: &dyn TokenCounter,
@@ -31,11 +31,11 @@ pub(super) fn fit_to_budget(
     loop {
         let mut shown = taken.clone();
         shown.sort_unstable();
-        let told: Map<String, Value> =
+        let facts: Map<String, Value> =
             shown.into_iter().map(|at| (lines[at].0.clone(), lines[at].1.as_str().into())).collect();
-        // Pieces may cost more together than one by one.
-        if taken.is_empty() || counter.fits(&Value::Object(told.clone()).to_string(), tokens) {
-            return told;
+        // Members may cost more together than one by one.
+        if taken.is_empty() || counter.fits(&Value::Object(facts.clone()).to_string(), tokens) {
+            return facts;
         }
         taken.pop();
     }

@@ -1,4 +1,4 @@
-//! The values of a field with how often each comes, in words.
+//! Describes the values of a field with their counts.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -7,29 +7,29 @@ use super::distinct_values::{DistinctValues, ValueCount};
 use super::field_stats::FieldStats;
 use crate::scan::unescape;
 
-/// Different values up to which a field is a category.
+/// Largest number of distinct values of a category.
 pub(super) const MAX_CATEGORY_VALUES: usize = 20;
-/// Values told of a category.
+/// Values listed of a category.
 const MAX_LISTED_VALUES: usize = 10;
-/// Values told of a field that is more than a category, or nearly one.
+/// Values listed of a field with more distinct values than a category.
 pub(super) const MAX_COMMON_VALUES: usize = 4;
-/// Characters of a value that is quoted.
+/// Longest value that is quoted, in characters.
 const MAX_QUOTED_CHARS: usize = 60;
 
-/// `CA=1200, NV=12, +3 more`
+/// Describes a category: `CA=1200, NV=12, +3 more`
 pub(super) fn describe_category(field: &FieldStats, text: &str) -> Option<String> {
     let distinct = field.distinct_count()?;
     if distinct <= MAX_CATEGORY_VALUES {
         return describe_counts(field, text, MAX_LISTED_VALUES);
     }
-    // Where all are about as common as each other, none is worth telling.
+    // If all values are about equally common, none is worth listing.
     let commonest = value_counts(field, text)?.first()?.1;
     let stands_out = commonest * distinct >= field.present_count() * 2;
     let counts = stands_out.then(|| describe_counts(field, text, MAX_COMMON_VALUES)).flatten()?;
     Some(format!("{distinct} distinct: {counts}"))
 }
 
-/// The commonest values with their counts, where some come more than once.
+/// Describes the most common values with their counts, if some occur more than once.
 pub(super) fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Option<String> {
     let values = value_counts(field, text)?;
     if values.len() > 1 && values.len() >= field.present_count() {
@@ -37,11 +37,11 @@ pub(super) fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Op
     }
     let once = values.iter().filter(|(_, count)| *count == 1).count();
     let several = values.len() - once;
-    // What comes once each is named where it is little.
+    // Values that occur once each are listed if there are at most two.
     let shown = if once > 2 { several.min(most) } else { values.len().min(most) };
-    let told: Vec<String> =
+    let listed: Vec<String> =
         values.iter().take(shown).map(|(value, count)| format!("{value}={count}")).collect();
-    let mut words = told.join(", ");
+    let mut words = listed.join(", ");
     if shown < values.len() {
         let each = if shown == several { " (1 each)" } else { "" };
         let _ = write!(words, ", +{} more{each}", values.len() - shown);
@@ -49,7 +49,8 @@ pub(super) fn describe_counts(field: &FieldStats, text: &str, most: usize) -> Op
     Some(words)
 }
 
-/// All values with their counts, the commonest first, then by value; `None` where they are too many or too long.
+/// Returns all values with their counts, the most common first, then by value, or `None` if there are too
+/// many or too long values.
 pub(super) fn value_counts(field: &FieldStats, text: &str) -> Option<Vec<(String, usize)>> {
     let DistinctValues::Counted(few) = &field.tally else { return None };
     let mut held: Vec<ValueCount> = few.values().copied().collect();
@@ -68,7 +69,7 @@ pub(super) fn value_counts(field: &FieldStats, text: &str) -> Option<Vec<(String
     Some(values)
 }
 
-/// A value as it is told: in quotes where it could be read as something else.
+/// Returns a value as displayed: in quotes if it is ambiguous otherwise.
 pub(super) fn display_value(json: &str) -> String {
     if !json.starts_with('"') {
         return json.to_owned();
@@ -79,7 +80,7 @@ pub(super) fn display_value(json: &str) -> String {
     if literal || broken { format!("'{}'", text.replace('\'', "''")) } else { text }
 }
 
-/// Numbers by size before all else by its letters.
+/// Compares values: numbers by size, before other values in alphabetical order.
 fn compare_values(a: &str, b: &str) -> Ordering {
     match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(x), Ok(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),

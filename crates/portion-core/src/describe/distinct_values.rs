@@ -1,38 +1,38 @@
-//! How many different values a field has, and how often each of a few.
+//! Counts the distinct values of a field, and the occurrences of each if they are few.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::span::Span;
 
-/// Different values up to which each is counted.
+/// Largest number of distinct values that are counted one by one.
 const MAX_COUNTED_VALUES: usize = 64;
 
-/// The different values of a field, by their 64-bit hashes: that two of a million values are taken for one happens by
-/// chance to one list in forty million.
+/// Distinct values of a field, by their 64-bit hashes. A collision among a million values occurs by chance in
+/// one of forty million lists.
 #[derive(Clone, Debug)]
 pub(super) enum DistinctValues {
-    /// Each with its count.
+    /// Each value with its count.
     Counted(HashMap<u64, ValueCount, IdentityHashBuilder>),
-    /// Too many for that.
+    /// Hashes only, for more values.
     Hashes(HashSet<u64, IdentityHashBuilder>),
-    /// More than so many, and not counted further.
+    /// More distinct values than this; no longer counted.
     Exceeded(usize),
 }
 
-/// A value that is counted.
+/// A counted value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueCount {
-    /// How often it was seen.
+    /// Number of occurrences.
     pub count: usize,
-    /// Where it was seen first.
+    /// Span of the first occurrence.
     pub first_span: Span,
 }
 
-/// Keys that are hashes already.
+/// Hasher for keys that are hashes already.
 pub(super) type IdentityHashBuilder = BuildHasherDefault<IdentityHasher>;
 
-/// Passes a hash on.
+/// Returns the key as its hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct IdentityHasher(u64);
 
@@ -42,7 +42,7 @@ impl Hasher for IdentityHasher {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        // Not called for `u64`; here so that any key would do.
+        // Not called for `u64`; present so that any key works.
         bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
     }
 
@@ -58,7 +58,7 @@ impl Default for DistinctValues {
 }
 
 impl DistinctValues {
-    /// Counts a value. `room` is how many hashes may be held beyond the few, in all fields together.
+    /// Counts a value. `room` is the number of hashes that all fields together may still hold.
     #[inline]
     pub(super) fn add(&mut self, hash: u64, at: Span, room: &mut usize) {
         match self {
@@ -98,13 +98,13 @@ impl DistinctValues {
         }
     }
 
-    /// Whether it counts no further.
+    /// Returns true if it no longer counts.
     #[inline]
     pub(super) fn is_exceeded(&self) -> bool {
         matches!(self, Self::Exceeded(_))
     }
 
-    /// How many different values there are; `None` where they are more than were counted.
+    /// Returns the number of distinct values, or `None` if there are more than were counted.
     pub(super) fn distinct_count(&self) -> Option<usize> {
         match self {
             Self::Counted(few) => Some(few.len()),

@@ -1,21 +1,21 @@
-//! One pass over all records of a list.
+//! Collects field statistics in one pass over all records of a list.
 
 use super::field_stats::FieldStats;
 use super::record_layout::{ITEMS_FIELD, KEY_FIELD, KeyTarget, ROOT_OBJECT, RecordLayout};
 use crate::scan::{JsonKind, JsonReader, ScanError};
 use crate::snapshot::{FieldRank, Layout, List};
 
-/// Fields that are gathered, the most telling first.
+/// Largest number of fields collected, the highest-ranked first.
 const MAX_FIELDS: usize = 96;
-/// Bytes of text that pay for one hash that is held.
+/// Bytes of text per hash that may be held.
 const TEXT_PER_HASH: usize = 48;
-/// Hashes that may be held whatever the text.
+/// Hashes that may be held for any text.
 const MIN_HASHES: usize = 4_096;
 
-/// Gathers the fields of all records, in the order of `Profile`.
+/// Collects the fields of all records, by rank.
 pub(super) fn collect_fields(text: &str, list: &List) -> Vec<FieldStats> {
     let mut shapes = RecordLayout::learn_from(text, list);
-    // Items that are no records have a name of their own, unless a field has it.
+    // Items that are not records get a name of their own, unless a field has it.
     let items =
         (!shapes.paths.iter().any(|path| path == ITEMS_FIELD)).then(|| shapes.path_index(ITEMS_FIELD));
     let key = (list.layout == Layout::Map).then(|| shapes.path_index(KEY_FIELD));
@@ -32,13 +32,13 @@ pub(super) fn collect_fields(text: &str, list: &List) -> Vec<FieldStats> {
         hash_budget: (text.len() / TEXT_PER_HASH).max(MIN_HASHES),
         record: 0,
     };
-    // The text was validated when it was captured.
+    // The text was validated at capture.
     let _ = walk.collect_list(list);
     walk.fields.retain(|field| field.present_count() + field.null_count > 0);
     walk.fields
 }
 
-/// The fields to be gathered, and the number of each path among them.
+/// Returns the fields to collect, and for each path its index among them.
 fn select_fields(list: &List, paths: &[String], key: Option<usize>) -> (Vec<FieldStats>, Vec<Option<usize>>) {
     let ranked = &list.profile.fields;
     let rank = |path: usize| {
@@ -65,13 +65,13 @@ struct FieldCollector<'s> {
     text: &'s str,
     layout: &'s RecordLayout,
     fields: Vec<FieldStats>,
-    /// The number, from 1, of the last record in which each object was looked into.
+    /// For each object, the number of the last record in which it was visited, from 1.
     last_visited: Vec<usize>,
-    /// What an item is that is no record.
+    /// Target of an item that is not a record.
     item: KeyTarget,
-    /// The field of a map's keys.
+    /// Index of the field for the keys of a map.
     key_field: Option<usize>,
-    /// Hashes that may be held yet.
+    /// Hashes that may still be held.
     hash_budget: usize,
     record: usize,
 }
@@ -122,14 +122,14 @@ impl FieldCollector<'_> {
         reader.enter_array()?;
         let mut place = 0;
         while reader.next_item()? {
-            let leads = self.layout.cell_target(place);
-            self.collect_value(reader, leads)?;
+            let target = self.layout.cell_target(place);
+            self.collect_value(reader, target)?;
             place += 1;
         }
         Ok(())
     }
 
-    /// As deep as the shapes are, whatever the input.
+    /// Collects the fields of an object. Recursion is bounded by the layout, not by the input.
     fn collect_object(&mut self, reader: &mut JsonReader<'_>, shape: usize) -> Result<(), ScanError> {
         if std::mem::replace(&mut self.last_visited[shape], self.record + 1) == self.record + 1 {
             return reader.skip().map(drop);
@@ -139,7 +139,7 @@ impl FieldCollector<'_> {
         let slots = shapes.object_keys(shape);
         let mut next = 0;
         loop {
-            let leads = match slots.get(next) {
+            let target = match slots.get(next) {
                 Some(slot) if reader.try_skip_key(&slot.key) => {
                     next += 1;
                     slot.target
@@ -149,16 +149,16 @@ impl FieldCollector<'_> {
                     None => return Ok(()),
                 },
             };
-            // Most values of most records are numbers of a few digits.
+            // Fast path: most values of most records are short integers.
             let start = reader.at();
-            if let Some(field) = leads.path.and_then(|path| self.fields.get_mut(path))
+            if let Some(field) = target.path.and_then(|path| self.fields.get_mut(path))
                 && let Some(number) = reader.try_read_integer()
             {
                 if field.is_first_in_record(self.record) {
                     field.add_integer(number, start..reader.at(), self.record, &mut self.hash_budget);
                 }
             } else {
-                self.collect_value(reader, leads)?;
+                self.collect_value(reader, target)?;
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What is told of one field, in words.
+//! Describes one field in words.
 
 use std::fmt::Write as _;
 
@@ -9,38 +9,38 @@ use super::number_stats::Extreme;
 use super::timestamp::{self, TimestampRange};
 use crate::snapshot::field_names;
 
-/// What is told of a field.
+/// Description of a field.
 #[derive(Clone, Debug)]
 pub(super) struct FieldDescription {
-    /// What it is, for the order.
+    /// Role of the field, for the order of fields.
     pub role: FieldRole,
-    /// The words.
+    /// The description in words.
     pub description: String,
 }
 
-/// What a field is good for.
+/// Role of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldRole {
-    /// Records are told apart by it.
+    /// It identifies records.
     Identity,
-    /// It can be added up.
+    /// A number that can be summed.
     Quantity,
-    /// Records can be counted by it.
+    /// Records can be grouped by it.
     Category,
-    /// It says when.
+    /// A date or time.
     Timestamp,
-    /// It is different in every record, or a list, or an object.
+    /// It differs in every record, or is a list or an object.
     Other,
     /// It is the same in all records.
     Constant,
 }
 
-/// Different numbers from which they are quantities.
+/// Number of distinct values from which numbers under a meaningful name are quantities.
 const MIN_QUANTITY_VALUES: usize = 4;
-/// Seconds since 1970 that moments lie between: 1990 and 2070.
+/// Bounds of timestamps, in seconds since 1970: 1990 and 2070.
 const EPOCH_BOUNDS: [f64; 2] = [631_152_000.0, 3_155_760_000.0];
 
-/// What is told of a field of so many records. `holder` names a record.
+/// Describes a field over all records. `holder` returns the label of a record.
 pub(super) fn describe_field(
     field: &FieldStats,
     records: usize,
@@ -52,7 +52,7 @@ pub(super) fn describe_field(
     let present = field.present_count();
     let absent = records.saturating_sub(present + field.null_count);
     let all_here = present == records;
-    let (sort, mut words) = if present == 0 {
+    let (role, mut words) = if present == 0 {
         (FieldRole::Constant, if absent == 0 { "always null".to_owned() } else { "no value".to_owned() })
     } else if is_identity && field.is_unique(records) {
         (FieldRole::Identity, "identity, all distinct".to_owned())
@@ -62,8 +62,8 @@ pub(super) fn describe_field(
         (FieldRole::Other, "objects".to_owned())
     } else if field.scalar_count() < present {
         (FieldRole::Other, case.describe_mixture())
-    } else if let Some((sort, words)) = case.describe_constant(all_here) {
-        (sort, words)
+    } else if let Some((role, words)) = case.describe_constant(all_here) {
+        (role, words)
     } else if let Some(words) = case.describe_quantity() {
         (FieldRole::Quantity, words)
     } else if let Some(words) = case.describe_timestamps() {
@@ -77,20 +77,20 @@ pub(super) fn describe_field(
     for (count, what) in gaps.into_iter().filter(|(count, _)| *count > 0 && *count < records) {
         let _ = write!(words, ", {count} {what}");
     }
-    FieldDescription { role: sort, description: words }
+    FieldDescription { role, description: words }
 }
 
-/// A field that is being told of.
+/// A field to be described.
 struct FieldDescriber<'a> {
     field: &'a FieldStats,
     text: &'a str,
     record_label: &'a dyn Fn(usize) -> Option<String>,
-    /// Different scalars, `null` apart.
+    /// Number of distinct scalars without `null`.
     distinct_count: Option<usize>,
 }
 
 impl FieldDescriber<'_> {
-    /// `always CA`, or `CA=5` where it is not in all records.
+    /// Describes a field with one value: `always CA`, or `CA=5` if some records lack it.
     fn describe_constant(&self, all_here: bool) -> Option<(FieldRole, String)> {
         if self.distinct_count != Some(1) {
             return None;
@@ -106,13 +106,13 @@ impl FieldDescriber<'_> {
         })
     }
 
-    /// `number 12…4890 (max at id=5), sum 712345`
+    /// Describes a quantity: `number 12…4890 (max at id=5), sum 712345`
     fn describe_quantity(&self) -> Option<String> {
         let field = self.field;
         let numbers = &field.numbers;
-        let asked = field_names::importance(&field.path) > 0;
-        // Few whole numbers under a name that says nothing are codes.
-        let least = if asked || !numbers.all_integers() {
+        let meaningful = field_names::importance(&field.path) > 0;
+        // A few integers under a meaningless name are codes.
+        let least = if meaningful || !numbers.all_integers() {
             MIN_QUANTITY_VALUES
         } else {
             MAX_CATEGORY_VALUES.min(field.present_count() / 4) + 1
@@ -142,14 +142,14 @@ impl FieldDescriber<'_> {
         Some(words)
     }
 
-    /// `number 12…4890`
+    /// Describes a range: `number 12…4890`
     fn describe_range(&self) -> Option<String> {
         let written = |extreme: Extreme| extreme.span.slice(self.text);
         let numbers = &self.field.numbers;
         Some(format!("number {}…{}", written(numbers.min?), written(numbers.max?)))
     }
 
-    /// `2023-01-02…2024-05-06`
+    /// Describes timestamps: `2023-01-02…2024-05-06`
     fn describe_timestamps(&self) -> Option<String> {
         let all = self.field.string_count == self.field.present_count();
         match self.field.timestamps {
@@ -162,7 +162,7 @@ impl FieldDescriber<'_> {
         }
     }
 
-    /// The range of numbers that are seconds or milliseconds since 1970.
+    /// Describes the range of numbers that are seconds or milliseconds since 1970.
     fn describe_epoch(&self) -> Option<String> {
         let numbers = &self.field.numbers;
         if numbers.count < self.field.present_count() || !field_names::is_timestamp(&self.field.path) {
@@ -175,7 +175,7 @@ impl FieldDescriber<'_> {
         Some(format!("{} ({}…{})", self.describe_range()?, date(least), date(greatest)))
     }
 
-    /// `arrays of 0–12 items`
+    /// Describes arrays: `arrays of 0–12 items`
     fn describe_arrays(&self) -> String {
         match self.field.item_count_range.unwrap_or_default() {
             (0, 0) => "empty arrays".to_owned(),
@@ -185,7 +185,8 @@ impl FieldDescriber<'_> {
         }
     }
 
-    /// Values of several kinds, or of one that has no better words: how many of each, and how many differ.
+    /// Describes values of several types, or values without a better description: the count of each type, and
+    /// the number of distinct values.
     fn describe_mixture(&self) -> String {
         let field = self.field;
         let present = field.present_count();
@@ -219,7 +220,7 @@ impl FieldDescriber<'_> {
             (DistinctValues::Exceeded(more), None) => Some(format!("over {more} distinct")),
             _ => None,
         };
-        // Strings are what is expected of a field with many values.
+        // A field with many values is assumed to hold strings.
         if field.string_count == present && !long && distinct.is_some() {
             parts.clear();
         }

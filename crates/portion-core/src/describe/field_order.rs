@@ -1,14 +1,18 @@
-//! What is told first: what a question would be about.
+//! Orders the fields of a description, with the likely subjects of questions first.
 
 use super::field_description::{FieldDescription, FieldRole};
 use super::field_stats::FieldStats;
 use crate::snapshot::{FieldRank, field_names};
 
-/// Quantities and categories that come before moments and all else.
+/// Quantities and categories that come before timestamps and other fields.
 const MAX_LEADING_FIELDS: usize = 8;
 
-/// The places of fields, the most useful to be told first.
-pub(super) fn field_order(fields: &[FieldStats], told: &[FieldDescription], records: usize) -> Vec<usize> {
+/// Returns the indices of fields, the most useful first.
+pub(super) fn field_order(
+    fields: &[FieldStats],
+    descriptions: &[FieldDescription],
+    records: usize,
+) -> Vec<usize> {
     let weigh = |i: usize| {
         let field = &fields[i];
         let own = match field.rank {
@@ -16,13 +20,13 @@ pub(super) fn field_order(fields: &[FieldStats], told: &[FieldDescription], reco
             FieldRank::Identity | FieldRank::Name => 85,
             _ => field_names::importance(&field.path),
         };
-        // Of two fields the fuller one tells more; a few gaps are nothing.
+        // Of two fields, the one with fewer gaps comes first; a few gaps make no difference.
         let filled = (field.present_count() * 10 / records.max(1)).min(9);
         let weight = (1 + own.saturating_sub(10 * field.depth())) * filled;
         (std::cmp::Reverse(weight), i)
     };
-    let of = |sort: FieldRole| {
-        let mut fitting: Vec<usize> = (0..fields.len()).filter(|i| told[*i].role == sort).collect();
+    let of = |role: FieldRole| {
+        let mut fitting: Vec<usize> = (0..fields.len()).filter(|i| descriptions[*i].role == role).collect();
         fitting.sort_by_key(|i| weigh(*i));
         fitting
     };

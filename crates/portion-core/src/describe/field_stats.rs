@@ -1,4 +1,4 @@
-//! What is gathered of one field while all records are passed.
+//! Statistics of one field, collected in one pass over all records.
 
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
@@ -12,36 +12,36 @@ use crate::scan::unescape;
 use crate::snapshot::{FieldRank, field_names};
 use crate::span::Span;
 
-/// Characters from which a text is long: it is measured rather than quoted.
+/// Length in characters above which a text is measured rather than quoted.
 pub(super) const LONG_TEXT_CHARS: usize = 160;
 
-/// One field, seen in all records.
+/// Statistics of one field over all records.
 #[derive(Clone, Debug)]
 pub(super) struct FieldStats {
-    /// Its dotted path.
+    /// Dotted path.
     pub path: String,
-    /// How much it tells.
+    /// Rank of the field.
     pub rank: FieldRank,
-    /// Whether its numbers name or place rather than count.
+    /// True if its numbers are codes rather than quantities.
     pub is_code: bool,
-    /// Whether many different values are counted: how many there are is of interest where they are names or asked for.
+    /// True if many distinct values are counted, which is useful for names and high-ranked fields.
     counts_distinct: bool,
     pub null_count: usize,
     pub true_count: usize,
     pub false_count: usize,
     pub string_count: usize,
-    /// Strings that are empty.
+    /// Number of empty strings.
     pub blank_count: usize,
     pub array_count: usize,
     pub object_count: usize,
-    /// The fewest and the most items of its arrays.
+    /// Smallest and largest number of items of its arrays.
     pub item_count_range: Option<(usize, usize)>,
-    /// Characters of its longest text, where one is longer than [`LONG`] bytes.
+    /// Characters of its longest text, if one has more than [`LONG_TEXT_CHARS`] bytes.
     pub max_chars: usize,
     pub numbers: NumberStats,
     pub timestamps: TimestampRange,
     pub tally: DistinctValues,
-    /// The number, from 1, of the last record in which it was seen.
+    /// Number of the last record with the field, from 1.
     last_record: usize,
 }
 
@@ -69,7 +69,7 @@ impl FieldStats {
         }
     }
 
-    /// Whether this is the first value of that record: of duplicate keys the first is meant.
+    /// Returns true for the first value in a record. Of duplicate keys, the first counts.
     #[inline]
     pub(super) fn is_first_in_record(&mut self, record: usize) -> bool {
         let first = self.last_record != record + 1;
@@ -77,27 +77,27 @@ impl FieldStats {
         first
     }
 
-    /// Records that hold a value, `null` apart.
+    /// Returns the number of records with a value other than `null`.
     pub(super) fn present_count(&self) -> usize {
         self.scalar_count() + self.array_count + self.object_count
     }
 
-    /// Records that hold a string, a number or a boolean.
+    /// Returns the number of records with a string, a number or a boolean.
     pub(super) fn scalar_count(&self) -> usize {
         self.true_count + self.false_count + self.numbers.count + self.string_count
     }
 
-    /// Objects that it is inside of.
+    /// Returns the number of objects that contain the field inside a record.
     pub(super) fn depth(&self) -> usize {
         self.path.matches('.').count()
     }
 
-    /// Whether each of so many records holds another value.
+    /// Returns true if all of `records` records have distinct values.
     pub(super) fn is_unique(&self, records: usize) -> bool {
         self.scalar_count() == records && self.distinct_count() == Some(records)
     }
 
-    /// How many different scalars there are; `None` where they are more than were counted.
+    /// Returns the number of distinct scalars, or `None` if there are more than were counted.
     pub(super) fn distinct_count(&self) -> Option<usize> {
         Some(
             self.tally.distinct_count()?
@@ -106,14 +106,14 @@ impl FieldStats {
         )
     }
 
-    /// Adds an array of so many items.
+    /// Adds an array with this number of items.
     pub(super) fn add_array(&mut self, items: usize) {
         self.array_count += 1;
         let (fewest, most) = self.item_count_range.unwrap_or((items, items));
         self.item_count_range = Some((fewest.min(items), most.max(items)));
     }
 
-    /// Adds a number as it is written. `room` is how many hashes may be held.
+    /// Adds a number as written. `room` is the number of hashes that may still be held.
     #[inline]
     pub(super) fn add_number(&mut self, written: &str, at: Span, record: usize, room: &mut usize) {
         let number = ParsedNumber::parse(written);
@@ -128,7 +128,7 @@ impl FieldStats {
         }
     }
 
-    /// The same for a whole number that stands at those bytes.
+    /// Adds an integer that occupies these bytes.
     #[inline]
     pub(super) fn add_integer(&mut self, number: i64, at: Range<usize>, record: usize, room: &mut usize) {
         let is_quantity = !self.is_code;
@@ -146,12 +146,12 @@ impl FieldStats {
     }
 
     fn tally_number(&mut self, hash: u64, at: Span, room: &mut usize) {
-        // Whether quantities differ is of interest only where they are few.
+        // The number of distinct quantities is useful only if it is small.
         let mut none = 0;
         self.tally.add(hash, at, if self.is_code && self.counts_distinct { room } else { &mut none });
     }
 
-    /// Adds a string of the text, which stands there with its quotes.
+    /// Adds a string of the text, with its quotes.
     #[inline]
     pub(super) fn add_string(&mut self, text: &str, at: Span, room: &mut usize) {
         let length = at.len().saturating_sub(2);
@@ -176,17 +176,17 @@ impl FieldStats {
             None => STRING_HASHER.hash_one(inside.as_bytes()),
             Some(_) => STRING_HASHER.hash_one(unescape(at.slice(text)).as_bytes()),
         };
-        let only_moments = matches!(self.timestamps, TimestampRange::Range(_));
+        let only_timestamps = matches!(self.timestamps, TimestampRange::Range(_));
         let mut none = 0;
-        self.tally.add(hash, at, if self.counts_distinct && !only_moments { room } else { &mut none });
+        self.tally.add(hash, at, if self.counts_distinct && !only_timestamps { room } else { &mut none });
     }
 }
 
-/// The text `7` and the number 7 are two values.
+/// The text `7` and the number 7 are distinct values.
 const STRING_HASHER: FixedState = FixedState::with_seed(1);
 const NUMBER_HASHER: FixedState = FixedState::with_seed(2);
 
-/// Characters of a string's inside once it is out of its escapes.
+/// Returns the number of characters of a string's content without escapes.
 fn char_count(inside: &str) -> usize {
     if memchr::memchr(b'\\', inside.as_bytes()).is_none() {
         return inside.chars().count();

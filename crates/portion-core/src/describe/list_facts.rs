@@ -1,4 +1,4 @@
-//! Facts of all records of a list, so that a question about them needs no page.
+//! Facts about all records of a list, which answer questions without reading pages.
 
 use serde_json::{Map, Value};
 
@@ -14,19 +14,19 @@ use crate::scan::unescape;
 use crate::snapshot::{FieldRank, Layout, List, ListItem, cell_spans, field_names, visit_fields};
 use crate::tokens::TokenCounter;
 
-/// What all records of a list have in common and how they differ: exact, and found in one pass.
+/// Facts about all records of a list: exact, and collected in one pass.
 #[derive(Clone, Debug, Default)]
 pub struct ListFacts {
-    /// Fields with what is told of them, the most useful first.
+    /// Fields with their descriptions, the most useful first.
     lines: Vec<(String, String)>,
 }
 
 impl ListFacts {
-    /// Reads all records of a list of that text.
+    /// Collects the facts of a list in this text.
     pub fn from_list(text: &str, list: &List) -> Self {
         let fields = collect_fields(text, list);
         let identity = identity_field(list, &fields);
-        // Where records are told apart by one field, and that is told first, its name need not be repeated.
+        // If one field identifies all records, it is described first, so its name need not be repeated.
         let known = |name: &str| fields.iter().any(|field| field.path == name && field.is_unique(list.len()));
         let identity_known = identity.as_deref().is_some_and(known);
         let holder = |record: usize| -> Option<String> {
@@ -38,22 +38,25 @@ impl ListFacts {
             Some(if identity_known { value } else { format!("{name}={value}") })
         };
         let is_identity = |path: &str| identity.as_deref() == Some(path);
-        let told: Vec<FieldDescription> = fields
+        let descriptions: Vec<FieldDescription> = fields
             .iter()
             .map(|field| describe_field(field, list.len(), text, is_identity(&field.path), &holder))
             .collect();
-        let order = field_order::field_order(&fields, &told, list.len());
-        let mut lines: Vec<(String, String)> =
-            fields.into_iter().zip(told).map(|(field, told)| (field.path, told.description)).collect();
+        let order = field_order::field_order(&fields, &descriptions, list.len());
+        let mut lines: Vec<(String, String)> = fields
+            .into_iter()
+            .zip(descriptions)
+            .map(|(field, told)| (field.path, told.description))
+            .collect();
         Self { lines: order.into_iter().map(|i| std::mem::take(&mut lines[i])).collect() }
     }
 
-    /// As much of it as fits so many tokens, the most useful first: field → what is told of it.
+    /// Returns the facts that fit the token budget, the most useful first: field → description.
     pub fn describe(&self, counter: &dyn TokenCounter, tokens: usize) -> Map<String, Value> {
         self.describe_selected(counter, tokens, &[], &NoiseFields::default())
     }
 
-    /// The same, those fields before all others, noise aside.
+    /// Returns the same without noise, with the fields in `first` before all others.
     pub(crate) fn describe_selected(
         &self,
         counter: &dyn TokenCounter,
@@ -68,17 +71,17 @@ impl ListFacts {
         fit_to_budget(&self.lines, counter, tokens, order.into_iter())
     }
 
-    /// Heap bytes held.
+    /// Returns the heap bytes held.
     pub fn heap_bytes(&self) -> usize {
         let lines: usize = self.lines.iter().map(|(path, text)| path.capacity() + text.capacity()).sum();
         lines + self.lines.capacity() * size_of::<(String, String)>()
     }
 }
 
-/// Characters of an identity that are told.
+/// Longest identity value that is shown, in characters.
 const MAX_IDENTITY_CHARS: usize = 80;
 
-/// The field by which records are told apart: of those that do, the most telling one.
+/// Returns the field that identifies records: the highest-ranked unique one.
 fn identity_field(list: &List, fields: &[FieldStats]) -> Option<String> {
     let records = list.len();
     let short =
@@ -95,7 +98,7 @@ fn identity_field(list: &List, fields: &[FieldStats]) -> Option<String> {
     }
 }
 
-/// What stands under a name in an item, as it is told.
+/// Returns the value of a field in an item, as displayed.
 fn value_at_field(text: &str, list: &List, item: &ListItem, name: &str) -> Option<String> {
     let value = item.value.slice(text);
     let mut found = None;

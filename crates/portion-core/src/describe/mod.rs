@@ -1,7 +1,7 @@
-//! What a first reply tells of a payload that it cannot show: facts of all records of a list, the outline of an object,
-//! what a reader wants to know first of a text.
+//! Describes a payload that a first reply cannot show in full: facts of all records of a list, the outline of
+//! an object, and key facts of a text.
 //!
-//! Everything told is exact, or marked `≈`. It stands in the notice, within the tokens that the reply has for it.
+//! Every fact is exact, or marked `≈`. Facts are part of the notice, within their token budget.
 
 mod budget_fit;
 mod counts;
@@ -28,16 +28,16 @@ use crate::tokens::TokenCounter;
 pub use list_facts::ListFacts;
 pub use object::outline;
 
-/// What an operator says of the fields of a payload.
+/// Operator's preferences for described fields.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FieldPreferences<'a> {
-    /// Those that are told of before all others, dotted paths.
+    /// Dotted paths of the fields that come first.
     pub preferred: &'a [String],
-    /// Those that are not told of.
+    /// Fields that are not described.
     pub strip: Option<&'a StripRule>,
 }
 
-/// What is worth telling of a subject within so many tokens, the most useful first.
+/// Describes a subject within a token budget, the most useful facts first.
 pub(crate) fn describe(
     subject: &IndexedText,
     counter: &dyn TokenCounter,

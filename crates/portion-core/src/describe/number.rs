@@ -1,21 +1,21 @@
-//! Numbers as they are written, compared without losing a digit.
+//! Parses numbers and compares them without loss of digits.
 
 use std::cmp::Ordering;
 
-/// A number in JSON.
+/// A JSON number.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ParsedNumber {
     /// `digits / 10^places`, without trailing zeros.
     Decimal { digits: i64, places: u8 },
-    /// One of more digits, or with an exponent: its nearest double.
+    /// Nearest double of a number with more digits or an exponent.
     Float(f64),
 }
 
-/// Characters of a number without its sign that fit 64 bits.
+/// Longest number without its sign that is parsed as a decimal.
 const MAX_DECIMAL_DIGITS: usize = 19;
 
 impl ParsedNumber {
-    /// Reads a number that is valid JSON.
+    /// Parses a number that is valid JSON.
     pub(super) fn parse(text: &str) -> Self {
         let bytes = text.as_bytes();
         let (negative, rest) = match bytes.split_first() {
@@ -36,7 +36,7 @@ impl ParsedNumber {
         Self::Float(text.parse().unwrap_or(f64::NAN))
     }
 
-    /// Its nearest double.
+    /// Returns the nearest double.
     pub(super) fn to_f64(self) -> f64 {
         match self {
             Self::Decimal { digits, places } => digits as f64 / power_of_ten(places) as f64,
@@ -44,7 +44,7 @@ impl ParsedNumber {
         }
     }
 
-    /// By size, exactly where both are decimal.
+    /// Compares by size, exactly if both are decimals.
     pub(super) fn compare(self, other: Self) -> Ordering {
         match (self, other) {
             (Self::Decimal { digits: a, places: p }, Self::Decimal { digits: b, places: q }) if p == q => {
@@ -60,7 +60,7 @@ impl ParsedNumber {
     }
 }
 
-/// Digits and the places after the point; `None` where there is an exponent.
+/// Returns the digits and the number of decimal places, or `None` for a number with an exponent.
 #[inline]
 fn parse_decimal(bytes: &[u8]) -> Option<(u64, u8)> {
     let (mut digits, mut places, mut fraction) = (0_u64, 0_u8, 0_u8);
@@ -77,7 +77,7 @@ fn parse_decimal(bytes: &[u8]) -> Option<(u64, u8)> {
     Some((digits, places))
 }
 
-/// 10 to the power of at most [`MAX_DECIMAL_DIGITS`].
+/// Returns 10 to the power of at most [`MAX_DECIMAL_DIGITS`].
 pub(super) fn power_of_ten(places: u8) -> i128 {
     POWERS_OF_TEN.get(usize::from(places)).copied().unwrap_or(i128::MAX)
 }

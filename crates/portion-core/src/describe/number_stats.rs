@@ -1,39 +1,40 @@
-//! Numbers of a field, added up without losing a digit.
+//! Statistics of the numbers of a field, summed without loss of digits.
 
 use std::cmp::Ordering;
 
 use super::number::{ParsedNumber, power_of_ten};
 use crate::span::Span;
 
-/// What was seen of the numbers of a field.
+/// Statistics of the numbers of a field.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NumberStats {
-    /// How many there are.
+    /// Number of values.
     pub count: usize,
-    /// The least of them.
+    /// Smallest value.
     pub min: Option<Extreme>,
-    /// The greatest.
+    /// Largest value.
     pub max: Option<Extreme>,
-    /// Their sum, times 10 to the power of `places`; `None` once it is not exact.
+    /// Sum, multiplied by 10 to the power of `decimal_places` while it is exact.
     sum: RunningSum,
     decimal_places: u8,
-    /// The least and the greatest where all are whole and the sum is exact: what lies between needs only be added up.
+    /// Smallest and largest value if all are integers and the sum is exact: values in between only need to be
+    /// added up.
     bounds: (i64, i64),
 }
 
-/// The least or the greatest of several.
+/// The smallest or largest of several values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extreme {
-    /// How it is written, where it is first.
+    /// Span of its first occurrence.
     pub span: Span,
-    /// The first record that holds it.
+    /// First record that contains it.
     pub first_record: usize,
-    /// How many records hold it.
+    /// Number of records that contain it.
     pub record_count: usize,
     number: ParsedNumber,
 }
 
-/// A sum, exact as long as it can be.
+/// A sum that is exact as long as possible.
 #[derive(Clone, Copy, Debug)]
 enum RunningSum {
     Exact(i128),
@@ -47,7 +48,7 @@ impl Default for RunningSum {
 }
 
 impl NumberStats {
-    /// Takes a number in, and adds it up where it is a quantity.
+    /// Adds a number, and adds it to the sum if it is a quantity.
     pub(super) fn add(&mut self, number: ParsedNumber, at: Span, record: usize, quantity: bool) {
         self.include(number, at, record, quantity);
         let whole = |extreme: Option<Extreme>| match extreme?.number {
@@ -57,7 +58,7 @@ impl NumberStats {
         self.bounds = whole(self.min).zip(whole(self.max)).unwrap_or_default();
     }
 
-    /// The same for a whole number, where it is neither the least nor the greatest; `false` where it may be.
+    /// Adds an integer if it is strictly between the bounds; returns `false` if it is not.
     #[inline]
     pub(super) fn add_between(&mut self, number: i64, quantity: bool) -> bool {
         let RunningSum::Exact(sum) = &mut self.sum else { return false };
@@ -96,7 +97,7 @@ impl NumberStats {
         };
     }
 
-    /// The sum with a number of more or fewer places.
+    /// Returns the sum with a number that has other decimal places.
     fn add_rescaled(&mut self, sum: i128, digits: i64, places: u8) -> RunningSum {
         let mut sum = Some(sum);
         if places > self.decimal_places {
@@ -108,12 +109,13 @@ impl NumberStats {
             .map_or(RunningSum::Approximate(f64::INFINITY), RunningSum::Exact)
     }
 
-    /// Whether all are whole.
+    /// Returns true if all values are integers.
     pub(super) fn all_integers(&self) -> bool {
         self.decimal_places == 0 && matches!(self.sum, RunningSum::Exact(_))
     }
 
-    /// Their sum, as people write it: exact up to six decimals, else marked `≈`. `None` where no figure can be given.
+    /// Returns the sum in decimal notation: exact up to six decimals, otherwise rounded and marked `≈`.
+    /// Returns `None` if it is not finite.
     pub(super) fn sum(&self) -> Option<String> {
         match self.sum {
             RunningSum::Exact(sum) if self.decimal_places <= MAX_DECIMALS => {
@@ -126,13 +128,13 @@ impl NumberStats {
         }
     }
 
-    /// The least and the greatest as doubles.
+    /// Returns the smallest and the largest value as doubles.
     pub(super) fn bounds_as_f64(&self) -> Option<(f64, f64)> {
         Some((self.min?.number.to_f64(), self.max?.number.to_f64()))
     }
 }
 
-/// Decimals that are told.
+/// Largest number of decimals shown.
 const MAX_DECIMALS: u8 = 6;
 
 #[inline]
@@ -147,7 +149,7 @@ fn update_extreme(best: &mut Option<Extreme>, way: Ordering, number: ParsedNumbe
     }
 }
 
-/// `digits / 10^places` without trailing zeros.
+/// Formats `digits / 10^places` without trailing zeros.
 fn format_decimal(digits: i128, places: u8) -> String {
     let scale = power_of_ten(places);
     let sign = if digits < 0 { "-" } else { "" };
@@ -160,7 +162,7 @@ fn format_decimal(digits: i128, places: u8) -> String {
     format!("{sign}{whole}.{}", rest.trim_end_matches('0'))
 }
 
-/// A figure that was rounded, and says so.
+/// Formats a rounded number with the mark `≈`.
 fn format_approximate(figure: f64, places: u8) -> String {
     let text = format!("{figure:.*}", usize::from(places));
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -174,13 +176,13 @@ mod tests {
     use crate::span::Span;
 
     fn check(numbers: &[&str], sum: &str) {
-        let mut seen = NumberStats::default();
+        let mut stats = NumberStats::default();
         for (i, number) in numbers.iter().enumerate() {
-            seen.add(ParsedNumber::parse(number), Span::new(i, i + 1), i, true);
+            stats.add(ParsedNumber::parse(number), Span::new(i, i + 1), i, true);
         }
-        assert_eq!(seen.sum().unwrap_or_default(), sum, "{numbers:?}");
+        assert_eq!(stats.sum().unwrap_or_default(), sum, "{numbers:?}");
         let floats = || numbers.iter().map(|number| number.parse::<f64>().expect("a number"));
-        let (least, greatest) = seen.bounds_as_f64().expect("some");
+        let (least, greatest) = stats.bounds_as_f64().expect("some");
         assert!(floats().all(|float| least <= float && float <= greatest), "{numbers:?}");
         assert!(
             floats().any(|float| least >= float) && floats().any(|float| greatest <= float),
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exact_says_so() {
+    fn inexact_sums_are_marked() {
         check(&["1e2", "1"], "≈101");
         check(&["12345678901234567890123", "1"], "≈12345678901234567741440");
         check(&["1e400", "1"], "");

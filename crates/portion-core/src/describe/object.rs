@@ -1,4 +1,4 @@
-//! The outline of an object: what its members are and how large.
+//! Outlines an object: types and sizes of its members.
 
 use serde_json::{Map, Value};
 
@@ -10,15 +10,16 @@ use crate::scan::{JsonKind, JsonReader, unescape};
 use crate::snapshot::{Member, ObjectIndex};
 use crate::tokens::{TokenCounter, estimate_size};
 
-/// Members that are told of at each level, the largest.
+/// Members described per level, the largest first.
 const MAX_MEMBERS: usize = 24;
-/// Bytes of a value that is worth telling of.
+/// Smallest member that is described, in bytes.
 const MIN_MEMBER_BYTES: usize = 200;
-/// Bytes of a member, in percent of its object, from which it is looked into.
+/// Size of a member, in percent of its object, from which its own members are described.
 const DOMINANT_PERCENT: usize = 20;
 
-/// The larger members of an object and, dotted, those of the members that make up much of it, as much as fits so many
-/// tokens: name → what it is and its size. The largest come first, each followed by what is inside.
+/// Outlines the larger members of an object and, under dotted names, the members of those that make up much
+/// of it, within the token budget: name → type and size. The largest come first, each followed by its own
+/// members.
 pub fn outline(
     text: &str,
     members: &ObjectIndex,
@@ -28,7 +29,7 @@ pub fn outline(
     describe(text, members, counter, tokens, &FieldPreferences::default())
 }
 
-/// The same, as an operator wants it.
+/// Outlines an object with an operator's preferences.
 pub(super) fn describe(
     text: &str,
     members: &ObjectIndex,
@@ -48,14 +49,14 @@ pub(super) fn describe(
         lower.extend((lines.len()..).take(inner.len()));
         lines.extend(inner.into_iter().map(|part| (part.path, part.description)));
     }
-    // What is wanted is paid for first, then the upper level.
+    // Preferred members are added first, then the upper level.
     let wanted = |at: &usize| taste.preferred.iter().position(|name| is_path_within(&lines[*at].0, name));
     let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
     order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
     fit_to_budget(&lines, counter, tokens, order.into_iter())
 }
 
-/// A member that is told of.
+/// A described member.
 struct MemberOutline {
     path: String,
     description: String,
@@ -63,7 +64,7 @@ struct MemberOutline {
     is_dominant: bool,
 }
 
-/// The larger members of an object, the largest first.
+/// Returns the larger members of an object, the largest first.
 fn outline_members(
     text: &str,
     members: &ObjectIndex,
@@ -79,7 +80,7 @@ fn outline_members(
         members.listed.iter().filter(|member| member.value.len() >= MIN_MEMBER_BYTES).collect();
     largest.retain(|member| strip.is_none_or(|strip| !strip.strips(&path(member))));
     largest.sort_by_key(|member| std::cmp::Reverse(member.value.len()));
-    let told = largest.into_iter().take(MAX_MEMBERS).map(|member| {
+    let outlines = largest.into_iter().take(MAX_MEMBERS).map(|member| {
         let value = member.value.slice(text);
         let mut reader = JsonReader::resume(text, member.value.start as usize);
         let mut inside = None;
@@ -98,10 +99,10 @@ fn outline_members(
             is_dominant: member.value.len() * 100 >= members.span.len() * DOMINANT_PERCENT,
         }
     });
-    told.collect()
+    outlines.collect()
 }
 
-/// `array of 12 objects`
+/// Describes an array: `array of 12 objects`
 fn describe_array(reader: &mut JsonReader<'_>) -> String {
     let mut items = 0;
     let mut kinds: Option<Result<JsonKind, ()>> = None;

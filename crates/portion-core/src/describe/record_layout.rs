@@ -1,4 +1,4 @@
-//! The keys of records as they usually come, learnt from a few: the next record is read with hardly a look at its keys.
+//! Learns the usual keys of records from a sample, so that other records can be read with few key lookups.
 
 use std::collections::HashMap;
 
@@ -7,23 +7,23 @@ use foldhash::fast::FixedState;
 use crate::scan::{ExpectedKey, JsonKind, JsonReader, unescape_into};
 use crate::snapshot::{Layout, List};
 
-/// Levels of objects that are looked into.
+/// Levels of objects that are visited.
 const MAX_DEPTH: usize = 3;
-/// Keys that are learnt, at all levels together.
+/// Largest number of keys learned, at all levels together.
 const MAX_KEYS: usize = 1_000;
-/// Keys after the expected one that are tried before all are.
+/// Number of keys after the expected one that are compared before a lookup of all keys.
 const MAX_LOOKAHEAD: usize = 4;
 
-/// The objects of records, by level: the first is the record.
+/// Layout of records: their objects by level, beginning with the record itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordLayout {
     objects: Vec<ObjectLayout>,
-    /// The paths of all values that were found, each once.
+    /// Distinct paths of all values found.
     pub paths: Vec<String>,
     index: HashMap<String, usize>,
 }
 
-/// An object with its keys in order of first sight.
+/// Keys of an object, in the order of first occurrence.
 #[derive(Clone, Debug, Default)]
 struct ObjectLayout {
     keys: Vec<LayoutKey>,
@@ -36,24 +36,24 @@ pub(super) struct LayoutKey {
     pub target: KeyTarget,
 }
 
-/// What a key leads to.
+/// Target of a key.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KeyTarget {
-    /// The path that it stands for, where it has values of its own.
+    /// Index of the path, if it has values of its own.
     pub path: Option<usize>,
-    /// The object that is looked into.
+    /// Index of the nested object, if it is visited.
     pub nested_object: Option<usize>,
 }
 
-/// The record.
+/// Index of the record itself.
 pub(super) const ROOT_OBJECT: usize = 0;
-/// What items are called that are no records.
+/// Field name of items that are not records.
 pub(super) const ITEMS_FIELD: &str = "items";
-/// What the keys of a map are called.
+/// Field name of the keys of a map.
 pub(super) const KEY_FIELD: &str = "_key";
 
 impl RecordLayout {
-    /// Learns from the items that the list's profile looked at.
+    /// Learns the layout from the samples of the list's profile.
     pub(super) fn learn_from(text: &str, list: &List) -> Self {
         let mut shapes = Self { objects: vec![ObjectLayout::default()], ..Self::default() };
         if let Layout::Table { columns, .. } = &list.layout {
@@ -69,12 +69,12 @@ impl RecordLayout {
         shapes
     }
 
-    /// How many objects are known.
+    /// Returns the number of known objects.
     pub(super) fn len(&self) -> usize {
         self.objects.len()
     }
 
-    /// The path of that name, added where it is new.
+    /// Returns the index of a path, which is added if it is new.
     pub(super) fn path_index(&mut self, path: &str) -> usize {
         if let Some(known) = self.index.get(path) {
             return *known;
@@ -84,19 +84,19 @@ impl RecordLayout {
         self.paths.len() - 1
     }
 
-    /// A column is found by its place.
+    /// Adds a column. Columns are found by position.
     fn add_column(&mut self, name: &str) {
         let path = self.path_index(name);
-        let leads = KeyTarget { path: Some(path), nested_object: None };
-        self.objects[ROOT_OBJECT].keys.push(LayoutKey { key: ExpectedKey::new(name), target: leads });
+        let target = KeyTarget { path: Some(path), nested_object: None };
+        self.objects[ROOT_OBJECT].keys.push(LayoutKey { key: ExpectedKey::new(name), target });
     }
 
-    /// What the cell at a place of a row is.
+    /// Returns the target of the cell at a position of a row.
     pub(super) fn cell_target(&self, place: usize) -> KeyTarget {
         self.objects[ROOT_OBJECT].keys.get(place).map_or(KeyTarget::default(), |slot| slot.target)
     }
 
-    /// Bounded by `depth`, not by the input.
+    /// Learns the keys of an object. Recursion is bounded by `depth`, not by the input.
     fn learn_object(&mut self, reader: &mut JsonReader<'_>, shape: usize, path: &mut String, depth: usize) {
         if reader.enter_object().is_err() {
             return;
@@ -126,7 +126,7 @@ impl RecordLayout {
         }
     }
 
-    /// The place of a key in its object, added where it is new and not too many are known.
+    /// Returns the index of a key in its object. A new key is added unless too many are known.
     fn key_index(&mut self, shape: usize, key: &str) -> Option<usize> {
         if let Some(known) = self.objects[shape].key_indices.get(key) {
             return Some(*known);
@@ -150,9 +150,9 @@ impl RecordLayout {
         self.objects.len() - 1
     }
 
-    /// Keeps the paths that are wanted, by their new numbers; objects that hold none are not looked into any more.
+    /// Renumbers the wanted paths and drops the others. Objects without wanted paths are no longer visited.
     pub(super) fn retain_paths(&mut self, wanted: &[Option<usize>]) {
-        // What is inside was found after what it is in.
+        // Nested objects have higher indices than their parents.
         for shape in (0..self.objects.len()).rev() {
             for slot in 0..self.objects[shape].keys.len() {
                 let KeyTarget { path, nested_object: inside } = self.objects[shape].keys[slot].target;
@@ -165,13 +165,13 @@ impl RecordLayout {
         }
     }
 
-    /// The keys of an object in the order in which they are expected.
+    /// Returns the keys of an object in expected order.
     #[inline]
     pub(super) fn object_keys(&self, shape: usize) -> &[LayoutKey] {
         self.objects.get(shape).map_or(&[], |shape| &shape.keys)
     }
 
-    /// What a key leads to, `next` being the place where it was expected.
+    /// Returns the target of a key. `next` is the index of the expected key.
     pub(super) fn lookup_key(&self, shape: usize, key: &str, next: &mut usize) -> KeyTarget {
         let shape = &self.objects[shape];
         let near = shape.keys.get(*next..).unwrap_or_default().iter().take(MAX_LOOKAHEAD);

@@ -1,19 +1,19 @@
-//! Dates and times, told by how they are written (ISO 8601, and with a space between date and time).
+//! Parses dates and times: ISO 8601, also with a space between date and time.
 
 use std::cmp::Ordering;
 
 use crate::span::Span;
 
-/// A moment that was read.
+/// A parsed timestamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Timestamp {
-    /// Seconds since 1970, in its own zone where it has none.
+    /// Seconds since 1970, in local time if it has no zone.
     seconds: i64,
     nanos: u32,
     precision: Precision,
 }
 
-/// What is written of a moment. Only like ones are compared.
+/// Precision of a timestamp. Only timestamps of the same precision are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
     /// `2024-05-01`
@@ -24,12 +24,12 @@ enum Precision {
     Zoned,
 }
 
-/// Characters that a moment has at most: nine decimals, a zone.
+/// Longest timestamp, in bytes: nine decimals and a zone.
 const MAX_TIMESTAMP_BYTES: usize = 40;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 impl Timestamp {
-    /// Reads a moment; `None` where the text is no such thing.
+    /// Parses a timestamp, or returns `None` if the text is none.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         if bytes.len() < 10 || bytes.len() > MAX_TIMESTAMP_BYTES || bytes[4] != b'-' || bytes[7] != b'-' {
@@ -58,7 +58,7 @@ impl Timestamp {
     }
 }
 
-/// Seconds and nanoseconds of ` 10:20`, `T10:20:30.5`, and what follows.
+/// Parses ` 10:20` or `T10:20:30.5` into seconds and nanoseconds, and returns the rest of the text.
 fn parse_time_of_day(text: &[u8]) -> Option<(i64, u32, &[u8])> {
     let (b'T' | b't' | b' ', b':') = (*text.first()?, *text.get(3)?) else { return None };
     let (hour, minute) = (parse_digits(text.get(1..3)?)?, parse_digits(text.get(4..6)?)?);
@@ -81,7 +81,7 @@ fn parse_time_of_day(text: &[u8]) -> Option<(i64, u32, &[u8])> {
     (hour <= 24 && minute < 60 && second <= 60).then_some((hour * 3_600 + minute * 60 + second, nanos, rest))
 }
 
-/// The seconds that a zone is ahead.
+/// Returns the offset of a zone in seconds.
 fn parse_zone(text: &[u8]) -> Option<i64> {
     let text = text.strip_prefix(b" ").unwrap_or(text);
     match text {
@@ -103,7 +103,7 @@ fn parse_digits(bytes: &[u8]) -> Option<i64> {
     bytes.iter().try_fold(0, |number, b| b.is_ascii_digit().then(|| number * 10 + i64::from(b - b'0')))
 }
 
-/// Days since 1970-01-01 of the Gregorian calendar (Howard Hinnant, `days_from_civil`).
+/// Returns the days since 1970-01-01 of the Gregorian calendar (Howard Hinnant, `days_from_civil`).
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -111,7 +111,7 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// Seconds since 1970 as `2024-05-01T10:00:00Z` (Howard Hinnant, `civil_from_days`).
+/// Formats seconds since 1970 as `2024-05-01T10:00:00Z` (Howard Hinnant, `civil_from_days`).
 pub(super) fn format_timestamp(seconds: i64) -> String {
     let (day, rest) = (seconds.div_euclid(SECONDS_PER_DAY) + 719_468, seconds.rem_euclid(SECONDS_PER_DAY));
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
@@ -125,31 +125,33 @@ pub(super) fn format_timestamp(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// What was seen of the moments of a field.
+/// Range of the timestamps of a field.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum TimestampRange {
-    /// Nothing yet.
+    /// No text yet.
     #[default]
     None,
-    /// All texts are moments, written alike: the earliest and the latest.
+    /// All texts are timestamps of the same precision: the earliest and the latest.
     Range([(Timestamp, Span); 2]),
-    /// Some text is none.
+    /// Some text is not such a timestamp.
     Mixed,
 }
 
 impl TimestampRange {
-    /// Adds a text, without its quotes.
+    /// Adds a text without its quotes.
     #[inline]
     pub(super) fn add(&mut self, text: &str, at: Span) {
         if matches!(self, Self::Mixed) {
             return;
         }
         *self = match (Timestamp::parse(text), *self) {
-            (Some(moment), Self::None) => Self::Range([(moment, at); 2]),
-            (Some(moment), Self::Range([earliest, latest])) if moment.precision == latest.0.precision => {
+            (Some(timestamp), Self::None) => Self::Range([(timestamp, at); 2]),
+            (Some(timestamp), Self::Range([earliest, latest]))
+                if timestamp.precision == latest.0.precision =>
+            {
                 Self::Range([
-                    if moment.compare(earliest.0).is_lt() { (moment, at) } else { earliest },
-                    if moment.compare(latest.0).is_gt() { (moment, at) } else { latest },
+                    if timestamp.compare(earliest.0).is_lt() { (timestamp, at) } else { earliest },
+                    if timestamp.compare(latest.0).is_gt() { (timestamp, at) } else { latest },
                 ])
             }
             _ => Self::Mixed,
@@ -162,7 +164,7 @@ mod tests {
     use super::{Timestamp, format_timestamp};
 
     fn check(text: &str, seconds: Option<i64>) {
-        assert_eq!(Timestamp::parse(text).map(|moment| moment.seconds), seconds, "{text}");
+        assert_eq!(Timestamp::parse(text).map(|timestamp| timestamp.seconds), seconds, "{text}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! What is told of source code: what it defines, with the lines.
+//! Describes source code: its definitions, with line numbers.
 
 use serde_json::Value;
 
 use super::last_line;
 use super::text_description::{TextDescription, truncated_line};
 
-/// Words that stand before the one that says what is defined.
+/// Words that may precede the keyword of a definition.
 const MODIFIERS: &[&str] = &[
     "pub",
     "pub(crate)",
@@ -30,7 +30,7 @@ const MODIFIERS: &[&str] = &[
     "partial",
     "declare",
 ];
-/// Words that say what is defined.
+/// Keywords of definitions.
 const DEFINITION_KEYWORDS: &[&str] = &[
     "fn",
     "def",
@@ -60,20 +60,25 @@ const DEFINITION_KEYWORDS: &[&str] = &[
     "sub",
     "diff",
 ];
-/// Columns within which a definition in another begins, and definitions on the left that are few.
+/// Largest indent of a nested definition, and number of top-level definitions below which nested ones are
+/// listed too.
 const MAX_INDENT: usize = 4;
 const MIN_TOP_LEVEL: usize = 4;
-/// Characters of a definition.
+/// Longest definition shown, in characters.
 const MAX_DEFINITION_CHARS: usize = 60;
 
-pub(super) fn describe(text: &str, telling: &mut TextDescription) {
-    let last = Value::from(truncated_line(last_line(text), telling.max_quote_chars()));
-    describe_definitions(text, telling.left().saturating_sub(telling.member_cost("last", &last)), telling);
-    telling.add("last", last);
+pub(super) fn describe(text: &str, description: &mut TextDescription) {
+    let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
+    describe_definitions(
+        text,
+        description.left().saturating_sub(description.member_cost("last", &last)),
+        description,
+    );
+    description.add("last", last);
 }
 
-/// Says what a text defines, as far as it fits into so many tokens.
-pub(super) fn describe_definitions(text: &str, tokens: usize, telling: &mut TextDescription) {
+/// Describes the definitions of a text that fit the token budget.
+pub(super) fn describe_definitions(text: &str, tokens: usize, description: &mut TextDescription) {
     let (mut top, mut inner) = (Vec::new(), Vec::new());
     for (at, line) in text.lines().enumerate() {
         let bare = line.trim_start();
@@ -81,23 +86,23 @@ pub(super) fn describe_definitions(text: &str, tokens: usize, telling: &mut Text
         if indent > MAX_INDENT {
             continue;
         }
-        if let Some(said) = definition(bare) {
-            if indent == 0 { &mut top } else { &mut inner }.push((at, said));
+        if let Some(head) = definition(bare) {
+            if indent == 0 { &mut top } else { &mut inner }.push((at, head));
         }
     }
-    // A file of one class is told by what is in it.
+    // A file with a single class is described by its members.
     if top.len() < MIN_TOP_LEVEL {
         top.append(&mut inner);
         top.sort_unstable();
     }
-    let told: Vec<_> = top
+    let entries: Vec<_> = top
         .iter()
-        .map(|(at, said)| format!("{} {}", at + 1, truncated_line(said, MAX_DEFINITION_CHARS)))
+        .map(|(at, head)| format!("{} {}", at + 1, truncated_line(head, MAX_DEFINITION_CHARS)))
         .collect();
-    telling.add_list("defines", &told, tokens);
+    description.add_list("defines", &entries, tokens);
 }
 
-/// The beginning of a line that defines something, as far as its name.
+/// Returns the head of a line that defines something, up to the name.
 fn definition(line: &str) -> Option<&str> {
     let mut rest = line;
     for _ in 0..6 {
@@ -105,9 +110,9 @@ fn definition(line: &str) -> Option<&str> {
         if DEFINITION_KEYWORDS.contains(&word.split('<').next().unwrap_or(word)) {
             let after = line.len() - rest.len() + word.len();
             let end = line[after..].find(['(', '{', ';', '=']).map_or(line.len(), |end| after + end);
-            let said = line[..end].trim_end().trim_end_matches(':');
-            let is_named = said[after.min(said.len())..].starts_with([' ', '\t']);
-            return (is_named || !word.ends_with(char::is_alphanumeric)).then_some(said);
+            let head = line[..end].trim_end().trim_end_matches(':');
+            let is_named = head[after.min(head.len())..].starts_with([' ', '\t']);
+            return (is_named || !word.ends_with(char::is_alphanumeric)).then_some(head);
         }
         if !MODIFIERS.contains(&word) {
             return None;

@@ -1,4 +1,4 @@
-//! What is told of a document with headings: its outline.
+//! Describes a document with headings by its outline.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::closing_excerpt;
 use super::text_description::{LIST_OVERHEAD_TOKENS, TextDescription, more_marker, truncated_line};
 use crate::chunk::outline::headings;
 
-/// Characters of a title.
+/// Longest title shown, in characters.
 const MAX_TITLE_CHARS: usize = 100;
 
-pub(super) fn describe(text: &str, telling: &mut TextDescription) {
+pub(super) fn describe(text: &str, description: &mut TextDescription) {
     let found: Vec<(u8, String)> = headings(text)
         .into_iter()
         .map(|heading| {
@@ -23,22 +23,22 @@ pub(super) fn describe(text: &str, telling: &mut TextDescription) {
             )
         })
         .collect();
-    telling.add("headings", found.len());
-    let last = closing_excerpt(text, telling);
-    let kept = telling.member_cost("last", &last);
-    describe_outline(&found, telling.left().saturating_sub(kept), telling);
-    telling.add("last", last);
+    description.add("headings", found.len());
+    let last = closing_excerpt(text, description);
+    let kept = description.member_cost("last", &last);
+    describe_outline(&found, description.left().saturating_sub(kept), description);
+    description.add("last", last);
 }
 
 fn heading_signs(level: u8) -> &'static str {
     "######".get(..level.into()).unwrap_or("######")
 }
 
-/// Says as many of the headings as fit into so many tokens: all, or those of the upper levels and then as many as fit
-/// of the next.
-pub(super) fn describe_outline(found: &[(u8, String)], tokens: usize, telling: &mut TextDescription) {
+/// Describes the headings that fit the token budget: all, or those of the upper levels and then as many as
+/// fit of the next level.
+pub(super) fn describe_outline(found: &[(u8, String)], tokens: usize, description: &mut TextDescription) {
     let mut left = tokens.saturating_sub(LIST_OVERHEAD_TOKENS);
-    let costs: Vec<_> = found.iter().map(|(_, said)| telling.list_item_cost(said)).collect();
+    let costs: Vec<_> = found.iter().map(|(_, heading)| description.list_item_cost(heading)).collect();
     let mut shown = vec![false; found.len()];
     for level in 1..=6 {
         for ((_, cost), shown) in
@@ -50,17 +50,17 @@ pub(super) fn describe_outline(found: &[(u8, String)], tokens: usize, telling: &
             }
         }
     }
-    let mut told: Vec<Value> = found
+    let mut entries: Vec<Value> = found
         .iter()
         .zip(&shown)
         .filter(|(_, shown)| **shown)
-        .map(|((_, said), _)| said.as_str().into())
+        .map(|((_, heading), _)| heading.as_str().into())
         .collect();
-    if told.is_empty() {
+    if entries.is_empty() {
         return;
     }
-    if told.len() < found.len() {
-        told.push(more_marker(found.len() - told.len()));
+    if entries.len() < found.len() {
+        entries.push(more_marker(found.len() - entries.len()));
     }
-    telling.add("outline", told);
+    description.add("outline", entries);
 }

@@ -1,21 +1,22 @@
-//! Headings in text without marks for them: `1.2 Terms`, `Chapter IV`, `SYNOPSIS`.
+//! Finds headings in text without heading marks: `1.2 Terms`, `Chapter IV`, `SYNOPSIS`.
 
 use crate::chunk::heading_level;
 use crate::snapshot::LineIndex;
 
 use super::text_description::truncated_line;
 
-/// Headings that make an outline, and lines for each of them at least.
+/// Smallest number of headings in an outline, and of lines per heading.
 const MIN_HEADINGS: usize = 4;
 const MIN_LINES_PER_HEADING: usize = 5;
-/// Characters of a heading.
+/// Longest heading shown, in characters.
 const MAX_HEADING_CHARS: usize = 80;
-/// Headings that are kept.
+/// Largest number of headings kept.
 const MAX_HEADINGS: usize = 2000;
 
-/// The headings with their levels, each with the number of its line in front; none where there are too few.
+/// Returns the headings with their levels, each prefixed with its line number. Returns none if there are too
+/// few.
 ///
-/// A heading stands below a blank line and above one, or above what is indented.
+/// A heading follows a blank line and precedes a blank or indented line.
 pub(super) fn find(text: &str, index: &LineIndex) -> Vec<(u8, String)> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate().peekable();

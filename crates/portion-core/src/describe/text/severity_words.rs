@@ -1,7 +1,7 @@
-//! Words that tell how grave things are: how many lines have them, and the first of those lines.
+//! Finds severity words: the number of lines that contain each, and the first of those lines.
 //!
-//! A line counts where it contains the word as it is written here, be it as a part of another, as with
-//! `grep -c`: that is a claim that can be checked.
+//! A line counts if it contains the word in this spelling, even as a part of another word, as with `grep -c`,
+//! so that readers can verify the count.
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
@@ -10,32 +10,32 @@ use serde_json::{Map, Value};
 use super::text_description::{TextDescription, truncated_line};
 use crate::snapshot::LineIndex;
 
-/// Words of levels and of failures, the gravest first.
+/// Words for levels and failures, the most severe first.
 pub(super) const ALL_WORDS: &[&str] = &[
     "FATAL", "CRITICAL", "SEVERE", "EMERG", "PANIC", "ALERT", "fatal", "panic", "ERROR", "Error", "error",
     "FAILED", "Failed", "failed", "failure", "WARN", "Warning", "warn", "NOTICE", "notice", "INFO", "DEBUG",
     "TRACE",
 ];
-/// Those that tell of trouble.
+/// Words for problems.
 pub(super) const PROBLEM_WORDS: &[&str] = {
     let (grave, _) = ALL_WORDS.split_at(18);
     grave
 };
 
-/// Those of which the first line is the first line of most logs.
+/// Levels whose first line is the first line of most logs.
 const ROUTINE_WORDS: &[&str] = &["INFO", "DEBUG", "TRACE"];
 
 /// A word, and the lines that contain it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SeverityWord<'a> {
     pub(super) word: &'a str,
-    /// How many lines contain it.
+    /// Number of lines that contain it.
     pub(super) line_count: usize,
-    /// Where it stands first.
+    /// Offset of its first occurrence.
     pub(super) first_offset: usize,
 }
 
-/// Those of the words that occur. One fast pass for each.
+/// Returns the words that occur, with one fast pass for each.
 pub(super) fn find(text: &str, words: &[&'static str]) -> Vec<SeverityWord<'static>> {
     let found = words.iter().filter_map(|word| {
         let finder = Finder::new(word);
@@ -51,38 +51,44 @@ pub(super) fn find(text: &str, words: &[&'static str]) -> Vec<SeverityWord<'stat
     found.collect()
 }
 
-/// Says how many lines contain which word, the gravest first, those apart of which the same was said otherwise.
-pub(super) fn describe_counts(found: &[SeverityWord], said: &[(&str, usize)], telling: &mut TextDescription) {
+/// Describes the number of lines with each word, the most severe first, except counts that
+/// are already `reported`.
+pub(super) fn describe_counts(
+    found: &[SeverityWord],
+    reported: &[(&str, usize)],
+    description: &mut TextDescription,
+) {
     let mut counts = Map::new();
-    let mut left = telling.left() / COUNTS_DIVISOR;
-    for found in found.iter().filter(|found| !said.contains(&(found.word, found.line_count))) {
+    let mut left = description.left() / COUNTS_DIVISOR;
+    for found in found.iter().filter(|found| !reported.contains(&(found.word, found.line_count))) {
         let value = Value::from(found.line_count);
-        let Some(rest) = left.checked_sub(telling.member_cost(found.word, &value)) else { break };
+        let Some(rest) = left.checked_sub(description.member_cost(found.word, &value)) else { break };
         left = rest;
         counts.insert(found.word.to_owned(), value);
     }
     if !counts.is_empty() {
-        telling.add("linesWith", counts);
+        description.add("linesWith", counts);
     }
 }
 
-/// The share of the room that counts take at most.
+/// Share of the budget that counts may take, as a divisor.
 const COUNTS_DIVISOR: usize = 5;
 
-/// Says the first line of each word with its number, the gravest first, as far as they fit into so many tokens.
+/// Describes the first line of each word with its number, the most severe first, as many as fit the token
+/// budget.
 pub(super) fn describe_first_lines(
     text: &str,
     index: &LineIndex,
     found: &[SeverityWord],
     tokens: usize,
-    telling: &mut TextDescription,
+    description: &mut TextDescription,
 ) {
     let mut firsts = Map::new();
     let mut places = Vec::new();
     let mut left = tokens.saturating_sub(6);
     for found in found.iter().filter(|found| !ROUTINE_WORDS.contains(&found.word)) {
         let start = memrchr(b'\n', &text.as_bytes()[..found.first_offset]).map_or(0, |feed| feed + 1);
-        // A line that is told already is known by its number.
+        // A line that is already quoted is given by its number.
         let number = index.line_at(text, start) + 1;
         let value = |width: usize| {
             if places.contains(&start) {
@@ -95,12 +101,12 @@ pub(super) fn describe_first_lines(
             )
             .into()
         };
-        let mut told = value(telling.max_quote_chars());
-        let mut cost = telling.member_cost(found.word, &told);
-        // The gravest is told even if it must be in few words.
+        let mut quoted = value(description.max_quote_chars());
+        let mut cost = description.member_cost(found.word, &quoted);
+        // The most severe word is quoted even if the quote must be short.
         if cost > left && firsts.is_empty() {
-            told = value(MIN_EXCERPT_CHARS);
-            cost = telling.member_cost(found.word, &told);
+            quoted = value(MIN_EXCERPT_CHARS);
+            cost = description.member_cost(found.word, &quoted);
         }
         let Some(rest) = left.checked_sub(cost) else {
             if firsts.is_empty() {
@@ -110,17 +116,18 @@ pub(super) fn describe_first_lines(
         };
         left = rest;
         places.push(start);
-        firsts.insert(found.word.to_owned(), told);
+        firsts.insert(found.word.to_owned(), quoted);
     }
     if !firsts.is_empty() {
-        telling.add("first", firsts);
+        description.add("first", firsts);
     }
 }
 
-/// Characters of a line for which there is hardly room.
+/// Characters of a quote if little budget is left.
 const MIN_EXCERPT_CHARS: usize = 50;
 
-/// A line in so many characters, from its beginning; where the word would not be in it, from near the word.
+/// Returns at most `width` characters of a line, from its beginning, or from near the word if it would be cut
+/// off.
 fn excerpt(line: &str, at: usize, word: &str, width: usize) -> String {
     if line[..at + word.len()].chars().count() <= width {
         return truncated_line(line, width);

@@ -1,27 +1,27 @@
-//! What is told of rows of values, separated by commas, tabs, semicolons or bars: its columns, and how many rows.
+//! Describes rows of values separated by commas, tabs, semicolons or bars: columns and number of rows.
 
 use serde_json::Value;
 
 use super::last_line;
 use super::text_description::{TextDescription, truncated_line};
 
-/// Bytes by which it is judged.
+/// Bytes read to recognise a table.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// Rows, of which nine in ten must have as many values as the first.
+/// Rows read to recognise a table. Nine in ten must have as many values as the first.
 const MAX_SAMPLED_ROWS: usize = 50;
 
-/// What is known of a table.
+/// Columns of a table.
 pub(super) struct TableHeader<'a> {
     columns: Vec<&'a str>,
-    /// Whether the first row names the columns.
+    /// True if the first row has the names of the columns.
     has_header: bool,
 }
 
-/// The table that a text is.
+/// Recognises a text as a table.
 pub(super) fn find(text: &str) -> Option<TableHeader<'_>> {
     let head = &text[..text.floor_char_boundary(MAX_HEAD_BYTES)];
     let mut rows: Vec<_> = rows(head).take(MAX_SAMPLED_ROWS + 1).collect();
-    // The last one may go on behind the head.
+    // The last row may be incomplete.
     if head.len() < text.len() || rows.len() > MAX_SAMPLED_ROWS {
         rows.pop();
     }
@@ -32,7 +32,7 @@ pub(super) fn find(text: &str) -> Option<TableHeader<'_>> {
         let is_table = columns.len() > 1 && rows.len() > 2 && alike * 10 >= rows.len() * 9;
         let is_name =
             |column: &&str| !column.is_empty() && column.len() <= 60 && column.parse::<f64>().is_err();
-        // Sentences have commas too.
+        // Running text contains commas too.
         let spaced = columns.iter().skip(1).filter(|column| column.starts_with(' ')).count();
         let is_running = separator == ',' && spaced * 2 > columns.len();
         let is_new = |(at, column): (usize, &&str)| !columns[..at].contains(column);
@@ -42,7 +42,7 @@ pub(super) fn find(text: &str) -> Option<TableHeader<'_>> {
     })
 }
 
-/// The values of a row, without the quotes around them.
+/// Returns the values of a row without surrounding quotes.
 fn split_row(row: &str, separator: char) -> Vec<&str> {
     let mut quoted = false;
     row.split(|c| {
@@ -53,7 +53,7 @@ fn split_row(row: &str, separator: char) -> Vec<&str> {
     .collect()
 }
 
-/// The rows that are not blank; line feeds in quotes end none.
+/// Returns the rows that are not blank. Line feeds in quotes do not end a row.
 fn rows(text: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     let mut at = 0;
@@ -71,21 +71,21 @@ fn rows(text: &str) -> impl Iterator<Item = &str> {
     all.filter(|row| !row.trim().is_empty())
 }
 
-pub(super) fn describe(text: &str, table: &TableHeader, telling: &mut TextDescription) {
-    telling.add("rows", rows(text).count().saturating_sub(usize::from(table.has_header)));
-    let last = Value::from(truncated_line(last_line(text), telling.max_quote_chars()));
-    let told = if table.has_header {
+pub(super) fn describe(text: &str, table: &TableHeader, description: &mut TextDescription) {
+    description.add("rows", rows(text).count().saturating_sub(usize::from(table.has_header)));
+    let last = Value::from(truncated_line(last_line(text), description.max_quote_chars()));
+    let listed = if table.has_header {
         let columns: Vec<_> = table.columns.iter().map(|column| (*column).to_owned()).collect();
-        telling.add_list(
+        description.add_list(
             "columns",
             &columns,
-            telling.left().saturating_sub(telling.member_cost("last", &last)),
+            description.left().saturating_sub(description.member_cost("last", &last)),
         )
     } else {
         false
     };
-    if !told {
-        telling.add("columns", table.columns.len());
+    if !listed {
+        description.add("columns", table.columns.len());
     }
-    telling.add("last", last);
+    description.add("last", last);
 }

@@ -1,4 +1,4 @@
-//! What is told of small texts, and what holds for any.
+//! Tests of descriptions of small texts, and properties of descriptions of any text.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ fn told(text: &str, tokens: usize) -> Map<String, Value> {
     within(text, &LineIndex::new(text), tokens)
 }
 
-/// The same with the law that what is told keeps to its tokens.
+/// Describes a text and checks that the description keeps to its budget.
 fn within(text: &str, index: &LineIndex, tokens: usize) -> Map<String, Value> {
     let counter = Tokenizer::O200k.counter();
     let told = super::describe(text, index, counter, tokens);
@@ -22,14 +22,14 @@ fn within(text: &str, index: &LineIndex, tokens: usize) -> Map<String, Value> {
     told
 }
 
-/// The text as if it were of another kind.
+/// Returns the index of a text with the chunker of another kind.
 fn of_kind(text: &str, kind: usize) -> LineIndex {
     let mut index = LineIndex::new(text);
     index.chunker = CHUNKERS[kind % CHUNKERS.len()];
     index
 }
 
-/// A line for each thing told: its key and what is said, as JSON.
+/// Compares a description, one line per fact: its key and its value as JSON.
 fn check(text: &str, tokens: usize, expect: &str) {
     let told: Vec<_> = told(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
     let expect: Vec<_> = expect.trim().lines().map(str::trim_start).collect();

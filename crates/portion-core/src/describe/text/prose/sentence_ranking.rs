@@ -1,27 +1,27 @@
-//! Which sentences say most.
+//! Ranks sentences by relevance.
 
 use super::sentences::Sentence;
 use super::terms::{TERM_COUNT, for_each_term};
 
-/// What being telling weighs against being new.
+/// Weight of relevance; the rest is the weight of novelty.
 const LAMBDA: f32 = 0.7;
-/// Sentences among which the choice is made, the most telling ones.
+/// Number of candidates, the most relevant sentences.
 const MAX_CANDIDATES: usize = 160;
-/// Sentences that are chosen; more than are told, for some are too long for the room.
+/// Number of sentences selected. More than are shown, because some are too long for the budget.
 const MAX_SELECTED: usize = 40;
-/// From this cosine on a sentence says the same as another.
+/// Cosine from which a sentence duplicates another.
 const DUPLICATE_COSINE: f32 = 0.9;
-/// Different terms without which nothing much is said.
+/// Smallest number of distinct terms of a candidate.
 const MIN_TERMS: usize = 8;
 
-/// A sentence's terms with their weights, the squares of which add up to 1.
+/// Terms of a sentence with their weights, normalized to length 1.
 type TermVector = Vec<(u16, f32)>;
 
-/// The sentences that say most, the one to be told first at the front.
+/// Returns the indices of sentences, the most relevant first.
 pub(super) fn rank_sentences(sentences: &[Sentence]) -> Vec<usize> {
     let vectors = term_vectors(sentences);
     let mut centroid = vec![0_f32; TERM_COUNT];
-    // What is said in passing would weigh as much as what is said at length.
+    // Short sentences would weigh as much as long ones.
     for (term, weight) in vectors.iter().filter(|vector| vector.len() >= MIN_TERMS).flatten() {
         centroid[usize::from(*term)] += weight;
     }
@@ -34,9 +34,9 @@ pub(super) fn rank_sentences(sentences: &[Sentence]) -> Vec<usize> {
             vector.len() >= MIN_TERMS && is_prose(&sentence.text[sentence.speaker_bytes..])
         })
         .map(|(at, (vector, _))| {
-            let telling =
+            let relevance =
                 vector.iter().map(|(term, weight)| weight * centroid[usize::from(*term)]).sum::<f32>() / norm;
-            Candidate { sentence_index: at, vector, relevance: telling, redundancy: 0.0 }
+            Candidate { sentence_index: at, vector, relevance, redundancy: 0.0 }
         })
         .collect();
     candidates
@@ -49,7 +49,7 @@ struct Candidate<'a> {
     sentence_index: usize,
     vector: &'a TermVector,
     relevance: f32,
-    /// How much of it the nearest of those chosen says.
+    /// Cosine to the most similar selected sentence.
     redundancy: f32,
 }
 
@@ -59,13 +59,13 @@ impl Candidate<'_> {
     }
 }
 
-/// One after the other, by maximal marginal relevance.
+/// Selects sentences one by one, by maximal marginal relevance.
 fn select_sentences(mut candidates: Vec<Candidate>) -> Vec<usize> {
     let mut chosen = Vec::new();
     while chosen.len() < MAX_SELECTED {
         let worths =
             candidates.iter().enumerate().map(|(place, candidate)| (place, candidate.marginal_relevance()));
-        // The first of equals, which is the more telling one.
+        // The first of equals, which has the higher relevance.
         let Some((place, _)) = worths.rev().max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
         let best = candidates.remove(place);
         for candidate in &mut candidates {
@@ -77,7 +77,7 @@ fn select_sentences(mut candidates: Vec<Candidate>) -> Vec<usize> {
     chosen
 }
 
-/// Of vectors of length 1, their terms in order.
+/// Returns the cosine of two vectors of length 1, with their terms in order.
 fn cosine(a: &TermVector, b: &TermVector) -> f32 {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut sum = 0.0;
@@ -95,7 +95,8 @@ fn cosine(a: &TermVector, b: &TermVector) -> f32 {
     sum
 }
 
-/// Term frequency times the logarithm of the share of sentences without the term.
+/// Returns tf-idf vectors: term frequency times the logarithm of the inverse share of sentences with the
+/// term.
 fn term_vectors(sentences: &[Sentence]) -> Vec<TermVector> {
     let mut spread = vec![0_u32; TERM_COUNT];
     let mut vectors: Vec<TermVector> = Vec::with_capacity(sentences.len());
@@ -115,7 +116,7 @@ fn term_vectors(sentences: &[Sentence]) -> Vec<TermVector> {
     }
     for vector in &mut vectors {
         for (term, weight) in vector.iter_mut() {
-            // One more, lest what says nothing new be nothing at all.
+            // Plus one, so that a term in all sentences keeps a weight.
             *weight *= ((all + 1.0) / spread[usize::from(*term)].max(1) as f32).ln();
         }
         let norm =
@@ -125,7 +126,7 @@ fn term_vectors(sentences: &[Sentence]) -> Vec<TermVector> {
     vectors
 }
 
-/// Whether it is made of words: most of it letters, and no leaders of a table of contents in it.
+/// Returns true if a sentence consists mostly of letters and has no dot leaders of a table of contents.
 fn is_prose(sentence: &str) -> bool {
     let (mut letters, mut others) = (0, 0);
     for c in sentence.chars().filter(|c| !c.is_whitespace()) {

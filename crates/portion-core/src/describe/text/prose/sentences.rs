@@ -1,28 +1,29 @@
-//! The sentences of a text, those of large texts from samples.
+//! Splits a text into sentences. Large texts are sampled.
 
 use crate::chunk::sentence_starts;
 
-/// Bytes up to which a text is read whole; of larger ones half as much is read, in stretches evenly spread.
+/// Largest text that is read whole, in bytes. Of larger texts, evenly spaced samples of half that size in
+/// total are read.
 const MAX_WHOLE_BYTES: usize = 512 * 1024;
 const SAMPLE_COUNT: usize = 64;
 const SAMPLE_BYTES: usize = MAX_WHOLE_BYTES / 2 / SAMPLE_COUNT;
-/// Bytes from which on what seems a sentence is cut at a space: text without punctuation.
+/// Length in bytes from which a sentence is cut at a space, for text without punctuation.
 const MAX_SENTENCE_BYTES: usize = 480;
 
-/// The sentences of a text, in order.
+/// Sentences of a text, in order.
 #[derive(Debug, Default)]
 pub(super) struct Sentences<'a> {
     pub(super) all: Vec<Sentence<'a>>,
-    /// Whether they are only those of samples.
+    /// True if they are from samples only.
     pub(super) is_sampled: bool,
 }
 
 /// A sentence.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sentence<'a> {
-    /// All of it, without the white space around it.
+    /// The sentence, without surrounding white space.
     pub(super) text: &'a str,
-    /// How much of it says who speaks.
+    /// Length of the speaker label at its beginning.
     pub(super) speaker_bytes: usize,
 }
 
@@ -33,13 +34,13 @@ impl<'a> Sentences<'a> {
             found.add(text);
             return found;
         }
-        for stretch in 0..SAMPLE_COUNT {
-            let start = text.floor_char_boundary(text.len() / SAMPLE_COUNT * stretch);
+        for sample in 0..SAMPLE_COUNT {
+            let start = text.floor_char_boundary(text.len() / SAMPLE_COUNT * sample);
             let end = text.floor_char_boundary(start + SAMPLE_BYTES);
             let before = found.all.len();
             found.add(&text[start..end]);
-            // The first and the last are most likely parts of sentences.
-            if stretch > 0 && found.all.len() > before {
+            // The first and the last sentence of a sample are probably incomplete.
+            if sample > 0 && found.all.len() > before {
                 found.all.remove(before);
             }
             if found.all.len() > before {
@@ -59,7 +60,7 @@ impl<'a> Sentences<'a> {
         }
     }
 
-    /// Adds a sentence, in pieces if it is a long one.
+    /// Adds a sentence, split into pieces if it is long.
     pub(super) fn push(&mut self, sentence: &'a str) {
         let mut rest = sentence.trim();
         while rest.len() > MAX_SENTENCE_BYTES {
@@ -73,7 +74,7 @@ impl<'a> Sentences<'a> {
     }
 }
 
-/// Where a long stretch is cut: at its last space, or where there is none near, anywhere.
+/// Returns the offset at which a long range is cut: after its last space, or anywhere if no space is near.
 fn split_offset(rest: &str) -> usize {
     let near = &rest[..rest.floor_char_boundary(MAX_SENTENCE_BYTES)];
     near.rfind(char::is_whitespace).filter(|space| *space > MAX_SENTENCE_BYTES / 2).unwrap_or(near.len())

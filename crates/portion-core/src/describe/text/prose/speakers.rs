@@ -1,21 +1,22 @@
-//! Who speaks in a transcript, `Name: …`, on lines of their own or all on one.
+//! Finds the speakers of a transcript, `Name: …`, on separate lines or on one.
 
 use memchr::memchr_iter;
 
 use super::sentences::{Sentence, Sentences};
 
-/// Turns that make a text a transcript, if one in so many sentences begins one.
+/// Smallest number of turns of a transcript, and largest number of sentences per turn.
 const MIN_TURNS: usize = 10;
 const MAX_SENTENCES_PER_TURN: usize = 10;
-/// Names that are looked at, and speakers that are told.
+/// Largest number of names counted, and of speakers listed.
 const MAX_NAMES: usize = 300;
 const MAX_SPEAKERS: usize = 8;
-/// Bytes of a name.
+/// Longest name, in bytes.
 const MAX_NAME_BYTES: usize = 60;
 
-/// The speakers with the number of their turns, the most talkative first; none where the text is no transcript.
+/// Returns the speakers with their number of turns, the most frequent first. Returns none if the text is not
+/// a transcript.
 ///
-/// In a transcript each turn then begins a sentence.
+/// In a transcript, sentences are split so that each turn begins one.
 pub(super) fn find<'a>(sentences: &mut Sentences<'a>) -> Vec<(&'a str, usize)> {
     let all = std::mem::take(&mut sentences.all);
     let names = frequent_names(all.iter().filter_map(|sentence| speaker_name(sentence.text)));
@@ -40,7 +41,7 @@ pub(super) fn find<'a>(sentences: &mut Sentences<'a>) -> Vec<(&'a str, usize)> {
     speakers
 }
 
-/// Those names that occur more than once, the most frequent first.
+/// Returns the names that occur more than once, the most frequent first.
 fn frequent_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usize)> {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for name in names {
@@ -55,7 +56,7 @@ fn frequent_names<'a>(names: impl Iterator<Item = &'a str>) -> Vec<(&'a str, usi
     counts
 }
 
-/// Cuts a sentence before each name in it that a colon follows.
+/// Splits a sentence before each name that is followed by a colon.
 fn split_turns<'a>(sentence: Sentence<'a>, names: &[(&str, usize)], sentences: &mut Sentences<'a>) {
     let text = sentence.text;
     let mut from = 0;
@@ -73,9 +74,9 @@ fn split_turns<'a>(sentence: Sentence<'a>, names: &[(&str, usize)], sentences: &
     sentences.push(&text[from..]);
 }
 
-/// The name at the beginning of a sentence: `Ann:`, `Grad A:`, `Hon. Ann Lee (Ottawa):`.
-fn speaker_name(said: &str) -> Option<&str> {
-    let head = &said[..said.floor_char_boundary(2 * MAX_NAME_BYTES)];
+/// Returns the name at the beginning of a sentence: `Ann:`, `Grad A:`, `Hon. Ann Lee (Ottawa):`.
+fn speaker_name(sentence: &str) -> Option<&str> {
+    let head = &sentence[..sentence.floor_char_boundary(2 * MAX_NAME_BYTES)];
     let label = &head[..head.find([':', '：'])?];
     let name = label.split('(').next().unwrap_or_default().trim_end();
     let is_letter = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\'' | '’');

@@ -1,20 +1,21 @@
-//! The terms of a sentence: its words in lower case; pairs of characters in scripts that put no spaces between words.
+//! Splits a sentence into terms: words in lower case, and pairs of characters in scripts without spaces
+//! between words.
 //!
-//! Terms are told apart by their hashes alone, so nothing is kept of their letters. Two terms of a text fall
-//! together once in some ten thousand, which moves no sentence.
+//! Terms are distinguished by their hashes alone. Two terms of a text collide with a probability of about one
+//! in ten thousand, which does not change the ranking noticeably.
 
-/// How many terms there can be.
+/// Number of possible terms.
 pub(super) const TERM_COUNT: usize = 1 << 16;
 
 /// Calls `take` with each term of a text.
 pub(super) fn for_each_term(text: &str, mut take: impl FnMut(u16)) {
     let mut word = TermHash::new();
     let mut above: Option<char> = None;
-    let mut aside = false;
+    let mut annotation = false;
     for c in text.chars() {
-        // `{vocalsound}`: what the one who wrote it down heard.
-        aside = c == '{' || aside && c != '}';
-        if aside {
+        // `{vocalsound}`: an annotation of the transcriber.
+        annotation = c == '{' || annotation && c != '}';
+        if annotation {
             word.end(&mut take);
             above = None;
         } else if is_unspaced_script(c) {
@@ -40,7 +41,7 @@ pub(super) fn for_each_term(text: &str, mut take: impl FnMut(u16)) {
     word.end(&mut take);
 }
 
-/// Letters of Han, kana, Thai, Lao, Khmer and Burmese.
+/// Returns true for letters of Han, kana, Thai, Lao, Khmer and Burmese.
 fn is_unspaced_script(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
@@ -48,12 +49,12 @@ fn is_unspaced_script(c: char) -> bool {
         && c.is_alphanumeric()
 }
 
-/// Marks inside a word: combining ones, Arabic vowels, the tatweel, joiners.
+/// Returns true for marks inside a word: combining marks, Arabic vowels, tatweel, joiners.
 fn is_word_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{64b}'..='\u{65f}' | '\u{640}' | '\u{670}' | '\u{ad}' | '\u{200c}' | '\u{200d}')
 }
 
-/// FNV-1a over characters, folded to 16 bits.
+/// FNV-1a hash over characters, folded to 16 bits.
 struct TermHash {
     state: u32,
     is_empty: bool,

@@ -1,4 +1,4 @@
-//! What is told of a text of each kind.
+//! Descriptions of texts of each kind.
 
 use std::fmt::Write as _;
 
@@ -37,7 +37,7 @@ fn logs() {
 }
 
 #[test]
-fn little_room() {
+fn small_budgets() {
     check(
         &service(),
         60,
@@ -59,9 +59,9 @@ fn access_logs() {
             r#"10.0.0.{second} - - [22/Jan/2019:03:56:{second:02} +0330] "GET {path} HTTP/1.1" {status} 5667 "-" "curl""#
         )
     };
-    let asked = [("/", 200), ("/a?b=1", 200), ("/a?b=2", 404), ("/a", 200), ("/error", 500)];
+    let requests = [("/", 200), ("/a?b=1", 200), ("/a?b=2", 404), ("/a", 200), ("/error", 500)];
     check(
-        &asked.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"),
+        &requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"),
         300,
         r#"
         linesWith: {"error":1}

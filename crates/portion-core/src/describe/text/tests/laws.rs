@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! Properties of descriptions of any text.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn dense(said: &str) -> String {
     said.split_whitespace().collect()
 }
 
-/// What is told of any text, whatever it is taken for, is true.
+/// Checks that the description of a text is true, whatever its kind.
 fn check(text: &str, kind: usize, tokens: usize) {
     let told = within(text, &of_kind(text, kind), tokens);
     assert_eq!(told, within(text, &of_kind(text, kind), tokens));
@@ -50,7 +50,7 @@ fn check(text: &str, kind: usize, tokens: usize) {
 
 proptest! {
     #[test]
-    fn what_is_told_is_true(text in text(), kind in 0..8usize, tokens in 0..400usize) {
+    fn descriptions_are_true(text in text(), kind in 0..8usize, tokens in 0..400usize) {
         check(&text, kind, tokens);
     }
 
@@ -64,7 +64,7 @@ proptest! {
 }
 
 #[test]
-fn hostile_texts_are_told() {
+fn hostile_texts_are_described() {
     for unit in [
         " ",
         "\n",
