@@ -1,24 +1,24 @@
 //! Finds the id of a message that is too large to keep.
 //!
-//! Servers in TypeScript write the result first and the id last, so the whole message has to be walked:
-//! a piece at a time, in constant memory, keeping nothing but where it stands. It looks at the keys of the
-//! root object only. Of malformed text it makes what it can, and never an id that is not JSON.
+//! Servers in TypeScript write the result first and the id last, so the whole message has to be scanned: piece by
+//! piece, in constant memory. Only keys of the root object count. Malformed text is scanned as far as possible, and
+//! never yields an id that is not JSON.
 
 use memchr::memchr2;
 use serde_json::value::RawValue;
 
-/// Ids are short. A longer one is given up rather than remembered.
+/// Longest id kept; longer ids are dropped.
 const MAX_ID_BYTES: usize = 1024;
 /// The longest spelling of `"method"`, each letter escaped as `\u006d`.
 const MAX_KEY_BYTES: usize = 38;
 
-/// Walks one message.
+/// Scanner of one message.
 #[derive(Default)]
 pub(super) struct IdScanner {
-    /// Open brackets; 1 is inside the root object.
+    /// Number of open brackets; 1 is inside the root object.
     depth: u64,
     state: ScanState,
-    /// In the root object: what comes next is a key.
+    /// True if a key of the root object comes next.
     expects_key: bool,
     token_kind: TokenKind,
     token: Vec<u8>,
@@ -26,19 +26,19 @@ pub(super) struct IdScanner {
     has_method: bool,
 }
 
-/// Where it stands.
+/// State of the scanner.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum ScanState {
     #[default]
     Structure,
     String,
-    /// In a string, after a backslash.
+    /// Inside a string, after a backslash.
     Escape,
-    /// The root object is closed, or the root is no object.
+    /// The root object is closed, or the root is not an object.
     Done,
 }
 
-/// What `token` is collecting.
+/// Kind of the text that `token` collects.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum TokenKind {
     #[default]
@@ -48,45 +48,45 @@ enum TokenKind {
 }
 
 impl IdScanner {
-    /// Walks on over the next piece of the message.
+    /// Scans the next piece of the message.
     pub(super) fn feed(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
-            let walked = match self.state {
+            let scanned = match self.state {
                 ScanState::Structure => self.scan_structure(piece),
                 ScanState::String => self.scan_string(piece),
                 ScanState::Escape => self.scan_escape(piece),
                 ScanState::Done => return,
             };
-            piece = &piece[walked..];
+            piece = &piece[scanned..];
         }
     }
 
-    /// The id's raw text and whether there was a method.
+    /// Returns the raw text of the id, and true if there was a method.
     pub(super) fn finish(self) -> (Option<Box<str>>, bool) {
         (self.id, self.has_method)
     }
 
-    /// Walks to the end of the string, the next escape or the end of the piece.
+    /// Scans to the end of the string, the next escape or the end of the piece.
     fn scan_string(&mut self, piece: &[u8]) -> usize {
         let stop = memchr2(b'"', b'\\', piece);
-        let walked = stop.map_or(piece.len(), |at| at + 1);
-        self.push_token(&piece[..walked]);
+        let scanned = stop.map_or(piece.len(), |at| at + 1);
+        self.push_token(&piece[..scanned]);
         match stop.map(|at| piece[at]) {
             Some(b'"') => self.state = ScanState::Structure,
             Some(_) => self.state = ScanState::Escape,
             None => {}
         }
-        walked
+        scanned
     }
 
-    /// Walks over the one byte that an escape makes harmless.
+    /// Skips the escaped byte.
     fn scan_escape(&mut self, piece: &[u8]) -> usize {
         self.push_token(&piece[..1]);
         self.state = ScanState::String;
         1
     }
 
-    /// Walks to the next string, the end of the root or of the piece.
+    /// Scans to the next string, the end of the root or the end of the piece.
     fn scan_structure(&mut self, piece: &[u8]) -> usize {
         for (at, &byte) in piece.iter().enumerate() {
             match byte {
@@ -149,18 +149,18 @@ impl IdScanner {
         }
     }
 
-    fn start_token(&mut self, taking: TokenKind) {
-        self.token_kind = taking;
+    fn start_token(&mut self, kind: TokenKind) {
+        self.token_kind = kind;
         self.token.clear();
     }
 
     fn push_token(&mut self, bytes: &[u8]) {
-        let room = match self.token_kind {
+        let limit = match self.token_kind {
             TokenKind::Ignored => return,
             TokenKind::Key => MAX_KEY_BYTES,
             TokenKind::Id => MAX_ID_BYTES,
         };
-        if self.token.len() + bytes.len() <= room {
+        if self.token.len() + bytes.len() <= limit {
             self.token.extend_from_slice(bytes);
         } else {
             self.token_kind = TokenKind::Ignored;
@@ -174,9 +174,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn sniff(message: &[u8], step: usize) -> (Option<Box<str>>, bool) {
-        let mut sniffer = IdScanner::default();
-        message.chunks(step).for_each(|piece| sniffer.feed(piece));
-        sniffer.finish()
+        let mut scanner = IdScanner::default();
+        message.chunks(step).for_each(|piece| scanner.feed(piece));
+        scanner.finish()
     }
 
     fn check(message: &str, id: Option<&str>, has_method: bool) {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_wherever_they_stand() {
+    fn ids_are_found_at_any_position() {
         check(r#"{"id":1,"result":{}}"#, Some("1"), false);
         check(r#"{"result":{"id":9,"method":"x","a":[{"id":8}]},"jsonrpc":"2.0","id":1}"#, Some("1"), false);
         check(r#" { "method" : "m" , "id" : "a b" , "params" : {} } "#, Some(r#""a b""#), true);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_id() {
+    fn other_text_yields_no_id() {
         for message in [
             "",
             "[",
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_costs_nothing() {
+    fn deep_nesting_is_scanned() {
         let deep = "[".repeat(1_000_000);
         let shut = "]".repeat(1_000_000);
         assert_eq!(sniff(format!(r#"{{"r":{deep}{shut},"id":3}}"#).as_bytes(), 4096).0.as_deref(), Some("3"));
@@ -243,7 +243,7 @@ mod tests {
         }
 
         #[test]
-        fn total_and_blind_to_steps(message in prop::collection::vec(byte(), 0..200), step in 1_usize..20) {
+        fn the_result_does_not_depend_on_the_steps(message in prop::collection::vec(byte(), 0..200), step in 1_usize..20) {
             prop_assert_eq!(sniff(&message, step), sniff(&message, usize::MAX));
         }
     }

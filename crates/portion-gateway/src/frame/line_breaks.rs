@@ -1,8 +1,8 @@
-//! Messages on one line: JSON has line breaks only between its tokens, where a space means the same.
+//! Puts messages on one line. JSON has raw line breaks only between tokens, where a space means the same.
 
 use memchr::memchr2;
 
-/// Replaces raw line breaks by spaces, in place, and returns how many there were.
+/// Replaces raw line breaks by spaces, in place, and returns their number.
 pub(crate) fn replace_line_breaks(mut message: &mut [u8]) -> usize {
     let mut breaks = 0;
     while let Some(at) = memchr2(b'\n', b'\r', message) {

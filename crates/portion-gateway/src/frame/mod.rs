@@ -1,9 +1,9 @@
-//! Newline framing, the way MCP speaks over stdio: one message, one line.
+//! Splits byte streams into messages by newlines, as MCP over stdio does.
 //!
-//! A message is kept as the bytes that came. One that outgrows the limit is let go while it is still
-//! arriving: only its id is remembered, so that whoever waits for it can be told, and the stream goes
-//! on with the next line. Reading is blocking on purpose: a thread that sleeps in `read` hands a small
-//! message on without waking anybody else, which is what keeps the added latency in microseconds.
+//! A message keeps its bytes. A message over the limit is dropped while it arrives: only its id is kept, so that the
+//! request can be answered with an error, and the stream continues with the next line. Reading is blocking on
+//! purpose: a thread that blocks in `read` forwards a small message without waking another thread, which keeps the
+//! added latency in microseconds.
 
 mod id_scanner;
 mod line_breaks;
@@ -15,58 +15,51 @@ use memchr::memchr;
 use id_scanner::IdScanner;
 pub(crate) use line_breaks::replace_line_breaks;
 
-/// How much is read at once. Measured best between 256 and 512 KiB: large enough for few calls on a
-/// 1 MiB pipe, small enough to stay in the second-level cache.
+/// Bytes read at once. Measured best between 256 and 512 KiB: large enough for few calls on a 1 MiB pipe, small
+/// enough to stay in the second-level cache.
 const DEFAULT_READ_CHUNK: usize = 256 * 1024;
 
-/// What some programs write before UTF-8, which is none of a message.
+/// Byte order mark that some programs write before UTF-8; it is not part of a message.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// One line of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// A message within the limit, without its newline (a `\r` before it stays). There is room for
-    /// the newline in the vector, so that relaying it does not move it.
+    /// A message within the limit, without its newline (a `\r` before it stays). The vector has spare capacity for the
+    /// newline, so that appending it does not reallocate.
     Message(Vec<u8>),
-    /// A message over the limit: dropped, but for what an answer needs.
+    /// A message over the limit, which was dropped except for what a response needs.
     TooLarge {
-        /// The raw JSON text of the top-level `id`, if there was one of sane length.
+        /// Raw JSON text of the top-level `id`, if it was found and not too long.
         id: Option<Box<str>>,
-        /// Whether there was a top-level `method`, so a request or notification, not an answer.
+        /// True if there was a top-level `method`: it was a request or notification, not a response.
         has_method: bool,
-        /// Its length without the newline.
+        /// Length without the newline.
         bytes: u64,
     },
 }
 
-/// The lines of a byte stream, blank ones skipped. A last line without newline counts. The first
-/// error ends the stream.
+/// Iterator over the lines of a byte stream. Blank lines are skipped, a last line without newline counts, and the
+/// first error ends the stream.
 pub struct FrameReader<R> {
     source: R,
     max_frame_bytes: usize,
-    /// Made when it is needed first.
+    /// Allocated at the first read.
     buffer: Vec<u8>,
     read_chunk: usize,
-    /// What of `scratch` has been read and not yet been handed out.
+    /// Part of `buffer` that has been read and not yet been returned.
     unread_range: std::ops::Range<usize>,
     is_over: bool,
 }
 
 impl<R: Read> FrameReader<R> {
-    /// Frames of at most `limit` bytes each.
+    /// Creates a reader of frames of at most `limit` bytes.
     pub fn new(source: R, limit: usize) -> Self {
-        let (scratch, scratch_bytes) = (Vec::new(), DEFAULT_READ_CHUNK);
-        Self {
-            source,
-            max_frame_bytes: limit,
-            buffer: scratch,
-            read_chunk: scratch_bytes,
-            unread_range: 0..0,
-            is_over: false,
-        }
+        let (buffer, read_chunk) = (Vec::new(), DEFAULT_READ_CHUNK);
+        Self { source, max_frame_bytes: limit, buffer, read_chunk, unread_range: 0..0, is_over: false }
     }
 
-    /// The same, reading at most `bytes` at once: for one of many streams that are idle most of the time.
+    /// Reads at most `bytes` at once: saves memory if there are many streams and most are idle.
     #[must_use]
     pub fn with_read_chunk(self, bytes: usize) -> Self {
         Self { read_chunk: bytes, ..self }
@@ -121,21 +114,21 @@ impl<R: Read> Iterator for FrameReader<R> {
     }
 }
 
-/// Takes a byte order mark off the beginning of a message.
+/// Removes a byte order mark from the beginning of a message.
 pub(crate) fn strip_byte_order_mark(line: &mut Vec<u8>) {
     if line.starts_with(BYTE_ORDER_MARK) {
         line.drain(..BYTE_ORDER_MARK.len());
     }
 }
 
-/// The id of a message that may be no JSON, and whether it has a method.
+/// Returns the raw id of a message that may not be JSON, and true if it has a method.
 pub(crate) fn scan_id(line: &[u8]) -> (Option<Box<str>>, bool) {
-    let mut sniffer = IdScanner::default();
-    sniffer.feed(line);
-    sniffer.finish()
+    let mut scanner = IdScanner::default();
+    scanner.feed(line);
+    scanner.finish()
 }
 
-/// A line under way.
+/// A line that is still being read.
 enum PartialLine {
     Buffered(Vec<u8>),
     TooLarge { id_scanner: Box<IdScanner>, bytes: u64 },
@@ -150,14 +143,14 @@ impl PartialLine {
                 Self::Buffered(line)
             }
             Self::Buffered(line) => {
-                let mut sniffer = Box::new(IdScanner::default());
-                sniffer.feed(&line);
-                sniffer.feed(piece);
-                Self::TooLarge { id_scanner: sniffer, bytes: (line.len() + piece.len()) as u64 }
+                let mut id_scanner = Box::new(IdScanner::default());
+                id_scanner.feed(&line);
+                id_scanner.feed(piece);
+                Self::TooLarge { id_scanner, bytes: (line.len() + piece.len()) as u64 }
             }
-            Self::TooLarge { id_scanner: mut sniffer, bytes } => {
-                sniffer.feed(piece);
-                Self::TooLarge { id_scanner: sniffer, bytes: bytes + piece.len() as u64 }
+            Self::TooLarge { mut id_scanner, bytes } => {
+                id_scanner.feed(piece);
+                Self::TooLarge { id_scanner, bytes: bytes + piece.len() as u64 }
             }
         }
     }
@@ -170,15 +163,15 @@ impl PartialLine {
                 line.shrink_to(line.len() + 1);
                 Some(Frame::Message(line))
             }
-            Self::TooLarge { id_scanner: sniffer, bytes } => {
-                let (id, has_method) = sniffer.finish();
+            Self::TooLarge { id_scanner, bytes } => {
+                let (id, has_method) = id_scanner.finish();
                 Some(Frame::TooLarge { id, has_method, bytes })
             }
         }
     }
 }
 
-/// Doubles, as a vector would, but never past the limit, and leaves a place for the newline.
+/// Doubles the capacity, as a vector would, but never past the limit, and reserves a byte for the newline.
 fn reserve_line(line: &mut Vec<u8>, more: usize, limit: usize) {
     let need = line.len() + more + 1;
     if line.capacity() < need {
@@ -192,7 +185,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Hands out at most `step` bytes a read, so that every boundary is met.
+    /// Returns at most `step` bytes per read, so that every boundary is tested.
     struct Drip<'a>(&'a [u8], usize);
 
     impl Read for Drip<'_> {
@@ -223,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn lines() {
+    fn lines_become_frames() {
         check("", &[]);
         check("\n \r\n\n", &[]);
         check("{}\n{}\n", &[message("{}"), message("{}")]);
@@ -233,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn too_large_lines_are_let_go_and_the_stream_lives_on() {
+    fn too_large_lines_are_dropped_and_the_stream_continues() {
         check("0123456789abcdefg\nx\n", &[too_large(None, false, 17), message("x")]);
         check("{\"result\":\"xxxxxxxx\",\"id\":7}\n{}\n", &[too_large(Some("7"), false, 28), message("{}")]);
         check("{\"method\":\"m\",\"id\":\"a\\\"b\"}", &[too_large(Some("\"a\\\"b\""), true, 26)]);
@@ -241,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_room_for_its_newline() {
+    fn a_message_has_capacity_for_its_newline() {
         for length in [1, 16, DEFAULT_READ_CHUNK, 3 * DEFAULT_READ_CHUNK + 1] {
             let mut input = vec![b'x'; length];
             input.push(b'\n');

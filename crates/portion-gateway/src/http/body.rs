@@ -1,4 +1,4 @@
-//! Bodies: whole within a limit, or as they come.
+//! HTTP bodies: built, streamed, or read as a whole within a limit.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,47 +10,47 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use thiserror::Error;
 
-/// A body on its way to whoever asked, or to whom we ask.
+/// Body of a request or response.
 pub type Body = UnsyncBoxBody<Bytes, TruncatedBody>;
 
-/// A body that ended before its time: whoever reads it must not take it for whole.
+/// A body that ended too early; its bytes must not be taken for the whole body.
 #[derive(Debug, Error)]
 #[error("the body broke off: {0}")]
 pub struct TruncatedBody(pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Why a body could not be read.
+/// Error of reading a body.
 #[derive(Debug, Error)]
 pub enum ReadBodyError {
-    /// It is longer than this many bytes.
+    /// The body is longer than this limit in bytes.
     #[error("the body has more than {0} bytes")]
     TooLarge(usize),
-    /// It ended before its time.
+    /// The body ended too early.
     #[error(transparent)]
     Truncated(#[from] TruncatedBody),
 }
 
-/// A body of these bytes.
+/// Returns a body of these bytes.
 pub fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// A body of nothing.
+/// Returns an empty body.
 pub fn empty() -> Body {
     full(Bytes::new())
 }
 
-/// A body of what comes.
+/// Returns a body that streams these chunks.
 pub fn from_stream(bytes: impl Stream<Item = Result<Bytes, TruncatedBody>> + Send + 'static) -> Body {
     use futures_util::StreamExt as _;
     StreamBody::new(bytes.map(|bytes| bytes.map(Frame::data))).boxed_unsync()
 }
 
-/// The same body, which keeps something until it has ended or been given up.
-pub fn with_guard<T: Send + Unpin + 'static>(body: Body, thing: T) -> Body {
-    GuardedBody { body, _guard: thing }.boxed_unsync()
+/// Ties `guard` to a body: it is dropped together with the body.
+pub fn with_guard<T: Send + Unpin + 'static>(body: Body, guard: T) -> Body {
+    GuardedBody { body, _guard: guard }.boxed_unsync()
 }
 
-/// A body, and what is dropped with it.
+/// A body and a guard that is dropped with it.
 struct GuardedBody<T> {
     body: Body,
     _guard: T,
@@ -76,7 +76,7 @@ impl<T: Unpin> HttpBody for GuardedBody<T> {
     }
 }
 
-/// The body that came, to be passed on as it comes.
+/// Returns a body that forwards a received body.
 pub fn pass_through<B>(body: B) -> Body
 where
     B: HttpBody<Data = Bytes> + Send + 'static,
@@ -85,21 +85,21 @@ where
     body.map_err(|error| TruncatedBody(error.into())).boxed_unsync()
 }
 
-/// All of a body that has at most `limit` bytes.
+/// Reads a whole body of at most `limit` bytes.
 ///
 /// # Errors
-/// [`ReadBodyError`] where it is larger, or breaks off.
+/// Returns [`ReadBodyError`] if it is larger or ends too early.
 pub async fn read_all<B>(mut body: B, limit: usize) -> Result<Vec<u8>, ReadBodyError>
 where
     B: HttpBody<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let promised = body.size_hint();
-    if promised.lower() > limit as u64 {
+    let size_hint = body.size_hint();
+    if size_hint.lower() > limit as u64 {
         return Err(ReadBodyError::TooLarge(limit));
     }
-    // What is promised is not yet there: memory follows what comes.
-    let mut all = Vec::with_capacity((promised.lower() as usize).min(64 << 10));
+    // The announced length is not trusted: memory grows with the bytes received.
+    let mut all = Vec::with_capacity((size_hint.lower() as usize).min(64 << 10));
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| TruncatedBody(error.into()))?;
         let Some(bytes) = frame.data_ref() else { continue };

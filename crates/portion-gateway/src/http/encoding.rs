@@ -1,4 +1,4 @@
-//! Reading what was compressed.
+//! Decodes compressed bodies.
 
 use async_compression::tokio::bufread::{BrotliDecoder, GzipDecoder, ZlibDecoder};
 use bytes::Bytes;
@@ -12,23 +12,23 @@ use tokio_util::io::{ReaderStream, StreamReader};
 
 use super::body::{self, Body, TruncatedBody};
 
-/// A compression that is not read here, though it was not asked for.
+/// A content encoding that is not supported, and was not requested.
 #[derive(Debug, Error)]
 #[error(
     "the body is compressed as `{0}`, which was not asked for; have the server send gzip, deflate, br or plain bodies"
 )]
 pub struct UnsupportedEncoding(String);
 
-/// Asks only for what can be read here, of what was asked for.
+/// Reduces `Accept-Encoding` to the supported encodings, or `identity`.
 pub fn restrict_accept_encoding(fields: &mut HeaderMap) {
-    let asked: Vec<&str> =
+    let requested: Vec<&str> =
         fields.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).collect();
-    let asked = asked.join(",");
-    let readable = |coding: &&str| {
+    let requested = requested.join(",");
+    let is_supported = |coding: &&str| {
         let name = coding.split(';').next().unwrap_or_default().trim();
         ["gzip", "x-gzip", "deflate", "br", "identity"].iter().any(|known| name.eq_ignore_ascii_case(known))
     };
-    let kept: Vec<&str> = asked.split(',').map(str::trim).filter(readable).collect();
+    let kept: Vec<&str> = requested.split(',').map(str::trim).filter(is_supported).collect();
     let value = if kept.is_empty() { "identity".to_owned() } else { kept.join(", ") };
     fields.remove(ACCEPT_ENCODING);
     if let Ok(value) = HeaderValue::from_str(&value) {
@@ -36,11 +36,10 @@ pub fn restrict_accept_encoding(fields: &mut HeaderMap) {
     }
 }
 
-/// The body as it was before it was compressed, and its fields to match. It expands as it is read: whoever
-/// reads it sets the limit.
+/// Decodes a body and adapts its header fields. It is decoded while it is read: the reader must limit its size.
 ///
 /// # Errors
-/// [`UnsupportedEncoding`] where it cannot be read.
+/// Returns [`UnsupportedEncoding`] if it is encoded otherwise than as gzip, deflate or br.
 pub fn decode_body(fields: &mut HeaderMap, body: Incoming) -> Result<Body, UnsupportedEncoding> {
     let Some(coding) = fields.get(CONTENT_ENCODING) else { return Ok(body::pass_through(body)) };
     let coding = String::from_utf8_lossy(coding.as_bytes()).trim().to_ascii_lowercase();
@@ -74,9 +73,9 @@ mod tests {
     use hyper::HeaderMap;
     use hyper::header::{ACCEPT_ENCODING, HeaderValue};
 
-    fn check(asked: &[&'static str], expect: &str) {
+    fn check(requested: &[&'static str], expect: &str) {
         let mut fields = HeaderMap::new();
-        for value in asked {
+        for value in requested {
             fields.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
         }
         restrict_accept_encoding(&mut fields);
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_for_what_it_can_read() {
+    fn only_supported_encodings_are_requested() {
         check(&["gzip, deflate, br, zstd"], "gzip, deflate, br");
         check(&["zstd", "gzip;q=0.5"], "gzip;q=0.5");
         check(&[], "identity");

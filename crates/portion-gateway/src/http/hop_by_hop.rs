@@ -1,9 +1,9 @@
-//! Which header fields end at a hop, and which pass.
+//! Removes hop-by-hop header fields.
 
 use hyper::HeaderMap;
 use hyper::header::{CONNECTION, HeaderName};
 
-/// Fields that belong to one connection (RFC 9110, 7.6.1), and those that older software treats so.
+/// Fields that belong to one connection (RFC 9110, 7.6.1), including those that only older software treats so.
 const HOP_BY_HOP_FIELDS: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -16,7 +16,7 @@ const HOP_BY_HOP_FIELDS: [&str; 9] = [
     "upgrade",
 ];
 
-/// Takes out what belongs to the connection that the message came by: the known ones, and those that `Connection` names.
+/// Removes the fields of the connection: the known hop-by-hop fields, and those that `Connection` names.
 pub fn remove_hop_by_hop(fields: &mut HeaderMap) {
     let named: Vec<HeaderName> = fields
         .get_all(CONNECTION)
@@ -46,12 +46,12 @@ mod tests {
             map.append(name, HeaderValue::from_str(value).expect("a value"));
         }
         remove_hop_by_hop(&mut map);
-        let left: Vec<&str> = map.keys().map(HeaderName::as_str).collect();
-        assert_eq!(left, expect, "{fields:?}");
+        let remaining: Vec<&str> = map.keys().map(HeaderName::as_str).collect();
+        assert_eq!(remaining, expect, "{fields:?}");
     }
 
     #[test]
-    fn what_belongs_to_a_connection_ends_with_it() {
+    fn fields_of_a_connection_are_removed() {
         check(&[("Connection", "keep-alive, X-Mine"), ("X-Mine", "1"), ("X-Other", "2")], &["x-other"]);
         check(&[("TE", "trailers"), ("Transfer-Encoding", "chunked"), ("Upgrade", "h2c")], &[]);
         check(

@@ -1,11 +1,11 @@
-//! HTTP, as far as whom we serve and whom we ask have it in common.
+//! HTTP code shared by the server side and the client side.
 //!
-//! - `body`: bodies, whole within a limit or as they come
-//! - `event`: server-sent events, byte for byte
-//! - `fields`: which header fields end at a hop
-//! - `encoding`: reading what was compressed
+//! - `body`: bodies, read as a whole within a limit or streamed
+//! - `sse`: server-sent events, byte for byte
+//! - `hop_by_hop`: removes hop-by-hop header fields
+//! - `encoding`: decodes compressed bodies
 //!
-//! Must be absent here: any idea of MCP.
+//! Must not depend on MCP.
 
 pub mod body;
 pub mod encoding;

@@ -1,6 +1,6 @@
-//! Server-sent events, byte for byte: what is not changed passes as it came, ids, comments and line ends included.
+//! Parses and writes server-sent events. Unchanged parts keep their bytes, including ids, comments and line ends.
 //!
-//! The format is WHATWG HTML, 9.2: fields on lines, an event ends with an empty line; lines end with LF, CRLF or CR.
+//! Format: WHATWG HTML, 9.2. Each field is a line, an empty line ends an event; lines end with LF, CRLF or CR.
 
 use std::time::Duration;
 
@@ -8,49 +8,49 @@ use memchr::memchr2;
 
 use crate::frame::replace_line_breaks;
 
-/// A part of a stream, each as the bytes that came: joined they are the stream.
+/// Segment of a stream with its original bytes; all segments joined are the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum SseSegment {
-    /// Lines that lead to no event: comments, empty lines, and fields without data.
+    /// Lines that dispatch no event: comments, empty lines, and fields without data.
     NonEvent(Vec<u8>),
     /// An event with data.
     Event(SseEvent),
-    /// An event over the limit, which was dropped. It had this many bytes.
+    /// An event over the limit, which was dropped; its length in bytes.
     TooLarge(u64),
 }
 
-/// An event with its data.
+/// An event with data.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SseEvent {
     raw: Vec<u8>,
     data: Vec<u8>,
 }
 
-/// Reads a stream of events.
+/// Parser of a stream of events.
 #[derive(Debug)]
 pub struct SseParser {
-    /// The lines of the event that is coming.
+    /// Bytes of the current event.
     buffer: Vec<u8>,
-    /// Where in `coming` the line begins that is coming.
+    /// Offset of the current line in `buffer`.
     line_start: usize,
-    /// Where in `coming` no end of line has been looked for.
+    /// Offset in `buffer` up to which line ends have been searched.
     scanned: usize,
     has_data: bool,
     has_fields: bool,
-    /// The event is too large; so many of its bytes were dropped.
+    /// Bytes dropped of the current event, which is too large; 0 otherwise.
     dropped_bytes: u64,
-    /// The last line ended with a CR: a LF that comes now belongs to it.
+    /// True if the last line ended with a CR: an LF that follows belongs to it.
     after_cr: bool,
     max_event_bytes: usize,
 }
 
 impl SseSegment {
-    /// From here on the stream can be resumed after this id; an empty one means that it cannot.
+    /// Returns the id after which the stream can be resumed from here; an empty id means that it cannot.
     pub fn id(&self) -> Option<&[u8]> {
         self.field(b"id").filter(|id| !id.contains(&0))
     }
 
-    /// How long a client shall wait before it connects anew.
+    /// Returns the delay before a client reconnects.
     pub fn retry(&self) -> Option<Duration> {
         let digits = self.field(b"retry").filter(|value| value.iter().all(u8::is_ascii_digit))?;
         std::str::from_utf8(digits).ok()?.parse().ok().map(Duration::from_millis)
@@ -65,15 +65,15 @@ impl SseSegment {
     }
 }
 
-/// What says on a stream that it lives; no client sees it.
+/// Comment that keeps a stream alive; clients ignore it.
 pub const PING: &[u8] = b": ping\n\n";
 
-/// An event without data, by whose id a client can come back that has heard nothing yet, after waiting so long.
+/// Returns an event without data. Its id and retry delay let a client resume that has received no other event.
 pub fn encode_priming_event(id: &str, retry: Duration) -> Vec<u8> {
     format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into_bytes()
 }
 
-/// An event of our own with these data on one line, white space at their end left out.
+/// Returns an event with this data on one line, without white space at its end.
 pub fn encode_event(id: Option<&str>, data: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(data.len() + 64);
     if let Some(id) = id {
@@ -87,8 +87,8 @@ pub fn encode_event(id: Option<&str>, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends JSON as one `data` line, its end left out. A client must not have to join lines, and a carriage return
-/// would end one.
+/// Appends JSON as one `data` line, without the line end. Clients need not join lines then; a carriage return inside
+/// would end the line.
 fn push_data_line(out: &mut Vec<u8>, data: &[u8]) {
     out.extend_from_slice(b"data: ");
     let start = out.len();
@@ -97,32 +97,32 @@ fn push_data_line(out: &mut Vec<u8>, data: &[u8]) {
 }
 
 impl SseEvent {
-    /// What it is an event of: `message` where it does not say.
+    /// Returns the event type; `message` if there is none.
     pub fn event_type(&self) -> &[u8] {
         self.field(b"event").filter(|kind| !kind.is_empty()).unwrap_or(b"message")
     }
 
-    /// Its data: the values of all its data lines.
+    /// Returns the data: the values of all its data lines, joined by line feeds.
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
-    /// Its id, from which a client may have the stream resumed.
+    /// Returns its id, after which a client can resume the stream.
     pub fn id(&self) -> Option<&[u8]> {
         self.field(b"id")
     }
 
-    /// Its data alone.
+    /// Returns its data.
     pub fn into_data(self) -> Vec<u8> {
         self.data
     }
 
-    /// As it came.
+    /// Returns its original bytes.
     pub fn into_raw(self) -> Vec<u8> {
         self.raw
     }
 
-    /// The same without data: nothing is heard of it, and its id and `retry` count all the same.
+    /// Returns the event without data: clients dispatch no event, but use its id and `retry`.
     pub fn without_data(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         for (line, end) in lines(&self.raw) {
@@ -134,7 +134,7 @@ impl SseEvent {
         out
     }
 
-    /// The same with other data, JSON, on one line; everything else as it came.
+    /// Returns the event with other data (JSON, on one line); all other bytes stay unchanged.
     pub fn with_data(&self, data: &[u8]) -> Vec<u8> {
         let mut out = Vec::with_capacity(data.len() + 64);
         let mut written = false;
@@ -157,7 +157,7 @@ impl SseEvent {
 }
 
 impl SseParser {
-    /// Events of at most `limit` bytes each.
+    /// Creates a parser of events of at most `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -171,16 +171,16 @@ impl SseParser {
         }
     }
 
-    /// Takes what came, and returns what is complete by it.
+    /// Parses the next bytes and returns the segments that they complete.
     pub fn push(&mut self, mut bytes: &[u8]) -> Vec<SseSegment> {
-        let mut pieces = Vec::new();
+        let mut segments = Vec::new();
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
             if let Some(rest) = bytes.strip_prefix(b"\n") {
-                // It is the second half of an end that was taken for whole.
+                // The LF of a CRLF whose CR was already handled as a line end.
                 bytes = rest;
                 if self.buffer.is_empty() && self.dropped_bytes == 0 {
-                    pieces.push(SseSegment::NonEvent(b"\n".to_vec()));
+                    segments.push(SseSegment::NonEvent(b"\n".to_vec()));
                 } else if self.dropped_bytes == 0 {
                     self.buffer.push(b'\n');
                     self.line_start = self.buffer.len();
@@ -199,16 +199,16 @@ impl SseParser {
                     None => self.after_cr = true,
                 }
             }
-            pieces.extend(self.end_line(at, end));
+            segments.extend(self.end_line(at, end));
         }
         self.scanned = self.buffer.len();
         if self.buffer.len() > self.max_event_bytes {
             self.discard_buffer();
         }
-        pieces
+        segments
     }
 
-    /// What is left where the stream has ended: no event, for none has ended.
+    /// Returns the bytes of the incomplete event at the end of the stream.
     pub fn into_remainder(self) -> Vec<u8> {
         self.buffer
     }
@@ -230,7 +230,7 @@ impl SseParser {
             self.take_segment(end);
             return Some(SseSegment::TooLarge(dropped));
         }
-        // What is no part of an event need not wait for one.
+        // Lines outside of an event are returned at once.
         if !is_empty && self.has_fields {
             return None;
         }
@@ -239,7 +239,7 @@ impl SseParser {
         Some(if has_data { SseSegment::Event(parse_event(raw)) } else { SseSegment::NonEvent(raw) })
     }
 
-    /// The lines up to `end`; the next event begins there.
+    /// Takes the lines up to `end`, where the next event begins.
     fn take_segment(&mut self, end: usize) -> Vec<u8> {
         let next = self.buffer.split_off(end);
         let raw = std::mem::replace(&mut self.buffer, next);
@@ -248,13 +248,13 @@ impl SseParser {
         raw
     }
 
-    /// Lets go of an event that is too large, but for the line that is coming, as far as it may be an empty one.
+    /// Drops the bytes of an event that is too large. Only keeps track of whether the current line is empty so far.
     fn discard_buffer(&mut self) {
         self.dropped_bytes += self.buffer.len() as u64;
         let at_start = self.line_start == self.buffer.len();
         self.buffer.clear();
         if !at_start {
-            // The line has begun: it is not empty, whatever comes.
+            // One byte stands for the bytes of the current line, which is not empty.
             self.buffer.push(b'x');
             self.dropped_bytes -= 1;
         }
@@ -275,13 +275,13 @@ fn parse_event(raw: Vec<u8>) -> SseEvent {
     SseEvent { raw, data }
 }
 
-/// The value of the last field of that name.
+/// Returns the value of the last field of that name.
 fn last_field<'a>(raw: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
     let fields = lines(raw).filter_map(|(line, _)| parse_field(line));
     fields.filter(|(name, _)| *name == wanted).map(|(_, value)| value).last()
 }
 
-/// The field of a line; none in comments and empty lines.
+/// Returns name and value of the field of a line; `None` for comments and empty lines.
 fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
     let Some(colon) = memchr::memchr(b':', line) else { return (!line.is_empty()).then_some((line, b"")) };
@@ -289,7 +289,7 @@ fn parse_field(line: &[u8]) -> Option<(&[u8], &[u8])> {
     (colon > 0).then(|| (&line[..colon], value.strip_prefix(b" ").unwrap_or(value)))
 }
 
-/// The lines of whole lines, and the end of each.
+/// Splits into lines, each with its line end.
 fn lines(mut raw: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         if raw.is_empty() {
@@ -311,22 +311,22 @@ mod tests {
 
     use super::{SseParser, SseSegment};
 
-    fn read(stream: &[u8], cuts: usize, limit: usize) -> Vec<SseSegment> {
-        let mut events = SseParser::new(limit);
-        let mut pieces: Vec<SseSegment> =
-            stream.chunks(cuts.max(1)).flat_map(|part| events.push(part)).collect();
-        pieces.push(SseSegment::NonEvent(events.into_remainder()));
-        pieces
+    fn read(stream: &[u8], chunk_bytes: usize, limit: usize) -> Vec<SseSegment> {
+        let mut parser = SseParser::new(limit);
+        let mut segments: Vec<SseSegment> =
+            stream.chunks(chunk_bytes.max(1)).flat_map(|chunk| parser.push(chunk)).collect();
+        segments.push(SseSegment::NonEvent(parser.into_remainder()));
+        segments
     }
 
-    /// `expect`: the kind, id and data of each event.
+    /// Checks the type, id and data of each event.
     fn check(stream: &str, expect: &[(&str, Option<&str>, &str)]) {
-        for cuts in [1, 2, 3, 7, stream.len()] {
-            let pieces = read(stream.as_bytes(), cuts, 1000);
+        for chunk_bytes in [1, 2, 3, 7, stream.len()] {
+            let segments = read(stream.as_bytes(), chunk_bytes, 1000);
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            let events: Vec<_> = pieces
+            let events: Vec<_> = segments
                 .iter()
-                .filter_map(|piece| match piece {
+                .filter_map(|segment| match segment {
                     SseSegment::Event(event) => {
                         Some((text(event.event_type()), event.id().map(text), text(event.data())))
                     }
@@ -335,12 +335,12 @@ mod tests {
                 .collect();
             let events: Vec<_> =
                 events.iter().map(|(kind, id, data)| (&**kind, id.as_deref(), &**data)).collect();
-            assert_eq!(events, expect, "{stream:?} cut every {cuts}");
+            assert_eq!(events, expect, "{stream:?} cut every {chunk_bytes}");
         }
     }
 
     #[test]
-    fn reads_events() {
+    fn events_are_parsed() {
         check("data: a\n\n", &[("message", None, "a")]);
         check("id: 1\r\nevent: x\r\ndata:a\r\ndata: b\r\n\r\n", &[("x", Some("1"), "a\nb")]);
         check("data: a\r\rdata: b\r\r", &[("message", None, "a"), ("message", None, "b")]);
@@ -351,11 +351,11 @@ mod tests {
     }
 
     #[test]
-    fn what_resuming_needs_stands_beside_the_data_or_alone() {
+    fn id_and_retry_are_read_with_and_without_data() {
         let check = |stream: &str, id: Option<&str>, retry: Option<u64>| {
-            let pieces = read(stream.as_bytes(), 100, 1000);
-            assert_eq!(pieces[0].id(), id.map(str::as_bytes), "{stream:?}");
-            assert_eq!(pieces[0].retry(), retry.map(Duration::from_millis), "{stream:?}");
+            let segments = read(stream.as_bytes(), 100, 1000);
+            assert_eq!(segments[0].id(), id.map(str::as_bytes), "{stream:?}");
+            assert_eq!(segments[0].retry(), retry.map(Duration::from_millis), "{stream:?}");
         };
         check("id: 7\ndata: a\n\n", Some("7"), None);
         check("id: 7\nretry: 250\n\n", Some("7"), Some(250));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_events_are_parsed_again() {
         let check = |id: Option<&str>, data: &str, expect: &str| {
             let stream = super::encode_event(id, data.as_bytes());
             let Some(SseSegment::Event(event)) = read(&stream, stream.len(), 1000).into_iter().next() else {
@@ -388,10 +388,10 @@ mod tests {
     }
 
     #[test]
-    fn other_data_leave_the_rest_as_it_was() {
+    fn replaced_data_leaves_the_rest_unchanged() {
         let stream = b": c\r\nid:  1\r\ndata: a\r\nx: y\r\ndata: b\r\nretry: 3\r\n\r\n";
-        let pieces = read(stream, 100, 1000);
-        let SseSegment::Event(event) = &pieces[1] else { panic!("{pieces:?}") };
+        let segments = read(stream, 100, 1000);
+        let SseSegment::Event(event) = &segments[1] else { panic!("{segments:?}") };
         let expect = "id:  1\r\ndata: new line\r\nx: y\r\nretry: 3\r\n\r\n";
         assert_eq!(String::from_utf8_lossy(&event.with_data(b"new\nline")), expect);
     }
@@ -399,11 +399,11 @@ mod tests {
     #[test]
     fn an_event_over_the_limit_is_dropped_and_the_next_one_read() {
         let stream = format!("data: {}\nid: 3\n\ndata: b\n\n", "a".repeat(500));
-        for cuts in [1, 2, 3, 50, 99] {
-            let pieces = read(stream.as_bytes(), cuts, 100);
+        for chunk_bytes in [1, 2, 3, 50, 99] {
+            let segments = read(stream.as_bytes(), chunk_bytes, 100);
             let dropped = stream.len() - "data: b\n\n".len();
-            assert_eq!(pieces[0], SseSegment::TooLarge(dropped as u64), "{cuts}");
-            assert!(matches!(&pieces[1], SseSegment::Event(event) if event.data() == b"b"), "{pieces:?}");
+            assert_eq!(segments[0], SseSegment::TooLarge(dropped as u64), "{chunk_bytes}");
+            assert!(matches!(&segments[1], SseSegment::Event(event) if event.data() == b"b"), "{segments:?}");
         }
     }
 
@@ -411,10 +411,10 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn pieces_joined_are_the_stream(stream in "(data|id|:|a|\n|\r|\r\n| |é){0,60}", cuts in 1..9usize) {
+        fn segments_joined_are_the_stream(stream in "(data|id|:|a|\n|\r|\r\n| |é){0,60}", chunk_bytes in 1..9usize) {
             let mut joined = Vec::new();
-            for piece in read(stream.as_bytes(), cuts, 1000) {
-                match piece {
+            for segment in read(stream.as_bytes(), chunk_bytes, 1000) {
+                match segment {
                     SseSegment::NonEvent(raw) => joined.extend(raw),
                     SseSegment::Event(event) => joined.extend(event.into_raw()),
                     SseSegment::TooLarge(_) => prop_assert!(false, "nothing is that large"),
@@ -424,16 +424,16 @@ mod tests {
         }
 
         #[test]
-        fn cuts_make_no_difference(stream in "(data:a|data|id:1|:c|\n|\r\n){0,40}", cuts in 1..9usize) {
-            let events = |cuts| {
-                let pieces = read(stream.as_bytes(), cuts, 1000).into_iter();
-                let events = pieces.filter_map(|piece| match piece {
+        fn chunk_boundaries_make_no_difference(stream in "(data:a|data|id:1|:c|\n|\r\n){0,40}", chunk_bytes in 1..9usize) {
+            let events = |chunk_bytes| {
+                let segments = read(stream.as_bytes(), chunk_bytes, 1000).into_iter();
+                let events = segments.filter_map(|segment| match segment {
                     SseSegment::Event(event) => Some((event.id().map(<[u8]>::to_vec), event.data().to_vec())),
                     _ => None,
                 });
                 events.collect::<Vec<_>>()
             };
-            prop_assert_eq!(events(cuts), events(1000));
+            prop_assert_eq!(events(chunk_bytes), events(1000));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! What a direction passes with each message: it tells a waiting pump from a working one, and can be closed.
+//! Gate that each message of a direction passes: shows if a message is being processed, and can be closed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-/// How often a waiting task looks.
+/// Interval at which a waiting task checks the gate.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Default)]
@@ -14,13 +14,13 @@ pub(super) struct DirectionGate {
 }
 
 impl DirectionGate {
-    /// To be held while a message is dealt with; None once the gate is closed.
+    /// Returns a guard to hold while a message is processed; `None` once the gate is closed.
     pub(super) fn enter(&self) -> Option<MutexGuard<'_, ()>> {
         let passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
         (!self.is_closed.load(Ordering::Acquire)).then_some(passing)
     }
 
-    /// Lets no further message pass, and waits until the last one has.
+    /// Closes the gate and waits until the last message has passed.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.wait_until_idle().await;
@@ -33,7 +33,7 @@ impl DirectionGate {
         }
     }
 
-    /// Waits until nothing was passing for `limit` in all.
+    /// Waits until the gate was idle for `limit` in sum.
     pub(super) async fn wait_idle_for(&self, limit: Duration) {
         let mut idle = Duration::ZERO;
         while idle < limit {

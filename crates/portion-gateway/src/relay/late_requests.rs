@@ -1,7 +1,7 @@
-//! Requests that come when the server is gone.
+//! Answers requests that arrive after the server has ended.
 //!
-//! A client that has written a request gets an answer to it: also to one that still lies in the pipe when the server dies,
-//! and to the first that it writes, which most clients do at once.
+//! Every request gets an answer: also a request that is still in the pipe when the server ends, and the first request
+//! of the client, which most clients write at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,63 +12,63 @@ use tokio::time::{sleep, timeout};
 use super::{MessageProcessor, OutgoingMessage};
 use crate::one_shot_flag::OneShotFlag;
 
-/// How long a client that has said nothing yet may take to say something.
+/// Timeout for the first message of the client.
 const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it must have said nothing, so that nothing is on its way; and how long that is waited for at most.
+/// Silence of the client after which no message is assumed to be in the pipe; and the longest wait for that silence.
 const QUIET_INTERVAL: Duration = Duration::from_millis(250);
 const QUIET_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is known of a client whose server may be gone.
+/// State of a client whose server may have ended.
 #[derive(Default)]
 pub(super) struct LateRequests {
-    /// Messages of the client that were dealt with.
+    /// Number of client messages processed.
     client_message_count: AtomicU64,
-    /// Why the server is gone.
+    /// Reason that the server has ended.
     gone_reason: Mutex<Option<String>>,
-    /// The server could not be reached at all.
+    /// True if the server could not be started or reached at all.
     is_unreachable: bool,
 }
 
 impl LateRequests {
-    /// For a client whose server could not be started.
+    /// Creates the state for a client whose server could not be started.
     pub(super) fn for_unreachable(why: String) -> Self {
         Self { gone_reason: Mutex::new(Some(why)), is_unreachable: true, ..Self::default() }
     }
 
-    /// Remembers why the server is gone: from now on no request waits for it.
+    /// Sets the reason that the server has ended: from now on requests are answered here.
     pub(super) fn set_gone(&self, why: String) {
         self.gone_reason().get_or_insert(why);
     }
 
-    /// Counts a message of the client. Returns the answers to what it asks, where the server is gone.
-    pub(super) fn on_client_message<L: MessageProcessor>(&self, lane: &L) -> Vec<OutgoingMessage> {
+    /// Counts a message of the client. Returns the answers to its requests if the server has ended.
+    pub(super) fn on_client_message<L: MessageProcessor>(&self, processor: &L) -> Vec<OutgoingMessage> {
         self.client_message_count.fetch_add(1, Ordering::AcqRel);
-        self.answer_pending(lane)
+        self.answer_pending(processor)
     }
 
-    /// The answers to what has come since the first ones.
-    pub(super) fn answer_pending<L: MessageProcessor>(&self, lane: &L) -> Vec<OutgoingMessage> {
-        if lane.pending_count() == 0 { Vec::new() } else { self.answer_all(lane) }
+    /// Returns the answers to pending requests, if there are any.
+    pub(super) fn answer_pending<L: MessageProcessor>(&self, processor: &L) -> Vec<OutgoingMessage> {
+        if processor.pending_count() == 0 { Vec::new() } else { self.answer_all(processor) }
     }
 
-    /// The answers to all that waits, where the server is gone.
-    pub(super) fn answer_all<L: MessageProcessor>(&self, lane: &L) -> Vec<OutgoingMessage> {
+    /// Returns the answers to all pending requests if the server has ended.
+    pub(super) fn answer_all<L: MessageProcessor>(&self, processor: &L) -> Vec<OutgoingMessage> {
         match (self.gone_reason().clone(), self.is_unreachable) {
-            (Some(why), false) => lane.on_server_gone(&why),
-            (Some(why), true) => lane.on_server_unreachable(&why),
+            (Some(why), false) => processor.on_server_gone(&why),
+            (Some(why), true) => processor.on_server_unreachable(&why),
             (None, _) => Vec::new(),
         }
     }
 
-    /// Waits until the client has said nothing for a moment, or has left.
-    pub(super) async fn wait_until_quiet(&self, client_done: &OneShotFlag, client_shut: &OneShotFlag) {
+    /// Waits until the client has been silent for a moment, or has left.
+    pub(super) async fn wait_until_quiet(&self, client_done: &OneShotFlag, reader_gone: &OneShotFlag) {
         let quiet = async {
-            let spoken = async {
+            let first_message = async {
                 while self.message_count() == 0 {
                     sleep(Duration::from_millis(10)).await;
                 }
             };
-            let _ = timeout(FIRST_MESSAGE_TIMEOUT, spoken).await;
+            let _ = timeout(FIRST_MESSAGE_TIMEOUT, first_message).await;
             let _ = timeout(QUIET_TIMEOUT, async {
                 let mut before = self.message_count();
                 loop {
@@ -85,7 +85,7 @@ impl LateRequests {
         tokio::select! {
             () = quiet => {}
             () = client_done.wait() => {}
-            () = client_shut.wait() => {}
+            () = reader_gone.wait() => {}
         }
     }
 

@@ -1,13 +1,13 @@
-//! Who leaves, and what becomes of the others, where the server is at the other end of a link.
+//! Relays messages to a server behind a link, and ends the relay when either side ends.
 //!
-//! | who leaves | then |
+//! | ended by | then |
 //! | --- | --- |
-//! | the client (its stdin ends, or it closed our stdout) | the server gets no more messages; pending answers are waited for, unless the client does not read; then it is told |
-//! | the server, for good | what it said last is relayed, each pending request gets its answer, and so do requests that come too late |
-//! | us, by a signal | the server is told |
+//! | the client (its stdin ends, or it closed our stdout) | the server gets no more messages; pending responses are awaited, unless the client does not read; then the link is closed |
+//! | the server | its last messages are relayed; pending and later requests are answered with an error |
+//! | a signal to us | the link is closed |
 //!
-//! A server that fails one request has not left: the link says so in answer to that request. A stop that the client or a
-//! signal asks for takes no longer than [`ShutdownDeadline`] says.
+//! A failed request does not end the relay: the link answers that request with an error. A shutdown by the client or a
+//! signal takes at most the time of [`ShutdownDeadline`].
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,26 +30,26 @@ use crate::front::stdio::StdioFront;
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
-/// How long answers may take after the client's end of input.
+/// Longest wait for responses after the client's end of input.
 const RESPONSE_GRACE: Duration = Duration::from_secs(30);
-/// How long the server may take to hear that we leave.
+/// Timeout for closing the link.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_millis(1250);
-/// How long a client may take to read what is said last, and a message that is passing to pass.
+/// Timeout for the client to read the last messages, and for the current message to pass its gate.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// What both directions and the session share.
+/// State shared by both directions and the session.
 struct LinkRelay<L> {
     processor: Arc<L>,
     client: Arc<MessageWriter>,
-    /// None once the server gets no more messages.
+    /// `None` once the server gets no more messages.
     server: Mutex<Option<Outbox>>,
     client_gate: DirectionGate,
     server_gate: DirectionGate,
     client_done: OneShotFlag,
     server_done: OneShotFlag,
-    /// Set when nobody listens to the server any more.
+    /// Set when messages of the server are not read any more.
     stop_reading_server: OneShotFlag,
-    /// Why the server is gone, if it is.
+    /// Reason that the server has ended, if it has.
     gone_reason: Mutex<Option<String>>,
     /// Notified after each of the server's messages.
     server_progress: Notify,
@@ -57,16 +57,16 @@ struct LinkRelay<L> {
     shutdown_deadline: ShutdownDeadline,
 }
 
-/// Relays until the client, the server or a signal ends it. `carried` ends when the link has.
+/// Relays until the client, the server or a signal ends it. `link_task` ends with the link.
 pub(super) async fn run<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     link: Link,
-    mut carried: JoinHandle<()>,
+    mut link_task: JoinHandle<()>,
     front: StdioFront,
 ) -> RelayOutcome {
-    let StdioFront { input, output, mut signals, shutdown_deadline: closing } = front;
-    let ends = Arc::new(LinkRelay {
-        processor: lane,
+    let StdioFront { input, output, mut signals, shutdown_deadline } = front;
+    let relay = Arc::new(LinkRelay {
+        processor,
         client: Arc::new(MessageWriter::new(Some(output))),
         server: Mutex::new(Some(link.outbox)),
         client_gate: DirectionGate::default(),
@@ -77,66 +77,67 @@ pub(super) async fn run<L: MessageProcessor + 'static>(
         gone_reason: Mutex::default(),
         server_progress: Notify::new(),
         late_requests: LateRequests::default(),
-        shutdown_deadline: closing,
+        shutdown_deadline,
     });
-    spawn_server_reader(&ends, link.inbox);
-    let (own, runtime) = (Arc::clone(&ends), Handle::current());
+    spawn_server_reader(&relay, link.inbox);
+    let (reader, runtime) = (Arc::clone(&relay), Handle::current());
     thread::spawn(move || {
-        let _done = SetOnDrop(&own.client_done);
-        pump_with_deferred(&*own.processor, input, &own.client_gate, |frame, way| {
-            runtime.block_on(async { own.dispatch(way.process(&*own.processor, frame).await).await });
-            runtime.block_on(own.dispatch(own.late_requests.on_client_message(&*own.processor)));
+        let _done = SetOnDrop(&reader.client_done);
+        pump_with_deferred(&*reader.processor, input, &reader.client_gate, |frame, handling| {
+            runtime
+                .block_on(async { reader.dispatch(handling.process(&*reader.processor, frame).await).await });
+            runtime.block_on(reader.dispatch(reader.late_requests.on_client_message(&*reader.processor)));
         });
     });
-    let left = async {
+    let ended = async {
         tokio::select! {
-            () = ends.server_done.wait() => ends.on_server_left().await,
-            () = ends.on_client_left() => {}
+            () = relay.server_done.wait() => relay.on_server_left().await,
+            () = relay.on_client_left() => {}
         }
     };
     let signal = tokio::select! {
         biased;
         signal = signals.next() => Some(signal),
-        () = left => None,
-        never = ends.answer_timeouts() => match never {},
+        () = ended => None,
+        never = relay.answer_timeouts() => match never {},
     };
-    let why = ends.gone_reason().clone();
-    ends.shutdown_deadline.begin();
-    ends.close_server();
-    ends.stop_reading_server.set();
-    // Whoever the client is, it has waited for less.
+    let why = relay.gone_reason().clone();
+    relay.shutdown_deadline.begin();
+    relay.close_server();
+    relay.stop_reading_server.set();
+    // Every client waits longer than this timeout.
     let _ = timeout(
-        ends.shutdown_deadline.step_timeout(ShutdownStep::ServerTermination, DISCONNECT_TIMEOUT),
-        &mut carried,
+        relay.shutdown_deadline.step_timeout(ShutdownStep::ServerTermination, DISCONNECT_TIMEOUT),
+        &mut link_task,
     )
     .await;
-    ends.finish_client().await;
+    relay.finish_client().await;
     let code = signal.map_or(u8::from(why.is_some()), |signal| 128 + signal);
     RelayOutcome { code, failure: why.filter(|_| signal.is_none()) }
 }
 
-/// Carries what the server says.
-fn spawn_server_reader<L: MessageProcessor + 'static>(ends: &Arc<LinkRelay<L>>, mut inbox: Inbox) {
-    let (ends, runtime) = (Arc::clone(ends), Handle::current());
+/// Starts the thread that reads messages of the server.
+fn spawn_server_reader<L: MessageProcessor + 'static>(relay: &Arc<LinkRelay<L>>, mut inbox: Inbox) {
+    let (relay, runtime) = (Arc::clone(relay), Handle::current());
     thread::spawn(move || {
-        let _done = SetOnDrop(&ends.server_done);
+        let _done = SetOnDrop(&relay.server_done);
         loop {
-            let said = runtime.block_on(async {
+            let event = runtime.block_on(async {
                 tokio::select! {
-                    () = ends.stop_reading_server.wait() => None,
-                    said = inbox.next() => said,
+                    () = relay.stop_reading_server.wait() => None,
+                    event = inbox.next() => event,
                 }
             });
-            let Some(_passing) = ends.server_gate.enter() else { return };
-            match said {
+            let Some(_passing) = relay.server_gate.enter() else { return };
+            match event {
                 Some(LinkEvent::Frame(frame)) => {
                     runtime.block_on(async {
-                        ends.dispatch(ends.processor.process_server_frame(frame).await).await
+                        relay.dispatch(relay.processor.process_server_frame(frame).await).await
                     });
-                    ends.server_progress.notify_one();
+                    relay.server_progress.notify_one();
                 }
-                Some(LinkEvent::Closed(why)) => return ends.record_server_gone(why),
-                None => return ends.record_server_gone(CONNECTION_CLOSED.to_owned()),
+                Some(LinkEvent::Closed(why)) => return relay.record_server_gone(why),
+                None => return relay.record_server_gone(CONNECTION_CLOSED.to_owned()),
             }
         }
     });
@@ -145,7 +146,7 @@ fn spawn_server_reader<L: MessageProcessor + 'static>(ends: &Arc<LinkRelay<L>>, 
 const CONNECTION_CLOSED: &str = "the connection to the server was closed";
 
 impl<L: MessageProcessor + 'static> LinkRelay<L> {
-    /// Sends what the lane made of a message, in order.
+    /// Sends the messages that the processor returned, in order.
     async fn dispatch(&self, messages: Vec<OutgoingMessage>) {
         for message in messages {
             match message {
@@ -153,7 +154,7 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
                 OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
                     let open = self.server().clone();
                     if let Some(outbox) = open {
-                        // There is an error only when the link has ended, which is seen elsewhere.
+                        // Fails only if the link is closed, which the reader notices.
                         drop(outbox.send(message).await);
                     }
                 }
@@ -161,65 +162,64 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
         }
     }
 
-    /// Sends what becomes of requests about which the server is silent for too long. On threads, for neither the client nor the
-    /// server may read.
+    /// Sends the messages of requests that time out, each on a thread: client or server may not be reading.
     async fn answer_timeouts(self: &Arc<Self>) -> Infallible {
         loop {
             let expired = self.processor.next_timeout().await;
-            let (ends, runtime) = (Arc::clone(self), Handle::current());
+            let (relay, runtime) = (Arc::clone(self), Handle::current());
             thread::spawn(move || {
-                runtime.block_on(ends.dispatch(expired));
-                ends.server_progress.notify_one();
+                runtime.block_on(relay.dispatch(expired));
+                relay.server_progress.notify_one();
             });
         }
     }
 
-    /// Waits until the client has left and has what it asked for. Begins the stop.
+    /// Waits until the client has left and its requests are answered. Begins the shutdown.
     async fn on_client_left(&self) {
         tokio::select! {
             () = self.client_done.wait() => {}
             () = self.client.reader_gone.wait() => return,
         }
-        let left_at = Instant::now();
-        let answers = async {
+        let client_left_at = Instant::now();
+        let responses = async {
             while self.processor.has_held_messages() {
                 self.server_progress.notified().await;
             }
-            // What was held back is on its way only when the message that set it free has passed.
+            // A held message is released by a server message and is queued only after that message has passed the gate.
             self.server_gate.wait_until_idle().await;
             self.close_server();
             self.server_done.wait().await;
         };
         let began = tokio::select! {
-            _ = timeout(RESPONSE_GRACE, answers) => Instant::now(),
+            _ = timeout(RESPONSE_GRACE, responses) => Instant::now(),
             () = self.client.reader_gone.wait() => Instant::now(),
-            since = self.client.wait_stalled(CLIENT_STALL_TIMEOUT) => since.max(left_at),
+            since = self.client.wait_stalled(CLIENT_STALL_TIMEOUT) => since.max(client_left_at),
         };
         self.shutdown_deadline.begin_at(began);
     }
 
-    /// Answers what waits for a server that is gone for good, and what comes too late.
+    /// Answers pending and later requests after the server has ended.
     async fn on_server_left(&self) {
         let Some(why) = self.gone_reason().clone() else { return };
         self.late_requests.set_gone(why);
-        let told = async {
+        let answered = async {
             self.client.send_all(self.late_requests.answer_all(&*self.processor)).await;
             self.late_requests.wait_until_quiet(&self.client_done, &self.client.reader_gone).await;
         };
-        let nobody_reads = async {
+        let client_stalled = async {
             self.client_done.wait().await;
             self.client.wait_stalled(CLIENT_STALL_TIMEOUT).await;
         };
         tokio::select! {
-            () = told => {}
-            () = nobody_reads => {}
+            () = answered => {}
+            () = client_stalled => {}
         }
     }
 
-    /// Answers what is pending and closes the client's side, which a sleeping `read` of its input would keep open.
+    /// Answers pending requests and closes our stdout, which a thread blocked in `read` would keep open.
     async fn finish_client(self: &Arc<Self>) {
         let drain = || self.shutdown_deadline.step_timeout(ShutdownStep::FinalMessages, DRAIN_TIMEOUT);
-        // A client may take its time to read.
+        // A client may be slow to read.
         tokio::select! {
             () = self.server_done.wait() => {}
             () = self.server_gate.wait_idle_for(DRAIN_TIMEOUT) => {}
@@ -235,7 +235,7 @@ impl<L: MessageProcessor + 'static> LinkRelay<L> {
         .await;
     }
 
-    /// Unless the server has left because we have.
+    /// Records the reason of the end, unless we closed the link ourselves.
     fn record_server_gone(&self, why: String) {
         if self.server().is_some() {
             *self.gone_reason() = Some(why);

@@ -1,4 +1,4 @@
-//! One end that takes our messages: the client's or the server's.
+//! Writes messages to the client or to the server.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use super::OutgoingMessage;
 use crate::frame::replace_line_breaks;
 use crate::one_shot_flag::OneShotFlag;
 
-/// Bytes that are written at once: as many as a pipe holds, so that a reader that reads is seen to.
+/// Bytes written at once: as many as a pipe holds, so that a reader's progress is noticed.
 const WRITE_CHUNK: usize = 64 << 10;
-/// How often a waiting task looks whether there is a reader.
+/// Interval at which a waiting task checks for progress.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A writer shared by both directions. Whole messages, in the order of the calls; whoever comes while it is
-/// full waits, which is how a slow reader slows its writer down.
+/// A writer shared by both directions. It writes whole messages, in the order of the calls. Callers wait while the pipe
+/// is full, so a slow reader slows the writer down.
 pub(super) struct MessageWriter {
     writer: Mutex<Option<Box<dyn Write + Send>>>,
-    /// When the write began that is under way.
+    /// Start of the current write.
     write_started_at: Mutex<Option<Instant>>,
-    /// Set when the reader has gone.
+    /// Set when a write has failed: the reader has closed its end.
     pub(super) reader_gone: OneShotFlag,
 }
 
@@ -36,11 +36,10 @@ impl MessageWriter {
         }
     }
 
-    /// Writes the message and its newline. One that cannot be written shuts the outlet; then messages are
-    /// dropped, for nobody would read them.
+    /// Writes a message and its newline. A write error closes the writer; later messages are dropped.
     ///
-    /// A raw line break inside a message would make two of it: it becomes a space, and the fault is logged. A
-    /// carriage return at the end is part of how the other side ends its lines, and stays.
+    /// A raw line break inside a message would split it: it is replaced by a space and logged. Carriage returns at the
+    /// end belong to the line ending of the sender and stay.
     pub(super) fn send(&self, mut message: Vec<u8>) {
         let end = message.iter().rposition(|byte| *byte != b'\r').map_or(0, |last| last + 1);
         let breaks = replace_line_breaks(&mut message[..end]);
@@ -66,7 +65,7 @@ impl MessageWriter {
         }
     }
 
-    /// Waits until somebody has been writing for `limit` in vain. Returns when that began.
+    /// Waits until a write has blocked for `limit`. Returns the start of that write.
     pub(super) async fn wait_stalled(&self, limit: Duration) -> Instant {
         loop {
             let since = *self.write_started_at();
@@ -77,35 +76,35 @@ impl MessageWriter {
         }
     }
 
-    /// Sends messages on a thread, for a client may take its time to read.
+    /// Sends messages on a thread, because a client may be slow to read.
     pub(super) async fn send_all(self: &Arc<Self>, messages: Vec<OutgoingMessage>) {
         self.send_on_thread(messages, false).await;
     }
 
-    /// Sends the last answers and closes it, which a sleeping `read` of the client's input would keep open. On a
-    /// thread, for a client may take its time to read.
-    pub(super) async fn send_all_and_close(self: &Arc<Self>, answers: Vec<OutgoingMessage>) {
-        self.send_on_thread(answers, true).await;
+    /// Sends the last responses and closes the writer, which a thread blocked in `read` would keep open. On a thread,
+    /// because a client may be slow to read.
+    pub(super) async fn send_all_and_close(self: &Arc<Self>, responses: Vec<OutgoingMessage>) {
+        self.send_on_thread(responses, true).await;
     }
 
     async fn send_on_thread(self: &Arc<Self>, messages: Vec<OutgoingMessage>, close: bool) {
-        let outlet = Arc::clone(self);
+        let writer = Arc::clone(self);
         let (done, sent) = oneshot::channel();
         thread::spawn(move || {
             for message in messages {
                 if let OutgoingMessage::ToClient(message) = message {
-                    outlet.send(message);
+                    writer.send(message);
                 }
             }
             if close {
-                outlet.close();
+                writer.close();
             }
             let _ = done.send(());
         });
         let _ = sent.await;
     }
 
-    /// Closes it, after the message that is being written.
+    /// Closes the writer after the current message.
     pub(super) fn close(&self) {
         *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -122,10 +121,10 @@ mod tests {
     use super::MessageWriter;
 
     fn written(messages: &[&str]) -> String {
-        let (mut reader, writer): (PipeReader, _) = pipe().expect("a pipe");
-        let outlet = MessageWriter::new(Some(Box::new(writer)));
-        messages.iter().for_each(|message| outlet.send(message.as_bytes().to_vec()));
-        outlet.close();
+        let (mut reader, pipe_writer): (PipeReader, _) = pipe().expect("a pipe");
+        let writer = MessageWriter::new(Some(Box::new(pipe_writer)));
+        messages.iter().for_each(|message| writer.send(message.as_bytes().to_vec()));
+        writer.close();
         let mut all = String::new();
         reader.read_to_string(&mut all).expect("UTF-8");
         all

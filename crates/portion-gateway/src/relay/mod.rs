@@ -1,11 +1,10 @@
-//! The loop between a client on our stdio and a server: our child, or one behind a link.
+//! Relays messages between a client on our stdio and a server: a child process, or a server behind a link.
 //!
-//! With a child, each direction is one thread that reads a message, asks the lane what to make of it and writes the
-//! outcome itself: nobody else has to wake up for a message, and a pipe that is full stops only its own
-//! direction. What happens when one of them leaves is in `session`. With a link it is the same, but that the link carries
-//! what the server says and hears: `linked`.
+//! With a child, each direction is one thread that reads a message, passes it to the [`MessageProcessor`] and writes
+//! the result itself: no other thread has to wake up for a message, and a full pipe blocks only its own direction.
+//! `child_relay` also handles the end of either side. `link_relay` does the same for a server behind a link.
 //!
-//! Must be absent here: any idea of what a message means. That is the lane's.
+//! Must not interpret messages; that is the task of the [`MessageProcessor`].
 
 mod child_relay;
 mod gate;
@@ -27,57 +26,55 @@ use crate::upstream::link::Link;
 use crate::upstream::stdio::Child;
 pub use shutdown_deadline::ShutdownDeadline;
 
-/// What is made of each message.
+/// Processes each message and decides what to send.
 ///
-/// A direction calls for one message at a time, in order, and writes what it got before it calls again;
-/// the two directions call at the same time. A pause in a call is a pause of its direction, but for what
-/// [takes long](Self::is_deferred).
+/// A direction processes one message at a time, in order, and writes the result before the next call; the two
+/// directions call concurrently. A slow call delays its direction, except for [deferred](Self::is_deferred) messages.
 #[allow(clippy::wrong_self_convention, reason = "from whom a message comes, not a conversion")]
 pub trait MessageProcessor: Send + Sync {
-    /// A message from the client. Returns what to send, in order.
+    /// Processes a message from the client. Returns the messages to send, in order.
     fn process_client_frame(&self, frame: Frame) -> impl Future<Output = Vec<OutgoingMessage>> + Send;
 
-    /// Whether a message from the client is answered here, and not at once: then those after it do not wait for that, and
-    /// what `from_client` makes of it may be sent after what it makes of them.
+    /// Returns true if a message from the client is answered here and takes long. Later messages do not wait for it, and
+    /// its result may be sent after theirs.
     ///
-    /// Called at most once for each message, in order: of one that takes long, a later message may be about it.
+    /// Called at most once for each message, in order: a later message may refer to a deferred one.
     fn is_deferred(&self, _: &Frame) -> bool {
         false
     }
 
-    /// What is made of a message from the client that takes long.
+    /// Processes a deferred message from the client.
     fn process_deferred(&self, frame: Frame) -> impl Future<Output = Vec<OutgoingMessage>> + Send {
         self.process_client_frame(frame)
     }
 
-    /// What is made of one where too many that take long wait already.
+    /// Rejects a deferred message because too many are queued.
     fn reject_overload(&self, _: &Frame) -> Vec<OutgoingMessage> {
         Vec::new()
     }
 
-    /// A message from the server. Returns what to send, in order.
+    /// Processes a message from the server. Returns the messages to send, in order.
     fn process_server_frame(&self, frame: Frame) -> impl Future<Output = Vec<OutgoingMessage>> + Send;
 
-    /// Waits until the server has been silent about a request for too long. Returns what to send. Nothing is lost where it is
-    /// not waited for to the end.
+    /// Waits until a request to the server times out, and returns the messages to send. Cancel-safe.
     fn next_timeout(&self) -> impl Future<Output = Vec<OutgoingMessage>> + Send {
         std::future::pending()
     }
 
-    /// The server is gone: one answer for every pending request. The first line of `how` is a sentence; further lines are
-    /// what the server wrote last. Called again for requests that come later.
+    /// Answers every pending request after the server has ended. The first line of `how` is a sentence; further lines are
+    /// the last lines of the server's stderr. Called again for later requests.
     fn on_server_gone(&self, how: &dyn Display) -> Vec<OutgoingMessage>;
 
-    /// There is no server: one answer for every pending request, none of which has come to it.
+    /// Answers every pending request when the server could not be reached at all; it has received none of them.
     fn on_server_unreachable(&self, why: &dyn Display) -> Vec<OutgoingMessage> {
         self.on_server_gone(why)
     }
 
-    /// How many of the client's requests still wait for the server.
+    /// Returns the number of client requests that the server has not answered.
     fn pending_count(&self) -> usize;
 
-    /// Whether a message of the client is held back until the server has said something: then the
-    /// server's input stays open after the client's has ended.
+    /// Returns true if a message of the client is held until a message of the server: the server's stdin then stays open
+    /// after the client's input has ended.
     fn has_held_messages(&self) -> bool {
         false
     }
@@ -86,21 +83,21 @@ pub trait MessageProcessor: Send + Sync {
 /// A message to send, without its newline.
 #[derive(Debug, PartialEq, Eq)]
 pub enum OutgoingMessage {
-    /// To the one who calls us.
+    /// To the client.
     ToClient(Vec<u8>),
-    /// To the one whom we call.
+    /// To the server.
     ToServer(Vec<u8>),
-    /// To the one whom we call, a request of the lane's own: the answer is for nobody but the lane.
+    /// To the server, a request of the processor's own: the response is for the processor only.
     InternalRequest(Vec<u8>),
 }
 
-/// How a relay ended.
+/// Outcome of a relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayOutcome {
-    /// The code to leave with: the server's own (128 + n if a signal ended it), 0 if it had to be ended after the
-    /// client had left, 128 + n after our own signal n.
+    /// Exit code: that of the server (128 + n if signal n ended it), 0 if the server had to be ended after the client
+    /// left, 128 + n after a signal n to us.
     pub code: u8,
-    /// The sentence to tell the user where the server left before the client did, or left a request without its answer.
+    /// Sentence for the user if the server ended before the client left, or without answering a request.
     pub failure: Option<String>,
 }
 
@@ -110,42 +107,42 @@ impl From<RelayOutcome> for ExitCode {
     }
 }
 
-/// Answers a client whose server could not be started, until it leaves or has been told. `why` begins with a sentence.
-/// The code to leave with is 1, or 128 + n after our own signal n.
+/// Answers the requests of a client whose server could not be started, until it leaves or is quiet. `why` begins with a
+/// sentence. The exit code is 1, or 128 + n after a signal n to us.
 ///
 /// # Panics
-/// As [`relay`].
+/// Panics like [`relay`].
 pub async fn serve_unavailable<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     why: String,
     front: StdioFront,
 ) -> RelayOutcome {
-    unavailable::run(lane, why, front).await
+    unavailable::run(processor, why, front).await
 }
 
-/// Relays until the client, the server or a signal ends it. Nothing of the child's group is left then; a
-/// thread may be, asleep in a `read` of our stdin, so leave `main` soon.
+/// Relays messages until the client, the server or a signal ends the relay. No process of the child's group remains
+/// then. A thread may still block in a `read` of our stdin, so return from `main` soon.
 ///
 /// # Panics
-/// Outside of a tokio runtime with IO and time enabled (`enable_all`), and where the system has no more threads.
+/// Panics outside of a tokio runtime with IO and time enabled (`enable_all`), and if a thread cannot be started.
 pub async fn relay<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     child: Child,
     front: StdioFront,
 ) -> RelayOutcome {
-    child_relay::run(lane, child, front).await
+    child_relay::run(processor, child, front).await
 }
 
-/// The same with a server behind a link; `carried` ends when the link has. The code to leave with is 0 when the client
-/// has left, 1 when the server has, 128 + n after our own signal n.
+/// Relays messages to a server behind a link; `link_task` ends with the link. The exit code is 0 if the client left,
+/// 1 if the server did, 128 + n after a signal n to us.
 ///
 /// # Panics
-/// As [`relay`].
+/// Panics like [`relay`].
 pub async fn relay_link<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     link: Link,
-    carried: tokio::task::JoinHandle<()>,
+    link_task: tokio::task::JoinHandle<()>,
     front: StdioFront,
 ) -> RelayOutcome {
-    link_relay::run(lane, link, carried, front).await
+    link_relay::run(processor, link, link_task, front).await
 }

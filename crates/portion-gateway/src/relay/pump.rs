@@ -1,4 +1,4 @@
-//! The threads that carry messages.
+//! Threads that carry messages between client and server.
 
 use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,15 +16,15 @@ use crate::frame::{Frame, FrameReader};
 use crate::one_shot_flag::OneShotFlag;
 use crate::query_limiter::{MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES};
 
-/// What both directions and the session share.
+/// State shared by both directions and the session.
 pub(super) struct RelayState<L> {
     pub(super) processor: Arc<L>,
     pub(super) client: Arc<MessageWriter>,
     pub(super) server: MessageWriter,
-    /// Passed by each of the client's messages, and of the server's.
+    /// Gates for the messages of the client, and for those of the server.
     pub(super) client_gate: DirectionGate,
     pub(super) server_gate: DirectionGate,
-    /// The client will say nothing more, and the server.
+    /// Set when the input of the client, or the output of the server, has ended.
     pub(super) client_done: OneShotFlag,
     pub(super) server_done: OneShotFlag,
     /// Notified after each of the server's messages.
@@ -32,37 +32,37 @@ pub(super) struct RelayState<L> {
     pub(super) late_requests: LateRequests,
 }
 
-/// For the server, but not from the client's direction.
+/// Command for the server's stdin that does not come from the client's direction.
 pub(super) enum OutboundCommand {
     Send(Vec<u8>),
-    /// Close the server's input.
+    /// Closes the server's stdin.
     Close,
 }
 
-/// Carries the client's messages.
+/// Starts the thread that processes the client's messages.
 pub(super) fn spawn_client_reader<L: MessageProcessor + 'static>(
-    ends: &Arc<RelayState<L>>,
+    state: &Arc<RelayState<L>>,
     input: FrameReader<Box<dyn Read + Send>>,
 ) {
-    let (ends, runtime) = (Arc::clone(ends), Handle::current());
+    let (state, runtime) = (Arc::clone(state), Handle::current());
     thread::spawn(move || {
-        let _done = SetOnDrop(&ends.client_done);
-        pump_with_deferred(&*ends.processor, input, &ends.client_gate, |frame, way| {
-            for outgoing in runtime.block_on(way.process(&*ends.processor, frame)) {
+        let _done = SetOnDrop(&state.client_done);
+        pump_with_deferred(&*state.processor, input, &state.client_gate, |frame, handling| {
+            for outgoing in runtime.block_on(handling.process(&*state.processor, frame)) {
                 match outgoing {
-                    OutgoingMessage::ToClient(message) => ends.client.send(message),
+                    OutgoingMessage::ToClient(message) => state.client.send(message),
                     OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                        ends.server.send(message)
+                        state.server.send(message)
                     }
                 }
             }
-            ends.send_to_client(ends.late_requests.on_client_message(&*ends.processor));
+            state.send_to_client(state.late_requests.on_client_message(&*state.processor));
         });
     });
 }
 
 impl<L> RelayState<L> {
-    /// Sends what is for the client, and nothing else.
+    /// Sends the messages to the client, and drops all others.
     pub(super) fn send_to_client(&self, messages: Vec<OutgoingMessage>) {
         for message in messages {
             if let OutgoingMessage::ToClient(message) = message {
@@ -72,115 +72,119 @@ impl<L> RelayState<L> {
     }
 }
 
-/// Carries the server's messages.
+/// Starts the thread that processes the server's messages.
 pub(super) fn spawn_server_reader<L: MessageProcessor + 'static, R: Read + Send + 'static>(
-    ends: &Arc<RelayState<L>>,
+    state: &Arc<RelayState<L>>,
     output: FrameReader<R>,
-    errands: SyncSender<OutboundCommand>,
+    commands: SyncSender<OutboundCommand>,
 ) {
-    let (ends, runtime) = (Arc::clone(ends), Handle::current());
+    let (state, runtime) = (Arc::clone(state), Handle::current());
     thread::spawn(move || {
-        let _done = SetOnDrop(&ends.server_done);
-        pump_in_order(output, &ends.server_gate, |frame| {
+        let _done = SetOnDrop(&state.server_done);
+        pump_in_order(output, &state.server_gate, |frame| {
             dispatch_from_server(
-                &ends,
-                &errands,
-                runtime.block_on(ends.processor.process_server_frame(frame)),
+                &state,
+                &commands,
+                runtime.block_on(state.processor.process_server_frame(frame)),
             );
         });
     });
 }
 
-/// Sends what the lane made of what the server said, or failed to say.
+/// Sends the messages that a server message or a timeout has caused.
 pub(super) fn dispatch_from_server<L>(
-    ends: &RelayState<L>,
-    errands: &SyncSender<OutboundCommand>,
+    state: &RelayState<L>,
+    commands: &SyncSender<OutboundCommand>,
     messages: Vec<OutgoingMessage>,
 ) {
     for outgoing in messages {
         match outgoing {
-            OutgoingMessage::ToClient(message) => ends.client.send(message),
-            // There is an error only when the session is over.
+            OutgoingMessage::ToClient(message) => state.client.send(message),
+            // Fails only after the session has ended.
             OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                drop(errands.send(OutboundCommand::Send(message)));
+                drop(commands.send(OutboundCommand::Send(message)));
             }
         }
     }
-    ends.server_progress.notify_one();
+    state.server_progress.notify_one();
 }
 
-/// Carries what the server's direction has for the server itself. A server may not read while it writes:
-/// if its direction waited for it to read, each would wait for the other for ever.
+/// Starts the thread that writes the commands of the server's direction. A server may not read while it writes: if its
+/// direction waited for it to read, both would be in a deadlock.
 pub(super) fn spawn_command_writer<L: MessageProcessor + 'static>(
-    ends: &Arc<RelayState<L>>,
-    errands: Receiver<OutboundCommand>,
+    state: &Arc<RelayState<L>>,
+    commands: Receiver<OutboundCommand>,
 ) {
-    let ends = Arc::clone(ends);
+    let state = Arc::clone(state);
     thread::spawn(move || {
-        for errand in errands {
-            match errand {
-                OutboundCommand::Send(message) => ends.server.send(message),
-                OutboundCommand::Close => ends.server.close(),
+        for command in commands {
+            match command {
+                OutboundCommand::Send(message) => state.server.send(message),
+                OutboundCommand::Close => state.server.close(),
             }
         }
     });
 }
 
-/// Hands on each message that passes the gate, until the stream ends.
+/// Calls `process` for each message, in order, until the stream ends or the gate is closed.
 pub(super) fn pump_in_order<R: Read>(
     frames: FrameReader<R>,
     gate: &DirectionGate,
-    mut deal: impl FnMut(Frame),
+    mut process: impl FnMut(Frame),
 ) {
-    // A stream that fails ends the session as one that ends does.
+    // A read error is handled as the end of the stream.
     for frame in frames.map_while(Result::ok) {
         let Some(_passing) = gate.enter() else { return };
-        deal(frame);
+        process(frame);
     }
 }
 
-/// How a message of the client is dealt with.
+/// Handling of a client message.
 #[derive(Clone, Copy)]
 pub(super) enum Handling {
     Immediate,
-    /// Beside the messages after it.
+    /// Processed concurrently with the messages after it.
     Deferred,
-    /// Too many are dealt with beside others already.
+    /// Rejected, because too many deferred messages are queued.
     Rejected,
 }
 
 impl Handling {
-    /// What is made of a message.
-    pub(super) async fn process<L: MessageProcessor>(self, lane: &L, frame: Frame) -> Vec<OutgoingMessage> {
+    /// Processes a message and returns the messages to send.
+    pub(super) async fn process<L: MessageProcessor>(
+        self,
+        processor: &L,
+        frame: Frame,
+    ) -> Vec<OutgoingMessage> {
         match self {
-            Self::Immediate => lane.process_client_frame(frame).await,
-            Self::Deferred => lane.process_deferred(frame).await,
-            Self::Rejected => lane.reject_overload(&frame),
+            Self::Immediate => processor.process_client_frame(frame).await,
+            Self::Deferred => processor.process_deferred(frame).await,
+            Self::Rejected => processor.reject_overload(&frame),
         }
     }
 }
 
-/// The same, but what takes long is dealt with beside the messages after it, by a few threads with a queue of bounded length.
-/// The reader itself never does it. Ends when all is dealt with.
+/// Like [`pump_in_order`], but deferred messages are processed concurrently, by a few threads with a bounded queue and
+/// never by the reader itself. Returns when all messages are processed.
 pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
-    lane: &L,
+    processor: &L,
     frames: FrameReader<R>,
     gate: &DirectionGate,
-    deal: impl Fn(Frame, Handling) + Sync,
+    process: impl Fn(Frame, Handling) + Sync,
 ) {
-    let (queue, queued) = sync_channel::<Frame>(MAX_WAITING_QUERIES);
-    let (queued, deal) = (Mutex::new(queued), &deal);
+    let (queue, receiver) = sync_channel::<Frame>(MAX_WAITING_QUERIES);
+    let (receiver, process) = (Mutex::new(receiver), &process);
     let work = || {
-        let next = || queued.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         while let Ok(frame) = next() {
-            deal(frame, Handling::Deferred);
+            process(frame, Handling::Deferred);
         }
     };
     thread::scope(|scope| {
         let mut threads = 0;
         pump_in_order(frames, gate, |frame| {
-            if !lane.is_deferred(&frame) {
-                return deal(frame, Handling::Immediate);
+            if !processor.is_deferred(&frame) {
+                return process(frame, Handling::Immediate);
             }
             if threads < MAX_CONCURRENT_QUERIES {
                 threads += 1;
@@ -188,7 +192,7 @@ pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
             }
             if let Err(TrySendError::Full(frame) | TrySendError::Disconnected(frame)) = queue.try_send(frame)
             {
-                deal(frame, Handling::Rejected);
+                process(frame, Handling::Rejected);
             }
         });
         // The threads end with the queue.
@@ -196,7 +200,7 @@ pub(super) fn pump_with_deferred<L: MessageProcessor, R: Read>(
     });
 }
 
-/// Also when the lane panics: then the session ends, instead of waiting for a thread that is no more.
+/// Sets a flag when it is dropped, also by a panic: the session then ends instead of waiting for the thread.
 pub(super) struct SetOnDrop<'a>(pub(super) &'a OneShotFlag);
 
 impl Drop for SetOnDrop<'_> {

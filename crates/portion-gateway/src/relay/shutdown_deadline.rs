@@ -1,26 +1,26 @@
-//! The one deadline of a stop.
+//! The deadline of a shutdown, shared by all its steps.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-/// How long a stop may take in all. The official SDKs kill us 2 s after they have closed our stdin or sent a signal, and
-/// then nobody would end the server gently.
+/// Longest time of a whole shutdown. The official SDKs kill us 2 s after they have closed our stdin or sent a signal;
+/// the server would then get no chance to exit cleanly.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1900);
 
-/// When a process began to stop, and how much time each step has from then on. Clones tell of the same stop.
+/// Start of the shutdown of a process, and the deadline of each step. Clones share the same start.
 ///
-/// | step | is over after |
+/// | step | ends after |
 /// | --- | --- |
-/// | the server leaves by itself | 0.9 s |
-/// | the server was asked to leave (SIGTERM); then it is killed | 1.3 s |
-/// | the last messages go to the client | 1.6 s |
-/// | all else: records, exports | 1.9 s |
+/// | the server exits by itself | 0.9 s |
+/// | the server exits after SIGTERM; then it is killed | 1.3 s |
+/// | the last messages are written to the client | 1.6 s |
+/// | everything else: records, exports | 1.9 s |
 #[derive(Clone, Debug, Default)]
 pub struct ShutdownDeadline(Arc<OnceLock<Instant>>);
 
-/// A step of a stop.
+/// Step of a shutdown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ShutdownStep {
     ServerExit,
@@ -29,44 +29,44 @@ pub(super) enum ShutdownStep {
 }
 
 impl ShutdownDeadline {
-    /// The time for all of it that is left; None where no stop has begun.
+    /// Returns the time left for the shutdown, at least 50 ms; `None` if it has not begun.
     pub fn remaining(&self) -> Option<Duration> {
         Some(self.remaining_until(SHUTDOWN_TIMEOUT)?.max(Duration::from_millis(50)))
     }
 
-    /// Begins the stop, unless it has begun.
+    /// Begins the shutdown, unless it has begun.
     pub(super) fn begin(&self) {
         self.begin_at(Instant::now());
     }
 
-    /// Begins the stop at an earlier moment, unless it has begun.
+    /// Begins the shutdown as of an earlier moment, unless it has begun.
     pub(super) fn begin_at(&self, since: Instant) {
         let _ = self.0.set(since);
     }
 
-    /// The time that is left for a step, at most `usual`.
+    /// Returns the time left for a step, at most `usual`.
     pub(super) fn step_timeout(&self, step: ShutdownStep, usual: Duration) -> Duration {
-        let by = match step {
+        let limit = match step {
             ShutdownStep::ServerExit => Duration::from_millis(900),
             ShutdownStep::ServerTermination => Duration::from_millis(1300),
             ShutdownStep::FinalMessages => Duration::from_millis(1600),
         };
-        self.remaining_until(by).map_or(usual, |left| left.min(usual))
+        self.remaining_until(limit).map_or(usual, |remaining| remaining.min(usual))
     }
 
-    /// Waits until the last messages should have gone; for ever where no stop begins.
+    /// Waits until the deadline of the last messages; forever if no shutdown begins.
     pub(super) async fn wait_until_over(&self) {
-        // A stop may begin while somebody waits.
+        // A shutdown may begin during the wait.
         loop {
             match self.remaining_until(Duration::from_millis(1600)) {
                 Some(Duration::ZERO) => return,
-                Some(left) => sleep(left).await,
+                Some(remaining) => sleep(remaining).await,
                 None => sleep(Duration::from_millis(20)).await,
             }
         }
     }
 
-    fn remaining_until(&self, by: Duration) -> Option<Duration> {
-        Some((*self.0.get()? + by).saturating_duration_since(Instant::now()))
+    fn remaining_until(&self, limit: Duration) -> Option<Duration> {
+        Some((*self.0.get()? + limit).saturating_duration_since(Instant::now()))
     }
 }

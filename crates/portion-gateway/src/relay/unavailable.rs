@@ -1,4 +1,4 @@
-//! A client whose server could not be started: its requests are answered with the reason.
+//! Answers the requests of a client whose server could not be started with the reason.
 
 use std::sync::Arc;
 use std::thread;
@@ -15,7 +15,7 @@ use super::{MessageProcessor, OutgoingMessage, RelayOutcome};
 use crate::front::stdio::StdioFront;
 use crate::one_shot_flag::OneShotFlag;
 
-/// What the thread that reads and the session share.
+/// State shared by the reader thread and the session.
 struct UnavailableRelay<L> {
     processor: Arc<L>,
     client: Arc<MessageWriter>,
@@ -25,44 +25,44 @@ struct UnavailableRelay<L> {
 }
 
 pub(super) async fn run<L: MessageProcessor + 'static>(
-    lane: Arc<L>,
+    processor: Arc<L>,
     why: String,
     front: StdioFront,
 ) -> RelayOutcome {
     let StdioFront { input, output, mut signals, .. } = front;
-    let ends = Arc::new(UnavailableRelay {
-        processor: lane,
+    let relay = Arc::new(UnavailableRelay {
+        processor,
         client: Arc::new(MessageWriter::new(Some(output))),
         client_gate: DirectionGate::default(),
         client_done: OneShotFlag::default(),
         late_requests: LateRequests::for_unreachable(why),
     });
-    let (own, runtime) = (Arc::clone(&ends), Handle::current());
+    let (reader, runtime) = (Arc::clone(&relay), Handle::current());
     thread::spawn(move || {
-        let _done = SetOnDrop(&own.client_done);
-        pump_with_deferred(&*own.processor, input, &own.client_gate, |frame, way| {
-            let mut messages = runtime.block_on(way.process(&*own.processor, frame));
-            messages.extend(own.late_requests.on_client_message(&*own.processor));
+        let _done = SetOnDrop(&reader.client_done);
+        pump_with_deferred(&*reader.processor, input, &reader.client_gate, |frame, handling| {
+            let mut messages = runtime.block_on(handling.process(&*reader.processor, frame));
+            messages.extend(reader.late_requests.on_client_message(&*reader.processor));
             for message in messages {
                 if let OutgoingMessage::ToClient(message) = message {
-                    own.client.send(message);
+                    reader.client.send(message);
                 }
             }
         });
     });
-    let told = async {
-        ends.late_requests.wait_until_quiet(&ends.client_done, &ends.client.reader_gone).await;
-        let _ = timeout(CLIENT_STALL_TIMEOUT, ends.client_gate.close()).await;
+    let answered = async {
+        relay.late_requests.wait_until_quiet(&relay.client_done, &relay.client.reader_gone).await;
+        let _ = timeout(CLIENT_STALL_TIMEOUT, relay.client_gate.close()).await;
         let _ = timeout(
             CLIENT_STALL_TIMEOUT,
-            ends.client.send_all_and_close(ends.late_requests.answer_pending(&*ends.processor)),
+            relay.client.send_all_and_close(relay.late_requests.answer_pending(&*relay.processor)),
         )
         .await;
     };
     let code = tokio::select! {
         biased;
         signal = signals.next() => 128 + signal,
-        () = told => 1,
+        () = answered => 1,
     };
     RelayOutcome { code, failure: None }
 }

@@ -1,4 +1,4 @@
-//! Whom we call.
+//! Connections to MCP servers: child processes and HTTP.
 
 pub mod group_registry;
 pub mod http;

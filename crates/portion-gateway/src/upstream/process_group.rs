@@ -1,12 +1,12 @@
-//! What the platforms do differently about a child and those it started.
+//! Starts, signals and watches a child and its descendants; the code differs by platform.
 //!
 //! On Unix the child leads a process group of its own: `npx`, `uvx` and `sh` start the real server as a
-//! grandchild, and only a signal to the group reaches that. The group's number is safe to signal as long
-//! as its leader has not been reaped, so the wait here leaves the dead leader where it is.
+//! grandchild, which only a signal to the group reaches. The group's number is safe to signal as long as its
+//! leader has not been reaped, so waiting here does not reap the leader.
 
 use std::process::{Child, Command};
 
-/// How to end a group.
+/// Signal that ends a group.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TerminationSignal {
     /// SIGTERM.
@@ -33,10 +33,10 @@ mod unix {
 
     use super::{Child, Command, TerminationSignal};
 
-    /// Tells when a process has ended, and leaves it to be reaped. No thread sleeps for it: servers can be many.
+    /// Waits for the exit of a process without reaping it. It uses no thread, because there can be many servers.
     pub(in super::super) struct ExitWatcher {
         pid: Option<Pid>,
-        /// Of any child.
+        /// SIGCHLD, of any child.
         child_signals: Signals,
     }
 
@@ -46,11 +46,11 @@ mod unix {
         }
 
         pub(in super::super) async fn wait(&mut self) {
-            while let Some(process) = self.pid {
+            while let Some(pid) = self.pid {
                 let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-                match waitid(WaitId::Pid(process), options) {
+                match waitid(WaitId::Pid(pid), options) {
                     Ok(None) | Err(rustix::io::Errno::INTR) => drop(self.child_signals.recv().await),
-                    // An error means that there is nobody to wait for.
+                    // An error means that there is no such child to wait for.
                     Ok(Some(_)) | Err(_) => self.pid = None,
                 }
             }
@@ -62,24 +62,24 @@ mod unix {
         command.process_group(0);
     }
 
-    /// Ends the child and its group. Must not be called once the child is reaped.
+    /// Sends a signal to the child and its group. Must not be called once the child is reaped.
     pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
         let signal = match signal {
             TerminationSignal::Terminate => Signal::TERM,
             TerminationSignal::Kill => Signal::KILL,
         };
-        // An error means that there is nobody left to end.
+        // An error means that no process of the group is left.
         let _ = kill_process_group(Pid::from_child(child), signal);
     }
 
-    /// Kills the group of this number, which must still be that group's.
+    /// Kills the group of this number, which must not have been reused.
     pub(in super::super) fn kill_group(group: u32) {
         if let Some(group) = i32::try_from(group).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
 
-    /// Makes a pipe hold `bytes`, where the system has that and allows it.
+    /// Sets the capacity of a pipe, where the system supports and allows it.
     pub(in super::super) fn set_pipe_capacity(pipe: &impl AsFd, bytes: usize) {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         let _ = rustix::pipe::fcntl_setpipe_size(pipe, bytes);
@@ -94,14 +94,14 @@ mod other {
 
     pub(in super::super) fn make_group_leader(_: &mut Command) {}
 
-    /// There is no gentle way without a console; its stdin is closed by then.
+    /// Kills the child, and ignores `Terminate`: there is no such signal without a console. Its stdin is closed by then.
     pub(in super::super) fn signal_group(child: &mut Child, signal: TerminationSignal) {
         if let TerminationSignal::Kill = signal {
             let _ = child.kill();
         }
     }
 
-    /// There are no groups here.
+    /// Does nothing: this platform has no process groups.
     pub(in super::super) fn kill_group(_: u32) {}
 
     pub(in super::super) fn set_pipe_capacity<T>(_: &T, _: usize) {}

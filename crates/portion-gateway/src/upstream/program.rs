@@ -1,36 +1,36 @@
-//! A program that can be started, and why it cannot.
+//! The program that runs an MCP server, and the errors of starting it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
-/// Programs that start the one that their first argument names, and options that may stand before that.
+/// Programs that start the program named by their first argument, and options that may precede that argument.
 const LAUNCHERS: &[&str] = &["bun", "bunx", "deno", "node", "npx", "pipx", "python", "python3", "uvx"];
 const LAUNCHER_OPTIONS: &[&str] = &["-m", "-y", "--yes", "run", "x"];
 
-/// A program that can be started.
+/// Program of a server, with arguments and environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Its name or path.
+    /// Name or path.
     pub name: OsString,
-    /// What it is given.
+    /// Arguments.
     pub args: Vec<OsString>,
-    /// Variables that it gets beside ours.
+    /// Variables set in addition to our environment.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Program {
-    /// The program of that name with these arguments, in our environment.
+    /// Creates a program with these arguments, in our environment.
     pub fn new<A: Into<OsString>>(name: impl Into<OsString>, args: impl IntoIterator<Item = A>) -> Self {
         let args = args.into_iter().map(Into::into).collect();
         Self { name: name.into(), args, environment: Vec::new() }
     }
 
-    /// Looks whether there is such a program, before it is needed. Where that says so, it may still not start.
+    /// Checks that the program exists and is executable, before it is started. It may still fail to start.
     ///
     /// # Errors
-    /// [`SpawnError`] says what to mend.
+    /// Returns [`SpawnError`] if it does not exist or is not executable.
     pub fn look_up(&self) -> Result<(), SpawnError> {
         let missing = |kind: io::ErrorKind| Err(SpawnError::new(&self.name, kind.into()));
         let path = Path::new(&self.name);
@@ -51,8 +51,8 @@ impl Program {
         if found { Ok(()) } else { missing(io::ErrorKind::NotFound) }
     }
 
-    /// What it is called in error messages: its name, and after a launcher the name of what that launches. Other arguments
-    /// may be secret.
+    /// Returns the name for error messages: the program's name, and after a launcher the name of the launched program.
+    /// Other arguments may be secret.
     pub fn label(&self) -> String {
         let name = self.name.to_string_lossy();
         let base = Path::new(&self.name).file_stem().unwrap_or_default().to_string_lossy();
@@ -64,22 +64,22 @@ impl Program {
     }
 }
 
-/// Why a server could not be started.
+/// Reason that a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// A bare name that no directory of PATH has.
+    /// A bare name that is in no directory of PATH.
     #[error("cannot start `{0}`: not found on PATH; install it, or give its full path")]
     NotOnPath(String),
-    /// A path at which there is nothing.
+    /// A path without a file.
     #[error("cannot start `{0}`: no such file; check the path")]
     NoSuchFile(String),
-    /// The file is there, what its first line (`#!`) names is not.
+    /// The file exists, but the interpreter named in its first line (`#!`) does not.
     #[error("cannot start `{0}`: its interpreter is missing; check its first line")]
     NoInterpreter(String),
-    /// It may not be executed.
+    /// The file is not executable.
     #[error("cannot start `{0}`: not executable; check its permissions (chmod +x)")]
     NotExecutable(String),
-    /// Whatever else the system says.
+    /// Any other error of the system.
     #[error("cannot start `{0}`: {1}")]
     Other(String, #[source] io::Error),
 }
@@ -108,7 +108,7 @@ fn is_executable(file: &Metadata) -> bool {
     file.is_file()
 }
 
-/// The names under which a program may stand in a directory of PATH.
+/// Returns the file names that a program may have in a directory of PATH.
 #[cfg(unix)]
 fn candidate_names(name: &OsStr) -> Vec<OsString> {
     vec![name.to_owned()]
@@ -129,7 +129,7 @@ mod tests {
     use super::Program;
 
     #[test]
-    fn a_label_names_what_is_launched_and_no_secret() {
+    fn a_label_names_the_launched_program_and_no_secret() {
         let check = |line: &[&str], expect: &str| {
             assert_eq!(Program::new(line[0], &line[1..]).label(), expect, "{line:?}");
         };
@@ -144,10 +144,10 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_program_is_looked_up_before_it_is_needed() {
+    fn a_missing_program_is_reported_before_it_is_started() {
         let check = |name: &str, expect: &str| {
-            let told = Program::new(name, [""; 0]).look_up().err().map(|error| error.to_string());
-            assert!(told.unwrap_or_default().contains(expect), "{name}");
+            let error = Program::new(name, [""; 0]).look_up().err().map(|error| error.to_string());
+            assert!(error.unwrap_or_default().contains(expect), "{name}");
         };
         check("sh", "");
         check("/bin/sh", "");

@@ -1,4 +1,4 @@
-//! The server's stderr: passed on to ours as it comes; its end is kept for error messages.
+//! Copies the server's stderr to ours and keeps its last lines for error messages.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -11,20 +11,20 @@ use tokio::time::timeout;
 
 use crate::one_shot_flag::OneShotFlag;
 
-/// How much of the end is kept, and how many lines of that are told. It goes to the client, so it is little.
+/// Bytes kept of the end, and lines shown of that. They are sent to the client, so both are small.
 const MAX_TAIL_BYTES: usize = 2 << 10;
 const MAX_TAIL_LINES: usize = 20;
-/// A thread here does nothing but copy.
+/// Stack of a copying thread.
 const STACK_BYTES: usize = 128 << 10;
 
-/// The end of what a server has written on its stderr.
+/// Last bytes that a server has written to its stderr.
 #[derive(Clone, Default)]
 pub(super) struct StderrTail(Arc<TailShared>);
 
 #[derive(Default)]
 struct TailShared {
     buffer: Mutex<VecDeque<u8>>,
-    /// Set when nobody can write there any more.
+    /// Set at the end of the pipe: no process can write to it any more.
     ended: OneShotFlag,
 }
 
@@ -32,23 +32,23 @@ impl StderrTail {
     /// Copies a server's stderr to ours, on a thread of its own.
     ///
     /// # Errors
-    /// Where the system has no more threads.
+    /// Returns an error if the thread cannot be started.
     pub(super) fn follow(stderr: ChildStderr) -> io::Result<Self> {
         let tail = Self::default();
-        let told = tail.clone();
+        let copied = tail.clone();
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
-            told.copy(stderr, io::stderr());
-            told.0.ended.set();
+            copied.copy(stderr, io::stderr());
+            copied.0.ended.set();
         })?;
         Ok(tail)
     }
 
-    /// Waits until all of it has been read, or until the time is up: others may hold it open.
+    /// Waits until stderr has been read to its end, at most `limit`: other processes may hold it open.
     pub(super) async fn wait_until_read(&self, limit: Duration) {
         let _ = timeout(limit, self.0.ended.wait()).await;
     }
 
-    /// The last lines, without control characters; empty where nothing was written.
+    /// Returns the last lines, without control characters; empty if nothing was written.
     pub(super) fn lines(&self) -> String {
         let kept: Vec<u8> = {
             let kept = self.0.buffer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ impl StderrTail {
         last_lines(&String::from_utf8_lossy(&kept))
     }
 
-    /// Goes on reading when our stderr is closed: a server must not wait for a reader that is not there.
+    /// Copies until `from` ends, and keeps reading if `to` fails: a server must not block on a full pipe.
     fn copy(&self, mut from: impl Read, mut to: impl Write) {
         let mut buffer = [0; 4096];
         loop {
@@ -82,13 +82,13 @@ fn last_lines(text: &str) -> String {
     lines[lines.len().saturating_sub(MAX_TAIL_LINES)..].join("\n")
 }
 
-/// Drops control characters but line ends and tabs, and the escape sequences that colour a terminal.
+/// Removes terminal escape sequences, and control characters except line ends and tabs.
 fn strip_controls(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         if c == '\u{1b}' && rest.next_if_eq(&'[').is_some() {
-            // The sequence ends with its first letter or the like.
+            // The sequence ends at its final byte (ECMA-48, 5.4).
             while rest.next().is_some_and(|c| !('\u{40}'..='\u{7e}').contains(&c)) {}
         } else if !c.is_control() || matches!(c, '\n' | '\t') {
             plain.push(c);
@@ -115,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn all_is_passed_on_and_the_end_is_kept() {
+    fn all_is_copied_and_the_last_lines_are_kept() {
         let (tail, mut passed) = (StderrTail::default(), Vec::new());
-        let said = "0123456789\n".repeat(MAX_TAIL_BYTES);
-        tail.copy(said.as_bytes(), &mut passed);
-        assert_eq!(passed, said.as_bytes());
+        let written = "0123456789\n".repeat(MAX_TAIL_BYTES);
+        tail.copy(written.as_bytes(), &mut passed);
+        assert_eq!(passed, written.as_bytes());
         assert_eq!(tail.lines().lines().count(), MAX_TAIL_LINES);
         tail.copy([b'x'; 3 * MAX_TAIL_BYTES].as_slice(), &mut passed);
         assert_eq!(tail.lines().len(), MAX_TAIL_BYTES);

@@ -1,7 +1,7 @@
-//! An MCP server as a child process.
+//! Runs an MCP server as a child process.
 //!
-//! [`Child`] owns the process and everything that it started: whichever way it goes out of scope,
-//! nobody of its group is left behind, and nobody of it can hold our pipes open for long.
+//! [`Child`] owns the process and its descendants: when it goes out of scope, no process of its group remains, and
+//! no descendant can hold our pipes open for long.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -16,22 +16,22 @@ pub use super::program::{Program, SpawnError};
 use super::stderr::StderrTail;
 use crate::frame::FrameReader;
 
-/// Linux lets anybody have this much (`/proc/sys/fs/pipe-max-size`); with it a pipe carries 2.1–3.6 GB/s,
-/// with the default 64 KiB 1.2–2.7.
+/// Capacity of stdin and stdout. Linux allows this much without privileges (`/proc/sys/fs/pipe-max-size`);
+/// with it a pipe carries 2.1–3.6 GB/s, with the default 64 KiB 1.2–2.7.
 const PIPE_BYTES: usize = 1 << 20;
 
-/// How long a killed process may take to die: only the kernel can hold it up.
+/// Longest wait for a killed process to end: only the kernel can delay it.
 const KILL_GRACE: Duration = Duration::from_millis(200);
-/// How long those whom a dead server left behind may hold up what it wrote on its stderr last.
+/// Longest wait for the end of stderr after the server has ended: its descendants may hold the pipe open.
 const STDERR_GRACE: Duration = Duration::from_millis(200);
 
-/// A running server.
+/// A running server process.
 pub struct Child {
     process: std::process::Child,
     stdin: Option<ChildStdin>,
     output: Option<FrameReader<ServerOutput>>,
     stderr: StderrTail,
-    /// By which it is called in error messages.
+    /// Name in error messages.
     name: String,
     #[cfg(unix)]
     exit_watcher: process_group::ExitWatcher,
@@ -39,20 +39,20 @@ pub struct Child {
     server_exit: Option<ServerExit>,
 }
 
-/// How a server ended.
+/// Exit status of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ServerExit {
-    /// It left by itself, with this code.
+    /// Exited by itself, with this code.
     #[error("the server exited with code {0}")]
     Exited(i32),
-    /// It was ended by this signal, ours or another's.
+    /// Ended by this signal, sent by us or by another process.
     #[error("the server was ended by signal {0}")]
     Signalled(i32),
 }
 
-/// What there is to say of a server that has ended.
+/// Description of the end of a server, for error messages.
 ///
-/// It shows as a sentence, and from its second line on as the end of the server's stderr, if there is any.
+/// Displays as one sentence, followed by the last lines of the server's stderr, if there are any.
 #[derive(Clone, Debug)]
 pub struct ServerFailure {
     name: String,
@@ -61,14 +61,14 @@ pub struct ServerFailure {
 }
 
 impl Child {
-    /// Starts a program as the leader of a group of its own, its stdin and stdout piped, its stderr passed on to ours.
-    /// Its messages may have `message_limit` bytes each.
+    /// Starts a program as the leader of its own process group. Its stdin and stdout are piped, its stderr is copied to
+    /// ours. A message may have at most `message_limit` bytes.
     ///
     /// # Errors
-    /// [`SpawnError`] says what to mend.
+    /// Returns [`SpawnError`] if the program cannot be started.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with IO enabled.
+    /// Panics outside of a tokio runtime with IO enabled.
     pub fn spawn(program: &Program, message_limit: usize) -> Result<Self, SpawnError> {
         let name = program.label();
         let Program { name: program, args, environment } = program;
@@ -78,60 +78,60 @@ impl Child {
         process_group::make_group_leader(&mut command);
         let mut process = command.spawn().map_err(|error| SpawnError::new(program, error))?;
         group_registry::register(process.id());
-        let unattended = |process: &mut std::process::Child, error| {
+        let abort = |process: &mut std::process::Child, error| {
             process_group::signal_group(process, TerminationSignal::Kill);
             group_registry::unregister(process.id());
             SpawnError::Other(program.to_string_lossy().into_owned(), error)
         };
         #[cfg(unix)]
-        let exit =
-            process_group::ExitWatcher::watch(&process).map_err(|error| unattended(&mut process, error))?;
+        let exit_watcher =
+            process_group::ExitWatcher::watch(&process).map_err(|error| abort(&mut process, error))?;
         let stderr = process.stderr.take().map_or_else(|| Ok(StderrTail::default()), StderrTail::follow);
-        let stderr = stderr.map_err(|error| unattended(&mut process, error))?;
-        let buried = Arc::new(AtomicBool::new(false));
+        let stderr = stderr.map_err(|error| abort(&mut process, error))?;
+        let is_reaped = Arc::new(AtomicBool::new(false));
         let stdin = process.stdin.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
         let stdout = process.stdout.take().inspect(|pipe| process_group::set_pipe_capacity(pipe, PIPE_BYTES));
         let output = stdout.map(|pipe| {
             FrameReader::new(
-                ServerOutput { pipe, is_reaped: Arc::clone(&buried), remaining_bytes: PIPE_BYTES },
+                ServerOutput { pipe, is_reaped: Arc::clone(&is_reaped), remaining_bytes: PIPE_BYTES },
                 message_limit,
             )
         });
         Ok(Self {
             #[cfg(unix)]
-            exit_watcher: exit,
+            exit_watcher,
             process,
             stdin,
             output,
             stderr,
             name,
-            is_reaped: buried,
+            is_reaped,
             server_exit: None,
         })
     }
 
-    /// The process id, which is its group's as well.
+    /// Returns the process id, which is also the id of its group.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// What the server reads, once: dropping it is its end of input.
+    /// Takes the server's stdin; `None` after the first call. Dropping it ends the server's input.
     pub fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// What the server says, once.
+    /// Takes the reader of the server's stdout; `None` after the first call.
     pub fn take_output(&mut self) -> Option<FrameReader<ServerOutput>> {
         self.output.take()
     }
 
-    /// Waits until the process has ended; those that it started may still run.
+    /// Waits until the process has ended; its descendants may still run.
     #[cfg(unix)]
     pub async fn wait_exited(&mut self) {
         self.exit_watcher.wait().await;
     }
 
-    /// Waits until the process has ended; those that it started may still run.
+    /// Waits until the process has ended; its descendants may still run.
     #[cfg(not(unix))]
     pub async fn wait_exited(&mut self) {
         while let Ok(None) = self.process.try_wait() {
@@ -144,7 +144,7 @@ impl Child {
         self.signal(TerminationSignal::Terminate);
     }
 
-    /// SIGTERM to the group, and after `grace` SIGKILL.
+    /// Sends SIGTERM to the group, and SIGKILL after `grace`.
     pub async fn stop(&mut self, grace: Duration) {
         self.terminate();
         if tokio::time::timeout(grace, self.wait_exited()).await.is_err() {
@@ -153,31 +153,31 @@ impl Child {
         }
     }
 
-    /// Kills who is left of the group and reaps the process. From here on its output ends with what
-    /// the pipe can hold, even if somebody who left the group goes on writing.
+    /// Kills the rest of the group and reaps the process. From then on at most one pipe capacity of output is read,
+    /// even if a process that left the group keeps writing.
     pub fn reap(&mut self) -> ServerExit {
-        if let Some(ended) = self.server_exit {
-            return ended;
+        if let Some(server_exit) = self.server_exit {
+            return server_exit;
         }
         self.signal(TerminationSignal::Kill);
         group_registry::unregister(self.process.id());
         self.is_reaped.store(true, Ordering::Release);
-        // Not `wait`: a process that the kernel holds up must not hold us up as well.
+        // Not `wait`: a process that the kernel delays must not block us.
         let status = self.process.try_wait().ok().flatten();
-        let ended = status.map_or(ServerExit::Signalled(9), ServerExit::from);
-        self.server_exit = Some(ended);
-        ended
+        let server_exit = status.map_or(ServerExit::Signalled(9), ServerExit::from);
+        self.server_exit = Some(server_exit);
+        server_exit
     }
 
-    /// Buries it, and says how it ended and what it wrote on its stderr last.
+    /// Reaps the process and returns its exit status and the last lines of its stderr.
     pub async fn failure(&mut self) -> ServerFailure {
-        let ended = self.reap();
+        let server_exit = self.reap();
         self.stderr.wait_until_read(STDERR_GRACE).await;
-        ServerFailure { name: self.name.clone(), server_exit: ended, stderr: self.stderr.lines() }
+        ServerFailure { name: self.name.clone(), server_exit, stderr: self.stderr.lines() }
     }
 
-    /// Closes its stdin if that is still here, waits `grace` for it to leave, asks it to (SIGTERM), waits
-    /// `grace` again, and kills it.
+    /// Closes stdin if it was not taken, waits `grace` for an exit, sends SIGTERM, waits `grace` again, and sends
+    /// SIGKILL.
     pub async fn shutdown(&mut self, grace: Duration) -> ServerExit {
         self.stdin = None;
         if tokio::time::timeout(grace, self.wait_exited()).await.is_err() {
@@ -186,10 +186,10 @@ impl Child {
         self.reap()
     }
 
-    fn signal(&mut self, push: TerminationSignal) {
-        // A reaped leader's number may already be somebody else's.
+    fn signal(&mut self, signal: TerminationSignal) {
+        // The number of a reaped leader may already belong to another process.
         if self.server_exit.is_none() {
-            process_group::signal_group(&mut self.process, push);
+            process_group::signal_group(&mut self.process, signal);
         }
     }
 }
@@ -201,12 +201,12 @@ impl Drop for Child {
 }
 
 impl ServerFailure {
-    /// How the server ended.
+    /// Returns the exit status.
     pub fn server_exit(&self) -> ServerExit {
         self.server_exit
     }
 
-    /// The first line: which server it is, and how it ended.
+    /// Returns the first line: the server's name and its exit status.
     pub fn sentence(&self) -> String {
         match self.server_exit {
             ServerExit::Exited(code) => format!("the server `{}` exited with code {code}", self.name),
@@ -228,7 +228,7 @@ impl fmt::Display for ServerFailure {
 }
 
 impl ServerExit {
-    /// What a shell would report: the code itself, or 128 and the signal's number.
+    /// Returns the code that a shell would report: the exit code, or 128 plus the number of the signal.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Exited(code) => u8::try_from(code).unwrap_or(1),
@@ -247,8 +247,8 @@ impl From<ExitStatus> for ServerExit {
     }
 }
 
-/// The server's stdout. It ends when nobody holds its other end, or when the server is buried and
-/// everything that it can have written has been read.
+/// The server's stdout. It ends when its other end is closed, or when the server is reaped and everything that it
+/// can have written has been read.
 pub struct ServerOutput {
     pipe: ChildStdout,
     is_reaped: Arc<AtomicBool>,
@@ -260,8 +260,8 @@ impl Read for ServerOutput {
         if !self.is_reaped.load(Ordering::Acquire) {
             return self.pipe.read(buf);
         }
-        let room = self.remaining_bytes.min(buf.len());
-        let read = self.pipe.read(&mut buf[..room])?;
+        let limit = self.remaining_bytes.min(buf.len());
+        let read = self.pipe.read(&mut buf[..limit])?;
         self.remaining_bytes -= read;
         Ok(read)
     }
@@ -277,21 +277,21 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
             let mut child = Child::spawn(&Program::new("sh", ["-c", script]), 1024).expect("starts");
-            // It is ready once it has spoken.
+            // The first message shows that the script runs.
             child.take_output().expect("once").next().expect("a message").expect("no error");
             child.shutdown(GRACE).await
         })
     }
 
     #[test]
-    fn shutdown_asks_before_it_kills() {
+    fn shutdown_terminates_before_it_kills() {
         assert_eq!(shutdown("echo 1; cat; exit 3"), ServerExit::Exited(3));
         assert_eq!(shutdown("echo 1; exec sleep 100"), ServerExit::Signalled(15));
         assert_eq!(shutdown("trap '' TERM; echo 1; while :; do sleep 100; done"), ServerExit::Signalled(9));
     }
 
     #[test]
-    fn codes_are_those_of_a_shell() {
+    fn exit_codes_are_those_of_a_shell() {
         let codes = [
             ServerExit::Exited(0),
             ServerExit::Exited(255),
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_without_interpreter_is_told_from_a_missing_one() {
+    fn a_missing_interpreter_is_not_a_missing_program() {
         let script = std::env::temp_dir().join(format!("portion-no-interpreter-{}", std::process::id()));
         std::fs::write(&script, "#!/no/such/interpreter\n").expect("a file");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);

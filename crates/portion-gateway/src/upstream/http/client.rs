@@ -1,4 +1,4 @@
-//! Connections to servers, kept for the next request.
+//! HTTP client with a connection pool.
 
 use std::time::Duration;
 
@@ -12,28 +12,28 @@ use thiserror::Error;
 
 use crate::http::body::Body;
 
-/// How long a server may take to take a connection.
+/// Timeout for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection is kept for the next request. Servers drop idle ones after as little as 5 s (Node,
-/// uvicorn); a request on a connection that is being dropped is lost, and a call may not be repeated.
+/// Lifetime of an idle connection. Servers close idle connections after as little as 5 s (Node, uvicorn); a request
+/// on a connection that is being closed is lost, and a tool call must not be repeated.
 const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-/// After how long a silent connection is tried.
+/// Idle time before TCP keepalive probes are sent.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Sends requests, over HTTP/1.1 with TLS where the URL says so.
+/// Sends requests over HTTP/1.1, with TLS for `https` URLs.
 #[derive(Clone)]
 pub struct HttpClient {
     inner: legacy::Client<HttpsConnector<HttpConnector>, Body>,
 }
 
-/// Why there is no client.
+/// Reason that no client can be built.
 #[derive(Debug, Error)]
 #[error(
     "no certificate authorities are known here, so that no https:// server can be trusted: {0}; install ca-certificates or set SSL_CERT_FILE"
 )]
 pub struct HttpClientError(String);
 
-/// A request that got no answer. Whether the server has acted on it cannot be told.
+/// A request without a response. It is unknown whether the server has acted on it.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct NoResponse {
@@ -42,17 +42,17 @@ pub struct NoResponse {
 }
 
 impl NoResponse {
-    /// Whether there was a connection, so that the server may have acted.
+    /// Returns true if there was a connection, so that the server may have acted.
     pub fn was_reached(&self) -> bool {
         self.was_reached
     }
 }
 
 impl HttpClient {
-    /// A client. Certificates are looked for only where there is TLS to be spoken: `secure`.
+    /// Creates a client. Root certificates are loaded only if `secure` (for TLS) is set.
     ///
     /// # Errors
-    /// [`HttpClientError`] where TLS is wanted and nobody can be trusted.
+    /// Returns [`HttpClientError`] if `secure` is set and no root certificates are found.
     pub fn new(secure: bool) -> Result<Self, HttpClientError> {
         let mut roots = rustls::RootCertStore::empty();
         if secure {
@@ -66,7 +66,7 @@ impl HttpClient {
         let mut http = HttpConnector::new();
         http.set_connect_timeout(Some(CONNECT_TIMEOUT));
         http.set_nodelay(true);
-        // Streams may be silent for hours; whoever is between us may forget them meanwhile.
+        // Streams may be silent for hours; middleboxes drop idle connections meanwhile.
         http.set_keepalive(Some(KEEPALIVE_INTERVAL));
         http.set_keepalive_interval(Some(KEEPALIVE_INTERVAL / 4));
         http.enforce_http(false);
@@ -84,17 +84,17 @@ impl HttpClient {
         let inner = legacy::Client::builder(TokioExecutor::new())
             .pool_idle_timeout(POOL_IDLE_TIMEOUT)
             .pool_timer(TokioTimer::new())
-            // Only what was never written is sent again.
+            // Sends a request again only if none of it was written.
             .retry_canceled_requests(true)
             .build(connector);
         Ok(Self { inner })
     }
 
-    /// Sends a request, and returns the answer as soon as its head is there. Dropping either ends the exchange,
-    /// which tells the server.
+    /// Sends a request and returns the response as soon as its head has arrived. Dropping the future or the response
+    /// closes the exchange, which the server sees.
     ///
     /// # Errors
-    /// [`NoResponse`] where no answer came.
+    /// Returns [`NoResponse`] if no response came.
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Incoming>, NoResponse> {
         let authority = request.uri().authority().map(ToString::to_string).unwrap_or_default();
         let sent = self.inner.request(request).await;
@@ -106,12 +106,12 @@ impl HttpClient {
 }
 
 fn describe_error(authority: &str, error: &legacy::Error) -> String {
-    let did = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
-    let mut said = format!("{authority} {did}");
+    let failure = if error.is_connect() { "cannot be reached" } else { "gave no answer" };
+    let mut message = format!("{authority} {failure}");
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        said = format!("{said}: {error}");
+        message = format!("{message}: {error}");
         cause = error.source();
     }
-    said
+    message
 }

@@ -1,11 +1,11 @@
-//! An MCP server that speaks HTTP.
+//! HTTP requests to an MCP server.
 //!
-//! - `target`: where it is, and what each request to it carries
-//! - `client`: connections to it
-//! - `wire`: requests to it, and what comes of each
-//! - `stream`: the events of an answer
-//! - `place`: where a reference leads
-//! - `trouble`: why nothing came of a request, in words
+//! - `target`: its URL and the headers of each request
+//! - `client`: connections
+//! - `server_client`: requests and their responses
+//! - `event_stream`: the events of a response
+//! - `uri`: URI references
+//! - `request_error`: errors of requests
 
 mod client;
 mod event_stream;

@@ -1,4 +1,4 @@
-//! Why a server did not do what it was asked to, in words that tell what to mend.
+//! Errors of requests to a server, with messages that say what to fix.
 
 use std::fmt;
 
@@ -11,62 +11,62 @@ use super::uri::{display_uri, resolve};
 use crate::http::body::TruncatedBody;
 use crate::http::encoding::UnsupportedEncoding;
 
-/// Characters of a server's own words that are shown.
+/// Characters of a server's error text that are shown.
 const MAX_BODY_TEXT_CHARS: usize = 300;
 
-/// A request that came to nothing.
+/// Failure of a request.
 #[derive(Debug, Error)]
 pub enum RequestError {
-    /// It was not answered.
+    /// No response.
     #[error("{0}; {advice}", advice = no_response_advice(.0))]
     NoResponse(#[from] NoResponse),
-    /// It was answered with an error.
+    /// A response with an error status.
     #[error(transparent)]
     ErrorStatus(#[from] ErrorStatus),
-    /// It was answered with something else than MCP.
+    /// A response that is not MCP.
     #[error(
         "{url} answered with {received}, which is neither JSON nor an event stream; check that the URL is that of the MCP server"
     )]
     NotMcp {
-        /// Who was asked.
+        /// URL of the request.
         url: String,
-        /// What came instead.
+        /// Media type received instead.
         received: String,
     },
-    /// The answer cannot be read.
+    /// A response with an unsupported content encoding.
     #[error(transparent)]
     UnsupportedEncoding(#[from] UnsupportedEncoding),
-    /// The answer ended before its time.
+    /// A response whose body was truncated.
     #[error("{0}; whether the server has acted cannot be told, so look before asking again")]
     Truncated(#[from] TruncatedBody),
-    /// The answer ended, and the request was not answered in it.
+    /// A complete response without an answer to the request.
     #[error(
         "the server's answer ended {0}; whether it has acted cannot be told, so look before asking again"
     )]
     MissingAnswer(&'static str),
-    /// The session is over, and there is no new one.
+    /// The session has ended, and a new one could not be started.
     #[error("the server has ended the session, and a new one cannot be had: {0}; restart the client")]
     SessionLost(Box<RequestError>),
-    /// A server of 2024-11-05 that does not say where to post.
+    /// A server of 2024-11-05 that does not name the endpoint for posts.
     #[error(
         "{0} opens a stream that does not begin with the place to post to; check that the URL is that of an MCP server with HTTP+SSE"
     )]
     NoEndpoint(String),
-    /// One that says somewhere else.
+    /// A server of 2024-11-05 that names an endpoint on another server.
     #[error(
         "{0} wants messages posted to another server, which is not done; give that server's own URL if you trust it"
     )]
     ForeignEndpoint(String),
 }
 
-/// An answer with an error status.
+/// Response with an error status.
 #[derive(Clone, Debug, Error)]
 pub struct ErrorStatus {
-    /// Who answered.
+    /// URL of the request.
     url: String,
-    /// The status.
+    /// HTTP status.
     pub(crate) status: StatusCode,
-    /// What it said besides, as far as it can be shown.
+    /// Excerpt of the body, if it can be shown.
     body_text: String,
     challenge: String,
     location: String,
@@ -74,7 +74,7 @@ pub struct ErrorStatus {
 }
 
 impl RequestError {
-    /// The status, where there was an answer.
+    /// Returns the status of the response, if it was an error status.
     pub fn status(&self) -> Option<StatusCode> {
         match self {
             Self::ErrorStatus(refused) => Some(refused.status),
@@ -82,7 +82,7 @@ impl RequestError {
         }
     }
 
-    /// Whether it may be better in a moment.
+    /// Returns true if a retry may succeed.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
             Self::NoResponse(_) | Self::Truncated(_) | Self::MissingAnswer(_) => true,
@@ -100,8 +100,8 @@ impl RequestError {
 }
 
 impl ErrorStatus {
-    /// Reads the head of an answer; `said` is what its body says.
-    pub(crate) fn new(url: &Uri, status: StatusCode, headers: &HeaderMap, said: &str) -> Self {
+    /// Reads the head of a response; `body` is its body as text.
+    pub(crate) fn new(url: &Uri, status: StatusCode, headers: &HeaderMap, body: &str) -> Self {
         let field = |name: HeaderName| {
             let values: Vec<String> =
                 headers.get_all(name).iter().map(|value| single_line_excerpt(value.as_bytes())).collect();
@@ -110,8 +110,8 @@ impl ErrorStatus {
         let challenge = field(WWW_AUTHENTICATE);
         let (location, retry_after) = (display_location(url, &field(LOCATION)), field(RETRY_AFTER));
         let is_page = field(CONTENT_TYPE).contains("html");
-        let said = if is_page { String::new() } else { single_line_excerpt(said.as_bytes()) };
-        Self { url: display_uri(url), status, body_text: said, challenge, location, retry_after }
+        let body = if is_page { String::new() } else { single_line_excerpt(body.as_bytes()) };
+        Self { url: display_uri(url), status, body_text: body, challenge, location, retry_after }
     }
 }
 
@@ -146,26 +146,26 @@ impl fmt::Display for ErrorStatus {
     }
 }
 
-/// Where a `Location` leads, without the parts that may be secret.
+/// Resolves a `Location` and removes the parts that may be secret.
 fn display_location(url: &Uri, location: &str) -> String {
-    let place = resolve(url, location).filter(|_| !location.is_empty()).map(|place| display_uri(&place));
-    place.unwrap_or_default().replace(char::is_control, "")
+    let target = resolve(url, location).filter(|_| !location.is_empty()).map(|target| display_uri(&target));
+    target.unwrap_or_default().replace(char::is_control, "")
 }
 
-fn no_response_advice(why: &NoResponse) -> &'static str {
-    if why.was_reached() {
+fn no_response_advice(error: &NoResponse) -> &'static str {
+    if error.was_reached() {
         "whether it has acted cannot be told, so look before asking again"
     } else {
         "check the URL, and that the server runs"
     }
 }
 
-/// `Retry-After` is a number of seconds, or a date.
+/// Adds the unit if `Retry-After` is a number of seconds; it may also be a date.
 fn display_retry_after(value: &str) -> String {
     if value.bytes().all(|byte| byte.is_ascii_digit()) { format!("{value} s") } else { value.to_owned() }
 }
 
-/// Enough of a server's words, on one line.
+/// Returns the beginning of a server's text, on one line.
 fn single_line_excerpt(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -183,13 +183,13 @@ mod tests {
 
     use super::ErrorStatus;
 
-    fn check(status: u16, fields: &[(&'static str, &'static str)], said: &str, expect: &[&str]) {
+    fn check(status: u16, fields: &[(&'static str, &'static str)], body: &str, expect: &[&str]) {
         let fields: HeaderMap = fields
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
         let status = status.try_into().expect("a status");
-        let refused = ErrorStatus::new(&"http://h/mcp?key=x".parse().expect("a URL"), status, &fields, said)
+        let refused = ErrorStatus::new(&"http://h/mcp?key=x".parse().expect("a URL"), status, &fields, body)
             .to_string();
         for part in expect {
             assert!(refused.contains(part), "{refused}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_happened_and_what_to_do() {
+    fn a_message_says_what_happened_and_what_to_do() {
         check(
             401,
             &[("www-authenticate", "Bearer realm=\"x\"")],

@@ -1,4 +1,4 @@
-//! Requests to one server, and what comes of each.
+//! Sends requests to one server and reads the responses.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -15,22 +15,22 @@ use super::{HttpClient, UpstreamTarget};
 use crate::http::body::{self, Body, ReadBodyError};
 use crate::http::encoding;
 
-/// Bytes of an error's body that are read, and how long that may take.
+/// Bytes read of the body of an error response, and the timeout for reading it.
 const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a request follows the server to another path.
+/// Redirects that one request follows.
 const MAX_REDIRECTS: usize = 3;
 
-/// The way to one server.
+/// HTTP client of one server.
 pub(crate) struct ServerClient {
     target: UpstreamTarget,
     client: HttpClient,
     max_message_bytes: usize,
-    /// Where the server is: where its URL leads, after it has moved to another path.
+    /// URL of the server, after redirects.
     current_url: Mutex<Uri>,
 }
 
-/// The head of an answer, and what is in it.
+/// Head and content of a response.
 pub(crate) struct ServerResponse {
     pub(crate) url: Uri,
     pub(crate) status: StatusCode,
@@ -38,42 +38,42 @@ pub(crate) struct ServerResponse {
     pub(crate) content: ResponseContent,
 }
 
-/// What is in an answer.
+/// Content of a response.
 pub(crate) enum ResponseContent {
     Empty,
     Json(Vec<u8>),
-    /// What stands beside an error status and is no JSON.
+    /// Body of an error response that is not JSON.
     Text(String),
-    /// JSON over the limit, of which at least so many bytes came.
+    /// JSON over the limit; a lower bound of its length in bytes.
     TooLarge(u64),
     Stream(EventStream),
 }
 
 impl ServerResponse {
-    /// What an error status means where the body is no message.
+    /// Returns the error for an error status whose body is not a message.
     pub(crate) fn to_error_status(&self) -> ErrorStatus {
-        let said = match &self.content {
-            ResponseContent::Json(said) => String::from_utf8_lossy(said),
-            ResponseContent::Text(said) => said.into(),
+        let text = match &self.content {
+            ResponseContent::Json(text) => String::from_utf8_lossy(text),
+            ResponseContent::Text(text) => text.into(),
             ResponseContent::Empty | ResponseContent::TooLarge(_) | ResponseContent::Stream(_) => "".into(),
         };
-        ErrorStatus::new(&self.url, self.status, &self.headers, &said)
+        ErrorStatus::new(&self.url, self.status, &self.headers, &text)
     }
 }
 
 impl ServerClient {
-    /// Messages have at most `limit` bytes.
+    /// Creates a client that accepts messages of at most `limit` bytes.
     pub(crate) fn new(target: UpstreamTarget, client: HttpClient, limit: usize) -> Self {
-        let at = Mutex::new(target.url().clone());
-        Self { target, client, max_message_bytes: limit, current_url: at }
+        let current_url = Mutex::new(target.url().clone());
+        Self { target, client, max_message_bytes: limit, current_url }
     }
 
-    /// Where the server is.
+    /// Returns the URL of the server, after redirects.
     pub(crate) fn url(&self) -> Uri {
         self.current_url.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Posts a message to the server, or to another place of it. An error status is an answer as well.
+    /// Posts a message to the server, or to another URL of it. An error status is not an error here.
     pub(crate) async fn post(
         &self,
         elsewhere: Option<&Uri>,
@@ -86,7 +86,7 @@ impl ServerClient {
         self.send(Method::POST, elsewhere, headers, message, ResumePoint::default()).await
     }
 
-    /// Asks for a stream of events, from its beginning or from where it is to be resumed.
+    /// Opens a stream of events, or resumes one.
     pub(crate) async fn get(
         &self,
         mut headers: HeaderMap,
@@ -97,18 +97,18 @@ impl ServerClient {
         if let Some(after) = &resume.last_event_id {
             headers.insert("last-event-id", after.clone());
         }
-        let answered = self.send(Method::GET, None, headers, Bytes::new(), resume).await?;
-        match answered {
+        let response = self.send(Method::GET, None, headers, Bytes::new(), resume).await?;
+        match response {
             ServerResponse { content: ResponseContent::Stream(stream), .. } => Ok(stream),
-            answered if answered.status.is_success() => Err(RequestError::NotMcp {
-                url: display_uri(&answered.url),
+            response if response.status.is_success() => Err(RequestError::NotMcp {
+                url: display_uri(&response.url),
                 received: "no event stream".into(),
             }),
-            answered => Err(answered.to_error_status().into()),
+            response => Err(response.to_error_status().into()),
         }
     }
 
-    /// Tells the server that the session is over.
+    /// Ends the session at the server.
     pub(crate) async fn delete(&self, headers: HeaderMap) -> Result<(), RequestError> {
         self.send(Method::DELETE, None, headers, Bytes::new(), ResumePoint::default()).await.map(|_| ())
     }
@@ -124,16 +124,16 @@ impl ServerClient {
         headers.insert(USER_AGENT, HeaderValue::from_static(concat!("portion/", env!("CARGO_PKG_VERSION"))));
         self.target.apply_headers(&mut headers);
         let mut url = elsewhere.cloned().unwrap_or_else(|| self.url());
-        let mut moves = 0;
+        let mut redirects = 0;
         loop {
             let mut request = Request::new(body::full(body.clone()));
             *request.method_mut() = method.clone();
             *request.uri_mut() = url.clone();
             *request.headers_mut() = headers.clone();
-            let (mut head, answer) = self.client.send(request).await?.into_parts();
-            // Only these two keep method and body; what is told to one path may be told to all of the same server.
+            let (mut head, content) = self.client.send(request).await?.into_parts();
+            // Only these two statuses keep method and body. Headers may be sent to any path of the same origin.
             if matches!(head.status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT)
-                && moves < MAX_REDIRECTS
+                && redirects < MAX_REDIRECTS
                 && let Some(location) = head.headers.get(LOCATION).and_then(|value| value.to_str().ok())
                 && let Some(next) = resolve(&url, location).filter(|next| same_origin(next, &url))
             {
@@ -141,17 +141,17 @@ impl ServerClient {
                 if elsewhere.is_none() {
                     self.current_url.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&next);
                 }
-                (url, moves) = (next, moves + 1);
+                (url, redirects) = (next, redirects + 1);
                 continue;
             }
-            let answer = encoding::decode_body(&mut head.headers, answer)?;
+            let content = encoding::decode_body(&mut head.headers, content)?;
             let (status, headers) = (head.status, head.headers);
-            let answer = if status.is_success() {
-                self.read_content(&url, status, &headers, answer, resume).await?
+            let content = if status.is_success() {
+                self.read_content(&url, status, &headers, content, resume).await?
             } else {
-                read_error_content(&headers, answer).await
+                read_error_content(&headers, content).await
             };
-            return Ok(ServerResponse { url, status, headers, content: answer });
+            return Ok(ServerResponse { url, status, headers, content });
         }
     }
 
@@ -172,11 +172,11 @@ impl ServerClient {
         }
         if kind != "application/json" {
             let is_empty = matches!(body::read_all(body, 0).await, Ok(nothing) if nothing.is_empty());
-            let what = if kind.is_empty() { "something".to_owned() } else { kind };
+            let received = if kind.is_empty() { "something".to_owned() } else { kind };
             return if is_empty {
                 Ok(ResponseContent::Empty)
             } else {
-                Err(RequestError::NotMcp { url: display_uri(url), received: what })
+                Err(RequestError::NotMcp { url: display_uri(url), received })
             };
         }
         match body::read_all(body, self.max_message_bytes).await {
@@ -189,14 +189,14 @@ impl ServerClient {
 
 async fn read_error_content(headers: &HeaderMap, body: Body) -> ResponseContent {
     let read = timeout(ERROR_BODY_TIMEOUT, body::read_all(body, MAX_ERROR_BODY_BYTES)).await;
-    let said = read.ok().and_then(Result::ok).unwrap_or_default();
+    let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
     if media_type(headers) == "application/json" {
-        return ResponseContent::Json(said);
+        return ResponseContent::Json(bytes);
     }
-    ResponseContent::Text(String::from_utf8_lossy(&said).into_owned())
+    ResponseContent::Text(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The media type of a body, without its parameters.
+/// Returns the media type of a body, in lower case and without parameters.
 fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
     value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()

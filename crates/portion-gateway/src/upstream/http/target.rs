@@ -1,47 +1,47 @@
-//! Where an MCP server is, and what each request to it carries.
+//! URL of an MCP server and the headers of each request to it.
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::uri::{InvalidUri, PathAndQuery, Uri};
 use thiserror::Error;
 
-/// A server and what is added to each request to it.
+/// URL of a server, and headers added to each request to it.
 #[derive(Clone, Debug)]
 pub struct UpstreamTarget {
     url: Uri,
     headers: HeaderMap,
 }
 
-/// Why something is no target. The values of headers are never shown: they may be secret.
+/// Error in a URL or header. Values of headers are never shown: they may be secret.
 #[derive(Debug, Error)]
 pub enum UpstreamTargetError {
-    /// It cannot be read.
+    /// The URL cannot be parsed.
     #[error("`{0}` is no URL: {1}; write it as http://HOST:PORT/PATH or https://…")]
     InvalidUrl(String, #[source] InvalidUri),
-    /// A scheme that is not spoken, or none.
+    /// The scheme is missing or unsupported.
     #[error("`{0}` is neither http:// nor https://; write the whole URL, such as http://127.0.0.1:3000/mcp")]
     UnsupportedScheme(String),
-    /// No host.
+    /// The host is missing.
     #[error("`{0}` names no host; write the whole URL, such as http://127.0.0.1:3000/mcp")]
     MissingHost(String),
-    /// A password in a URL ends up in logs.
+    /// The URL contains credentials, which would end up in logs.
     #[error("the URL holds a user or password; give it as --header 'Authorization: …' instead")]
     CredentialsInUrl,
-    /// No name, colon and value.
+    /// The header has no colon.
     #[error("a header is written as 'Name: value'; this one has no colon")]
     MissingColon,
-    /// A name that HTTP does not allow.
+    /// HTTP does not allow the header name.
     #[error("`{0}` is no name of a header")]
     InvalidHeaderName(String),
-    /// A value that HTTP does not allow.
+    /// HTTP does not allow the header value.
     #[error("the value of the header `{0}` has characters that HTTP does not allow")]
     InvalidHeaderValue(String),
 }
 
 impl UpstreamTarget {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// [`UpstreamTargetError`] says what to mend.
+    /// Returns [`UpstreamTargetError`] if it is not an absolute `http` or `https` URL, or contains credentials.
     pub fn new(url: &str) -> Result<Self, UpstreamTargetError> {
         let uri: Uri = url.parse().map_err(|error| UpstreamTargetError::InvalidUrl(url.to_owned(), error))?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
@@ -56,10 +56,10 @@ impl UpstreamTarget {
         Ok(Self { url: uri, headers: HeaderMap::new() })
     }
 
-    /// The same with a header that each request gets, in place of one of that name; `line` is `Name: value`.
+    /// Adds a header to each request, in place of headers of that name; `line` is `Name: value`.
     ///
     /// # Errors
-    /// [`UpstreamTargetError`] says what to mend.
+    /// Returns [`UpstreamTargetError`] if `line` is not a valid header.
     pub fn with_header(mut self, line: &str) -> Result<Self, UpstreamTargetError> {
         let (name, value) = line.split_once(':').ok_or(UpstreamTargetError::MissingColon)?;
         let name = name.trim();
@@ -72,25 +72,25 @@ impl UpstreamTarget {
         Ok(self)
     }
 
-    /// Its URL.
+    /// Returns the URL.
     pub fn url(&self) -> &Uri {
         &self.url
     }
 
-    /// What each request gets, in place of what it has of these names.
+    /// Returns the headers that replace those of the same names in each request.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// Another place on the same server.
+    /// Returns the URL of another path on the same server.
     pub fn url_at(&self, path: PathAndQuery) -> Uri {
         let mut parts = self.url.clone().into_parts();
         parts.path_and_query = Some(path);
-        // Scheme and authority are those of a whole URL.
+        // Does not fail: scheme and authority come from an absolute URL.
         Uri::from_parts(parts).unwrap_or_else(|_| self.url.clone())
     }
 
-    /// The same server at another path, with the query that its URL has.
+    /// Returns the same server with another path and the query of its own URL.
     #[must_use]
     pub fn with_path(&self, path: &str) -> Self {
         let query = self.url.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -99,8 +99,8 @@ impl UpstreamTarget {
         Self { url, headers: self.headers.clone() }
     }
 
-    /// Its URL with the query of a client after its own. What the operator has written into the URL stays as it is: a
-    /// parameter of the client that has the name of one there is left out.
+    /// Returns the URL with the query of a client appended to its own. The parameters that the operator has set stay
+    /// unchanged: a client's parameter of the same name is dropped.
     pub fn url_with_query(&self, query: Option<&str>) -> Uri {
         let Some(query) = query.filter(|query| !query.is_empty()) else { return self.url.clone() };
         let own = self.url.query().unwrap_or_default();
@@ -113,7 +113,7 @@ impl UpstreamTarget {
         whole.parse().map_or_else(|_| self.url.clone(), |path| self.url_at(path))
     }
 
-    /// Adds what each request gets.
+    /// Sets the headers of each request.
     pub fn apply_headers(&self, headers: &mut HeaderMap) {
         for name in self.headers.keys() {
             headers.remove(name);
@@ -124,8 +124,8 @@ impl UpstreamTarget {
     }
 }
 
-/// The names of the parameters of a query as the most lenient server reads them: after either separator, decoded, in any
-/// case, and without what makes a list or an object of several.
+/// Returns the parameter names of a query as the most lenient server reads them: after either separator, decoded, in
+/// lower case, and without the `[` or `.` suffix of a list or object.
 fn parameter_names(query: &str) -> impl Iterator<Item = String> {
     query.split(['&', ';']).filter(|part| !part.is_empty()).map(|part| {
         let name = part.split('=').next().unwrap_or_default();
@@ -160,15 +160,15 @@ mod tests {
     use super::UpstreamTarget;
 
     fn check(url: &str, expect: &str) {
-        let said = match UpstreamTarget::new(url) {
+        let text = match UpstreamTarget::new(url) {
             Ok(target) => target.url().to_string(),
             Err(error) => error.to_string(),
         };
-        assert!(said.contains(expect), "{url}: {said}");
+        assert!(text.contains(expect), "{url}: {text}");
     }
 
     #[test]
-    fn reads_urls_and_says_what_is_wrong() {
+    fn urls_are_parsed_and_errors_explained() {
         check("http://127.0.0.1:3000/mcp?x=1", "http://127.0.0.1:3000/mcp?x=1");
         check("https://[::1]:1/", "https://[::1]:1/");
         check("127.0.0.1:3000", "neither http:// nor https://");

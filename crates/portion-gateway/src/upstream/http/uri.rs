@@ -1,8 +1,8 @@
-//! Where a reference leads: a `Location`, or the endpoint that a server names.
+//! Resolves URI references: a `Location`, or the endpoint that a server names.
 
 use hyper::http::uri::{Authority, PathAndQuery, Scheme, Uri};
 
-/// What a reference means at `base`, as RFC 3986, 5.2 has it; `None` where it is no place that HTTP leads to.
+/// Resolves a reference against `base` (RFC 3986, 5.2); `None` if the result is not an HTTP URL.
 pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     let reference = reference.trim();
     let reference = reference.split_once('#').map_or(reference, |(before, _)| before);
@@ -33,7 +33,7 @@ pub(crate) fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-/// Whether both are of the same scheme, host and port: what is told to one may be told to the other.
+/// Returns true if both have the same scheme, host and port: headers for one may be sent to the other.
 pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
     let origin = |uri: &Uri| {
         let (scheme, authority) = (uri.scheme()?.clone(), uri.authority()?.clone());
@@ -44,7 +44,7 @@ pub(crate) fn same_origin(a: &Uri, b: &Uri) -> bool {
     origin(a).is_some() && origin(a) == origin(b)
 }
 
-/// A place in words: without its query and its user, which may hold what is secret.
+/// Formats a URI for messages, without query and user, which may be secret.
 pub(crate) fn display_uri(uri: &Uri) -> String {
     let (scheme, authority) =
         (uri.scheme_str().unwrap_or_default(), uri.authority().map_or("", Authority::as_str));
@@ -60,7 +60,7 @@ fn default_port(scheme: &Scheme) -> Option<u16> {
     }
 }
 
-/// A path without its `.` and `..`.
+/// Removes `.` and `..` from a path.
 fn remove_dot_segments(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let ends_with_folder = matches!(path.rsplit('/').next(), Some("." | ".."));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_somewhere() {
+    fn references_are_resolved() {
         let base = "http://h:1/a/sse?k=v";
         check(base, "/messages?sessionId=1", Some("http://h:1/messages?sessionId=1"));
         check(base, "messages/?s=1", Some("http://h:1/a/messages/?s=1"));

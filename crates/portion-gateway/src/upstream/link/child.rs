@@ -1,9 +1,9 @@
-//! A server that is our child, as a link: its pipes carry the messages, one a line.
+//! Link to a child process: messages are lines on its stdin and stdout.
 //!
-//! | who leaves | then |
+//! | closed by | then |
 //! | --- | --- |
-//! | whoever holds the link | the server's input is closed; it has a second to leave, is asked to, is killed |
-//! | the server, or one of its pipes | what it said last is passed on, then that it is gone |
+//! | the holder of the link | the server's stdin is closed; after a second it gets SIGTERM, then SIGKILL |
+//! | the server, or one of its pipes | its remaining messages are forwarded, then the reason of the end |
 
 use std::io;
 use std::process::ChildStdin;
@@ -21,36 +21,36 @@ use crate::frame::{FrameReader, replace_line_breaks};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::stdio::{Child, Program, ServerOutput};
 
-/// How long a server may take to leave once its input is closed, and then how long once it was asked: less than two
-/// seconds in all, within which the whole process is to end.
+/// Time for a server to exit once its stdin is closed, and then once it got SIGTERM: in sum less than the two seconds
+/// within which the whole process must end.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
 const TERM_GRACE: Duration = Duration::from_millis(700);
-/// How long one that closed a pipe may take to end by itself, so that its code can be told.
+/// Time for a server that closed a pipe to exit by itself, so that its exit code can be reported.
 const EXIT_CODE_GRACE: Duration = Duration::from_millis(200);
-/// How long those whom a dead server left behind may still hold its output.
+/// Longest wait for the end of stdout after the server has ended: its descendants may hold the pipe open.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
-/// How much is read at once: links are many, and mostly idle.
+/// Bytes read at once; small, because there are many links and most are idle.
 const READ_CHUNK: usize = 16 << 10;
-/// A thread here does nothing but read.
+/// Stack of a thread that reads or writes a pipe.
 const STACK_BYTES: usize = 256 << 10;
 
-/// Starts a server for each link.
+/// Starts a server process for each link.
 #[derive(Clone, Debug)]
 pub struct ChildConnector {
-    /// What is started.
+    /// Program of the server.
     pub program: Program,
-    /// Bytes of the largest message that is read.
+    /// Largest message accepted, in bytes.
     pub message_limit: usize,
 }
 
-/// What those at the pipes tell.
+/// State of the pipes, set by their reader and writer.
 #[derive(Default)]
 struct PipeState {
-    /// Nobody has anything more to say to the server; its input is closed.
+    /// All outboxes were dropped, and the server's stdin is closed.
     input_closed: OneShotFlag,
-    /// The server does not read any more.
+    /// The server has closed its stdin.
     input_broken: OneShotFlag,
-    /// The server says nothing more.
+    /// The server's stdout has ended.
     output_ended: OneShotFlag,
 }
 
@@ -83,7 +83,7 @@ fn attach(mut child: Child) -> io::Result<Link> {
     Ok(link)
 }
 
-/// Carries what is said to the server. Links are many, and a task takes less room than a thread.
+/// Writes messages to the server, in a task: there are many links, and a task takes less memory than a thread.
 #[cfg(unix)]
 fn spawn_writer(
     mut outgoing: mpsc::Receiver<Vec<u8>>,
@@ -138,7 +138,7 @@ fn start_writing(
 }
 
 fn read_output(output: FrameReader<ServerOutput>, incoming: &mpsc::Sender<LinkEvent>, pipes: &PipeState) {
-    // A stream that fails ends as one that ends does.
+    // A read error is handled as the end of the stream.
     for frame in output.with_read_chunk(READ_CHUNK).map_while(Result::ok) {
         if incoming.blocking_send(LinkEvent::Frame(frame)).is_err() {
             break;
@@ -148,16 +148,16 @@ fn read_output(output: FrameReader<ServerOutput>, incoming: &mpsc::Sender<LinkEv
 }
 
 async fn supervise(mut child: Child, pipes: Arc<PipeState>, incoming: mpsc::Sender<LinkEvent>) {
-    let mut why = tokio::select! {
+    let mut reason = tokio::select! {
         () = child.wait_exited() => None,
         () = pipes.input_closed.wait() => None,
         () = incoming.closed() => None,
         () = pipes.input_broken.wait() => Some("the server closed its input"),
         () = pipes.output_ended.wait() => Some("the server closed its output"),
     };
-    if let Some(closed) = why {
+    if let Some(closed) = reason {
         if timeout(EXIT_CODE_GRACE, child.wait_exited()).await.is_ok() {
-            why = None;
+            reason = None;
         } else {
             let _ = incoming.send(LinkEvent::Closed(closed.to_owned())).await;
         }
@@ -168,14 +168,14 @@ async fn supervise(mut child: Child, pipes: Arc<PipeState>, incoming: mpsc::Send
     child.terminate();
     let _ = timeout(DRAIN_TIMEOUT, pipes.output_ended.wait()).await;
     let failure = child.failure().await;
-    // Whoever listens may take its time; somebody who left the group and holds the pipe may not.
+    // Waits as long as the inbox is full, but not for a process that left the group and holds the pipe open.
     while timeout(DRAIN_TIMEOUT, pipes.output_ended.wait()).await.is_err() && incoming.capacity() == 0 {}
-    if why.is_none() {
+    if reason.is_none() {
         let _ = incoming.send(LinkEvent::Closed(failure.to_string())).await;
     }
 }
 
-/// A message as a line: what ends lines can stand between tokens only, where a space means the same.
+/// Turns a message into a line. Raw line breaks occur only between JSON tokens, where a space means the same.
 fn into_line(mut message: Vec<u8>) -> Vec<u8> {
     replace_line_breaks(&mut message);
     message.push(b'\n');
@@ -188,48 +188,50 @@ mod tests {
     use crate::frame::Frame;
     use crate::upstream::link::{Link, LinkEvent};
 
-    /// What `sh -c SCRIPT` says until it is gone, after it was told `says` and nothing more, or may be (`None`).
-    fn check(script: &str, says: Option<&[&str]>, expect: &[&str]) {
+    /// Checks the events of `sh -c SCRIPT` until it has ended. `input` is sent and the outbox dropped; `None` sends
+    /// nothing and keeps the outbox.
+    fn check(script: &str, input: Option<&[&str]>, expect: &[&str]) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial = ChildConnector { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
-        let heard = runtime.block_on(async {
-            let Link { outbox, mut inbox } = dial.connect().await.expect("starts");
-            for message in says.unwrap_or_default() {
+        let connector = ChildConnector { program: Program::new("sh", ["-c", script]), message_limit: 1024 };
+        let events = runtime.block_on(async {
+            let Link { outbox, mut inbox } = connector.connect().await.expect("starts");
+            for message in input.unwrap_or_default() {
                 outbox.send(message.as_bytes().to_vec()).await.expect("it lives");
             }
-            let held = says.is_none().then_some(outbox);
-            let mut heard = Vec::new();
-            while let Some(said) = inbox.next().await {
-                heard.push(match said {
+            let kept_outbox = input.is_none().then_some(outbox);
+            let mut events = Vec::new();
+            while let Some(event) = inbox.next().await {
+                events.push(match event {
                     LinkEvent::Frame(Frame::Message(line)) => String::from_utf8(line).expect("UTF-8"),
                     LinkEvent::Frame(Frame::TooLarge { bytes, .. }) => format!("{bytes} bytes"),
                     LinkEvent::Closed(why) => why,
                 });
             }
-            drop(held);
-            heard
+            drop(kept_outbox);
+            events
         });
-        assert_eq!(heard, expect, "{script}");
+        assert_eq!(events, expect, "{script}");
     }
 
     #[test]
-    fn carries_lines_and_tells_how_it_ended() {
-        let told = ["{\"a\":\n1}", "[2]\r"];
-        check("cat; exit 3", Some(&told), &["{\"a\": 1}", "[2] ", "the server `sh` exited with code 3"]);
+    fn lines_are_carried_and_the_exit_is_reported() {
+        let input = ["{\"a\":\n1}", "[2]\r"];
+        check("cat; exit 3", Some(&input), &["{\"a\": 1}", "[2] ", "the server `sh` exited with code 3"]);
         check("echo 1; kill -9 $$", None, &["1", "the server `sh` was ended by signal 9"]);
         check("echo 1; exec sleep 100", Some(&[]), &["1", "the server `sh` was ended by signal 15"]);
         check("sleep 100 & echo 1; exit 4", None, &["1", "the server `sh` exited with code 4"]);
         check("echo 1; exec >&-; sleep 100", None, &["1", "the server closed its output"]);
-        let told = "the server `sh` exited with code 3\nIts stderr ended with:\nboom";
-        check("echo boom >&2; exit 3", None, &[told]);
+        let reason = "the server `sh` exited with code 3\nIts stderr ended with:\nboom";
+        check("echo boom >&2; exit 3", None, &[reason]);
         check("printf '%2000d' 1", None, &["2000 bytes", "the server `sh` exited with code 0"]);
     }
 
     #[test]
-    fn what_cannot_be_started_says_what_to_mend() {
+    fn an_error_of_starting_says_what_to_fix() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let dial = ChildConnector { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
-        let error = runtime.block_on(dial.connect()).expect_err("there is none").to_string();
+        let connector =
+            ChildConnector { program: Program::new("no-such-server", [""; 0]), message_limit: 1024 };
+        let error = runtime.block_on(connector.connect()).expect_err("there is none").to_string();
         assert!(error.contains("`no-such-server`: not found on PATH"), "{error}");
     }
 

@@ -1,4 +1,4 @@
-//! Requests under way to a server over HTTP.
+//! Tracks the pending requests to a server over HTTP.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,66 +7,66 @@ use tokio::sync::Notify;
 use crate::mcp::{MessageView, RequestIdMap};
 use crate::one_shot_flag::OneShotFlag;
 
-/// All of them, by their ids.
+/// Pending requests by id.
 #[derive(Default)]
 pub(super) struct InFlight {
     requests: Mutex<RequestIdMap<InFlightRequest>>,
-    /// Notified whenever one has landed.
+    /// Notified whenever a request completes.
     completed: Notify,
 }
 
-/// A request that waits for its answer.
+/// A pending request.
 pub(super) struct InFlightRequest {
     raw_id: String,
-    /// Of 2026-07-28 or later: to close its stream is to cancel it.
+    /// True since 2026-07-28: closing its stream cancels the request.
     pub(super) is_stateless: bool,
-    /// It has no end of its own.
+    /// True for a subscription, which has no response.
     is_subscription: bool,
-    /// Set when the answer is not wanted any more.
+    /// Set when the response is not wanted any more.
     pub(super) cancelled: Arc<OneShotFlag>,
 }
 
 impl InFlight {
-    /// A request sets out.
-    pub(super) fn register(&self, request: &MessageView<'_>, dropped: &Arc<OneShotFlag>) {
-        let flight = InFlightRequest {
+    /// Adds a request.
+    pub(super) fn register(&self, request: &MessageView<'_>, cancelled: &Arc<OneShotFlag>) {
+        let entry = InFlightRequest {
             raw_id: request.id().to_owned(),
             is_stateless: request.protocol_version().is_some(),
             is_subscription: request.method() == "subscriptions/listen",
-            cancelled: Arc::clone(dropped),
+            cancelled: Arc::clone(cancelled),
         };
-        self.requests().insert(request.id(), flight);
+        self.requests().insert(request.id(), entry);
     }
 
-    /// An answer to it has come, or none will be waited for. Whoever lands it answers it; `None`: somebody has.
+    /// Removes a request that was answered or is abandoned. The caller must answer it; `None` if it is not pending.
     pub(super) fn complete(&self, raw_id: &str) -> Option<InFlightRequest> {
-        let flight = self.requests().take(raw_id);
+        let request = self.requests().take(raw_id);
         self.completed.notify_waiters();
-        flight
+        request
     }
 
-    /// Whether its answer is waited for.
+    /// Returns true if the request is pending.
     pub(super) fn contains(&self, raw_id: &str) -> bool {
         self.requests().contains(raw_id)
     }
 
-    /// The only one that is under way.
+    /// Returns the id of the pending request if there is exactly one.
     pub(super) fn only_id(&self) -> Option<String> {
-        let under_way = self.requests();
-        let mut all = under_way.values();
-        all.next().filter(|_| all.next().is_none()).map(|flight| flight.raw_id.clone())
+        let requests = self.requests();
+        let mut pending = requests.values();
+        pending.next().filter(|_| pending.next().is_none()).map(|request| request.raw_id.clone())
     }
 
-    /// Waits until all have landed that will.
+    /// Waits until all requests except subscriptions have completed.
     pub(super) async fn wait_until_complete(&self) {
         loop {
-            let landed = self.completed.notified();
-            tokio::pin!(landed);
-            landed.as_mut().enable();
-            if self.requests().values().all(|flight| flight.is_subscription) {
+            let completed = self.completed.notified();
+            tokio::pin!(completed);
+            completed.as_mut().enable();
+            if self.requests().values().all(|request| request.is_subscription) {
                 return;
             }
-            landed.await;
+            completed.await;
         }
     }
 

@@ -1,11 +1,11 @@
-//! A server as messages each way, whatever carries them.
+//! Message links to servers, independent of the transport.
 //!
-//! Both ends of a [`Link`] are held by tasks: what is said to the server goes into its [`Outbox`], what the server says
-//! comes out of its [`Inbox`], in order. What carries them is a process's pipes (`child`) or HTTP.
+//! Messages to the server go into the [`Outbox`] of a [`Link`], messages from the server come out of its [`Inbox`], in
+//! order. The transport is the pipes of a process (`child`) or HTTP.
 //!
-//! - `remote`: a server over HTTP, whichever way it speaks
-//! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, as 2024-11-05 had it
-//! - `flights`, `message`: what both have in common
+//! - `remote`: a server over HTTP; detects its transport
+//! - `streamable`: streamable HTTP, of any revision; `sse`: HTTP with server-sent events, of 2024-11-05
+//! - `in_flight`, `message`: shared by both
 
 mod in_flight;
 mod message;
@@ -25,65 +25,65 @@ use crate::frame::Frame;
 pub use child::ChildConnector;
 pub(crate) use message::with_response_id;
 
-/// Messages that may wait on a link, each way. Whoever is faster than the other end waits.
+/// Messages queued on a link in each direction; a sender waits while the queue is full.
 const CHANNEL_CAPACITY: usize = 64;
 
 /// A connection to a server.
 #[derive(Debug)]
 pub struct Link {
-    /// To the server.
+    /// Messages to the server.
     pub outbox: Outbox,
-    /// From the server.
+    /// Messages from the server.
     pub inbox: Inbox,
 }
 
-/// Takes messages for the server. Once the last clone has been dropped, the server is asked to leave.
+/// Sends messages to the server. The link is closed once the last clone has been dropped.
 #[derive(Clone, Debug)]
 pub struct Outbox(mpsc::Sender<Vec<u8>>);
 
-/// What the server says. Once it has been dropped, nobody listens and the link ends.
+/// Receives messages of the server. The link is closed once it has been dropped.
 #[derive(Debug)]
 pub struct Inbox(mpsc::Receiver<LinkEvent>);
 
-/// What comes out of an [`Inbox`].
+/// Event of an [`Inbox`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// The server says something.
+    /// A frame of the server.
     Frame(Frame),
-    /// The server is gone, for this reason; nothing follows.
+    /// The link was closed, for this reason; no event follows.
     Closed(String),
 }
 
-/// The ends that whoever carries the messages holds.
+/// The ends of the channels that the transport holds.
 #[derive(Debug)]
 pub struct LinkTransport {
-    /// What is to be carried to the server.
+    /// Messages to be sent to the server.
     pub outgoing: mpsc::Receiver<Vec<u8>>,
-    /// What it said. An error means that nobody listens any more.
+    /// Events from the server. Sending fails once the inbox has been dropped.
     pub incoming: mpsc::Sender<LinkEvent>,
 }
 
-/// The link is no more.
+/// The link is closed.
 #[derive(Debug, Error)]
 #[error("the server is gone")]
 pub struct LinkClosed;
 
-/// Why there is no link, and what to mend.
+/// Reason that a link could not be established, and what to fix.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ConnectError(pub String);
 
-/// A link to come.
+/// Future of a link.
 pub type ConnectFuture<'a> = Pin<Box<dyn Future<Output = Result<Link, ConnectError>> + Send + 'a>>;
 
-/// Makes links to one server.
+/// Connects to one server.
 pub trait Connector: Send + Sync {
-    /// A fresh link.
+    /// Establishes a new link.
     fn connect(&self) -> ConnectFuture<'_>;
 }
 
 impl Link {
-    /// A link, and what its carrier holds.
+    /// Creates a link and the ends for its transport.
     pub fn new() -> (Self, LinkTransport) {
         let (outbox, outgoing) = mpsc::channel(CHANNEL_CAPACITY);
         let (incoming, inbox) = mpsc::channel(CHANNEL_CAPACITY);
@@ -92,17 +92,17 @@ impl Link {
 }
 
 impl Outbox {
-    /// Hands over a message, without its newline; waits where too many wait already.
+    /// Sends a message, which has no newline at its end; waits while the queue is full.
     ///
     /// # Errors
-    /// [`LinkClosed`] where the link is no more.
+    /// Returns [`LinkClosed`] if the link is closed.
     pub async fn send(&self, message: Vec<u8>) -> Result<(), LinkClosed> {
         self.0.send(message).await.map_err(|_| LinkClosed)
     }
 }
 
 impl Inbox {
-    /// What the server says next; `None` after [`LinkEvent::Closed`].
+    /// Returns the next event of the server; `None` after [`LinkEvent::Closed`].
     pub async fn next(&mut self) -> Option<LinkEvent> {
         self.0.recv().await
     }

@@ -1,8 +1,8 @@
-//! A link to a server over HTTP, whichever way it speaks.
+//! Link to a server over HTTP; detects which transport it speaks.
 //!
-//! Servers of 2024-11-05 have a stream at their URL and refuse what is posted there. So the first message is posted, and
-//! where it is refused in such a way, the stream is asked for (as the specification of 2025-03-26 has it); a URL that
-//! ends in `/sse` is tried the other way round.
+//! Servers of 2024-11-05 have a stream at their URL and reject posts to it. So the first message is posted, and if it is
+//! rejected, the stream is opened (backwards compatibility in the specification of 2025-03-26). For a URL that ends in
+//! `/sse` the order is reversed.
 
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -14,28 +14,28 @@ use super::{ConnectError, ConnectFuture, Connector, Link, LinkTransport};
 use crate::mcp::ParsedBatch;
 use crate::upstream::http::{HttpClient, RequestError, ServerClient, UpstreamTarget};
 
-/// How a server over HTTP speaks.
+/// Transport of a server over HTTP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// To be found out.
+    /// Detected with the first message.
     #[default]
     Auto,
-    /// Streamable HTTP, from 2025-03-26 on.
+    /// Streamable HTTP, since 2025-03-26.
     Http,
-    /// HTTP with server-sent events, as 2024-11-05 had it.
+    /// HTTP with server-sent events, of 2024-11-05.
     Sse,
 }
 
-/// Makes links to a server over HTTP.
+/// Connects to a server over HTTP.
 #[derive(Clone)]
 pub struct RemoteConnector {
-    /// Where it is.
+    /// URL and headers.
     pub target: UpstreamTarget,
-    /// Connects to it.
+    /// HTTP client.
     pub client: HttpClient,
-    /// Bytes of the largest message that is taken.
+    /// Largest message accepted, in bytes.
     pub message_limit: usize,
-    /// How it speaks.
+    /// Transport of the server.
     pub transport: Transport,
 }
 
@@ -46,58 +46,59 @@ impl Connector for RemoteConnector {
 }
 
 impl RemoteConnector {
-    /// A link, and the task that carries its messages: it ends when the server has been told that the link is no more.
+    /// Returns a link and its transport task, which ends after the session at the server has been ended.
     ///
     /// # Errors
-    /// [`ConnectError`] where the server has a stream and cannot be reached. Other servers hear of us with the first message.
+    /// Returns [`ConnectError`] if the transport is SSE and the stream cannot be opened. With other transports the first
+    /// message connects.
     pub async fn connect_with_task(&self) -> Result<(Link, JoinHandle<()>), ConnectError> {
-        let (link, carrier) = Link::new();
+        let (link, transport) = Link::new();
         let task = match self.transport {
             Transport::Sse => {
                 let sse = SseLink::open(self.server_client())
                     .await
                     .map_err(|trouble| ConnectError(trouble.to_string()))?;
-                tokio::spawn(sse.run(carrier, None))
+                tokio::spawn(sse.run(transport, None))
             }
-            Transport::Http | Transport::Auto => tokio::spawn(self.clone().run(carrier)),
+            Transport::Http | Transport::Auto => tokio::spawn(self.clone().run(transport)),
         };
         Ok((link, task))
     }
 
-    async fn run(self, mut carrier: LinkTransport) {
-        let streamable = StreamableLink::new(self.server_client(), carrier.incoming.clone());
-        let listener = carrier.incoming.clone();
-        let found = tokio::select! {
+    async fn run(self, mut transport: LinkTransport) {
+        let streamable = StreamableLink::new(self.server_client(), transport.incoming.clone());
+        let listener = transport.incoming.clone();
+        let detected = tokio::select! {
             () = listener.closed() => None,
-            found = async {
-                let found = match self.transport {
-                    Transport::Auto => self.detect_transport(&streamable, &mut carrier).await,
+            detected = async {
+                let detected = match self.transport {
+                    Transport::Auto => self.detect_transport(&streamable, &mut transport).await,
                     Transport::Http | Transport::Sse => None,
                 };
-                if found.is_none() {
-                    streamable.run(&mut carrier.outgoing).await;
+                if detected.is_none() {
+                    streamable.run(&mut transport.outgoing).await;
                 }
-                found
-            } => found,
+                detected
+            } => detected,
         };
-        match found {
-            Some((sse, first)) => sse.run(carrier, Some(first)).await,
+        match detected {
+            Some((sse, first)) => sse.run(transport, Some(first)).await,
             None => streamable.close().await,
         }
     }
 
-    /// Finds out how the server speaks, by the first messages. Returns the stream and the message to begin with where it
-    /// has one; otherwise the messages have been dealt with.
+    /// Detects the transport by the first messages. Returns the stream and the message to post first if the server speaks
+    /// SSE; otherwise the messages have been processed.
     async fn detect_transport(
         &self,
         streamable: &StreamableLink,
-        carrier: &mut LinkTransport,
+        transport: &mut LinkTransport,
     ) -> Option<(SseLink, Bytes)> {
         let stream_first = self.target.url().path().ends_with("/sse");
-        while let Some(message) = carrier.outgoing.recv().await {
+        while let Some(message) = transport.outgoing.recv().await {
             let message = Bytes::from(message);
             if !is_opening_request(&message) {
-                // Whoever begins with a request of its own speaks a revision that has no such streams.
+                // A client that begins with another request speaks a revision without such streams.
                 streamable.send(message).await;
                 return None;
             }
@@ -115,14 +116,14 @@ impl RemoteConnector {
                     Err(trouble) => refused = Some(trouble),
                 }
             }
-            let unknown = matches!(first.error(), Some(RequestError::NoResponse(_)));
+            let is_unreachable = matches!(first.error(), Some(RequestError::NoResponse(_)));
             if first.error().is_some_and(rejects_post)
                 && let Some(refused) = refused.filter(requires_credentials)
             {
                 first = first.with_error(refused);
             }
             streamable.continue_first(first).await;
-            if !unknown {
+            if !is_unreachable {
                 return None;
             }
         }
@@ -134,15 +135,15 @@ impl RemoteConnector {
     }
 }
 
-/// Whether it is what a client of any revision begins with.
+/// Returns true for a request that opens a conversation, in any revision.
 fn is_opening_request(message: &[u8]) -> bool {
     let text = String::from_utf8_lossy(message);
-    ParsedBatch::parse(&text).is_ok_and(|heard| {
-        heard.requests().any(|note| matches!(&*note.method(), "initialize" | "server/discover"))
+    ParsedBatch::parse(&text).is_ok_and(|batch| {
+        batch.requests().any(|message| matches!(&*message.method(), "initialize" | "server/discover"))
     })
 }
 
-/// Whether nothing is taken at the URL, so that there may be a stream.
+/// Returns true if the URL rejects posts, so that it may be that of a stream.
 fn rejects_post(trouble: &RequestError) -> bool {
     const REFUSALS: [StatusCode; 6] = [
         StatusCode::BAD_REQUEST,
@@ -155,7 +156,7 @@ fn rejects_post(trouble: &RequestError) -> bool {
     trouble.status().is_some_and(|status| REFUSALS.contains(&status))
 }
 
-/// Whether there is a stream, but not for everybody.
+/// Returns true if the stream exists but requires credentials.
 fn requires_credentials(trouble: &RequestError) -> bool {
     matches!(trouble.status(), Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
 }

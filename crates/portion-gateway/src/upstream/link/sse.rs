@@ -1,5 +1,4 @@
-//! A link to a server of 2024-11-05: one stream of events on which it speaks, and a place to post to, which the first
-//! event names.
+//! Link to a server of 2024-11-05: one stream of events from the server, whose first event names the endpoint for posts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,45 +20,45 @@ use crate::upstream::http::{
     display_uri, resolve, same_origin,
 };
 
-/// How long a server may take to name the place.
+/// Timeout for the event that names the endpoint.
 const ENDPOINT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long the next message waits for one to be taken.
+/// Longest delay of the next message until the previous one has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes links to a server of 2024-11-05.
+/// Connects to a server of 2024-11-05.
 pub struct SseConnector {
-    /// Where its stream is.
+    /// URL of its stream, and headers.
     pub target: UpstreamTarget,
-    /// Connects to it.
+    /// HTTP client.
     pub client: HttpClient,
-    /// Bytes of the largest message that is taken.
+    /// Largest message accepted, in bytes.
     pub message_limit: usize,
 }
 
 impl Connector for SseConnector {
     fn connect(&self) -> ConnectFuture<'_> {
         Box::pin(async {
-            let wire = ServerClient::new(self.target.clone(), self.client.clone(), self.message_limit);
-            let sse = SseLink::open(wire).await.map_err(|trouble| ConnectError(trouble.to_string()))?;
-            let (link, carrier) = Link::new();
-            tokio::spawn(sse.run(carrier, None));
+            let client = ServerClient::new(self.target.clone(), self.client.clone(), self.message_limit);
+            let sse = SseLink::open(client).await.map_err(|trouble| ConnectError(trouble.to_string()))?;
+            let (link, transport) = Link::new();
+            tokio::spawn(sse.run(transport, None));
             Ok(link)
         })
     }
 }
 
-/// A stream that is open.
+/// A link whose stream is open.
 pub(super) struct SseLink {
     poster: Arc<Poster>,
     stream: EventStream,
 }
 
-/// Posts messages.
+/// Posts messages to the endpoint.
 struct Poster {
     client: ServerClient,
     endpoint: Uri,
     in_flight: InFlight,
-    /// Set when the link has ended.
+    /// Set when the link is closed.
     is_closed: OneShotFlag,
 }
 
@@ -67,10 +66,10 @@ impl SseLink {
     /// Opens the stream.
     ///
     /// # Errors
-    /// [`RequestError`] where there is none, or where it does not begin with a place of the same server.
-    pub(super) async fn open(wire: ServerClient) -> Result<Self, RequestError> {
-        let mut stream = wire.get(HeaderMap::new(), ResumePoint::default()).await?;
-        let url = wire.url();
+    /// Returns [`RequestError`] if it cannot be opened, or does not begin with an endpoint of the same origin.
+    pub(super) async fn open(client: ServerClient) -> Result<Self, RequestError> {
+        let mut stream = client.get(HeaderMap::new(), ResumePoint::default()).await?;
+        let url = client.url();
         let first = timeout(ENDPOINT_TIMEOUT, stream.next()).await;
         let endpoint = match first {
             Ok(Some(StreamItem::Event(event))) if event.event_type() == b"endpoint" => {
@@ -81,47 +80,44 @@ impl SseLink {
         let Some(endpoint) = endpoint.filter(|endpoint| same_origin(endpoint, &url)) else {
             return Err(RequestError::ForeignEndpoint(display_uri(&url)));
         };
-        let poster = Poster {
-            client: wire,
-            endpoint,
-            in_flight: InFlight::default(),
-            is_closed: OneShotFlag::default(),
-        };
+        let poster =
+            Poster { client, endpoint, in_flight: InFlight::default(), is_closed: OneShotFlag::default() };
         Ok(Self { poster: Arc::new(poster), stream })
     }
 
-    /// Carries messages, `first` before all others, until one of both ends has left.
-    pub(super) async fn run(self, carrier: LinkTransport, first: Option<Bytes>) {
+    /// Carries messages, `first` before all others, until either side closes the link.
+    pub(super) async fn run(self, transport: LinkTransport, first: Option<Bytes>) {
         let Self { poster, stream } = self;
-        let LinkTransport { outgoing, incoming } = carrier;
-        let gone = tokio::select! {
+        let LinkTransport { outgoing, incoming } = transport;
+        let stream_ended = tokio::select! {
             () = incoming.closed() => false,
             () = post_messages(&poster, first, outgoing, &incoming) => false,
             () = forward_events(&poster, stream, &incoming) => true,
         };
         poster.is_closed.set();
-        if gone {
-            let why = format!("{} has closed its event stream", display_uri(&poster.client.url()));
-            let _ = incoming.send(LinkEvent::Closed(why)).await;
+        if stream_ended {
+            let reason = format!("{} has closed its event stream", display_uri(&poster.client.url()));
+            let _ = incoming.send(LinkEvent::Closed(reason)).await;
         }
     }
 }
 
-/// What the server says, until it says no more.
+/// Forwards the messages of the server until the stream ends.
 async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mpsc::Sender<LinkEvent>) {
     while let Some(item) = stream.next().await {
         let frame = match item {
             StreamItem::Event(event) if event.event_type() == b"message" => {
-                let said = event.into_data();
-                if let Ok(heard) = ParsedBatch::parse(&String::from_utf8_lossy(&said)) {
-                    let answers = heard.messages.iter().filter(|note| note.kind() == MessageKind::Response);
-                    answers.for_each(|answer| drop(poster.in_flight.complete(answer.id())));
+                let bytes = event.into_data();
+                if let Ok(batch) = ParsedBatch::parse(&String::from_utf8_lossy(&bytes)) {
+                    let responses =
+                        batch.messages.iter().filter(|message| message.kind() == MessageKind::Response);
+                    responses.for_each(|response| drop(poster.in_flight.complete(response.id())));
                 }
-                Frame::Message(to_single_line(said))
+                Frame::Message(to_single_line(bytes))
             }
             StreamItem::Event(_) => continue,
             StreamItem::TooLarge(bytes) => {
-                // Which request it answers stood in it; where there is but one, it is that.
+                // The id is lost with the message; a single pending request must be the answered one.
                 tracing::warn!(bytes, "dropped a message of the server that is too large");
                 let id = poster.in_flight.only_id();
                 id.iter().for_each(|id| drop(poster.in_flight.complete(id)));
@@ -134,7 +130,7 @@ async fn forward_events(poster: &Poster, mut stream: EventStream, incoming: &mps
     }
 }
 
-/// What the client says, until it says no more and has its answers.
+/// Posts the messages of the client until the channel is closed, and waits for the pending requests.
 async fn post_messages(
     poster: &Arc<Poster>,
     first: Option<Bytes>,
@@ -152,11 +148,11 @@ async fn post_messages(
         };
         let (poster, incoming, taken) =
             (Arc::clone(poster), incoming.clone(), Arc::new(OneShotFlag::default()));
-        let told = Arc::clone(&taken);
+        let posted = Arc::clone(&taken);
         tokio::spawn(async move {
             tokio::select! {
                 () = poster.is_closed.wait() => {}
-                () = poster.post(message, &incoming) => told.set(),
+                () = poster.post(message, &incoming) => posted.set(),
             }
         });
         let _ = timeout(POST_TIMEOUT, taken.wait()).await;
@@ -168,17 +164,17 @@ impl Poster {
     async fn post(&self, message: Bytes, incoming: &mpsc::Sender<LinkEvent>) {
         let ids: Vec<String> = {
             let text = String::from_utf8_lossy(&message);
-            let heard = ParsedBatch::parse(&text).ok();
-            let requests = heard.iter().flat_map(ParsedBatch::requests);
+            let batch = ParsedBatch::parse(&text).ok();
+            let requests = batch.iter().flat_map(ParsedBatch::requests);
             requests
                 .inspect(|request| self.in_flight.register(request, &Arc::default()))
-                .map(|r| r.id().to_owned())
+                .map(|request| request.id().to_owned())
                 .collect()
         };
         let trouble = match self.client.post(Some(&self.endpoint), HeaderMap::new(), message).await {
-            Ok(answered) if answered.status.is_success() => return,
-            Ok(answered) => answered.to_error_status().into(),
-            // Whatever stands in the body of a success: the answer comes on the stream.
+            Ok(response) if response.status.is_success() => return,
+            Ok(response) => response.to_error_status().into(),
+            // The body of a success is ignored: the response comes on the stream.
             Err(RequestError::NotMcp { .. }) => return,
             Err(trouble) => trouble,
         };

@@ -1,53 +1,54 @@
-//! Decides how long to wait before a stream is opened again.
+//! Computes the delay before a stream is opened again.
 //!
-//! The server is obeyed, but not below a floor, and streams that end at once are opened ever more slowly.
+//! The delay that the server asks for is the minimum, but not below a floor; it grows with each stream in a row that
+//! ends at once.
 
 use std::time::Duration;
 
-/// How long to wait at least, whatever the server says.
+/// Lower bound of the delay, whatever the server asks for.
 const MIN_DELAY: Duration = Duration::from_millis(100);
-/// How long to wait where the server does not say.
+/// Delay if the server does not set one.
 const DEFAULT_DELAY: Duration = Duration::from_secs(1);
-/// A stream that lasts less than this has ended at once.
+/// A stream shorter than this counts as ended at once.
 const SHORT_STREAM: Duration = Duration::from_secs(1);
 
-/// How the wait grows.
+/// Growth of the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BackoffPolicy {
-    /// After the first stream that ended at once; it doubles with each further one.
+    /// Delay after the first stream that ended at once; it doubles with each further such stream.
     pub(super) initial_delay: Duration,
     pub(super) max_delay: Duration,
 }
 
-/// The streams in a row that ended at once.
+/// Counts the streams in a row that ended at once.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     short_stream_count: u32,
 }
 
 impl BackoffPolicy {
-    /// For streams that bring something, or whose end is awaited by somebody.
-    pub(super) const fn with_max_delay(longest: Duration) -> Self {
-        Self { initial_delay: MIN_DELAY, max_delay: longest }
+    /// Policy for streams that carry messages, or whose response a client awaits.
+    pub(super) const fn with_max_delay(max_delay: Duration) -> Self {
+        Self { initial_delay: MIN_DELAY, max_delay }
     }
 }
 
 impl Backoff {
-    /// How long to wait after a stream that has lasted for so long. `retry` is what the server asked for.
+    /// Returns the delay after a stream that lasted for `lasted`. `retry` is the delay that the server asked for.
     pub(super) fn next_delay(
         &mut self,
         lasted: Duration,
         retry: Option<Duration>,
-        growth: BackoffPolicy,
+        policy: BackoffPolicy,
     ) -> Duration {
-        let wanted = retry.unwrap_or(DEFAULT_DELAY).max(MIN_DELAY);
+        let requested = retry.unwrap_or(DEFAULT_DELAY).max(MIN_DELAY);
         if lasted >= SHORT_STREAM {
             self.short_stream_count = 0;
-            return wanted;
+            return requested;
         }
-        let doubled = growth.initial_delay.saturating_mul(2_u32.saturating_pow(self.short_stream_count));
+        let doubled = policy.initial_delay.saturating_mul(2_u32.saturating_pow(self.short_stream_count));
         self.short_stream_count = self.short_stream_count.saturating_add(1);
-        wanted.max(doubled.min(growth.max_delay))
+        requested.max(doubled.min(policy.max_delay))
     }
 }
 
@@ -60,29 +61,29 @@ mod tests {
     const SHORT: Duration = Duration::ZERO;
     const LONG: Duration = Duration::from_mins(1);
 
-    fn check(lasted: &[Duration], retry: Option<u64>, growth: BackoffPolicy, expect: &[u64]) {
+    fn check(lasted: &[Duration], retry: Option<u64>, policy: BackoffPolicy, expect: &[u64]) {
         let mut backoff = Backoff::default();
         let waited =
-            lasted.iter().map(|lasted| backoff.next_delay(*lasted, retry.map(Duration::from_millis), growth));
+            lasted.iter().map(|lasted| backoff.next_delay(*lasted, retry.map(Duration::from_millis), policy));
         let waited: Vec<u128> = waited.map(|wait| wait.as_millis()).collect();
         assert_eq!(waited, expect.iter().map(|wait| u128::from(*wait)).collect::<Vec<_>>(), "{retry:?}");
     }
 
     #[test]
-    fn a_server_is_obeyed_above_the_floor() {
-        let growth = BackoffPolicy::with_max_delay(Duration::from_secs(5));
-        check(&[LONG; 3], None, growth, &[1000; 3]);
-        check(&[LONG; 3], Some(0), growth, &[100; 3]);
-        check(&[LONG; 3], Some(90_000), growth, &[90_000; 3]);
-        check(&[SHORT], Some(500), growth, &[500]);
-        check(&[SHORT], Some(0), growth, &[100]);
+    fn the_delay_of_the_server_counts_above_the_floor() {
+        let policy = BackoffPolicy::with_max_delay(Duration::from_secs(5));
+        check(&[LONG; 3], None, policy, &[1000; 3]);
+        check(&[LONG; 3], Some(0), policy, &[100; 3]);
+        check(&[LONG; 3], Some(90_000), policy, &[90_000; 3]);
+        check(&[SHORT], Some(500), policy, &[500]);
+        check(&[SHORT], Some(0), policy, &[100]);
     }
 
     #[test]
-    fn streams_that_end_at_once_are_opened_ever_more_slowly() {
-        let growth = BackoffPolicy::with_max_delay(Duration::from_secs(5));
-        check(&[SHORT; 8], Some(0), growth, &[100, 200, 400, 800, 1600, 3200, 5000, 5000]);
-        check(&[SHORT, SHORT, LONG, SHORT], Some(0), growth, &[100, 200, 100, 100]);
+    fn the_delay_doubles_for_streams_that_end_at_once() {
+        let policy = BackoffPolicy::with_max_delay(Duration::from_secs(5));
+        check(&[SHORT; 8], Some(0), policy, &[100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        check(&[SHORT, SHORT, LONG, SHORT], Some(0), policy, &[100, 200, 100, 100]);
         let slow =
             BackoffPolicy { initial_delay: Duration::from_secs(1), max_delay: Duration::from_secs(30) };
         check(&[SHORT; 7], Some(250), slow, &[1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);

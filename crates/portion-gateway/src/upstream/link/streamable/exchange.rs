@@ -1,4 +1,4 @@
-//! A message that is posted, and everything that comes in answer to it.
+//! Posts one message and forwards everything that the server sends in response.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,24 +13,24 @@ use super::server_handle::{PostOutcome, ServerHandle};
 use crate::frame::Frame;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, StreamItem};
 
-/// How long to wait after a failure to resume a stream, at first.
+/// First delay after a failure to resume a stream; it doubles.
 const INITIAL_RETRY_DELAY: Duration = Duration::from_secs(1);
-/// How the wait grows before streams are resumed that end at once: somebody waits for the answer.
+/// Backoff for resuming streams that end at once: a client awaits the response.
 const RESUME_BACKOFF: BackoffPolicy = BackoffPolicy::with_max_delay(Duration::from_secs(5));
-/// How often in a row resuming may fail.
+/// Attempts in a row to resume a stream.
 const MAX_RESUME_ATTEMPTS: u32 = 4;
-/// How long a stream may go on after its answer: read to its end, its connection serves the next request.
+/// Time for a stream to end after its response: if read to its end, its connection can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A message on its way.
+/// A message and the server that it is posted to.
 pub(super) struct MessageExchange {
     pub(super) server: Arc<ServerHandle>,
     pub(super) message: OutboundMessage,
 }
 
 impl MessageExchange {
-    /// Posts the message and passes on what comes. Every request gets one answer, from the server or from here, unless
-    /// nobody wants it.
+    /// Posts the message and forwards the response. Every request gets exactly one response, from the server or from
+    /// here, unless it was cancelled.
     pub(super) async fn run(self) {
         let posted = tokio::select! {
             () = self.message.cancelled.wait() => return,
@@ -39,12 +39,12 @@ impl MessageExchange {
         self.continue_with(posted).await;
     }
 
-    /// The same, where the message has been posted.
+    /// Forwards the response to a message that was already posted.
     pub(super) async fn continue_with(self, posted: Result<PostOutcome, RequestError>) {
         tokio::select! {
             () = self.message.cancelled.wait() => {}
-            came = self.process_outcome(posted) => {
-                if let Err(trouble) = came {
+            result = self.process_outcome(posted) => {
+                if let Err(trouble) = result {
                     self.fail_requests(&trouble).await;
                 }
             }
@@ -52,11 +52,11 @@ impl MessageExchange {
     }
 
     async fn process_outcome(&self, posted: Result<PostOutcome, RequestError>) -> Result<(), RequestError> {
-        let answer = match posted? {
-            PostOutcome::Content(answer) => answer,
+        let content = match posted? {
+            PostOutcome::Content(content) => content,
             PostOutcome::SessionLost(number, trouble) => self.retry_in_new_session(number, trouble).await?,
         };
-        match answer {
+        match content {
             ResponseContent::Stream(stream) => return self.forward_stream(stream).await,
             ResponseContent::Json(json) => drop(self.server.receive(json, Some(&self.message)).await),
             ResponseContent::TooLarge(bytes) => {
@@ -71,14 +71,14 @@ impl MessageExchange {
         }
     }
 
-    /// Posts the message in a new session, once: the server has not looked at it in the old one.
+    /// Posts the message in a new session, once: the server did not process it in the old one.
     async fn retry_in_new_session(
         &self,
-        number: u64,
+        generation: u64,
         trouble: RequestError,
     ) -> Result<ResponseContent, RequestError> {
         let no_session = |trouble| RequestError::SessionLost(Box::new(trouble));
-        match self.server.renew_session(number).await {
+        match self.server.renew_session(generation).await {
             Ok(true) => {}
             Ok(false) => return Err(no_session(trouble)),
             Err(trouble) => return Err(no_session(trouble)),
@@ -89,11 +89,11 @@ impl MessageExchange {
         }
     }
 
-    /// Passes on the events of a stream, and of those that resume it, until the answer has come.
+    /// Forwards the events of a stream, and of the streams that resume it, until the response has come.
     async fn forward_stream(&self, mut stream: EventStream) -> Result<(), RequestError> {
         let mut backoff = Backoff::default();
         loop {
-            let begun = Instant::now();
+            let started = Instant::now();
             while let Some(item) = stream.next().await {
                 if self.forward_item(item).await.is_err() {
                     return Ok(());
@@ -111,25 +111,26 @@ impl MessageExchange {
             if !self.has_pending_requests() {
                 return Ok(());
             }
-            let pause = backoff.next_delay(begun.elapsed(), stream.resume_point.retry_delay, RESUME_BACKOFF);
-            stream = self.resume_stream(stream.resume_point, pause).await?;
+            let delay =
+                backoff.next_delay(started.elapsed(), stream.resume_point.retry_delay, RESUME_BACKOFF);
+            stream = self.resume_stream(stream.resume_point, delay).await?;
         }
     }
 
     async fn resume_stream(
         &self,
         resume: ResumePoint,
-        mut pause: Duration,
+        mut delay: Duration,
     ) -> Result<EventStream, RequestError> {
-        // From 2026-07-28 on nothing is resumed.
+        // Streams cannot be resumed since 2026-07-28.
         if resume.last_event_id.is_none() || self.message.declared_version.is_some() {
             return Err(RequestError::MissingAnswer("before the answer to this request"));
         }
         for attempt in 1.. {
-            sleep(pause).await;
+            sleep(delay).await;
             match self.server.open_stream(resume.clone()).await {
                 Err(trouble) if trouble.is_transient() && attempt < MAX_RESUME_ATTEMPTS => {
-                    pause = 2 * pause.max(INITIAL_RETRY_DELAY)
+                    delay = 2 * delay.max(INITIAL_RETRY_DELAY)
                 }
                 outcome => return outcome,
             }

@@ -1,4 +1,4 @@
-//! What the server says, whichever way it came.
+//! Handles messages from the server: completes requests and forwards messages to the client.
 
 use std::sync::LazyLock;
 use std::time::Instant;
@@ -11,42 +11,42 @@ use crate::dropped_messages::LogRateLimit;
 use crate::frame::Frame;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch};
 
-/// How often it is logged that something is no message.
+/// Rate limit of the log line about invalid messages.
 static INVALID_LOG_LIMIT: LazyLock<LogRateLimit> = LazyLock::new(LogRateLimit::default);
 
 impl ServerHandle {
-    /// Passes a message on. `letter`: it came in answer to that.
+    /// Forwards a message. `outbound` is the message that it responds to.
     ///
     /// # Errors
-    /// [`LinkClosed`] where nobody listens any more.
+    /// Returns [`LinkClosed`] if the inbox has been dropped.
     pub(super) async fn receive(
         &self,
-        said: Vec<u8>,
-        letter: Option<&OutboundMessage>,
+        bytes: Vec<u8>,
+        outbound: Option<&OutboundMessage>,
     ) -> Result<(), LinkClosed> {
-        let mended = {
-            let text = String::from_utf8_lossy(&said);
+        let corrected = {
+            let text = String::from_utf8_lossy(&bytes);
             match ParsedBatch::parse(&text) {
-                Ok(heard) => self.complete_requests(&text, &heard, letter),
+                Ok(batch) => self.complete_requests(&text, &batch, outbound),
                 Err(why) => {
                     if let Some(unlogged) = INVALID_LOG_LIMIT.acquire(Instant::now()) {
-                        tracing::warn!(%why, bytes = said.len(), unlogged, "dropped what is no message");
+                        tracing::warn!(%why, bytes = bytes.len(), unlogged, "dropped what is no message");
                     }
                     return Ok(());
                 }
             }
         };
-        let message = to_single_line(mended.unwrap_or(said));
+        let message = to_single_line(corrected.unwrap_or(bytes));
         self.forward(Frame::Message(message)).await
     }
 
-    /// A message over the limit has been dropped: if the answer to this is waited for, it was that.
+    /// Reports a dropped message over the limit as the response to the pending requests of `outbound`.
     pub(super) async fn receive_too_large(
         &self,
         bytes: u64,
-        letter: Option<&OutboundMessage>,
+        outbound: Option<&OutboundMessage>,
     ) -> Result<(), LinkClosed> {
-        for id in letter.map(|letter| letter.request_ids.as_slice()).unwrap_or_default() {
+        for id in outbound.map(|outbound| outbound.request_ids.as_slice()).unwrap_or_default() {
             if self.in_flight.complete(id).is_some() {
                 let id = Some(id.as_str().into());
                 self.forward(Frame::TooLarge { id, has_method: false, bytes }).await?;
@@ -55,42 +55,42 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Hands a frame to whoever listens.
+    /// Sends a frame to the inbox.
     pub(super) async fn forward(&self, frame: Frame) -> Result<(), LinkClosed> {
         self.incoming.send(LinkEvent::Frame(frame)).await.map_err(|_| LinkClosed)
     }
 
-    /// Notes what is answered. An answer to the only request that was posted is for that one, whatever its id says:
-    /// then it is returned with the right one.
+    /// Marks requests as answered. If only one request was posted, a response with an unknown id is taken as its
+    /// response, and is returned with the id corrected.
     fn complete_requests(
         &self,
         text: &str,
-        heard: &ParsedBatch<'_>,
-        letter: Option<&OutboundMessage>,
+        batch: &ParsedBatch<'_>,
+        outbound: Option<&OutboundMessage>,
     ) -> Option<Vec<u8>> {
         let mut stray = None;
-        for answer in heard.messages.iter().filter(|note| note.kind() == MessageKind::Response) {
-            if let Some(letter) = letter {
-                self.record_response(answer, letter);
+        for response in batch.messages.iter().filter(|message| message.kind() == MessageKind::Response) {
+            if let Some(outbound) = outbound {
+                self.record_response(response, outbound);
             }
-            if self.in_flight.complete(answer.id()).is_none() {
-                stray = Some(answer);
+            if self.in_flight.complete(response.id()).is_none() {
+                stray = Some(response);
             }
         }
-        let [id] = letter?.request_ids.as_slice() else { return None };
-        let stray = stray.filter(|_| !heard.is_batch)?;
+        let [id] = outbound?.request_ids.as_slice() else { return None };
+        let stray = stray.filter(|_| !batch.is_batch)?;
         self.in_flight.complete(id)?;
         Some(with_response_id(text, stray, id))
     }
 
-    fn record_response(&self, answer: &MessageView<'_>, letter: &OutboundMessage) {
-        if letter.is_initialize
-            && let Some(version) = answer.negotiated_version()
+    fn record_response(&self, response: &MessageView<'_>, outbound: &OutboundMessage) {
+        if outbound.is_initialize
+            && let Some(version) = response.negotiated_version()
         {
             self.session().set_negotiated_version(&version);
         }
-        if letter.is_tools_list {
-            self.request_headers().learn_tools(answer);
+        if outbound.is_tools_list {
+            self.request_headers().learn_tools(response);
         }
     }
 }

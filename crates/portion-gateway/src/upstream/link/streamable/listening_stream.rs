@@ -1,4 +1,4 @@
-//! The stream on which a server before 2026-07-28 says what nobody has asked for.
+//! Keeps open the GET stream on which servers before 2026-07-28 send unsolicited messages.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,35 +10,35 @@ use super::server_handle::ServerHandle;
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::{ResumePoint, StreamItem};
 
-/// How long the next message waits for the stream to be open: what the server says in between would be lost.
+/// Longest delay of the next message until the stream is open: messages that the server sends before would be lost.
 const OPEN_TIMEOUT: Duration = Duration::from_millis(300);
-/// How long to wait after streams that bring something and end at once, and after those that bring nothing.
+/// Backoff after short streams with messages, and after short streams without.
 const ACTIVE_BACKOFF: BackoffPolicy = BackoffPolicy::with_max_delay(Duration::from_secs(1));
 const EMPTY_BACKOFF: BackoffPolicy =
     BackoffPolicy { initial_delay: Duration::from_secs(1), max_delay: Duration::from_secs(30) };
 
-/// Opens the stream, which goes on by itself; returns as soon as the server has answered.
+/// Opens the stream in a task of its own; returns as soon as the server has responded.
 pub(super) async fn open_listening_stream(server: &Arc<ServerHandle>) {
     let opened = Arc::new(OneShotFlag::default());
     server.spawn(keep_listening(Arc::clone(server), Arc::clone(&opened)));
     let _ = timeout(OPEN_TIMEOUT, opened.wait()).await;
 }
 
-/// Until the session is over, or the server says that there is no such stream.
+/// Reopens the stream until the session has ended or the server rejects it.
 async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
-    let number = server.session().generation;
+    let generation = server.session().generation;
     let mut resume = ResumePoint::default();
     let mut backoff = Backoff::default();
-    while server.session().generation == number {
-        let asked = Instant::now();
+    while server.session().generation == generation {
+        let started = Instant::now();
         let outcome = server.open_stream(resume.clone()).await;
         opened.set();
-        let mut growth = EMPTY_BACKOFF;
+        let mut policy = EMPTY_BACKOFF;
         match outcome {
             Ok(mut stream) => {
                 while let Some(item) = stream.next().await {
-                    growth = ACTIVE_BACKOFF;
-                    let heard = match item {
+                    policy = ACTIVE_BACKOFF;
+                    let forwarded = match item {
                         StreamItem::Event(event) if event.event_type() == b"message" => {
                             server.receive(event.into_data(), None).await
                         }
@@ -48,7 +48,7 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                             Ok(())
                         }
                     };
-                    if heard.is_err() {
+                    if forwarded.is_err() {
                         return;
                     }
                 }
@@ -60,6 +60,6 @@ async fn keep_listening(server: Arc<ServerHandle>, opened: Arc<OneShotFlag>) {
                 return;
             }
         }
-        sleep(backoff.next_delay(asked.elapsed(), resume.retry_delay, growth)).await;
+        sleep(backoff.next_delay(started.elapsed(), resume.retry_delay, policy)).await;
     }
 }

@@ -1,13 +1,13 @@
-//! A link to a server that speaks streamable HTTP, of any revision.
+//! Link to a server over streamable HTTP, of any revision.
 //!
-//! Each message is a POST. What comes in answer is JSON or a stream of events; before 2026-07-28 there is one more
-//! stream, which the server speaks on unasked, and sessions, which the client behind a link knows nothing of.
+//! Each message is a POST. The response is JSON or a stream of events. Before 2026-07-28 there is one more stream, for
+//! unsolicited messages of the server, and there are sessions, which the client behind a link does not see.
 //!
-//! - `server`: what all tasks of a link share; `session`: what each request carries
-//! - `letter`: a message of the client; `exchange`: the same with what comes in answer to it
-//! - `listening`: the server's own stream; `backoff`: when a stream is opened again
-//! - `hearing`: what the server says, on its way to the client
-//! - `renewal`: a new session for one that the server has ended
+//! - `server_handle`: state shared by all tasks of a link; `session`: session headers of each request
+//! - `outbound_message`: a message of the client; `exchange`: posts it and forwards the response
+//! - `listening_stream`: the stream for unsolicited messages; `backoff`: delay before a stream is opened again
+//! - `inbound`: messages of the server, on their way to the client
+//! - `session_renewal`: a new session in place of one that the server has ended
 
 mod backoff;
 mod exchange;
@@ -32,47 +32,47 @@ use exchange::MessageExchange;
 use listening_stream::open_listening_stream;
 use server_handle::{PostOutcome, ServerHandle};
 
-/// How long the next message waits for a notification or a response to be taken.
+/// Longest delay of the next message until a notification or a response has been posted.
 const POST_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the server may take to hear that the session is over.
+/// Timeout for ending the session at the server.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Carries messages to one server.
+/// Link to one server.
 pub(super) struct StreamableLink {
     server: Arc<ServerHandle>,
 }
 
-/// The first message, after it was posted.
+/// The first message, after it was posted, and the outcome.
 pub(super) struct FirstExchange {
     exchange: MessageExchange,
     posted: Result<PostOutcome, RequestError>,
 }
 
 impl FirstExchange {
-    /// Why it came to nothing, if it did.
+    /// Returns the error of the post, if it failed.
     pub(super) fn error(&self) -> Option<&RequestError> {
         self.posted.as_ref().err()
     }
 
-    /// The same, where there is more to say of why.
+    /// Replaces the error by a more specific one.
     pub(super) fn with_error(self, trouble: RequestError) -> Self {
         Self { posted: Err(trouble), ..self }
     }
 }
 
 impl StreamableLink {
-    pub(super) fn new(wire: ServerClient, incoming: mpsc::Sender<LinkEvent>) -> Self {
-        Self { server: Arc::new(ServerHandle::new(wire, incoming)) }
+    pub(super) fn new(client: ServerClient, incoming: mpsc::Sender<LinkEvent>) -> Self {
+        Self { server: Arc::new(ServerHandle::new(client, incoming)) }
     }
 
-    /// Posts the first message, and leaves it to the caller whether this is the way to this server.
+    /// Posts the first message; the caller decides from the outcome whether the server speaks this transport.
     pub(super) async fn post_first(&self, message: &Bytes) -> FirstExchange {
         let exchange = self.new_exchange(message);
         let posted = self.server.post(&exchange.message).await;
         FirstExchange { exchange, posted }
     }
 
-    /// It is: goes on with that message.
+    /// Processes the response to the first message.
     pub(super) async fn continue_first(&self, first: FirstExchange) {
         let FirstExchange { exchange, posted } = first;
         if exchange.message.is_initialize {
@@ -82,7 +82,7 @@ impl StreamableLink {
         }
     }
 
-    /// Carries messages until there are no more.
+    /// Sends messages until the channel is closed, and waits for the pending requests.
     pub(super) async fn run(&self, outgoing: &mut mpsc::Receiver<Vec<u8>>) {
         while let Some(message) = outgoing.recv().await {
             self.send(message.into()).await;
@@ -90,7 +90,7 @@ impl StreamableLink {
         self.server.in_flight.wait_until_complete().await;
     }
 
-    /// Ends what is under way, and the session.
+    /// Ends all tasks and the session.
     pub(super) async fn close(&self) {
         let server = &self.server;
         server.is_closed.set();
@@ -105,60 +105,60 @@ impl StreamableLink {
         }
     }
 
-    /// Carries a message.
+    /// Sends one message.
     pub(super) async fn send(&self, message: Bytes) {
         let exchange = self.new_exchange(&message);
-        let letter = &exchange.message;
-        if letter.cancelled_id.as_deref().is_some_and(|id| self.cancel(id)) {
+        let outbound = &exchange.message;
+        if outbound.cancelled_id.as_deref().is_some_and(|id| self.cancel(id)) {
             return;
         }
-        if letter.is_initialize {
-            // Nothing goes out before the session has begun.
+        if outbound.is_initialize {
+            // No other message is sent before the session has begun.
             return exchange.run().await;
         }
-        if !letter.request_ids.is_empty() {
+        if !outbound.request_ids.is_empty() {
             return self.server.spawn(exchange.run());
         }
-        let begun = letter.is_initialized_notification.then(|| letter.bytes.clone());
+        let initialized = outbound.is_initialized_notification.then(|| outbound.bytes.clone());
         let taken = Arc::new(OneShotFlag::default());
-        let told = Arc::clone(&taken);
+        let posted = Arc::clone(&taken);
         self.server.spawn(async move {
             post_one_way(exchange).await;
-            told.set();
+            posted.set();
         });
         let _ = timeout(POST_TIMEOUT, taken.wait()).await;
-        if begun.is_some() {
-            self.server.session().initialized_message = begun;
+        if initialized.is_some() {
+            self.server.session().initialized_message = initialized;
             open_listening_stream(&self.server).await;
         }
     }
 
     fn new_exchange(&self, message: &Bytes) -> MessageExchange {
-        let letter = self.server.parse_message(message);
-        if letter.is_initialize {
-            self.server.session().begin(letter.bytes.clone());
+        let outbound = self.server.parse_message(message);
+        if outbound.is_initialize {
+            self.server.session().begin(outbound.bytes.clone());
         }
-        MessageExchange { server: Arc::clone(&self.server), message: letter }
+        MessageExchange { server: Arc::clone(&self.server), message: outbound }
     }
 
-    /// A request is cancelled. From 2026-07-28 on that is done by closing its stream, and the server is told nothing
-    /// else; before, it has to be told.
+    /// Cancels a request. Since 2026-07-28 closing its stream is the cancellation, and the notification is not posted;
+    /// before, it is. Returns true if it must not be posted.
     fn cancel(&self, raw_id: &str) -> bool {
-        // Waited for or not, its answer is not wanted any more.
-        let Some(flight) = self.server.in_flight.complete(raw_id) else {
+        // The response is not wanted any more, even if it is not pending.
+        let Some(request) = self.server.in_flight.complete(raw_id) else {
             return self.server.session().is_stateless();
         };
-        if flight.is_stateless {
-            flight.cancelled.set();
+        if request.is_stateless {
+            request.cancelled.set();
         }
-        flight.is_stateless
+        request.is_stateless
     }
 }
 
-/// Posts what has no answer. What the server says against it is passed on where it is a message.
+/// Posts a message without a response. An error of the server is forwarded if it is a message.
 async fn post_one_way(exchange: MessageExchange) {
-    let MessageExchange { server, message: letter } = &exchange;
-    match server.post(letter).await {
+    let MessageExchange { server, message: outbound } = &exchange;
+    match server.post(outbound).await {
         Ok(PostOutcome::Content(ResponseContent::Json(json))) => drop(server.receive(json, None).await),
         Ok(PostOutcome::Content(_)) => {}
         Ok(PostOutcome::SessionLost(_, trouble)) | Err(trouble) => {

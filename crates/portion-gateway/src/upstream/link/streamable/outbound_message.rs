@@ -1,4 +1,4 @@
-//! A message of the client, read once: what it is posted with, and what it waits for.
+//! A message of the client, parsed once: its requests and the headers that it is posted with.
 
 use std::sync::Arc;
 
@@ -10,63 +10,63 @@ use crate::mcp::request_headers::RequestHeaders;
 use crate::mcp::{MessageView, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
 
-/// A message, or a batch of such.
+/// A message, or a batch of messages.
 #[derive(Default)]
 pub(super) struct OutboundMessage {
-    /// As it came.
+    /// Unchanged bytes of the message.
     pub(super) bytes: Bytes,
-    /// The ids of its requests, as they were written.
+    /// Ids of its requests, as raw JSON.
     pub(super) request_ids: Vec<String>,
-    /// Its answer begins a session.
+    /// True if it contains `initialize`: the response begins a session.
     pub(super) is_initialize: bool,
-    /// It says that the session has begun.
+    /// True if it is the `initialized` notification.
     pub(super) is_initialized_notification: bool,
-    /// Its answer tells of tools.
+    /// True if it contains `tools/list`.
     pub(super) is_tools_list: bool,
-    /// The request that it cancels.
+    /// Raw id of the request that it cancels.
     pub(super) cancelled_id: Option<String>,
-    /// The revision that it says it is of, which those before 2026-07-28 do not.
+    /// Revision that the message declares; only requests since 2026-07-28 do.
     pub(super) declared_version: Option<HeaderValue>,
-    /// What the fields of its head repeat, from 2026-07-28 on.
+    /// Headers that repeat parts of the message, since 2026-07-28.
     pub(super) mirrored_headers: HeaderMap,
-    /// Set when no answer is wanted any more.
+    /// Set when no response is wanted any more.
     pub(super) cancelled: Arc<OneShotFlag>,
 }
 
 impl OutboundMessage {
-    /// Reads a message; its requests are under way from now on. What is no message is left to the server to judge.
-    pub(super) fn parse(bytes: &Bytes, mirror: &RequestHeaders, flights: &InFlight) -> Self {
-        let mut letter = Self { bytes: bytes.clone(), ..Self::default() };
+    /// Parses a message and registers its requests as in flight. Invalid messages are posted for the server to reject.
+    pub(super) fn parse(bytes: &Bytes, request_headers: &RequestHeaders, in_flight: &InFlight) -> Self {
+        let mut outbound = Self { bytes: bytes.clone(), ..Self::default() };
         let text = String::from_utf8_lossy(bytes);
-        let Ok(heard) = ParsedBatch::parse(&text) else { return letter };
-        for request in heard.requests() {
-            letter.request_ids.push(request.id().to_owned());
-            letter.is_initialize |= request.method() == "initialize";
-            letter.is_tools_list |= request.method() == "tools/list";
-            flights.register(request, &letter.cancelled);
+        let Ok(batch) = ParsedBatch::parse(&text) else { return outbound };
+        for request in batch.requests() {
+            outbound.request_ids.push(request.id().to_owned());
+            outbound.is_initialize |= request.method() == "initialize";
+            outbound.is_tools_list |= request.method() == "tools/list";
+            in_flight.register(request, &outbound.cancelled);
         }
-        if let [note] = heard.messages.as_slice() {
-            letter.is_initialized_notification = note.method() == "notifications/initialized";
-            letter.cancelled_id = note.cancelled_id().map(|place| note.slice(place).to_owned());
-            letter.parse_version(note, mirror);
+        if let [message] = batch.messages.as_slice() {
+            outbound.is_initialized_notification = message.method() == "notifications/initialized";
+            outbound.cancelled_id = message.cancelled_id().map(|place| message.slice(place).to_owned());
+            outbound.parse_version(message, request_headers);
         }
-        letter
+        outbound
     }
 
-    fn parse_version(&mut self, note: &MessageView<'_>, mirror: &RequestHeaders) {
-        let version = note.protocol_version().and_then(|version| HeaderValue::try_from(version).ok());
+    fn parse_version(&mut self, message: &MessageView<'_>, request_headers: &RequestHeaders) {
+        let version = message.protocol_version().and_then(|version| HeaderValue::try_from(version).ok());
         self.declared_version = version.filter(|_| !self.request_ids.is_empty());
         if self.declared_version.is_none() {
             return;
         }
-        for (name, value) in mirror.header_fields(note) {
+        for (name, value) in request_headers.header_fields(message) {
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
                 self.mirrored_headers.insert(name, value);
             }
         }
     }
 
-    /// Whether this is the id of one of its requests, spelled as it was.
+    /// Returns true if this is the id of one of its requests, in the same spelling.
     pub(super) fn has_request_id(&self, raw_id: &str) -> bool {
         self.request_ids.iter().any(|id| id == raw_id)
     }

@@ -1,4 +1,4 @@
-//! A streamable-HTTP server as all tasks of a link see it.
+//! State of a streamable HTTP server, shared by all tasks of a link.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,31 +16,31 @@ use crate::mcp::{MessageKind, ParsedBatch};
 use crate::one_shot_flag::OneShotFlag;
 use crate::upstream::http::{EventStream, RequestError, ResponseContent, ResumePoint, ServerClient};
 
-/// What the tasks of a link share.
+/// State shared by the tasks of a link.
 pub(super) struct ServerHandle {
     pub(super) client: ServerClient,
     pub(super) in_flight: InFlight,
-    /// What the server says goes here.
+    /// Channel for messages of the server.
     pub(super) incoming: mpsc::Sender<LinkEvent>,
-    /// Set when the link has ended: all tasks end with it.
+    /// Set when the link has ended; all tasks end then.
     pub(super) is_closed: OneShotFlag,
-    /// Held while a new session is begun.
+    /// Held while a new session is started.
     pub(super) renewal_lock: tokio::sync::Mutex<()>,
     session: Mutex<UpstreamSession>,
     request_headers: Mutex<RequestHeaders>,
 }
 
-/// What came of posting a message.
+/// Outcome of posting a message.
 pub(super) enum PostOutcome {
     Content(ResponseContent),
-    /// The server does not know the session of this number (any more): it has not looked at the message.
+    /// The server does not know the session of this generation (any more), and has not processed the message.
     SessionLost(u64, RequestError),
 }
 
 impl ServerHandle {
-    pub(super) fn new(wire: ServerClient, incoming: mpsc::Sender<LinkEvent>) -> Self {
+    pub(super) fn new(client: ServerClient, incoming: mpsc::Sender<LinkEvent>) -> Self {
         Self {
-            client: wire,
+            client,
             in_flight: InFlight::default(),
             incoming,
             is_closed: OneShotFlag::default(),
@@ -50,7 +50,7 @@ impl ServerHandle {
         }
     }
 
-    /// Runs a task until it has come to its end, or the link to its.
+    /// Runs a task until it ends or the link is closed.
     pub(super) fn spawn(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) {
         let server = Arc::clone(self);
         tokio::spawn(async move {
@@ -69,65 +69,70 @@ impl ServerHandle {
         self.request_headers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads a message of the client.
+    /// Parses a message of the client.
     pub(super) fn parse_message(&self, message: &Bytes) -> OutboundMessage {
         OutboundMessage::parse(message, &self.request_headers(), &self.in_flight)
     }
 
     /// Posts a message.
-    pub(super) async fn post(&self, letter: &OutboundMessage) -> Result<PostOutcome, RequestError> {
-        let (fields, number) = {
+    pub(super) async fn post(&self, outbound: &OutboundMessage) -> Result<PostOutcome, RequestError> {
+        let (headers, generation) = {
             let mut session = self.session();
-            (session.headers_for(letter), session.generation)
+            (session.headers_for(outbound), session.generation)
         };
-        let in_session = fields.contains_key(SESSION_ID_HEADER);
-        let answered = self.client.post(None, fields, letter.bytes.clone()).await?;
-        if answered.status.is_success() {
-            if letter.is_initialize {
-                self.session().id = answered.headers.get(SESSION_ID_HEADER).cloned();
+        let in_session = headers.contains_key(SESSION_ID_HEADER);
+        let response = self.client.post(None, headers, outbound.bytes.clone()).await?;
+        if response.status.is_success() {
+            if outbound.is_initialize {
+                self.session().id = response.headers.get(SESSION_ID_HEADER).cloned();
             }
-            return Ok(PostOutcome::Content(answered.content));
+            return Ok(PostOutcome::Content(response.content));
         }
-        let is_meant = is_response_to(&answered.content, |id| letter.has_request_id(id));
+        let is_own_response = is_response_to(&response.content, |id| outbound.has_request_id(id));
         let session_ended = in_session
-            && match answered.status {
-                StatusCode::NOT_FOUND => !is_meant,
-                StatusCode::BAD_REQUEST => reports_unknown_session(&answered.content),
+            && match response.status {
+                StatusCode::NOT_FOUND => !is_own_response,
+                StatusCode::BAD_REQUEST => reports_unknown_session(&response.content),
                 _ => false,
             };
-        // These speak for themselves, unless the answer is certainly to this very request.
-        let says_enough = matches!(answered.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if !session_ended && (is_meant || (!says_enough && is_response_to(&answered.content, |_| true))) {
-            return Ok(PostOutcome::Content(answered.content));
+        // The status matters more than the body, unless the body is certainly the response to this request.
+        let status_suffices = matches!(response.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !session_ended
+            && (is_own_response || (!status_suffices && is_response_to(&response.content, |_| true)))
+        {
+            return Ok(PostOutcome::Content(response.content));
         }
-        let refusal = answered.to_error_status().into();
-        if session_ended { Ok(PostOutcome::SessionLost(number, refusal)) } else { Err(refusal) }
+        let error = response.to_error_status().into();
+        if session_ended { Ok(PostOutcome::SessionLost(generation, error)) } else { Err(error) }
     }
 
-    /// Opens the server's own stream, or resumes one.
+    /// Opens the stream for unsolicited messages, or resumes a stream.
     pub(super) async fn open_stream(&self, resume: ResumePoint) -> Result<EventStream, RequestError> {
         let fields = self.session().headers();
         self.client.get(fields, resume).await
     }
 }
 
-/// Whether it says that the session is none, as servers do that began as the official SDKs' older examples, which answer
-/// 400 where the specification has 404.
-fn reports_unknown_session(answer: &ResponseContent) -> bool {
+/// Returns true if the body reports an unknown session. Servers based on older examples of the official SDKs answer 400
+/// where the specification requires 404.
+fn reports_unknown_session(content: &ResponseContent) -> bool {
     const WORDS: [&str; 3] = ["no valid session", "invalid session", "session not found"];
-    let said = match answer {
-        ResponseContent::Json(said) => String::from_utf8_lossy(said).to_lowercase(),
-        ResponseContent::Text(said) => said.to_lowercase(),
+    let text = match content {
+        ResponseContent::Json(text) => String::from_utf8_lossy(text).to_lowercase(),
+        ResponseContent::Text(text) => text.to_lowercase(),
         _ => return false,
     };
-    WORDS.iter().any(|words| said.contains(words))
+    WORDS.iter().any(|words| text.contains(words))
 }
 
-/// Whether it is the answer to a request with such an id.
-fn is_response_to(answer: &ResponseContent, such: impl Fn(&str) -> bool) -> bool {
-    let ResponseContent::Json(json) = answer else { return false };
+/// Returns true if the content is the response to a request whose id matches.
+fn is_response_to(content: &ResponseContent, matches_id: impl Fn(&str) -> bool) -> bool {
+    let ResponseContent::Json(json) = content else { return false };
     let text = String::from_utf8_lossy(json);
-    ParsedBatch::parse(&text).is_ok_and(|heard| {
-        heard.messages.iter().any(|note| note.kind() == MessageKind::Response && such(note.id()))
+    ParsedBatch::parse(&text).is_ok_and(|batch| {
+        batch
+            .messages
+            .iter()
+            .any(|message| message.kind() == MessageKind::Response && matches_id(message.id()))
     })
 }

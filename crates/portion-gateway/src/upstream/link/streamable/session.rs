@@ -1,64 +1,65 @@
-//! What a server has said of the session, and what each request to it therefore carries.
+//! State of the session with a server, and the headers that follow for each request.
 
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::outbound_message::OutboundMessage;
 
-/// The field with the session.
+/// Header with the session id.
 pub(super) const SESSION_ID_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
-/// The field with the revision.
+/// Header with the protocol revision.
 const PROTOCOL_VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// A session; revisions from 2026-07-28 on have none, and servers before need not have any.
+/// A session. There are none since 2026-07-28, and before that they are optional.
 #[derive(Clone, Default)]
 pub(super) struct UpstreamSession {
-    /// Its name, where the server gave it one.
+    /// Session id, if the server assigned one.
     pub(super) id: Option<HeaderValue>,
-    /// The revision that was settled on, or the last that a request named.
+    /// Negotiated revision, or the last revision that a request declared.
     version: Option<HeaderValue>,
-    /// A request has named its revision since the session began: there are no sessions then.
+    /// True if a request has declared its revision since the session began: such revisions have no sessions.
     is_stateless: bool,
-    /// What began it, for beginning it anew.
+    /// `initialize` request of the client, for starting the session again.
     pub(super) initialize_message: Option<Bytes>,
-    /// What said that it has begun.
+    /// `initialized` notification of the client.
     pub(super) initialized_message: Option<Bytes>,
-    /// Counts the sessions.
+    /// Number of the session, counted up.
     pub(super) generation: u64,
 }
 
 impl UpstreamSession {
-    /// The client begins one.
-    pub(super) fn begin(&mut self, hello: Bytes) {
-        *self = Self { initialize_message: Some(hello), generation: self.generation + 1, ..Self::default() };
+    /// Begins a session with this `initialize` request.
+    pub(super) fn begin(&mut self, initialize: Bytes) {
+        *self =
+            Self { initialize_message: Some(initialize), generation: self.generation + 1, ..Self::default() };
     }
 
-    /// The revision is settled.
+    /// Sets the negotiated revision.
     pub(super) fn set_negotiated_version(&mut self, version: &str) {
         self.version = HeaderValue::from_str(version).ok();
     }
 
-    /// Whether the client speaks a revision without sessions.
+    /// Returns true if the client speaks a revision without sessions.
     pub(super) fn is_stateless(&self) -> bool {
         self.is_stateless
     }
 
-    /// What requests carry that are no message.
+    /// Returns the headers of requests without a message.
     pub(super) fn headers(&self) -> HeaderMap {
-        let mut fields = HeaderMap::new();
-        fields.extend(self.id.clone().map(|id| (SESSION_ID_HEADER, id)));
-        fields.extend(self.version.clone().map(|version| (PROTOCOL_VERSION_HEADER, version)));
-        fields
+        let mut headers = HeaderMap::new();
+        headers.extend(self.id.clone().map(|id| (SESSION_ID_HEADER, id)));
+        headers.extend(self.version.clone().map(|version| (PROTOCOL_VERSION_HEADER, version)));
+        headers
     }
 
-    /// What a message carries. One that says itself of which revision it is belongs to no session.
-    pub(super) fn headers_for(&mut self, letter: &OutboundMessage) -> HeaderMap {
-        let Some(version) = &letter.declared_version else { return self.headers() };
+    /// Returns the headers of a message. A message that declares its revision belongs to no session.
+    pub(super) fn headers_for(&mut self, outbound: &OutboundMessage) -> HeaderMap {
+        let Some(version) = &outbound.declared_version else { return self.headers() };
         self.version = Some(version.clone());
         self.is_stateless = true;
-        let mut fields = letter.mirrored_headers.clone();
-        fields.insert(PROTOCOL_VERSION_HEADER, version.clone());
-        fields
+        let mut headers = outbound.mirrored_headers.clone();
+        headers.insert(PROTOCOL_VERSION_HEADER, version.clone());
+        headers
     }
 }
 
@@ -72,16 +73,16 @@ mod tests {
 
     /// `expect`: session, revision and method.
     fn check(session: &mut UpstreamSession, message: &'static str, expect: [Option<&str>; 3]) {
-        let letter =
+        let outbound =
             OutboundMessage::parse(&message.into(), &RequestHeaders::default(), &InFlight::default());
-        let fields = session.headers_for(&letter);
-        let field = |name: &str| fields.get(name).map(|value| value.to_str().expect("ASCII"));
+        let headers = session.headers_for(&outbound);
+        let field = |name: &str| headers.get(name).map(|value| value.to_str().expect("ASCII"));
         let found = [field("mcp-session-id"), field("mcp-protocol-version"), field("mcp-method")];
         assert_eq!(found, expect, "{message}");
     }
 
     #[test]
-    fn a_message_carries_its_own_revision_or_the_sessions() {
+    fn a_message_carries_its_own_revision_or_that_of_the_session() {
         let modern = r#"{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#;
         let legacy = r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#;
         let mut session = UpstreamSession::default();

@@ -1,7 +1,7 @@
-//! A new session in place of one that the server has ended.
+//! Starts a new session in place of one that the server has ended.
 //!
-//! A client on stdio knows of no sessions: it would have to be restarted. So its own `initialize` is sent once more,
-//! and the answer kept from it.
+//! A client on stdio has no notion of sessions and would have to be restarted. So its `initialize` is sent again, and
+//! the response is not forwarded to it.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use crate::mcp::{MessageKind, ParsedBatch};
 use crate::upstream::http::{RequestError, ResponseContent, StreamItem};
 
 impl ServerHandle {
-    /// Begins a new session in place of the one of that number, unless that has been done. Returns whether there is
-    /// a client that has begun one at all.
+    /// Starts a new session in place of the one of that generation, unless that was already done. Returns false if the
+    /// client has never begun a session.
     ///
     /// # Errors
-    /// [`RequestError`] where the server does not want one.
-    pub(super) async fn renew_session(self: &Arc<Self>, number: u64) -> Result<bool, RequestError> {
+    /// Returns [`RequestError`] if the server does not start one.
+    pub(super) async fn renew_session(self: &Arc<Self>, generation: u64) -> Result<bool, RequestError> {
         let _renewing = self.renewal_lock.lock().await;
-        let (hello, begun) = {
+        let (initialize, initialized) = {
             let mut session = self.session();
-            if session.generation != number {
+            if session.generation != generation {
                 return Ok(true);
             }
-            let Some(hello) = session.initialize_message.clone() else { return Ok(false) };
-            let begun = session.initialized_message.clone();
-            session.begin(hello.clone());
-            (hello, begun)
+            let Some(initialize) = session.initialize_message.clone() else { return Ok(false) };
+            let initialized = session.initialized_message.clone();
+            session.begin(initialize.clone());
+            (initialize, initialized)
         };
         tracing::warn!("the server has ended the session; a new one is begun");
         let ended = || RequestError::MissingAnswer("before a session began");
-        let answer = match self
-            .post(&OutboundMessage { bytes: hello, is_initialize: true, ..OutboundMessage::default() })
+        let response = match self
+            .post(&OutboundMessage { bytes: initialize, is_initialize: true, ..OutboundMessage::default() })
             .await?
         {
             PostOutcome::Content(ResponseContent::Json(json)) => json,
@@ -47,20 +47,20 @@ impl ServerHandle {
             PostOutcome::Content(_) => return Err(ended()),
             PostOutcome::SessionLost(_, trouble) => return Err(trouble),
         };
-        let version = negotiated_version(&answer).ok_or_else(ended)?;
+        let version = negotiated_version(&response).ok_or_else(ended)?;
         self.session().set_negotiated_version(&version);
-        if let Some(begun) = begun {
-            self.post(&OutboundMessage { bytes: begun.clone(), ..OutboundMessage::default() }).await?;
-            self.session().initialized_message = Some(begun);
+        if let Some(initialized) = initialized {
+            self.post(&OutboundMessage { bytes: initialized.clone(), ..OutboundMessage::default() }).await?;
+            self.session().initialized_message = Some(initialized);
             open_listening_stream(self).await;
         }
         Ok(true)
     }
 }
 
-/// The revision that an answer to `initialize` settles on.
-fn negotiated_version(answer: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(answer);
-    let heard = ParsedBatch::parse(&text).ok()?;
-    heard.messages.iter().find(|note| note.kind() == MessageKind::Response)?.negotiated_version()
+/// Returns the revision in a response to `initialize`.
+fn negotiated_version(response: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(response);
+    let batch = ParsedBatch::parse(&text).ok()?;
+    batch.messages.iter().find(|message| message.kind() == MessageKind::Response)?.negotiated_version()
 }
