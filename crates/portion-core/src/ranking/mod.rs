@@ -39,7 +39,7 @@ pub fn select(costs: &[usize], scores: &[f64], budget: usize, fill: FillStrategy
         FillStrategy::Value => {
             let (share, of) = SCORE_SHARE;
             let mut best =
-                Selection { remaining: budget / of * share + budget % of * share / of, ..purse.clone() };
+                Selection { remaining: budget / of * share + budget % of * share / of, ..selection.clone() };
             best.add_until_one_exceeds(&order, cost);
             selection.selected = best.selected;
             let spent = order.iter().filter(|at| selection.contains(**at)).map(|at| cost(*at)).sum();
