@@ -1,6 +1,8 @@
-//! What is told of each reply, to the log and to whoever records: one [`RequestServed`](portion_core::event::RequestServed) a request, whatever became of it.
+//! Reports each reply to the log and to the observer: one
+//! [`RequestServed`](portion_core::event::RequestServed) per request, whatever its outcome.
 //!
-//! Of some it is told when they are on their way, for something is to be found out first: the times are those of the request.
+//! Some records are completed in the background after the reply was sent. Their times are those of the
+//! request.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,22 +23,22 @@ use crate::decision_log;
 use crate::deferred_worker::{DeferredWorker, JobPriority};
 use crate::gateway_parts::Clock;
 
-/// What an error is called that the upstream served.
+/// Error code of an error result from the upstream.
 const UPSTREAM_ERROR: &str = "upstream";
-/// Bytes of a reply's texts up to which it is always counted once more: some 40 µs.
+/// Largest reply, in text bytes, that is always recounted: takes about 40 µs.
 const ALWAYS_RECOUNT_MAX_BYTES: usize = 2 << 10;
-/// Bytes up to which it is, if it is drawn.
+/// Largest reply, in text bytes, that is recounted if it is sampled.
 const RECOUNT_MAX_BYTES: usize = 256 << 10;
-/// How many replies in a hundred are drawn, where nobody says.
+/// Default share of replies that are recounted, in percent.
 const DEFAULT_SAMPLE_PERCENT: f64 = 1.0;
 
-/// Keeps account of what is served.
+/// Builds the records of requests, and schedules recounts.
 pub(crate) struct Accounting {
     observer: Arc<dyn Observer>,
     pub(crate) deferred_worker: DeferredWorker,
     pub(crate) accuracy_tracker: Arc<AccuracyTracker>,
     clock: Clock,
-    /// What tells the requests of this process from others.
+    /// Random tag that distinguishes the requests of this process from others.
     process_tag: u64,
     next_request: AtomicU64,
 }
@@ -46,17 +48,17 @@ pub(crate) struct Accounting {
 pub(crate) struct RequestInfo<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) endpoint: Option<&'a Endpoint>,
-    /// Whether the upstream is not asked.
+    /// True if the upstream is not asked.
     pub(crate) is_follow_up: bool,
-    /// Whether what came of the upstream is an error.
+    /// True if the upstream returned an error.
     pub(crate) is_upstream_error: bool,
-    /// The snapshot of the payload that it goes back to, where one was kept.
+    /// Snapshot of the original payload, if one was stored.
     pub(crate) origin_snapshot: Option<SnapshotId>,
-    /// When what we do for it began.
+    /// Time when the gateway's own work for the request began.
     pub(crate) started_at: Instant,
 }
 
-/// What became of it.
+/// Outcome of a request.
 #[derive(Debug, Default)]
 pub(crate) struct ReplyOutcome {
     pub(crate) outcome: Outcome,
@@ -70,7 +72,7 @@ pub(crate) struct ReplyOutcome {
     pub(crate) shadow: Option<ShadowResult>,
 }
 
-/// What a payload is, by the first part of it that can be read.
+/// Shape of a payload, by its first readable part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PayloadShape {
     form: Option<&'static str>,
@@ -89,12 +91,12 @@ impl PayloadShape {
 }
 
 impl ReplyOutcome {
-    /// A payload of so many bytes passes as it came.
+    /// A payload of `bytes` bytes passed through unchanged.
     pub(crate) fn passed_through(outcome: Outcome, bytes: usize, tokens: Option<usize>) -> Self {
         Self { outcome, tokens, response_bytes: bytes, original_bytes: bytes, ..Self::default() }
     }
 
-    /// A portion of a payload is served, which was asked for so. `capped`: by bytes alone.
+    /// A portion of a payload. `capped`: limited by bytes alone.
     pub(crate) fn from_portion(
         portion: &Portion,
         request: &Request,
@@ -103,7 +105,7 @@ impl ReplyOutcome {
     ) -> Self {
         let (mut outcome, mut stages) = (outcome_for(portion.kind(), request), portion.stages().to_vec());
         if capped {
-            // It is a page, a summary or a chunk all the same, and counted as one.
+            // A capped reply still is a page, a summary or a chunk: its outcome is recorded as a stage.
             stages.extend((!outcome.is_payload()).then_some(outcome.name()));
             outcome = Outcome::Capped;
         }
@@ -119,7 +121,7 @@ impl ReplyOutcome {
         }
     }
 
-    /// A fault is served in place of anything else.
+    /// A fault in place of a reply.
     pub(crate) fn from_fault(fault: &Fault, tokens: usize) -> Self {
         let outcome = if fault.code == "cursor_expired" { Outcome::Expired } else { Outcome::Refused };
         let bytes = fault.to_json().len();
@@ -136,7 +138,7 @@ impl ReplyOutcome {
 impl Accounting {
     pub(crate) fn new(observer: Arc<dyn Observer>, clock: Clock) -> Self {
         let mut process = [0; 8];
-        // Without randomness, requests of several processes may be taken for one another in what is recorded.
+        // Without randomness, request ids of several processes may collide in the records.
         let _ = getrandom::fill(&mut process);
         let (process, requests) = (u64::from_ne_bytes(process), AtomicU64::new(0));
         Self {
@@ -149,22 +151,22 @@ impl Accounting {
         }
     }
 
-    /// Waits for what is still to be told, at most so long; whether all of it was.
+    /// Waits at most `limit` until all pending records are emitted. Returns true if they are.
     pub(crate) fn flush(&self, limit: Duration) -> bool {
         self.deferred_worker.flush(limit)
     }
 
-    /// How near counts have come of late.
+    /// Returns the accuracy of recent counts.
     pub(crate) fn accuracy_stats(&self) -> AccuracyStats {
         self.accuracy_tracker.stats()
     }
 
-    /// How long ago that was.
+    /// Returns the time since `since`.
     pub(crate) fn elapsed_since(&self, since: Instant) -> Duration {
         (self.clock)().saturating_duration_since(since)
     }
 
-    /// Whoever asks for an endpoint, within the byte limit where its counts are too low for now.
+    /// Applies the byte limit to the caller while the counts of the endpoint are too low.
     pub(crate) fn cap_if_inaccurate(&self, caller: Caller, endpoint: Option<&Endpoint>) -> Caller {
         let subject = || {
             let (kind, name) = endpoint_kind_and_name(endpoint);
@@ -173,13 +175,13 @@ impl Accounting {
         if self.accuracy_tracker.is_too_low(subject) { caller.with_byte_cap() } else { caller }
     }
 
-    /// Tells what became of a request.
+    /// Records the outcome of a request.
     pub(crate) fn report(&self, account: RequestInfo<'_>, result: ReplyOutcome) {
         let served = self.charge_and_build_record(account, result);
         self.emit(served);
     }
 
-    /// Tells what became of a request that was answered with what is shown: of some, what it really costs.
+    /// Records the outcome of a rendered reply, and recounts it in the background if it is sampled.
     pub(crate) fn report_rendered(
         &self,
         account: RequestInfo<'_>,
@@ -214,13 +216,13 @@ impl Accounting {
         });
     }
 
-    /// Tells what became of a request, when that is known.
+    /// Emits a finished record.
     pub(crate) fn emit(&self, served: RequestServed) {
         emit_event(&*self.observer, served);
     }
 
-    /// Whether a reply, which shows so many bytes of text, is to be counted once more: where that is cheap, where counts of
-    /// its endpoint are too low, and a sample of the others.
+    /// Returns true if a reply with so many text bytes is to be recounted: always if it is small or counts of
+    /// its endpoint are too low, otherwise by sampling.
     pub(crate) fn is_sampled(&self, account: RequestInfo<'_>, served: &RequestServed, bytes: usize) -> bool {
         let Caller { effective_policy: terms, rule, .. } = account.caller;
         if terms.reference.is_none() || bytes == 0 || bytes > RECOUNT_MAX_BYTES {
@@ -234,7 +236,7 @@ impl Accounting {
         by_lot || self.accuracy_tracker.is_too_low(|| AccuracyKey::for_request(served, terms.counter))
     }
 
-    /// The record of a request that has just been answered, told to its session.
+    /// Charges the session for a reply, and builds the record of its request.
     fn charge_and_build_record(&self, account: RequestInfo<'_>, result: ReplyOutcome) -> RequestServed {
         if let Some(tokens) = result.tokens {
             account.caller.session.charge(tokens);
@@ -242,7 +244,7 @@ impl Accounting {
         self.build_record(account, result)
     }
 
-    /// The record of a request that has just been answered.
+    /// Builds the record of a request.
     pub(crate) fn build_record(&self, account: RequestInfo<'_>, result: ReplyOutcome) -> RequestServed {
         let RequestInfo {
             caller,
@@ -273,7 +275,7 @@ impl Accounting {
             endpoint: name.into(),
             kind,
             outcome,
-            // Where what we serve in its place is one of ours, that is what was served.
+            // If a fault of ours replaces the upstream's error, the record has the fault's code.
             error: error.or(failed.then_some(UPSTREAM_ERROR)),
             follow_up,
             arguments: caller.argument_names.clone(),
@@ -282,7 +284,7 @@ impl Accounting {
             counter: caller.effective_policy.counter.name(),
             estimated_tokens: tokens.map(|tokens| tokens as u64),
             actual_tokens: None,
-            // What a follow-up goes back to was counted when it came.
+            // The payload of a follow-up was counted when it was captured.
             original_tokens: tokens
                 .filter(|_| !follow_up)
                 .and_then(|tokens| extrapolate_original_tokens(tokens, bytes, original_bytes)),
@@ -303,26 +305,26 @@ impl Accounting {
     }
 }
 
-/// Tells the log and whoever records, who so tell the same.
+/// Emits a record to the log and to the observer.
 fn emit_event(observer: &dyn Observer, served: RequestServed) {
     decision_log::log_served(&served);
     observer.observe(Event::RequestServed(Arc::new(served)));
 }
 
-/// What an endpoint is and is called in records.
+/// Returns the kind and the name of an endpoint for records.
 fn endpoint_kind_and_name(endpoint: Option<&Endpoint>) -> (&'static str, Cow<'_, str>) {
     (endpoint.map_or("tool", |endpoint| endpoint.kind.name()), Endpoint::log_name(endpoint))
 }
 
-/// A number from 0 to below 1 for each request: of any that follow each other, about the same share is below a bound.
+/// Hashes a number into [0, 1), such that consecutive numbers are spread evenly.
 ///
 /// Multiplicative hashing by the golden ratio: Knuth, The Art of Computer Programming 3, 6.4.
 fn uniform_hash(number: u64) -> f64 {
-    // The upper 53 bits are those that a float holds.
+    // A float holds the upper 53 bits.
     (number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// What a reply is called in records.
+/// Returns the outcome of a rendered reply, by the kind of its portion.
 pub(crate) fn outcome_for(kind: &str, request: &Request) -> Outcome {
     match kind {
         "query" => Outcome::Queried,
@@ -335,13 +337,13 @@ pub(crate) fn outcome_for(kind: &str, request: &Request) -> Outcome {
     }
 }
 
-/// Bytes of what a portion shows, its notice included.
+/// Returns the bytes that a portion shows, its notice included.
 pub(crate) fn shown_bytes(portion: &Portion) -> usize {
     let pieces = portion.pieces().iter().map(|piece| piece.body.as_str().len());
     pieces.sum::<usize>() + portion.structured().map_or(0, str::len) + portion.notice().len()
 }
 
-/// What the payload would have cost, if it is like what was served of it: where there is no time to find out.
+/// Extrapolates the tokens of the payload from the part that was served, if there is no time to count.
 fn extrapolate_original_tokens(tokens: usize, bytes: usize, original_bytes: usize) -> Option<u64> {
     (bytes > 0).then(|| (tokens as f64 * original_bytes as f64 / bytes as f64).round() as u64)
 }
@@ -351,7 +353,7 @@ fn unix_micros(time: SystemTime) -> u64 {
 }
 
 impl EndpointKind {
-    /// Its name in records.
+    /// Returns the name of the kind in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tool => "tool",

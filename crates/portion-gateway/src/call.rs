@@ -1,6 +1,6 @@
-//! What passes the neck: a call with what its upstream said, and the reply to it.
+//! Calls to [`Gateway::answer`](crate::gateway::Gateway::answer), and their replies.
 //!
-//! A raw payload goes in, and only a [`Portion`], a [`Fault`] or the word that nothing need change comes out.
+//! A raw payload goes in. A [`Portion`], a [`Fault`] or [`Reply::Untouched`] comes out.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,124 +24,124 @@ pub use crate::fault::Fault;
 use crate::mcp::{QUERY_TOOL, READ_TOOL};
 pub use crate::snapshot_query::SnapshotQuery;
 
-/// Bytes of an endpoint's name that are told to logs and records.
+/// Largest endpoint name in logs and records, in bytes.
 const MAX_LOG_NAME_BYTES: usize = 256;
 
-/// One content-bearing reply to be made.
+/// A request for one reply with content.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// Whom it is for.
+    /// Caller of the reply.
     pub caller: Caller,
-    /// What was called; `None` where one of our own tools was.
+    /// Called endpoint; `None` for a built-in tool.
     pub endpoint: Option<Endpoint>,
-    /// What is to be made.
+    /// Kind of the call.
     pub intent: Intent,
 }
 
-/// Whom a reply is for, and how it is served.
+/// Recipient of a reply, with the policy that applies to it.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Who may read on.
+    /// Scope of its cursors.
     pub scope: Scope,
-    /// The conversation that it asks in.
+    /// Session of the caller.
     pub session: Arc<ClientSession>,
-    /// What it calls itself, where that is known.
+    /// Profile of the client, if it is known.
     pub client: Option<&'static ClientProfile>,
-    /// What was decided for the endpoint that it calls.
+    /// Rule of the called endpoint.
     pub rule: Arc<EndpointRule>,
-    /// What a reply obeys: those of the rule for the client, unless something narrower is known.
+    /// Policy of the reply: that of the rule for the client, unless something narrower is known.
     pub effective_policy: Arc<EffectivePolicy>,
-    /// Whether replies to it are shaped.
+    /// Shaping of its replies.
     pub shaping_mode: ShapingMode,
-    /// What the called tool states about its results.
+    /// Limits that the called tool states for its results.
     pub tool_limits: ToolLimits,
-    /// The name of the server, where there are several.
+    /// Name of the server, if there are several.
     pub upstream: Option<Arc<str>>,
-    /// The name under which this caller knows the tool that reads on.
+    /// Listed name of the reading tool.
     pub read_tool: Arc<str>,
-    /// The name under which this caller knows the tool that answers questions, where there is one.
+    /// Listed name of the query tool, if there is one.
     pub query_tool: Option<Arc<str>>,
-    /// Where the reply is to be the contents of a resource: what begins the URIs that read on, a cursor following.
+    /// Prefix of read URIs, followed by a cursor, if the reply is the contents of a resource.
     pub read_uri: Option<&'static str>,
-    /// When it asked.
+    /// Time when the request arrived.
     pub received_at: Instant,
-    /// The names of what it gave with its request.
+    /// Names of the request's arguments.
     pub argument_names: Vec<String>,
-    /// Where its request belongs in a trace, where it said so.
+    /// Trace context of the request, if it has one.
     pub trace: Option<TraceContext>,
-    /// Ends its question, where it asks one, before it is answered.
+    /// Cancels its query.
     pub cancel_flag: CancelFlag,
 }
 
-/// What a call is about.
+/// Kind of a call.
 #[derive(Clone, Debug)]
 pub enum Intent {
-    /// A payload just in from the upstream.
+    /// A payload that just arrived from the upstream.
     Fresh {
-        /// What the upstream said.
+        /// Content of the upstream's response.
         payload: Payload,
-        /// What the caller asked of us.
+        /// Controls of the caller.
         request: Request,
-        /// Set where a later call may be answered from this payload.
+        /// Set if a later call may be answered from this payload.
         reuse: Option<ReuseKey>,
     },
-    /// A request with a cursor. It never goes upstream.
+    /// A request with a cursor. It never reaches the upstream.
     FollowUp {
-        /// What the caller asked of us, cursor included.
+        /// Controls of the caller, with the cursor.
         request: Request,
     },
-    /// A question about what a cursor points to. It never goes upstream.
+    /// A query on the content of a cursor. It never reaches the upstream.
     Query {
-        /// How the answer is wanted; its cursor, path and section say what is asked about.
+        /// Controls for the answer; cursor, path and section select the queried content.
         request: Request,
-        /// The question.
+        /// The query.
         query: SnapshotQuery,
     },
 }
 
-/// What is sent back.
+/// Reply to a call.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// What the upstream said, byte for byte.
+    /// The upstream's response, byte for byte.
     Untouched,
     /// A rendering that fits the budget.
     Portion(Portion),
-    /// An error, with the way on.
+    /// An error, with advice for the next step.
     Fault(Fault),
 }
 
-/// One named thing that can answer.
+/// A tool, resource or prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// A tool's or prompt's name, a resource's URI.
+    /// Name of the tool or prompt, or URI of the resource.
     pub name: String,
-    /// What it is.
+    /// Kind of the endpoint.
     pub kind: EndpointKind,
-    /// It says of itself that it changes nothing.
+    /// Marked as changing nothing.
     pub read_only: bool,
-    /// It says of itself that a second equal call changes nothing more.
+    /// Marked as changing nothing more when an equal call is repeated.
     pub idempotent: bool,
 }
 
-/// What an endpoint is.
+/// Kind of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EndpointKind {
-    /// Called; may act.
+    /// Called; may have side effects.
     Tool,
     /// Read.
     Resource,
-    /// Got.
+    /// Fetched as a prompt.
     Prompt,
 }
 
-/// Equal for calls that ask an endpoint for the same, our own controls aside.
+/// Equal for calls to the same endpoint with the same arguments, apart from controls.
 ///
-/// It says nothing of the caller: a store keeps one index of them for each scope.
+/// Independent of the caller: a store keeps one index of reuse keys per scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReuseKey([u8; 16]);
 
 impl Caller {
-    /// Whoever asks in a session of a principal, under a rule, and knows our tools by the names that they have.
+    /// Creates a caller in a session of a principal, under a rule, with the default names of built-in tools.
     pub fn new(scope: Scope, session: Arc<ClientSession>, rule: Arc<EndpointRule>) -> Self {
         let (terms, treatment) = (Arc::clone(rule.policy_for_client(None)), rule.shaping_mode(&session));
         Self {
@@ -163,7 +163,7 @@ impl Caller {
         }
     }
 
-    /// The same under another rule.
+    /// Applies another rule.
     #[must_use]
     pub(crate) fn with_rule(self, rule: &Arc<EndpointRule>) -> Self {
         let (terms, treatment) =
@@ -171,7 +171,7 @@ impl Caller {
         Self { rule: Arc::clone(rule), effective_policy: terms, shaping_mode: treatment, ..self }
     }
 
-    /// The same with no more room than its session has left.
+    /// Narrows the policy to the remaining budget of the session.
     #[must_use]
     pub(crate) fn within_session_budget(self) -> Self {
         let Some((left, _)) = self.session_tokens_left() else { return self };
@@ -183,8 +183,7 @@ impl Caller {
         Self { effective_policy: terms, ..self }
     }
 
-    /// The same for a payload of so many bytes: what is too large to be relayed as it comes is shaped, whatever technique is
-    /// off.
+    /// Enables all techniques for a payload that is too large to be relayed unshaped.
     #[must_use]
     pub(crate) fn with_unshaped_byte_limit(self, bytes: usize) -> Self {
         let (policy, written) = (&self.effective_policy.policy, self.rule.config());
@@ -201,7 +200,7 @@ impl Caller {
         Self { effective_policy: terms, ..self }
     }
 
-    /// The same where the byte limit decides, for the counter is badly wrong.
+    /// Applies the byte limit, because the counter is badly wrong.
     #[must_use]
     pub(crate) fn with_byte_cap(self) -> Self {
         let terms =
@@ -209,7 +208,7 @@ impl Caller {
         Self { effective_policy: terms, ..self }
     }
 
-    /// Tokens that the session may still be served, and that it may be in all, where that is bounded.
+    /// Returns the remaining tokens and the budget of the session, if it has a budget.
     pub(crate) fn session_tokens_left(&self) -> Option<(usize, usize)> {
         let budget = self.rule.config().session_budget?;
         Some((budget.saturating_sub(self.session.served_tokens()), budget))
@@ -217,7 +216,8 @@ impl Caller {
 }
 
 impl Endpoint {
-    /// The name of one as it is told to logs and records, of none nothing: whoever calls decides how long it is.
+    /// Returns the endpoint's name for logs and records, shortened because its length is up to the caller;
+    /// empty for `None`.
     pub(crate) fn log_name(endpoint: Option<&Self>) -> Cow<'_, str> {
         let name = endpoint.map_or("", |endpoint| &endpoint.name);
         if name.len() <= MAX_LOG_NAME_BYTES {
@@ -227,14 +227,14 @@ impl Endpoint {
         Cow::Owned(format!("{}…", &name[..kept]))
     }
 
-    /// Whether it may be asked the same once more without acting once more.
+    /// Returns true if an equal call can be repeated without further side effects.
     pub fn is_repeatable(&self) -> bool {
         self.kind != EndpointKind::Tool || self.read_only || self.idempotent
     }
 }
 
 impl ReuseKey {
-    /// The key of a call. `arguments` are canonical: keys sorted, minified, without our controls.
+    /// Creates the key of a call. `arguments` are canonical: keys sorted, minified, without controls.
     pub fn new(endpoint: &Endpoint, arguments: &str) -> Self {
         let Endpoint { name, kind, .. } = endpoint;
         let kind = match kind {
@@ -244,7 +244,7 @@ impl ReuseKey {
         };
         let mut hash = Sha256::new();
         hash.update([kind]);
-        // The length keeps a name from running into the arguments.
+        // The length separates the name from the arguments.
         hash.update((name.len() as u64).to_be_bytes());
         hash.update(name);
         hash.update(arguments);

@@ -1,8 +1,8 @@
-//! What was decided about a reply, for the log: sizes and codes, never content.
+//! Logs each reply: sizes and codes, never content.
 
 use portion_core::event::{ExperimentArm, Outcome, RequestServed};
 
-/// A reply is sent: what is recorded of it, told once that is known.
+/// Logs the record of a served request.
 pub(crate) fn log_served(served: &RequestServed) {
     let told = match served.outcome {
         Outcome::Expired | Outcome::Refused => "served a fault",
@@ -32,13 +32,13 @@ pub(crate) fn log_served(served: &RequestServed) {
     );
 }
 
-/// Ranked results do not fit.
+/// Logs that ranked results do not fit.
 pub(crate) fn log_dropped_results(upstream: Option<&str>, endpoint: &str, dropped: usize) {
     tracing::warn!(upstream, endpoint, dropped, "ranked results are left for the next portion");
 }
 
-/// A question about `original_bytes` has an answer of so many, which is portioned next. `arguments` are the names of what
-/// it was put with, its kind first.
+/// Logs a query on `original_bytes` and the size of its answer before it is shaped. `arguments`: names of the
+/// arguments, the kind of the query first.
 pub(crate) fn log_query(
     upstream: Option<&str>,
     endpoint: &str,
@@ -52,12 +52,12 @@ pub(crate) fn log_query(
     tracing::info!(upstream, endpoint, kind, arguments, matches, original_bytes, answer_bytes, "queried");
 }
 
-/// By which share a reply is smaller than its payload, to a thousandth; `None` where it is not.
+/// Returns the saved share of the payload, rounded to a thousandth; `None` if nothing was saved.
 fn reduction(original: u64, served: u64) -> Option<f64> {
     (served < original).then(|| ((1.0 - served as f64 / original as f64) * 1e3).round() / 1e3)
 }
 
-/// Names as a program and a person can read them: no field of the log is a list.
+/// Joins names into one string, because log fields cannot be lists.
 fn join_names(names: &[impl AsRef<str>]) -> Option<String> {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     (!names.is_empty()).then(|| names.join(","))

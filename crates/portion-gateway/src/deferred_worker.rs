@@ -1,8 +1,9 @@
-//! What is found out of a reply when it is on its way: a thread of its own does it, piece by piece, so that no reply and no
-//! other request waits for it.
+//! Runs deferred work about replies on a thread of its own, one job at a time, so that no request waits for
+//! it.
 //!
-//! What waits is bounded, and so is the time that counting may take. What finds no room is done without being thorough,
-//! at once: nothing that is to be told is lost. At the end of the program what waits is waited for, but not long.
+//! The queue is bounded, and so is the CPU time for counting. A job that does not fit runs at once on the
+//! caller's thread, but not thoroughly, so that no record is lost. At shutdown pending jobs are waited for,
+//! but not long.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
@@ -12,38 +13,39 @@ use std::time::{Duration, Instant};
 
 use tracing::dispatcher::{self, Dispatch};
 
-/// Pieces of work that wait at most.
+/// Largest number of pending jobs.
 const MAX_PENDING_JOBS: usize = 64;
-/// Bytes that they hold at most, unless one alone holds more.
+/// Largest total size of pending jobs in bytes, unless a single job is larger.
 const MAX_PENDING_BYTES: usize = 64 << 20;
-/// The share of one core that counting may take.
+/// Share of one core for best-effort jobs.
 const CPU_SHARE: f64 = 0.1;
-/// Time that counting may have taken at once before it has to wait for its share.
+/// CPU time of best-effort jobs before the share applies.
 const CPU_BURST: Duration = Duration::from_secs(2);
-/// Pieces that wait before the thread is woken: to wake it costs more than all the rest, so it looks by itself now and then.
+/// Pending jobs at which the thread is woken: waking costs more than all other steps, so the thread also
+/// polls.
 const WAKE_BATCH: usize = 16;
-/// How long it pauses before it looks again: where there was work just now, and at most.
+/// Shortest and longest pause between polls; the shortest after work.
 const POLL_INTERVAL_RANGE: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(250));
-/// The part of a farewell in which work is still thorough.
+/// Share of the flush limit in which jobs still run thoroughly.
 const THOROUGH_FRACTION: f64 = 0.8;
 
-/// Does work beside.
+/// Runs deferred jobs.
 #[derive(Default)]
 pub(crate) struct DeferredWorker {
     worker: OnceLock<Option<WorkerHandle>>,
     queue: Arc<JobQueue>,
 }
 
-/// What a piece of work is for.
+/// Importance of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JobPriority {
-    /// Figures that it is well to have: as many as there is time for.
+    /// Statistics: as many as the CPU share allows.
     BestEffort,
-    /// What somebody has asked to be told.
+    /// Records that must be complete.
     Required,
 }
 
-/// Where work is put, and who does it.
+/// Sender of jobs, and the worker thread.
 struct WorkerHandle {
     sender: SyncSender<DeferredJob>,
     thread: Thread,
@@ -66,15 +68,16 @@ struct JobQueue {
 struct QueueState {
     pending_jobs: usize,
     pending_bytes: usize,
-    /// Time that counting took, less the share of the time since; and when that was worked out.
+    /// CPU time of best-effort jobs, decayed by the share of the time since; and when it was last updated.
     time_spent: Duration,
     measured_at: Option<Instant>,
-    /// Set where there is no more time to be thorough.
+    /// True if jobs must not run thoroughly any more.
     flush_requested: bool,
 }
 
 impl DeferredWorker {
-    /// Does work that holds so many bytes: beside and thoroughly, or at once and not, as it is told.
+    /// Queues a job that holds `bytes` bytes to run thoroughly; if the queue is full, runs it at once, not
+    /// thoroughly.
     pub(crate) fn submit(
         &self,
         purpose: JobPriority,
@@ -85,7 +88,7 @@ impl DeferredWorker {
         let Some(waiting) = self.queue.try_admit(purpose, bytes) else { return work(false) };
         let log = dispatcher::get_default(Dispatch::clone);
         let job = DeferredJob { work: Box::new(work), priority: purpose, bytes, log_dispatch: log };
-        // There is a place for each that is admitted, and the thread never ends.
+        // The channel has a slot for each admitted job, and the thread never ends.
         if let Err(TrySendError::Full(job) | TrySendError::Disconnected(job)) = lane.sender.try_send(job) {
             self.queue.finish_job(bytes, Duration::ZERO);
             (job.work)(false);
@@ -94,7 +97,7 @@ impl DeferredWorker {
         }
     }
 
-    /// Waits until all is done, at most so long; whether it is.
+    /// Waits at most `limit` until all jobs are done. Returns true if they are.
     pub(crate) fn flush(&self, limit: Duration) -> bool {
         if let Some(Some(lane)) = self.worker.get() {
             lane.thread.unpark();
@@ -110,7 +113,7 @@ impl DeferredWorker {
         is_done
     }
 
-    /// Where work is put, from the first piece of it on.
+    /// Returns the worker, and starts it for the first job.
     fn worker(&self) -> Option<&WorkerHandle> {
         let lane = self.worker.get_or_init(|| {
             let (jobs, waiting) = sync_channel(MAX_PENDING_JOBS);
@@ -127,7 +130,7 @@ impl DeferredWorker {
 }
 
 impl JobQueue {
-    /// Works until nobody brings anything any more.
+    /// Runs jobs until all senders are dropped.
     fn run(&self, jobs: &Receiver<DeferredJob>) {
         let mut pause = POLL_INTERVAL_RANGE.0;
         loop {
@@ -156,7 +159,7 @@ impl JobQueue {
         self.finish_job(bytes, spent);
     }
 
-    /// Takes note of a job, if there is room and time for it: how many wait with it.
+    /// Admits a job if the queue and the CPU share allow it. Returns the number of pending jobs.
     fn try_admit(&self, purpose: JobPriority, bytes: usize) -> Option<usize> {
         let mut state = self.state();
         let has_room = state.pending_jobs == 0
@@ -171,7 +174,7 @@ impl JobQueue {
         admitted.then_some(state.pending_jobs)
     }
 
-    /// A job is done, and took so long of what counting may take.
+    /// Removes a finished job, and adds its CPU time.
     fn finish_job(&self, bytes: usize, spent: Duration) {
         let mut state = self.state();
         state.pending_jobs -= 1;
@@ -192,7 +195,7 @@ impl JobQueue {
 }
 
 impl QueueState {
-    /// What counting has taken, less its share of the time since.
+    /// Returns the CPU time of best-effort jobs, decayed by the share of the time since.
     fn decayed_time_spent(&mut self, now: Instant) -> Duration {
         let since =
             self.measured_at.replace(now).map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
@@ -210,7 +213,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_mins(1);
 
-    /// Work that ends when somebody lets it.
+    /// Submits a job that blocks until the sender is used.
     fn held_up(beside: &DeferredWorker) -> Sender<()> {
         let (go, gate) = channel();
         let (begun, begins) = channel();

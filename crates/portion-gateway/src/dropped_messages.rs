@@ -6,34 +6,34 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Log lines of one kind within a [`LOG_WINDOW`]; those after are counted.
+/// Largest number of log lines of one kind per [`LOG_WINDOW`]; further ones are only counted.
 const MAX_LINES_PER_WINDOW: u32 = 5;
-/// How long a window of log lines is.
+/// Length of a window.
 const LOG_WINDOW: Duration = Duration::from_secs(10);
 
-/// Why a message of a server was not relayed.
+/// Reason why a message of a server was not relayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DropReason {
-    /// It answers no request that is pending: a second answer, or one that nobody asked for.
+    /// No pending request: a duplicate response, or one without a request.
     Unsolicited,
-    /// It answers a request that its client has cancelled.
+    /// Response to a request that its client cancelled.
     Cancelled,
-    /// It is no JSON-RPC 2.0 message.
+    /// Not a JSON-RPC 2.0 message.
     Invalid,
-    /// It, or a member of it, is larger than the limit of its kind and cannot be served in portions.
+    /// The message, or a member of it, exceeds the limit of its kind and cannot be served in portions.
     Oversized,
 }
 
-/// How many messages were not relayed, by reason.
+/// Counts of messages that were not relayed, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCounts {
-    /// Answers to no pending request.
+    /// Responses without a pending request.
     pub unsolicited: u64,
-    /// Answers to requests that their clients had cancelled.
+    /// Responses to cancelled requests.
     pub cancelled: u64,
-    /// Lines and events that are no JSON-RPC 2.0 message.
+    /// Lines and events that are not JSON-RPC 2.0 messages.
     pub invalid: u64,
-    /// Notifications, requests and members beside a result that are too large.
+    /// Notifications, requests and extra members that are too large.
     pub oversized: u64,
 }
 
@@ -48,7 +48,7 @@ struct ReasonCounter {
 }
 
 impl DropCounter {
-    /// Counts a message of so many bytes. `why` says what is wrong with it.
+    /// Counts a message of `bytes` bytes. `why` describes the problem.
     pub(crate) fn record(&self, dropped: DropReason, bytes: usize, why: &str, now: Instant) {
         let kind = &self.0[dropped as usize];
         kind.count.fetch_add(1, Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl DropCounter {
         }
     }
 
-    /// How many were dropped since the start.
+    /// Returns the counts since the start.
     pub(crate) fn counts(&self) -> DropCounts {
         let count = |dropped: DropReason| self.0[dropped as usize].count.load(Ordering::Relaxed);
         DropCounts {
@@ -72,7 +72,7 @@ impl DropCounter {
     }
 }
 
-/// Bounds how often something is logged.
+/// Limits the rate of a log line.
 #[derive(Debug, Default)]
 pub(crate) struct LogRateLimit(Mutex<LogWindow>);
 
@@ -84,7 +84,7 @@ struct LogWindow {
 }
 
 impl LogRateLimit {
-    /// Whether to log now: how many times it was not logged since the last time. `None`: not now.
+    /// Returns the number of lines suppressed since the last one if a line may be logged now, else `None`.
     pub(crate) fn acquire(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if window.started_at.is_none_or(|begun| now.saturating_duration_since(begun) >= LOG_WINDOW) {

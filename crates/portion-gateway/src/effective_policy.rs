@@ -1,4 +1,4 @@
-//! On which terms a client is served: the limits that its replies obey, and what counts them.
+//! The policy for one client at one endpoint: limits, token counter, redaction.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,27 +7,27 @@ use portion_core::policy::Policy;
 use portion_core::redact::RedactionRules;
 use portion_core::tokens::{BYTE_COUNTER, Factor, ReferenceCounter, TokenCounter, Tokenizer};
 
-/// What a reply to one client obeys.
+/// Limits, counter and redaction rules for replies to one client.
 #[derive(Clone)]
 pub struct EffectivePolicy {
-    /// The limits.
+    /// Limits of replies.
     pub policy: Policy,
-    /// The same limits, where counting or rendering failed.
+    /// Limits after counting or rendering failed.
     pub(crate) fallback: Policy,
-    /// Counts what a reply costs.
+    /// Counts the tokens of a reply.
     pub counter: &'static dyn TokenCounter,
-    /// What its counts are held against; `None`: nothing is.
+    /// Reference for the accuracy of the counter; `None`: it is not checked.
     pub reference: Option<ReferenceCounter>,
-    /// Whether that is done before a reply is sent, for the counter looks at the length alone.
+    /// True if each count is checked before the reply is sent, because the counter only uses the length.
     pub audits_counts: bool,
-    /// Whether the byte limit decides for now, for the counter is badly wrong.
+    /// True if only the byte limit applies for now, because the counter is badly wrong.
     pub(crate) is_capped: bool,
-    /// What is hidden of payloads before anything is made of them.
+    /// Redaction rules, applied to payloads before capture.
     pub redact: Option<Arc<RedactionRules>>,
 }
 
 impl EffectivePolicy {
-    /// Terms of these parts. The policy is taken to be valid.
+    /// Creates a policy from its parts. The limits must be valid.
     pub fn new(
         policy: Policy,
         counter: &'static dyn TokenCounter,
@@ -37,13 +37,13 @@ impl EffectivePolicy {
         Self { policy, fallback, counter, reference, audits_counts: false, is_capped: false, redact: None }
     }
 
-    /// Terms by which a tokenizer counts, times a factor.
+    /// Creates a policy that counts with a tokenizer, times a factor.
     pub fn with_tokenizer(policy: Policy, tokenizer: Tokenizer, factor: Factor) -> Self {
         let (counter, reference) = (tokenizer.scaled_counter(factor), tokenizer.reference_counter(factor));
         Self { audits_counts: tokenizer.is_length_based(), ..Self::new(policy, counter, Some(reference)) }
     }
 
-    /// The same, for another policy.
+    /// Returns the same with other limits.
     #[must_use]
     pub fn with_policy(&self, policy: Policy) -> Self {
         let Self { audits_counts: audited, is_capped: capped, redact, .. } = self.clone();
@@ -55,7 +55,7 @@ impl EffectivePolicy {
         }
     }
 
-    /// Terms without limits, for what is only to be hidden from.
+    /// Returns a policy without limits that only redacts.
     #[must_use]
     pub(crate) fn without_limits(&self) -> Self {
         Self { redact: self.redact.clone(), ..Self::new(self.policy.without_limits(), BYTE_COUNTER, None) }

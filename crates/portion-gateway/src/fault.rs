@@ -1,7 +1,7 @@
-//! What is sent instead of a portion: an error that a program can act on and a model can read.
+//! Faults: errors in place of a portion that programs can handle and models can read.
 //!
-//! A fault obeys the law like any reply: it fits a budget, and it names the way on. It says "call again" only
-//! of what says of itself that this does no harm; of anything else it says what is known.
+//! A fault fits a budget like any reply, and contains advice for the next step. It advises to repeat a call
+//! only if the endpoint is marked as safe to repeat; otherwise it describes what is known about the call.
 
 use portion_core::cursor::CursorToken;
 use portion_core::tokens::TokenCounter;
@@ -10,21 +10,21 @@ use serde::Serialize;
 
 use crate::call::{Endpoint, EndpointKind};
 
-/// Characters of an endpoint's name that a fault shows.
+/// Largest number of characters of an endpoint's name in a fault.
 const MAX_NAME_CHARS: usize = 128;
 
-/// An error, with the way on.
+/// An error, with advice for the next step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What a program can act on: one of the codes of the contract, or `internal`.
+    /// Code for programs: one of the codes of the contract, or `internal`.
     pub code: &'static str,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do next.
+    /// Advice for the next step.
     pub advice: String,
-    /// The handle of the snapshot, where there is one: nobody has to repeat a call that may have acted.
+    /// Cursor of the snapshot, if there is one: a call that may have side effects need not be repeated.
     pub cursor: Option<CursorToken>,
-    /// What an expired cursor came from, where that is known.
+    /// Endpoint of an expired cursor, if it is known.
     pub(crate) expired_endpoint: Option<Box<Endpoint>>,
 }
 
@@ -35,7 +35,7 @@ impl From<ViewError> for Fault {
 }
 
 impl Fault {
-    /// A cursor that was not issued, or not to this caller, or not under this key.
+    /// Cursor that was not issued, or was issued to another caller or with another key.
     pub fn cursor_invalid(message: impl Into<String>, endpoint: Option<&Endpoint>) -> Self {
         let copy = "copy nextCursor or meta.cursor of an earlier reply to you whole and unaltered";
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
@@ -45,7 +45,7 @@ impl Fault {
         Self::new("cursor_invalid", message.into(), advice)
     }
 
-    /// A cursor whose snapshot has ended. `endpoint` is what the snapshot came from, where that is known.
+    /// Cursor whose snapshot is gone. `endpoint`: source of the snapshot, if it is known.
     pub fn cursor_expired(endpoint: Option<&Endpoint>) -> Self {
         let (message, advice) = match endpoint {
             Some(endpoint) if endpoint.is_repeatable() => (
@@ -68,7 +68,7 @@ impl Fault {
         Self { expired_endpoint: lost, ..Self::new("cursor_expired", message, advice) }
     }
 
-    /// A cursor whose snapshot is kept, but not the selection that it went through.
+    /// Cursor whose snapshot is stored, but whose view is not.
     pub fn view_expired(root: CursorToken, read_tool: &str) -> Self {
         let advice = format!(
             "the reply itself is still kept: {read_tool} with the cursor given here, and with the same path, \
@@ -78,7 +78,7 @@ impl Fault {
         Self { cursor: Some(root), ..Self::new("cursor_expired", message, advice) }
     }
 
-    /// What a cursor points to is not to be asked about.
+    /// Query on content for which queries are disabled.
     pub fn query_disabled(endpoint: Option<&Endpoint>, read_tool: &str) -> Self {
         let of = endpoint
             .map_or("this reply".into(), |endpoint| format!("what {} returned", display_name(endpoint)));
@@ -86,25 +86,25 @@ impl Fault {
         Self::new("query_invalid", format!("questions about {of} are switched off"), advice)
     }
 
-    /// More questions of one session than there may be.
+    /// Too many queries in one session.
     pub fn too_many_queries(most: usize) -> Self {
         let message = format!("{most} questions of this session wait for their answers already");
         Self::new("query_too_costly", message, "ask again when some of them are answered".into())
     }
 
-    /// A message of a client beyond `limit` bytes. It was neither read nor sent on.
+    /// Client message over `limit` bytes. It was neither read nor forwarded.
     pub fn request_too_large(limit: usize) -> Self {
         let message = format!("the message has more than {limit} bytes; it was not sent to the server");
         Self::new("message_too_large", message, "send a smaller message".into())
     }
 
-    /// A request of the server to its client beyond `limit` bytes.
+    /// Request of the server to its client over `limit` bytes.
     pub fn server_request_too_large(limit: usize) -> Self {
         let message = format!("the request has more than {limit} bytes; it was not sent to the client");
         Self::new("message_too_large", message, "ask with less content".into())
     }
 
-    /// An answer of the upstream beyond `limit` bytes of which no part can be left out.
+    /// Upstream response over `limit` bytes that cannot be shortened.
     pub fn upstream_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} answered with more than {limit} bytes of what cannot be shortened");
@@ -112,7 +112,7 @@ impl Fault {
         Self::new("message_too_large", message, advice)
     }
 
-    /// An answer of the upstream that cannot be read.
+    /// Upstream response that cannot be parsed.
     pub fn upstream_invalid(what: &str) -> Self {
         let advice = "the call may have acted; look for its outcome with a tool that only reads".into();
         Self::new("upstream_invalid", format!("the server answered with {what}"), advice)
@@ -129,7 +129,7 @@ impl Fault {
         Self::new("store_unavailable", "the store of earlier replies cannot be reached".into(), advice)
     }
 
-    /// A message of the upstream beyond `limit` bytes. It was not read, the call may have acted.
+    /// Upstream message over `limit` bytes. It was not read; the call may have had side effects.
     pub fn message_too_large(limit: usize, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the upstream".into(), display_name);
         let message = format!("{name} answered with more than {limit} bytes, which was not read");
@@ -146,14 +146,15 @@ impl Fault {
         Self::new("message_too_large", message, advice)
     }
 
-    /// A message of the client beyond `limit` bytes. It was not read, so nothing has acted on it.
+    /// Client message over `limit` bytes. It was not read, so it had no side effects.
     pub fn client_message_too_large(limit: usize) -> Self {
         let message = format!("the message has more than {limit} bytes and was not read");
         let advice = "send less, or have clientMessageLimit raised".into();
         Self::new("message_too_large", message, advice)
     }
 
-    /// A fault of ours after the upstream has answered. `beginning` is all that can be shown of `bytes`.
+    /// Internal fault after the upstream has answered. `beginning`: the only part of `bytes` that can be
+    /// shown.
     pub(crate) fn capture_failed(bytes: usize, beginning: &str, endpoint: Option<&Endpoint>) -> Self {
         let name = endpoint.map_or("the call".into(), display_name);
         let advice = match endpoint.filter(|endpoint| endpoint.is_repeatable()) {
@@ -167,7 +168,7 @@ impl Fault {
         Self::new("internal", message, advice)
     }
 
-    /// A fault of ours with a snapshot that is kept.
+    /// Internal fault with a stored snapshot.
     pub(crate) fn render_failed(cursor: Option<CursorToken>, read_tool: &str) -> Self {
         let advice = if cursor.is_some() {
             format!("{read_tool} with the cursor given here and raw=true, or with a path or a line range")
@@ -184,13 +185,13 @@ impl Fault {
         Self { code, message, advice, cursor: None, expired_endpoint: None }
     }
 
-    /// The same with the handle of a snapshot.
+    /// Adds the cursor of a snapshot.
     #[must_use]
     pub fn with_cursor(self, cursor: Option<CursorToken>) -> Self {
         Self { cursor, ..self }
     }
 
-    /// The same within `budget` tokens and `bytes`: message and advice are shortened, the longer one first.
+    /// Fits the fault into `budget` tokens and `bytes`: shortens message and advice, the longer one first.
     /// Code and cursor stay, whatever the budget.
     #[must_use]
     pub fn fit_to_budget(mut self, counter: &dyn TokenCounter, budget: usize, bytes: usize) -> Self {
@@ -226,13 +227,13 @@ impl Fault {
         }
         let cursor = self.cursor.as_ref().map(CursorToken::as_str);
         let error = Inner { code: self.code, message: &self.message, advice: &self.advice, cursor };
-        // Strings alone cannot fail to serialize; the code would still tell what happened.
+        // Serializing strings cannot fail; if it did, the code would still be reported.
         serde_json::to_string(&Outer { error })
             .unwrap_or_else(|_| format!("{{\"error\":{{\"code\":\"{}\"}}}}", self.code))
     }
 }
 
-/// A name for a sentence, of bounded length.
+/// Returns the endpoint's name for a sentence, shortened.
 fn display_name(endpoint: &Endpoint) -> String {
     match endpoint.name.char_indices().nth(MAX_NAME_CHARS) {
         Some((cut, _)) => format!("{}…", &endpoint.name[..cut]),
@@ -240,7 +241,7 @@ fn display_name(endpoint: &Endpoint) -> String {
     }
 }
 
-/// How to ask an endpoint once more.
+/// Returns a phrase that tells how to repeat a call.
 fn retry_phrase(endpoint: &Endpoint) -> String {
     let name = display_name(endpoint);
     match endpoint.kind {

@@ -1,8 +1,8 @@
-//! The neck: every reply with content in it is made here, and nowhere else.
+//! Makes all replies with content; [`Gateway::answer`] is the only entry point.
 //!
-//! A fresh payload is captured and rendered at once. Only if something of it is left out is it put into the
-//! store; a reply whose snapshot found no room is rendered anew, without cursors. Whatever fails on the way,
-//! the reply gets smaller or plainer, and the upstream is not asked again.
+//! A fresh payload is captured and rendered at once. It is stored only if the reply omits something. If the
+//! store refuses it, the reply is rendered again without cursors. On failure the reply gets smaller or
+//! simpler; the upstream is not asked again.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -36,9 +36,9 @@ use crate::store::{
     NewSnapshot, SnapshotStore, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot,
 };
 
-/// Bytes that stand for a token where nobody counts.
+/// Bytes per token where tokens are not counted.
 const BYTES_PER_TOKEN: usize = 4;
-/// Where `_meta` tells what is left to a session.
+/// `_meta` key with the remaining budget of a session.
 const SESSION_META_KEY: &str = "io.portion/session";
 
 /// Makes replies.
@@ -57,16 +57,16 @@ pub struct Gateway {
 struct RequestContext {
     caller: Caller,
     endpoint: Option<Arc<Endpoint>>,
-    /// Whether the upstream is not asked.
+    /// True if the upstream is not asked.
     is_follow_up: bool,
-    /// Whether what came of the upstream is an error.
+    /// True if the upstream returned an error.
     is_upstream_error: bool,
-    /// The snapshot of the payload that the reply goes back to, where that came before.
+    /// Snapshot of the original payload, if it was stored earlier.
     origin_snapshot: Option<SnapshotId>,
     started_at: Instant,
 }
 
-/// A cursor that leads nowhere, and what is known all the same of where it led: whoever records it asks for just that.
+/// A cursor that could not be resolved, and what is known about its target, for the record.
 struct UnresolvedCursor {
     fault: Fault,
     endpoint: Option<Arc<Endpoint>>,
@@ -74,7 +74,7 @@ struct UnresolvedCursor {
 }
 
 impl RequestContext {
-    /// The same, told what is known of where its cursor led.
+    /// Adds what is known about the target of an unresolved cursor.
     fn with_unresolved_cursor(self, endpoint: Option<Arc<Endpoint>>, origin: Option<SnapshotId>) -> Self {
         Self { endpoint: endpoint.or(self.endpoint), origin_snapshot: origin, ..self }
     }
@@ -101,7 +101,7 @@ impl RequestContext {
 }
 
 impl Gateway {
-    /// A gateway of these parts.
+    /// Creates a gateway from its parts.
     pub fn new(settings: GatewayParts) -> Self {
         let GatewayParts { rules, cursor_secret: secret, store, clock, observer } = settings;
         let renderer = Arc::new(Renderer { keyring: Keyring::new(&secret) });
@@ -120,13 +120,13 @@ impl Gateway {
         }
     }
 
-    /// What decides on which terms clients are served, as it is now.
+    /// Returns the current endpoint rules.
     pub fn rules(&self) -> Arc<EndpointRules> {
         self.rules.load_full()
     }
 
-    /// Serves what is asked from now on by these rules. What was asked before, and what follows from it, keeps those that it
-    /// began with.
+    /// Replaces the endpoint rules for new requests. Earlier requests and their follow-ups keep the rules
+    /// that they began with.
     pub fn replace_rules(&self, rules: EndpointRules) {
         let earlier = self.rules.swap(Arc::new(rules));
         if !self.rules.load().has_same_counting(&earlier) {
@@ -134,43 +134,43 @@ impl Gateway {
         }
     }
 
-    /// How near token counts have come of late to what they are held against.
+    /// Returns the accuracy of recent token counts.
     pub fn accuracy_stats(&self) -> accuracy::AccuracyStats {
         self.accounting.accuracy_stats()
     }
 
-    /// Waits for what is still to be told of replies that are on their way, at most so long; whether all of it was. It is for
-    /// the end of the program.
+    /// Waits at most `limit` until all pending records are emitted. Returns true if they are. For the end of
+    /// the program.
     pub fn flush(&self, limit: Duration) -> bool {
         self.accounting.flush(limit)
     }
 
-    /// What the store holds.
+    /// Returns statistics of the store.
     pub fn store_stats(&self) -> StoreStats {
         self.store.stats(self.now())
     }
 
-    /// How many messages of servers were not relayed.
+    /// Returns the counts of server messages that were not relayed.
     pub fn drop_counts(&self) -> dropped_messages::DropCounts {
         self.drop_counter.counts()
     }
 
-    /// Counts a message of a server that is not relayed.
+    /// Counts a server message that is not relayed.
     pub(crate) fn record_drop(&self, dropped: DropReason, bytes: usize, why: &str) {
         self.drop_counter.record(dropped, bytes, why, self.now());
     }
 
-    /// What time it is.
+    /// Returns the current time of the gateway's clock.
     pub fn now(&self) -> Instant {
         (self.clock)()
     }
 
-    /// An id for a span of ours.
+    /// Returns an id for one of the gateway's own spans.
     pub(crate) fn next_span_id(&self) -> u64 {
         self.span_ids.next_id()
     }
 
-    /// The reply to a call.
+    /// Answers a call.
     pub async fn answer(&self, call: Call) -> Reply {
         let Call { caller, endpoint, intent } = call;
         let (endpoint, begun) = (endpoint.map(Arc::new), self.now());
@@ -202,11 +202,11 @@ impl Gateway {
         }
     }
 
-    /// The reply to a call of an endpoint by what an equal call has brought earlier: `None` where that cannot
-    /// answer this request, or is no longer kept, and the upstream has to be asked.
+    /// Answers a call from the snapshot of an earlier equal call. Returns `None` if that is not possible for
+    /// this request, or the snapshot is gone, and the upstream has to be asked.
     ///
-    /// A place further on can be answered so always, another selection only where the endpoint changes nothing, or its
-    /// operator says so.
+    /// A continuation can always be answered from the snapshot. Another selection only if the endpoint is
+    /// read-only, or if the configuration allows it.
     pub async fn answer_from_reuse(
         &self,
         caller: &Caller,
@@ -238,22 +238,23 @@ impl Gateway {
             origin_snapshot: origin,
             started_at: begun,
         };
-        // Pages are as large as the first reply to that call was.
+        // Page sizes follow the first reply to the earlier call.
         let base = Some((view, Position::default()));
         Some(self.answer_from_stored(turn, (id, snapshot, base), request.clone(), ReplyForm::Rebuilt).await)
     }
 
-    /// Whoever reads on by a cursor, under the rule that what it points to was captured under: controls are held against that.
+    /// Returns the caller of a follow-up under the rule of the cursor's snapshot, against which its controls
+    /// are parsed.
     pub async fn caller_for_cursor(&self, caller: Caller, cursor: &str) -> Caller {
         let request = Request { cursor: Some(cursor.to_owned()), ..Request::default() };
         match self.resolve_cursor(&caller, None, &request).await {
             Ok((held, _)) => with_snapshot_rule(caller, &held),
-            // What is wrong with it is told to whoever reads.
+            // Reading the cursor later reports the error.
             Err(_) => caller,
         }
     }
 
-    /// A fault as the reply to a call of an endpoint: within the budget of the request that it answers.
+    /// Fits a fault into the budget of its request, and records it as the reply to a call.
     pub fn report_fault(
         &self,
         fault: Fault,
@@ -264,8 +265,7 @@ impl Gateway {
         self.fit_and_report_fault(fault, request, self.request_info(endpoint, caller))
     }
 
-    /// Takes note of a call that its upstream has failed in a way that is passed on as it came: in so many bytes, as far as
-    /// that is known.
+    /// Records an upstream failure that is passed on unchanged. `bytes`: its size, if known.
     pub fn report_upstream_failure(&self, caller: &Caller, endpoint: &Endpoint, bytes: usize) {
         let account = RequestInfo { is_upstream_error: true, ..self.request_info(endpoint, caller) };
         self.accounting.report(account, Told::passed_through(Outcome::Untouched, bytes, None));
@@ -283,8 +283,8 @@ impl Gateway {
         }
     }
 
-    /// A fault as the reply to whoever reads on by a cursor, if that was given, and cannot be understood: it is told of what
-    /// the cursor points to, where that is known, else of what was called.
+    /// Returns a fault as the reply to an invalid follow-up. The record names the source of the cursor's
+    /// snapshot if it is known, else the called endpoint.
     pub async fn fault_reply_for_cursor(
         &self,
         fault: Fault,
@@ -311,7 +311,7 @@ impl Gateway {
         self.fault_reply(fault, &request, turn.request_info())
     }
 
-    /// A fault that is served already, said otherwise.
+    /// Fits a reworded fault into the budget. The original fault is already recorded.
     pub(crate) fn refit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Reply {
         Reply::Fault(fit_fault(fault, terms, request))
     }
@@ -320,7 +320,7 @@ impl Gateway {
         Reply::Fault(self.fit_and_report_fault(fault, request, account))
     }
 
-    /// A fault within the budget of the request that it answers, taken note of.
+    /// Fits a fault into the budget of its request, and records it.
     fn fit_and_report_fault(&self, fault: Fault, request: &Request, account: RequestInfo<'_>) -> Fault {
         let terms = &account.caller.effective_policy;
         let fault = fit_fault(fault, terms, request);
@@ -360,7 +360,7 @@ impl Gateway {
         let view = match &rendered {
             RenderOutcome::Untouched { .. } => None,
             RenderOutcome::Portion { view, .. } => Some(view.clone()),
-            // The fault that is sent instead carries the handle of the whole.
+            // The fault in its place carries a cursor to the whole payload.
             RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked => Some(View::root()),
         };
         let kept = match view {
@@ -410,7 +410,7 @@ impl Gateway {
         self.answer_from_stored(turn, (id, snapshot, Some((view, position))), request, form).await
     }
 
-    /// The answer to a question about what a cursor points to: a snapshot of its own.
+    /// Answers a query on the content of a cursor. The answer becomes a snapshot of its own.
     async fn answer_query(&self, turn: RequestContext, request: Request, ask: SnapshotQuery) -> Reply {
         let (held, position) = match self.resolve_cursor(&turn.caller, None, &request).await {
             Ok(found) => found,
@@ -438,9 +438,9 @@ impl Gateway {
             let fault = Fault::too_many_queries(MAX_CONCURRENT_QUERIES + MAX_WAITING_QUERIES);
             return self.fault_reply(fault, &about.request, turn.request_info());
         };
-        // Whoever gives up waiting ends the question.
+        // If this future is dropped, the query ends.
         let given_up = turn.caller.cancel_flag.cancel_on_drop();
-        // However small the payload is, a question may take long.
+        // A query may take long however small the payload is.
         let answer = if turn.caller.cancel_flag.is_cancelled() {
             Err(Fault::too_many_queries(0))
         } else {
@@ -462,7 +462,7 @@ impl Gateway {
                 let shown = if matches > 0 {
                     Request { cursor: None, path: None, section: None, ..request.clone() }
                 } else {
-                    // Nothing has no fields, and no order.
+                    // An empty answer has no fields, and no order.
                     let Request { limit, max_tokens, .. } = *request;
                     Request { limit, max_tokens, ..Request::default() }
                 };
@@ -475,7 +475,7 @@ impl Gateway {
         }
     }
 
-    /// What the cursor of a request points to.
+    /// Resolves the cursor of a request.
     async fn resolve_cursor(
         &self,
         caller: &Caller,
@@ -491,8 +491,9 @@ impl Gateway {
             UnresolvedCursor { fault, endpoint: None, origin_snapshot: None }
         })?;
         let found = self.store.find(&caller.scope, pointer.snapshot, pointer.view, (self.clock)()).await;
-        // Of a snapshot that nobody remembers only the name is known, which the cursor says. Most go back to themselves; the
-        // answer to a question does not, and then nothing else has this origin.
+        // Of a snapshot that is not even remembered, only the id in the cursor is known. Most snapshots are
+        // their own origin; for the answer to a query that is wrong, but then no other record has this
+        // origin.
         let by_name =
             |fault| UnresolvedCursor { fault, endpoint: None, origin_snapshot: Some(pointer.snapshot) };
         Err(match found {
@@ -535,7 +536,7 @@ impl Gateway {
         current.config().redact != captured_under.config().redact
     }
 
-    /// The reply to a request whose cursor leads nowhere.
+    /// Returns the reply to a request whose cursor cannot be resolved.
     fn unresolved_cursor_reply(
         &self,
         astray: UnresolvedCursor,
@@ -546,7 +547,7 @@ impl Gateway {
         self.fault_reply(fault, request, turn.with_unresolved_cursor(endpoint, origin).request_info())
     }
 
-    /// The reply of a snapshot that is kept, from a place in a view of it.
+    /// Answers from a stored snapshot, from a position in one of its views.
     async fn answer_from_stored(
         &self,
         turn: RequestContext,
@@ -575,7 +576,7 @@ impl Gateway {
         self.finish_reply(&turn, job, rendered, kept).await
     }
 
-    /// The reply to what was rendered in the hope that it would be kept.
+    /// Finishes a reply that was rendered with cursors, once it is known if the store accepted it.
     async fn finish_reply(
         &self,
         turn: &RequestContext,
@@ -591,7 +592,7 @@ impl Gateway {
         let (account, snapshot) = (turn.request_info(), &*job.snapshot);
         let fault = match rendered {
             RenderOutcome::Untouched { tokens, capped, audit } => {
-                // What nobody counted passes because a technique is off.
+                // A payload that was not counted passes because a technique is disabled.
                 let (outcome, by) = match tokens {
                     Some(_) => (Outcome::Untouched, estimate_source(capped)),
                     None => (Outcome::Unshaped, EstimateSource::Uncounted),
@@ -641,7 +642,7 @@ impl Gateway {
     }
 }
 
-/// A fault within the budget of the request that it answers.
+/// Fits a fault into the budget of its request.
 fn fit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Fault {
     let EffectivePolicy { policy, counter, .. } = terms;
     let budget = request.max_tokens.unwrap_or(policy.token_budget_threshold);
@@ -651,7 +652,7 @@ fn fit_fault(fault: Fault, terms: &EffectivePolicy, request: &Request) -> Fault 
     fitted.unwrap_or_else(|_| fault.fit_to_budget(BYTE_COUNTER, budget, policy.fallback_byte_limit))
 }
 
-/// Whoever reads on does so under the rule that the snapshot was captured under.
+/// Applies the rule under which the snapshot was captured to a follow-up.
 fn with_snapshot_rule(caller: Caller, held: &StoredSnapshot) -> Caller {
     match &held.rule {
         Some(rule) => caller.with_rule(rule),
@@ -659,12 +660,12 @@ fn with_snapshot_rule(caller: Caller, held: &StoredSnapshot) -> Caller {
     }
 }
 
-/// What counted.
+/// Returns the counter behind an estimate.
 fn estimate_source(capped: bool) -> EstimateSource {
     if capped { EstimateSource::Bytes } else { EstimateSource::Counter }
 }
 
-/// Whether the store took it; if not, why is logged.
+/// Returns true if the store accepted it; logs the reason otherwise.
 fn is_stored(outcome: &Result<(), StoreWriteError>) -> bool {
     if let Err(refused) = outcome {
         tracing::warn!(%refused, "the reply is served without cursors");
@@ -672,7 +673,7 @@ fn is_stored(outcome: &Result<(), StoreWriteError>) -> bool {
     outcome.is_ok()
 }
 
-/// A name for a snapshot; `None` where the system has no randomness to give, and it cannot be kept.
+/// Returns a random snapshot id; `None` if the system has no randomness: then the snapshot cannot be stored.
 fn random_snapshot_id() -> Option<SnapshotId> {
     let mut id = SnapshotId::default();
     getrandom::fill(&mut id).ok().map(|()| id)

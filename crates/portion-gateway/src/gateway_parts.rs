@@ -1,4 +1,4 @@
-//! What a gateway is made of, decided before it starts.
+//! Parts of a gateway, assembled before it starts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,34 +8,34 @@ use portion_core::event::Observer;
 use crate::rules::EndpointRules;
 use crate::store::SnapshotStore;
 
-/// Tells the time, so that a test can.
+/// Returns the current time; replaceable in tests.
 pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// The parts of a [`Gateway`](crate::gateway::Gateway).
 pub struct GatewayParts {
-    /// Decide what replies obey.
+    /// Endpoint rules.
     pub rules: EndpointRules,
-    /// Signs cursors: random for each process, or set by the operator where processes share a store.
+    /// Secret that signs cursors: random for each process, or configured if processes share a store.
     pub cursor_secret: [u8; 32],
-    /// Keeps what was captured.
+    /// Store of snapshots.
     pub store: Arc<dyn SnapshotStore>,
-    /// Tells the time.
+    /// Clock.
     pub clock: Clock,
-    /// Hears what is served.
+    /// Receives the records of requests.
     pub observer: Arc<dyn Observer>,
 }
 
 impl GatewayParts {
-    /// These parts, the time of the system, and nobody who listens.
+    /// Creates parts with the system clock and without an observer.
     pub fn new(rules: EndpointRules, store: Arc<dyn SnapshotStore>, secret: [u8; 32]) -> Self {
         Self { rules, cursor_secret: secret, store, clock: Arc::new(Instant::now), observer: Arc::new(()) }
     }
 }
 
-/// A secret that nobody knows, for one process.
+/// Returns a random secret for one process.
 ///
 /// # Errors
-/// Where the system has no randomness to give.
+/// If the system has no randomness.
 pub fn random_secret() -> Result<[u8; 32], getrandom::Error> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret)?;

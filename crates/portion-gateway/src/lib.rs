@@ -1,8 +1,8 @@
-//! The edge of Portion: byte streams, child processes, the MCP lane, and the store.
+//! The edge of Portion: byte streams, child processes, MCP messages, and the store.
 //!
-//! [`relay`] carries messages between a [`front`] and an [`upstream`] and shows each to a lane; the lane of [`mcp`] takes
-//! the payload out of what has one and gives it to [`gateway`], the one neck that every reply with content in it passes.
-//! What a reply looks like is decided in `portion-core`; here nobody knows.
+//! [`relay`] carries messages between a [`front`] and an [`upstream`] and passes each to a message processor.
+//! The processor of [`mcp`] takes the payload out of each result and passes it to [`gateway`], which makes
+//! every reply with content. `portion-core` decides what a reply looks like; this crate does not.
 
 mod accounting;
 pub mod accuracy;

@@ -1,8 +1,8 @@
-//! Something that happens once, set by a thread and awaited by a task.
+//! A flag that is set once, by a thread, and awaited by tasks.
 
 use tokio::sync::watch;
 
-/// Set once, for good.
+/// A flag that is set once and stays set.
 pub struct OneShotFlag(watch::Sender<bool>);
 
 impl Default for OneShotFlag {
@@ -12,17 +12,17 @@ impl Default for OneShotFlag {
 }
 
 impl OneShotFlag {
-    /// Sets it.
+    /// Sets the flag.
     pub fn set(&self) {
         self.0.send_replace(true);
     }
 
-    /// Whether it is set.
+    /// Returns true if the flag is set.
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Waits until it is set; returns at once if it is already.
+    /// Waits until the flag is set; returns at once if it already is.
     pub async fn wait(&self) {
         // The sender lives as long as this borrow, so there is no error.
         let _ = self.0.subscribe().wait_for(|set| *set).await;

@@ -1,6 +1,6 @@
-//! Replies that are relayed as they come, and what shaping would have made of them.
+//! Relays replies without shaping, and records what shaping would have made of them.
 //!
-//! What is to be hidden is hidden here too. What would have been is found out beside, when the reply is on its way.
+//! Redaction still applies. The shaped reply is simulated in the background, after the reply was sent.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,10 +20,10 @@ use crate::offload::offload;
 use crate::renderer::{RenderJob, RenderOutcome, Renderer, ReplyForm, capture, payload_bytes};
 use crate::rules::PassThrough;
 
-/// Bytes that stand for a token where there is no time to count.
+/// Bytes per token where there is no time to count.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// Relays replies.
+/// Relays payloads without shaping.
 pub(crate) struct PassThroughRelay {
     renderer: Arc<Renderer>,
     accounting: Arc<Accounting>,
@@ -34,8 +34,8 @@ impl PassThroughRelay {
         Self { renderer, accounting: accounts }
     }
 
-    /// The reply to a payload that is not shaped. What it costs, and what it would have been, is found out beside: the time that
-    /// this takes is not the request's.
+    /// Relays a payload, redacted but not shaped. Its tokens and the simulated shaping are computed in the
+    /// background, and do not count into the request's time.
     pub(crate) async fn relay(
         &self,
         account: RequestInfo<'_>,
@@ -65,7 +65,7 @@ impl PassThroughRelay {
         reply
     }
 
-    /// A payload whole but for what is to be hidden of it.
+    /// Returns the whole payload with redactions.
     async fn redact_reply(&self, caller: &Caller, payload: Payload) -> Reply {
         let caller =
             Caller { effective_policy: Arc::new(caller.effective_policy.without_limits()), ..caller.clone() };
@@ -73,7 +73,7 @@ impl PassThroughRelay {
         match offload(bytes, move || render_first_reply(&renderer, caller, payload)).await {
             Some(RenderOutcome::Portion { portion, .. }) => Reply::Portion(portion),
             Some(RenderOutcome::Untouched { .. }) => Reply::Untouched,
-            // What cannot be hidden from is not shown.
+            // A payload that cannot be redacted is not shown.
             Some(RenderOutcome::InvalidRequest(_) | RenderOutcome::Panicked) | None => {
                 Reply::Fault(Fault::capture_failed(bytes, "", None))
             }
@@ -81,14 +81,14 @@ impl PassThroughRelay {
     }
 }
 
-/// A reply that is on its way, of which everything is still to be found out.
+/// Record of a reply that was sent, still to be completed.
 struct PendingRecord {
     served: RequestServed,
     caller: Caller,
     renderer: Arc<Renderer>,
-    /// Whether it is counted exactly.
+    /// True if it is counted exactly.
     is_sampled: bool,
-    /// Whether it is found out what shaping would have made of it.
+    /// True if shaping is simulated.
     simulates_shaping: bool,
 }
 
@@ -116,7 +116,7 @@ impl PendingRecord {
     }
 }
 
-/// What shaping would have served of a payload of so many tokens.
+/// Simulates the shaped reply to a payload of `tokens` tokens.
 fn simulate_shaping(
     renderer: &Renderer,
     caller: Caller,
@@ -140,7 +140,7 @@ fn simulate_shaping(
     Some(ShadowResult { outcome, tokens, bytes: bytes as u64, overhead })
 }
 
-/// The first reply to a payload, with cursors as if it were kept.
+/// Renders the first reply to a payload, with cursors as if it were stored.
 fn render_first_reply(renderer: &Renderer, caller: Caller, payload: Payload) -> Option<RenderOutcome> {
     let snapshot = Arc::new(capture(payload, &caller.effective_policy).ok()?);
     let (id, request) = (Default::default(), Request::default());

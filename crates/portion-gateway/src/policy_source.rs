@@ -1,7 +1,8 @@
-//! What an operator wrote, endpoint by endpoint.
+//! Configuration of endpoints, as written by an operator.
 //!
-//! A [`PolicySource`] is one version of it, and never changes; [`EndpointRules`](crate::rules::EndpointRules) work out of it what each reply
-//! obeys. Where books come from (files, variables, options) is no matter of the gateway.
+//! A [`PolicySource`] is one immutable version; [`EndpointRules`](crate::rules::EndpointRules) derive the
+//! policy of each reply from it. The gateway does not know where sources come from (files, variables,
+//! options).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,100 +14,100 @@ use portion_core::tokens::{Factor, Tokenizer};
 use crate::call::EndpointKind;
 use crate::client::Preset;
 
-/// One version of what an operator wrote.
+/// One version of the configuration.
 pub trait PolicySource: Send + Sync {
-    /// Its number, which rises from version to version.
+    /// Returns the version number, which increases with each version.
     fn version(&self) -> u64;
 
-    /// What was written for an endpoint, or for everything where none is named.
+    /// Returns the configuration of an endpoint, or the general one for `None`.
     fn endpoint_config(&self, target: Option<EndpointTarget<'_>>) -> EndpointConfig;
 }
 
-/// What a rule may be written for.
+/// An endpoint that a rule may be written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EndpointTarget<'a> {
-    /// The name of the server, where there are several.
+    /// Name of the server, if there are several.
     pub upstream: Option<&'a str>,
-    /// What the endpoint is.
+    /// Kind of the endpoint.
     pub kind: EndpointKind,
-    /// A tool's or prompt's name, a resource's URI.
+    /// Name of the tool or prompt, or URI of the resource.
     pub name: &'a str,
 }
 
 impl<'a> EndpointTarget<'a> {
-    /// The tool of that name, or the resource, where it is a URI.
+    /// Returns the tool of that name, or the resource if it is a URI.
     pub fn from_name(name: &'a str) -> Self {
         let kind = if name.contains("://") { EndpointKind::Resource } else { EndpointKind::Tool };
         Self { upstream: None, kind, name }
     }
 }
 
-/// What was written for an endpoint. Its limits are valid together.
+/// Configuration of an endpoint. Its limits are valid together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EndpointConfig {
-    /// The limits.
+    /// Limits of replies.
     pub limits: LimitOverrides,
-    /// What counts tokens. What counts is what was written for everything.
+    /// Token counter. Only the general configuration's value is used.
     pub tokenizer: Tokenizer,
-    /// What its counts are multiplied by. What counts is what was written for everything.
+    /// Factor for token counts. Only the general configuration's value is used.
     pub tokenizer_factor: Factor,
-    /// Whose limits to stay below. What counts is what was written for everything.
+    /// Client whose limits apply. Only the general configuration's value is used.
     pub preset: Preset,
-    /// What is hidden of payloads.
+    /// Redaction rules for payloads.
     pub redact: Option<Arc<RedactionRules>>,
-    /// Whether our controls are taken on calls of the endpoint itself; `None` where its schema decides.
+    /// True if controls are accepted on calls of the endpoint itself; `None` if its schema decides.
     pub controls: Option<bool>,
-    /// Whether an equal call may be answered from a snapshot whatever is selected of it; `None` where the endpoint
-    /// says so itself, by being read-only.
+    /// True if an equal call may be answered from a snapshot, whatever it selects; `None` if the endpoint's
+    /// read-only annotation decides.
     pub reuse: Option<bool>,
-    /// For whom it is shaped at all.
+    /// Sessions that are shaped at all.
     pub rollout: Rollout,
-    /// What is compared.
+    /// Experiment on the endpoint.
     pub experiment: Experiment,
-    /// Bytes above which even a reply that is to be relayed as it comes is shaped; `None`: whatever its size.
+    /// Largest reply, in bytes, that may be relayed unshaped; `None`: no limit.
     pub unshaped_byte_limit: Option<usize>,
-    /// Whether programs may have replies as they come, up to `unshaped_byte_limit`.
+    /// True if programs may request unshaped replies, up to `unshaped_byte_limit`.
     pub allow_whole: bool,
-    /// Tokens that a session may be served in all.
+    /// Token budget of a session.
     pub session_budget: Option<usize>,
-    /// How long the server may be silent about a request; `None`: for ever.
+    /// Longest time that the server may take without progress; `None`: no limit.
     pub request_timeout: Option<Duration>,
-    /// Whether nothing is shaped, and only told what would have been.
+    /// True if nothing is shaped, and only the simulated shaping is recorded.
     pub dry_run: bool,
-    /// How many replies in a hundred are counted once more, exactly; `None`: one.
+    /// Share of replies that are recounted exactly, in percent; `None`: 1.
     pub accuracy_sample: Option<f64>,
 }
 
-/// For which sessions replies are shaped.
+/// Share of sessions whose replies are shaped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rollout {
-    /// Their share, in per cent.
+    /// Share in percent.
     pub percent: f64,
-    /// What sessions are told apart by, beside themselves: those that are in for one salt may be out for another.
+    /// Salt of the session hash: different salts select different sessions.
     pub salt: Arc<str>,
 }
 
-/// What is compared.
+/// An experiment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Experiment {
-    /// Nothing.
+    /// No experiment.
     #[default]
     None,
-    /// Replies are relayed as they come; what shaping would have served is recorded.
+    /// Replies are relayed unshaped; the simulated shaping is recorded.
     Shadow,
-    /// So many of the sessions are shaped, the others are not.
+    /// This share of sessions is shaped, the rest is not.
     Split(Rollout),
 }
 
 impl Default for Rollout {
-    /// For everybody.
+    /// All sessions.
     fn default() -> Self {
         Self { percent: 100.0, salt: Arc::from("") }
     }
 }
 
 impl PolicySource for EndpointConfig {
-    /// The same for every endpoint.
+    /// Returns the same configuration for every endpoint.
     fn endpoint_config(&self, _: Option<EndpointTarget<'_>>) -> EndpointConfig {
         self.clone()
     }

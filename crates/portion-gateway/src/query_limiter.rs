@@ -1,46 +1,47 @@
-//! Questions under way: how many a session may have at once, and how one ends before it is answered.
+//! Limits the concurrent queries of a session, and cancels queries.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Questions of one session that are answered at the same time.
+/// Largest number of running queries per session.
 pub(crate) const MAX_CONCURRENT_QUERIES: usize = 4;
-/// Questions of one session that wait for their turn. Further ones are refused.
+/// Largest number of queued queries per session. Further ones are refused.
 pub(crate) const MAX_WAITING_QUERIES: usize = 60;
 
-/// Ends a question: shared by who asks and who answers.
+/// Cancels a query; shared by the requester and the worker.
 #[derive(Clone, Debug, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// Nobody waits for the answer any more.
+    /// Cancels the query.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Returns true if the query is cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// The flag itself, for those who answer.
+    /// Returns the flag itself, for the worker.
     pub(crate) fn as_atomic(&self) -> &Arc<AtomicBool> {
         &self.0
     }
 
-    /// Sets it when the result is dropped: work on another thread ends with the future that waits for it.
+    /// Cancels when the returned guard is dropped: work on another thread ends with the future that waits for
+    /// it.
     pub(crate) fn cancel_on_drop(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 }
 
-/// Sets a [`CancelFlag`] when it is dropped.
+/// Sets a [`CancelFlag`] when dropped.
 pub(crate) struct CancelOnDrop(CancelFlag);
 
 impl CancelOnDrop {
-    /// Lets it be as it is: the work has ended.
+    /// Disarms the guard, because the work has ended.
     pub(crate) fn disarm(mut self) {
         self.0 = CancelFlag::default();
     }
@@ -52,14 +53,14 @@ impl Drop for CancelOnDrop {
     }
 }
 
-/// The questions of one session.
+/// Limits the queries of one session.
 #[derive(Debug)]
 pub(crate) struct QueryLimiter {
     permits: Semaphore,
     entered_count: AtomicUsize,
 }
 
-/// A place among the questions of a session, until it is dropped.
+/// Permit to run a query, until it is dropped.
 pub(crate) struct QueryPermit<'a> {
     _permit: SemaphorePermit<'a>,
     _entered: EnteredGuard<'a>,
@@ -80,7 +81,7 @@ impl Default for QueryLimiter {
 }
 
 impl QueryLimiter {
-    /// Waits for a place. `None` where too many wait already.
+    /// Waits for a permit. `None` if too many queries are queued.
     pub(crate) async fn acquire(&self) -> Option<QueryPermit<'_>> {
         let before = self.entered_count.fetch_add(1, Ordering::Relaxed);
         let entered = EnteredGuard(&self.entered_count);

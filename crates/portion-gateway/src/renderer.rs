@@ -1,7 +1,7 @@
-//! Capturing and rendering behind a net: whatever the core does, a reply comes out, and never a larger one.
+//! Captures and renders with fallbacks: whatever the core does, there is a reply, and it never grows.
 //!
-//! The core is made not to panic. If it does all the same, rendering is tried once more with the plainest
-//! counter and the fallback limits; if that fails too, there is a fault instead. The upstream is not asked again.
+//! The core is designed not to panic. If it panics nevertheless, rendering is repeated with the simplest
+//! counter and the fallback limits; if that fails too, the reply is a fault. The upstream is not asked again.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,28 +20,28 @@ use crate::accuracy::texts::ReplyTexts;
 use crate::call::{Caller, Fault, SnapshotQuery};
 use crate::effective_policy::EffectivePolicy;
 
-/// Renders, and signs the cursors.
+/// Renders replies and signs cursors.
 pub(crate) struct Renderer {
     pub(crate) keyring: Keyring,
 }
 
-/// One reply to be rendered.
+/// A reply to be rendered.
 #[derive(Clone, Debug)]
 pub(crate) struct RenderJob {
     pub(crate) caller: Caller,
     pub(crate) snapshot_id: SnapshotId,
     pub(crate) snapshot: Arc<Snapshot>,
-    /// The view and place of the request's cursor.
+    /// View and position of the request's cursor.
     pub(crate) base: Option<(View, Position)>,
     pub(crate) request: Request,
     pub(crate) form: ReplyForm,
 }
 
 impl RenderJob {
-    /// The answer to a question about what the request points to.
+    /// Runs a query on the content that the request selects.
     ///
     /// # Errors
-    /// What is wrong with the question, or with where it points.
+    /// An invalid query or selection.
     pub(crate) fn run_query(&self, ask: &SnapshotQuery) -> Result<Payload, Fault> {
         let Request { path, section, fields, .. } = self.request.clone();
         let base = self.base.as_ref().map(|(view, position)| (view, *position));
@@ -58,29 +58,29 @@ impl RenderJob {
     }
 }
 
-/// In which form a reply is expected.
+/// Form of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReplyForm {
-    /// As the upstream gave it, untouched if it is small.
+    /// The upstream's form, untouched if it is small.
     AsReceived,
-    /// As the upstream gave it; what it said is no longer at hand to be passed on untouched.
+    /// The upstream's form, but the original response is no longer available to pass on.
     Rebuilt,
-    /// As text alone.
+    /// Text only.
     TextOnly,
 }
 
-/// What became of a [`RenderJob`].
+/// Result of a [`RenderJob`].
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "one is made for each reply, and taken apart at once")]
 pub(crate) enum RenderOutcome {
-    /// As it came, for so many tokens, where somebody counted them.
+    /// Unchanged, with its tokens if they were counted.
     Untouched { tokens: Option<usize>, capped: bool, audit: Option<CountSample> },
-    /// A portion, and the view that its cursors go through. `capped`: it was made within the fallback limits. `audit`: what
-    /// the attempt that the counter decided really came to, where that was to be found out at once.
+    /// A portion, and the view of its cursors. `capped`: rendered within the fallback limits. `audit`: the
+    /// actual cost of the attempt with the policy's counter, if it was checked at once.
     Portion { portion: Portion, view: View, capped: bool, audit: Option<CountSample> },
     /// The request does not fit the payload.
     InvalidRequest(ViewError),
-    /// It panicked, twice.
+    /// Rendering panicked twice.
     Panicked,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct CaptureFailure {
     pub(crate) first_text: String,
 }
 
-/// Captures a payload, without what the terms hide of it unless it says otherwise itself.
+/// Captures a payload, redacted by the policy unless the payload has redaction rules of its own.
 pub(crate) fn capture(mut payload: Payload, terms: &EffectivePolicy) -> Result<Snapshot, CaptureFailure> {
     let bytes = payload_bytes(&payload);
     payload.redaction_rules = payload.redaction_rules.or_else(|| terms.redact.clone());
@@ -99,9 +99,9 @@ pub(crate) fn capture(mut payload: Payload, terms: &EffectivePolicy) -> Result<S
         payload.list_path = payload.list_path.or_else(|| terms.policy.render_options.list_path.clone());
     }
     let items = payload.list_path.clone();
-    // In JSON, text can take twice its bytes, and more only where it is hardly text.
+    // In JSON, text can take twice its bytes, and more only if it is hardly text.
     let most = terms.policy.fallback_byte_limit / 2;
-    // What was to be hidden cannot be told apart here.
+    // Secrets cannot be recognized here, so payloads with redaction rules show nothing.
     let told = payload.blocks.iter().filter(|_| payload.redaction_rules.is_none());
     let first = told.map(|block| content_text(&block.content)).find(|text| !text.is_empty());
     let beginning = first.map_or(String::new(), |text| text[..text.floor_char_boundary(most)].to_owned());
@@ -112,7 +112,7 @@ pub(crate) fn capture(mut payload: Payload, terms: &EffectivePolicy) -> Result<S
     snapshot.map_err(|_| CaptureFailure { payload_bytes: bytes, first_text: beginning })
 }
 
-/// Says, once for each path, that there is no list where the operator says that it is.
+/// Warns, once per path, that there is no list at the configured path.
 fn warn_items_missing(items: &Arc<str>) {
     static TOLD: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(Arc::clone(items)) {
@@ -121,7 +121,7 @@ fn warn_items_missing(items: &Arc<str>) {
 }
 
 impl Renderer {
-    /// Renders a reply. `kept`: its cursors will find something; without, it has none.
+    /// Renders a reply. `kept`: its snapshot is stored, so it may have cursors.
     pub(crate) fn render(&self, job: &RenderJob, kept: bool) -> RenderOutcome {
         let terms = &*job.caller.effective_policy;
         let attempted = |policy, counter| self.attempt_caught(job, kept, policy, counter);
@@ -137,7 +137,7 @@ impl Renderer {
             .map_or(RenderOutcome::Panicked, |rendered| rendered.with_audit(true, audit))
     }
 
-    /// `None` where it panicked.
+    /// Returns `None` if rendering panicked.
     fn attempt_caught(
         &self,
         job: &RenderJob,
@@ -184,7 +184,7 @@ impl Renderer {
         RenderOutcome::Portion { portion, view, capped: false, audit: None }
     }
 
-    /// The cursor to where a job set out: its own, or the start of everything.
+    /// Returns the cursor to the start of a job: its own base, or the start of the payload.
     pub(crate) fn start_cursor(&self, job: &RenderJob) -> CursorToken {
         match &job.base {
             Some((view, position)) => self.sign_cursor(job, view, *position),
@@ -208,7 +208,7 @@ impl RenderOutcome {
     }
 }
 
-/// What a reply really costs, where its counter looks at the length alone.
+/// Returns the actual cost of a reply, if its counter only uses the length.
 fn audit_rendering(job: &RenderJob, rendered: &RenderOutcome) -> Option<CountSample> {
     let terms = &job.caller.effective_policy;
     let reference = terms.reference.filter(|_| terms.audits_counts)?;
@@ -220,7 +220,7 @@ fn audit_rendering(job: &RenderJob, rendered: &RenderOutcome) -> Option<CountSam
     catch_unwind(AssertUnwindSafe(|| texts.sample(terms.counter, reference))).ok()
 }
 
-/// Bytes of what an upstream said.
+/// Returns the size of a payload in bytes.
 pub(crate) fn payload_bytes(payload: &Payload) -> usize {
     payload.blocks.iter().map(|block| content_text(&block.content).len()).sum()
 }

@@ -1,4 +1,4 @@
-//! One conversation: what tells it from others, and what it has been served.
+//! A client session: its key, and the tokens that it has been served.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,17 +8,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::query_limiter::QueryLimiter;
 
-/// A conversation with one client, or all that a principal asks where it has none.
+/// Session of one client, or all requests of a principal without sessions.
 #[derive(Debug)]
 pub struct ClientSession {
     key: u64,
-    /// Tokens of the replies so far.
+    /// Tokens of all replies so far.
     served_tokens: AtomicU64,
     query_limiter: QueryLimiter,
 }
 
 impl ClientSession {
-    /// The session of that id, of a principal; one that has no id is all of the principal's.
+    /// Returns the session with this id of a principal; an empty id stands for all requests of the principal.
     pub fn with_id(scope: Scope, id: &str) -> Arc<Self> {
         let mut hash = Sha256::new();
         hash.update(scope.as_bytes());
@@ -26,10 +26,10 @@ impl ClientSession {
         Self::with_key(leading_u64(hash))
     }
 
-    /// A session that will never be met again.
+    /// Creates a session with a random key.
     pub fn new_unique() -> Arc<Self> {
         let mut bytes = [0; 8];
-        // Without randomness all are one, which is a session, too.
+        // Without randomness all sessions share a key and count as one session.
         let _ = getrandom::fill(&mut bytes);
         Self::with_key(u64::from_be_bytes(bytes))
     }
@@ -38,12 +38,12 @@ impl ClientSession {
         Arc::new(Self { key, served_tokens: AtomicU64::new(0), query_limiter: QueryLimiter::default() })
     }
 
-    /// What tells it from others, and nothing else.
+    /// Returns the key of the session, which reveals nothing else.
     pub fn key(&self) -> u64 {
         self.key
     }
 
-    /// A number from 0 to below 1 that is always the same for a session, a purpose and a salt, and evenly spread over
+    /// Hashes the session into [0, 1): stable for the same session, purpose and salt, and evenly spread over
     /// sessions.
     pub(crate) fn uniform_hash(&self, purpose: &str, salt: &str) -> f64 {
         let mut hash = Sha256::new();
@@ -51,21 +51,21 @@ impl ClientSession {
         hash.update(purpose);
         hash.update([0]);
         hash.update(salt);
-        // The upper 53 bits are those that a float holds.
+        // A float holds the upper 53 bits.
         (leading_u64(hash) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Its questions under way.
+    /// Returns the limiter of its queries.
     pub(crate) fn query_limiter(&self) -> &QueryLimiter {
         &self.query_limiter
     }
 
-    /// Takes note of a reply that was served.
+    /// Adds the tokens of a served reply.
     pub(crate) fn charge(&self, tokens: usize) {
         self.served_tokens.fetch_add(tokens as u64, Ordering::Relaxed);
     }
 
-    /// Tokens of the replies so far.
+    /// Returns the tokens of all replies so far.
     pub fn served_tokens(&self) -> usize {
         self.served_tokens.load(Ordering::Relaxed) as usize
     }
@@ -97,7 +97,7 @@ mod tests {
         let lot = |n: usize, salt: &str| {
             ClientSession::with_id(Scope::from_principal("a"), &n.to_string()).uniform_hash("rollout", salt)
         };
-        // The same in every process and every version: a session must not change its arm when we are restarted.
+        // The same in every process and every version: a session must not change its arm after a restart.
         assert_eq!(format!("{:.6}", lot(1, "list_*")), LOT);
         for percent in [5, 25, 50] {
             let share = |salt: &str| {

@@ -1,6 +1,6 @@
-//! A question about what is kept, and its answer: a payload of its own, captured and portioned like any other.
+//! Queries on stored snapshots. The answer is a payload of its own, captured and shaped like any other.
 //!
-//! Behind a net like rendering: whatever becomes of a question, a reply comes out, and what was asked about stays.
+//! Panics are caught as in rendering: every query gets a reply, and its snapshot stays.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -16,33 +16,33 @@ use serde_json::{Map, Value};
 use crate::fault::Fault;
 use crate::query_limiter::CancelFlag;
 
-/// Fields of which something is hidden that are told beside an answer, and characters of each.
+/// Largest number of redacted field names that an answer reports, and characters of each.
 const MAX_REDACTED_NAMES: usize = 4;
 const MAX_REDACTED_NAME_CHARS: usize = 60;
 
-/// A question about what a cursor looks at.
+/// A query on the content of a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotQuery {
     /// A SELECT over its records.
     Sql {
-        /// The statement.
+        /// SQL statement.
         sql: String,
-        /// What `:name` stands for in it, each a JSON value.
+        /// Values of `:name` parameters, as JSON.
         params: Vec<(String, String)>,
     },
-    /// Where something is said in it.
+    /// A search.
     Find {
-        /// A text, or a regex between slashes.
+        /// Text, or a regex between slashes.
         pattern: String,
-        /// Lines around each match; as fits where not given.
+        /// Lines around each match; chosen automatically if `None`.
         context: Option<u32>,
-        /// The fields to show of matching records; what identifies them where not given.
+        /// Fields to show of matching records; the identifying ones if `None`.
         fields: Option<String>,
     },
 }
 
 impl SnapshotQuery {
-    /// The names of what is asked with, its kind first.
+    /// Returns the names of the arguments, the kind of the query first.
     pub(crate) fn argument_names(&self) -> Vec<&'static str> {
         let given = match self {
             Self::Sql { params, .. } => [("sql", true), ("params", !params.is_empty()), ("", false)],
@@ -53,18 +53,18 @@ impl SnapshotQuery {
         given.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
 
-    /// The answer.
+    /// Runs the query.
     ///
     /// # Errors
-    /// What is wrong with the question.
+    /// An invalid query.
     pub fn run(&self, snapshot: &Snapshot, view: &View) -> Result<Payload, Fault> {
         self.run_until_cancelled(snapshot, view, &CancelFlag::default())
     }
 
-    /// The answer, unless nobody waits for it any more before it is found.
+    /// Runs the query until it is cancelled.
     ///
     /// # Errors
-    /// What is wrong with the question.
+    /// An invalid query.
     pub fn run_until_cancelled(
         &self,
         snapshot: &Snapshot,
@@ -135,16 +135,16 @@ fn run_sql(
     ))
 }
 
-/// An answer with what is told of it; `snapshot` is what was asked about.
+/// Builds the payload of an answer; `snapshot`: the queried snapshot.
 fn result_payload(snapshot: &Snapshot, json: String, mut answer: QueryAnswer) -> Payload {
     answer.extra_meta.extend(redacted_field_names(snapshot).map(|fields| ("redacted".to_owned(), fields)));
     let block = Block::new("/content/0/text", Content::Text(json));
-    // What was asked about has nothing to hide any more, and a column may be called what it likes.
+    // The queried snapshot is already redacted, and columns may have any name.
     let redact = Some(Arc::new(RedactionRules::none()));
     Payload { blocks: vec![block], query_answer: Some(answer), redaction_rules: redact, ..Payload::default() }
 }
 
-/// Fields of what was asked about of which something is hidden, a few of them: the answer may lack it.
+/// Returns some names of redacted fields of the snapshot, because the answer may lack their values.
 fn redacted_field_names(snapshot: &Snapshot) -> Option<Value> {
     let fields = snapshot.redacted();
     let named = |field: &String| Value::from(field.chars().take(MAX_REDACTED_NAME_CHARS).collect::<String>());

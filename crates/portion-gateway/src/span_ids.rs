@@ -1,8 +1,8 @@
-//! Ids for spans of ours: nobody need be unable to guess them, but each is its own.
+//! Ids of the gateway's own spans: unique, but not secret.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Draws ids: a walk over all numbers that begins at random in each process.
+/// Generates ids: a bijection of a counter that starts at a random number in each process.
 pub(crate) struct SpanIds(AtomicU64);
 
 impl SpanIds {
@@ -13,7 +13,7 @@ impl SpanIds {
         Self(AtomicU64::new(u64::from_ne_bytes(start)))
     }
 
-    /// The next id, which is never 0: that is none.
+    /// Returns the next id. Never 0, which is not a valid id.
     pub(crate) fn next_id(&self) -> u64 {
         loop {
             let id = mix64(self.0.fetch_add(1, Ordering::Relaxed));
@@ -24,7 +24,7 @@ impl SpanIds {
     }
 }
 
-/// Another number for each, far from that of its neighbour: the finalizer of `SplitMix64`,
+/// Maps each number to another one, far from that of its neighbours: the finalizer of `SplitMix64`,
 /// <https://doi.org/10.1145/2714064.2660195>.
 fn mix64(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn each_is_its_own_and_none_is_0() {
         assert_eq!(mix64(0), 0);
-        // The walk passes 0, where there is no id.
+        // The counter passes 0, which is not a valid id.
         let spans = SpanIds((u64::MAX - 500).into());
         let mut drawn: Vec<u64> = (0..1_000).map(|_| spans.next_id()).collect();
         drawn.sort_unstable();

@@ -1,8 +1,9 @@
-//! How near counts come to what they are held against, reply by reply, and what follows where they do not.
+//! Measures the accuracy of token counts, and reacts if it is low.
 //!
-//! Counters by length can be wrong by any factor, so each of their replies is held against its reference before it is
-//! sent; one that costs far more than it seemed is drawn anew within the byte limit. Of the others a sample is counted
-//! when it is on its way. Both are `CountSample`s, and the `ledger` draws one conclusion from them, endpoint by endpoint.
+//! Counters that only use the length can be wrong by any factor, so each of their replies is compared with
+//! the reference before it is sent; a reply that costs far more than estimated is rendered again within the
+//! byte limit. For other counters a sample of replies is recounted in the background. Both produce a
+//! `CountSample`, and the `tracker` evaluates them per endpoint.
 
 pub(crate) mod recount;
 pub(crate) mod texts;
@@ -10,10 +11,10 @@ pub(crate) mod tracker;
 
 use portion_core::tokens::accuracy::{self, ACCURATE_MAX_ERROR};
 
-/// How many times its count a single reply costs that shows that count to be badly wrong by itself.
+/// Ratio of actual to estimated cost from which a single reply proves the counter badly wrong.
 const SINGLE_REPLY_FAR_RATIO: f64 = 1.5;
 
-/// What a reply's texts cost by the counter that decided, and by what that is held against.
+/// Cost of a reply's texts by the counter in use, and by its reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CountSample {
     pub(crate) estimated: usize,
@@ -21,12 +22,12 @@ pub(crate) struct CountSample {
 }
 
 impl CountSample {
-    /// By how much the count is too high, as a share of what it is held against; negative: too low.
+    /// Returns the relative error of the estimate; negative if it is too low.
     pub(crate) fn relative_error(self) -> f64 {
         accuracy::relative_error(self.estimated as u64, self.actual as u64)
     }
 
-    /// Whether it costs so much more than it seemed that nothing need be known of other replies.
+    /// Returns true if the estimate is so far too low that one reply is sufficient evidence.
     pub(crate) fn is_far_too_low(self) -> bool {
         self.actual as f64 > SINGLE_REPLY_FAR_RATIO * self.estimated as f64
     }
@@ -35,25 +36,25 @@ impl CountSample {
         self.relative_error().abs() <= ACCURATE_MAX_ERROR
     }
 
-    /// What it costs at least, by either.
+    /// Returns the larger of both counts.
     fn larger_count(self) -> usize {
         self.estimated.max(self.actual)
     }
 }
 
-/// How near counts have come of late.
+/// Accuracy of recent token counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AccuracyStats {
-    /// Replies that were held against their reference since the process began.
+    /// Replies that were recounted since the process started.
     pub sampled_count: u64,
-    /// Those of the last of them that are looked back on.
+    /// Recounted replies in the current window.
     pub recent_count: u64,
-    /// The share of those whose count was within 20 %; `None` where there are none.
+    /// Share of the window whose count was within 20 %; `None` if the window is empty.
     pub near_share: Option<f64>,
-    /// Whether that share is below 85 %, of a hundred replies at least.
+    /// True if that share is below 85 %, over at least a hundred replies.
     pub is_low: bool,
-    /// Endpoints whose counts are too low, so that the byte limit decides for now.
+    /// Endpoints whose counts are too low, so that only the byte limit applies for now.
     pub in_fallback_count: usize,
-    /// Endpoints whose counts are too high: replies are smaller than they need be.
+    /// Endpoints whose counts are too high: their replies are smaller than necessary.
     pub too_high_count: usize,
 }

@@ -1,4 +1,4 @@
-//! What is found out of a shaped reply when it is on its way: what it really costs, and what its payload would have cost.
+//! Completes the record of a shaped reply in the background: its actual cost, and the cost of its payload.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use super::texts::{ReplyTexts, approximate_snapshot_tokens};
 use super::tracker::{AccuracyKey, AccuracyTracker};
 use crate::effective_policy::EffectivePolicy;
 
-/// What a reply shows, as far as it can be counted.
+/// Countable content of a reply.
 pub(crate) struct CountableReply<'a> {
     pub(crate) texts: ReplyTexts<'a>,
     pub(crate) snapshot: &'a Arc<Snapshot>,
-    /// What was found out before it was sent.
+    /// Sample that was taken before the reply was sent.
     pub(crate) audit: Option<CountSample>,
     pub(crate) estimate_source: EstimateSource,
 }
 
-/// By what a reply's cost was estimated.
+/// Source of a reply's estimated cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EstimateSource {
-    /// The counter of its terms.
+    /// The counter of its policy.
     Counter,
-    /// The counter of last resort.
+    /// The byte counter of the fallback.
     Bytes,
-    /// Nothing: nobody counted.
+    /// Not counted.
     Uncounted,
 }
 
-/// A reply of which more is to be told.
+/// A reply whose record is completed in the background.
 pub(crate) struct RecountJob {
-    /// Its record, as far as it is known.
+    /// The record so far.
     pub(crate) served: RequestServed,
     pub(crate) effective_policy: Arc<EffectivePolicy>,
     pub(crate) estimate_source: EstimateSource,
-    /// Set where it is to be counted once more.
+    /// Texts to recount, if the reply is sampled.
     pub(crate) texts: Option<ReplyTexts<'static>>,
-    /// Set where it is to be told what the payload would have cost.
+    /// Snapshot whose total cost is computed, if needed.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
 }
 
 impl RecountJob {
-    /// The record, with what is found out if there is time for it.
+    /// Returns the record, completed if there is time.
     pub(crate) fn finish(mut self, ledger: &AccuracyTracker, is_thorough: bool) -> RequestServed {
-        // A counter that fails leaves the record as it is.
+        // A panic of the counter leaves the record as it is.
         if is_thorough && catch_unwind(AssertUnwindSafe(|| self.count(ledger))).is_err() {
             tracing::error!(counter = self.effective_policy.counter.name(), "counting panicked");
         }
@@ -67,7 +67,7 @@ impl RecountJob {
         let sample = texts.sample(*counter, *reference);
         let counted = if *by == EstimateSource::Bytes { texts.cost(BYTE_COUNTER) } else { sample.estimated };
         if let Some(estimated) = served.estimated_tokens {
-            // What is no text costs the same by whoever counts.
+            // Content other than text costs the same with any counter.
             let others = estimated.saturating_sub(counted as u64);
             served.estimated_tokens = Some(others + sample.estimated as u64);
             served.actual_tokens = Some(others + sample.actual as u64);

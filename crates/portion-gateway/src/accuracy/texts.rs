@@ -1,4 +1,4 @@
-//! The texts of a reply, as they can be counted anew.
+//! Extracts the texts of a reply for recounting.
 
 use std::borrow::Cow;
 
@@ -10,15 +10,15 @@ use portion_core::tokens::{ReferenceCounter, TokenCounter, estimate_size};
 
 use super::CountSample;
 
-/// The texts of a reply in each of its forms: those of its blocks, and `structuredContent`. What is no text has a cost
-/// of its own, which no counter knows.
+/// Texts of a reply in each of its forms: those of its blocks, and `structuredContent`. Other content has a
+/// fixed cost that no counter determines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReplyTexts<'a> {
     forms: [Vec<Cow<'a, str>>; 2],
 }
 
 impl<'a> ReplyTexts<'a> {
-    /// What a portion shows, its notice included.
+    /// Returns the texts that a portion shows, its notice included.
     pub(crate) fn from_portion(portion: &'a Portion) -> Self {
         let shown = portion.pieces().iter().filter_map(|piece| match &piece.body {
             PieceBody::Text(text) => Some(text.as_str()),
@@ -28,7 +28,7 @@ impl<'a> ReplyTexts<'a> {
         Self { forms: [blocks, portion.structured().map(Cow::Borrowed).into_iter().collect()] }
     }
 
-    /// What passes as it came, but for what is left as it is because a technique is off.
+    /// Returns the texts of a payload that passes unchanged, except parts for which a technique is disabled.
     pub(crate) fn from_snapshot(snapshot: &'a Snapshot, policy: &Policy) -> Self {
         let mut texts = Self::default();
         for (at, part) in snapshot.parts().iter().enumerate() {
@@ -39,7 +39,7 @@ impl<'a> ReplyTexts<'a> {
         texts
     }
 
-    /// What is relayed as it comes.
+    /// Returns the texts of a payload that is relayed unshaped.
     pub(crate) fn from_payload(payload: &'a Payload) -> Self {
         let mut texts = Self::default();
         for block in &payload.blocks {
@@ -52,24 +52,25 @@ impl<'a> ReplyTexts<'a> {
         texts
     }
 
-    /// The same for later.
+    /// Returns a copy that owns its texts.
     pub(crate) fn into_owned(self) -> ReplyTexts<'static> {
         let owned =
             |texts: Vec<Cow<'_, str>>| texts.into_iter().map(|text| Cow::Owned(text.into_owned())).collect();
         ReplyTexts { forms: self.forms.map(owned) }
     }
 
-    /// Bytes of all of them.
+    /// Returns the total size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.forms.iter().flatten().map(|text| text.len()).sum()
     }
 
-    /// What the dearest form costs.
+    /// Returns the cost of the most expensive form.
     pub(crate) fn cost(&self, counter: &dyn TokenCounter) -> usize {
         self.costs(counter).into_iter().max().unwrap_or_default()
     }
 
-    /// What the form that seems dearest costs by a counter, and by what that is held against.
+    /// Returns the cost of the form that the counter finds most expensive, by the counter and by the
+    /// reference.
     pub(crate) fn sample(&self, counter: &dyn TokenCounter, reference: ReferenceCounter) -> CountSample {
         let [blocks, structured] = self.costs(counter);
         let dearest = usize::from(structured > blocks);
@@ -82,7 +83,7 @@ impl<'a> ReplyTexts<'a> {
     }
 }
 
-/// About what a payload costs in the dearest of its forms, by samples of what is large.
+/// Estimates the tokens of the most expensive form of a payload; large texts are sampled.
 pub(crate) fn approximate_snapshot_tokens(
     snapshot: &Snapshot,
     policy: &Policy,
@@ -98,7 +99,7 @@ pub(crate) fn approximate_snapshot_tokens(
     forms[0].max(forms[1])
 }
 
-/// The same of one that nobody looked into.
+/// Estimates the tokens of a payload that was not captured.
 pub(crate) fn approximate_payload_tokens(
     payload: &Payload,
     policy: &Policy,

@@ -1,5 +1,5 @@
-//! How far off counts were of late, endpoint by endpoint: where that is badly, it is told once, and where they are too
-//! low, the byte limit decides until they are not.
+//! Tracks recent count errors per endpoint: logs once when counts become badly wrong, and applies the byte
+//! limit while they are too low.
 
 mod recent;
 mod window;
@@ -15,34 +15,34 @@ use super::{AccuracyStats, CountSample};
 use recent::{AccuracyStatus, EndpointAccuracy};
 use window::NearShareWindow;
 
-/// Endpoints that are known at once. Names of resources may be without end.
+/// Largest number of tracked endpoints, because resource names are unlimited.
 const MAX_ENDPOINTS: usize = 4_096;
 
-/// Tokens up to which a reply does not tell whether counts are near again.
+/// Largest reply, in tokens, that cannot prove counts accurate again.
 const SMALL_REPLY_TOKENS: usize = 100;
 
-/// What counts are of: an endpoint, and what counted.
+/// Subject of count errors: an endpoint and a counter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AccuracyKey {
     upstream: Option<Arc<str>>,
     kind: &'static str,
     endpoint: Arc<str>,
-    /// Its name, and where it is: each factor has a counter of its own.
+    /// Name and address of the counter: each factor has a counter of its own.
     counter: (&'static str, usize),
 }
 
-/// Takes note of samples.
+/// Records count samples.
 #[derive(Default)]
 pub(crate) struct AccuracyTracker {
     state: Mutex<TrackerState>,
-    /// How many endpoints are too low, so that nothing is looked up while there are none.
+    /// Number of endpoints with counts that are too low; lets the look-up be skipped while it is 0.
     too_low_count: AtomicUsize,
 }
 
 #[derive(Default)]
 struct TrackerState {
     endpoints: HashMap<AccuracyKey, EndpointAccuracy>,
-    /// Whatever the endpoint.
+    /// Over all endpoints.
     near_share: NearShareWindow,
 }
 
@@ -57,15 +57,15 @@ impl AccuracyKey {
         Self { upstream, kind, endpoint, counter: (counter.name(), place) }
     }
 
-    /// What a reply is of.
+    /// Returns the key of a served reply.
     pub(crate) fn for_request(served: &RequestServed, counter: &'static dyn TokenCounter) -> Self {
         Self::new(served.upstream.clone(), served.kind, Arc::clone(&served.endpoint), counter)
     }
 }
 
 impl AccuracyTracker {
-    /// Takes note of a reply. One that costs at most `least` passes whatever it costs: that its count is wrong has no
-    /// consequence for its endpoint.
+    /// Records a sample. Replies of at most `least` tokens pass whatever they cost, so their errors do not
+    /// count for the endpoint.
     pub(crate) fn record(&self, subject: &AccuracyKey, sample: CountSample, least: usize) {
         let mut pages = self.state();
         let low = pages.near_share.record(sample.is_near());
@@ -82,14 +82,14 @@ impl AccuracyTracker {
         }
     }
 
-    /// Whether the counts of something are too low for now.
+    /// Returns true if the counts of an endpoint are currently too low.
     pub(crate) fn is_too_low(&self, subject: impl FnOnce() -> AccuracyKey) -> bool {
         let is = |recent: &EndpointAccuracy| recent.status == AccuracyStatus::TooLow;
         self.too_low_count.load(Ordering::Relaxed) > 0
             && self.state().endpoints.get(&subject()).is_some_and(is)
     }
 
-    /// Forgets what is known of endpoints: other counters count from now on.
+    /// Clears the state of all endpoints, because the counters have changed.
     pub(crate) fn clear_endpoints(&self) {
         self.state().endpoints.clear();
         self.too_low_count.store(0, Ordering::Relaxed);
@@ -110,7 +110,8 @@ impl AccuracyTracker {
 }
 
 impl TrackerState {
-    /// How an endpoint stands from now on and by how much its counts were off, where that is another standing than before.
+    /// Records a sample. Returns the new status of the endpoint and the error behind it, if the status
+    /// changes.
     fn record(
         &mut self,
         subject: &AccuracyKey,
@@ -118,7 +119,7 @@ impl TrackerState {
         least: usize,
     ) -> Option<(AccuracyStatus, f64)> {
         let known = self.endpoints.get_mut(subject);
-        // Within the byte limit, replies are smaller.
+        // Replies are smaller while the byte limit applies.
         let least = match &known {
             Some(recent) if recent.status != AccuracyStatus::Near => least.min(SMALL_REPLY_TOKENS),
             _ => least,
@@ -132,7 +133,7 @@ impl TrackerState {
         if self.endpoints.len() >= MAX_ENDPOINTS {
             self.endpoints.retain(|_, recent| recent.status != AccuracyStatus::Near);
         }
-        // Where thousands are badly wrong, another one is told of when there is room for it.
+        // If thousands of endpoints are badly wrong, further ones are tracked once there is space.
         let is_known = self.endpoints.len() < MAX_ENDPOINTS;
         is_known.then(|| self.endpoints.entry(subject.clone()).or_default().record(sample)).flatten()
     }
@@ -142,7 +143,7 @@ impl TrackerState {
     }
 }
 
-/// Says how counts of an endpoint stand from now on, what follows, and what to do.
+/// Logs the new status of an endpoint, its consequence, and the remedy.
 fn log_status_change(subject: &AccuracyKey, standing: AccuracyStatus, error: f64) {
     let AccuracyKey { upstream, endpoint, counter: (counter, _), .. } = subject;
     let (upstream, endpoint) = (upstream.as_deref(), &**endpoint);

@@ -1,17 +1,17 @@
-//! The table of known clients: what each calls itself, what it takes, what its models count by.
+//! Table of known clients: their names, result limits and tokenizers.
 //!
-//! Limits are those that hold where their users have set nothing. A row needs a source for its names and one for
-//! its limits; what nobody has found out has no row, and is served by the defaults. `docs/clients.md` shows this
-//! table, and a test holds the two together.
+//! Limits are the defaults of each client. A row needs a source for its names and one for its limits; clients
+//! without sources have no row, and get the defaults. `docs/clients.md` shows this table, and a test compares
+//! both.
 
 use portion_core::tokens::Tokenizer;
 
 use super::{ClientProfile, ResultLimit};
 
-/// Names that many clients were seen to give, each with the client.
+/// List of names that many clients were seen to send, each with its client.
 const NAMES_SOURCE: &str = "https://github.com/apify/mcp-client-capabilities";
 
-/// Every known client.
+/// All known clients.
 pub static CLIENTS: [ClientProfile; 9] = [
     ClientProfile {
         preset: "claude-code",
@@ -44,7 +44,7 @@ pub static CLIENTS: [ClientProfile; 9] = [
             "https://github.com/CursorTouch/Windows-MCP/issues/155",
         ],
     },
-    // Models of a later generation are given 10,000 tokens. Which model asks is not told, so the lower limit holds.
+    // Later model generations get 10,000 tokens. The model is not known, so the lower limit applies.
     ClientProfile {
         preset: "codex",
         title: "Codex",
@@ -60,7 +60,7 @@ pub static CLIENTS: [ClientProfile; 9] = [
             "https://github.com/openai/codex/issues/7906",
         ],
     },
-    // Its users choose among models of several makers, as those of most editors do.
+    // Its users choose among models of several vendors, as in most editors.
     ClientProfile {
         preset: "copilot-cli",
         title: "GitHub Copilot CLI",
@@ -86,7 +86,7 @@ pub static CLIENTS: [ClientProfile; 9] = [
         shows_structured: false,
         sources: &[NAMES_SOURCE, "https://github.com/microsoft/vscode/pull/329276"],
     },
-    // The name goes on with that of the server.
+    // The server's name is appended to this name.
     ClientProfile {
         preset: "gemini-cli",
         title: "Gemini CLI",

@@ -1,6 +1,6 @@
-//! Who asks: the clients that are known, told by the name they give themselves.
+//! Profiles of known clients, identified by the names that they send.
 //!
-//! What is known of each is in `table`, and nowhere else.
+//! The table in `known` is the only place with facts about clients.
 
 mod known;
 mod preset;
@@ -11,36 +11,36 @@ use portion_core::tokens::Tokenizer;
 pub use known::CLIENTS;
 pub use preset::{Preset, UnknownPreset};
 
-/// A program that shows results to a model, and what it does with large ones.
+/// A program that shows results to a model, and its handling of large results.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ClientProfile {
-    /// Its name as a preset.
+    /// Name of the preset.
     pub preset: &'static str,
-    /// What people call it.
+    /// Name for people.
     pub title: &'static str,
-    /// What it calls itself (`clientInfo.name`), whatever the case and punctuation. A `*` at the end stands for
-    /// anything.
+    /// Names that it sends in `clientInfo.name`, compared without case and punctuation. A final `*` matches
+    /// any characters.
     pub name_patterns: &'static [&'static str],
-    /// What a result may have, unless its user has set something else.
+    /// Result limits, unless its user changed them.
     pub limits: &'static [ResultLimit],
-    /// What becomes of a result above.
+    /// Handling of larger results.
     pub overflow_behaviour: &'static str,
-    /// What its models count by, where they are of one family.
+    /// Tokenizer of its models, if they are of one family.
     pub tokenizer: Option<Tokenizer>,
-    /// It goes by what a listed tool says of its own results: [`TOOL_LIMIT_META_KEY`].
+    /// True if it applies the result limit that a listed tool states: [`TOOL_LIMIT_META_KEY`].
     pub honours_tool_limits: bool,
-    /// It shows its model `structuredContent` and not the text, where a result has both.
+    /// True if it shows `structuredContent` to its model in place of the text, if a result has both.
     pub shows_structured: bool,
-    /// Where this was read.
+    /// Sources of these facts.
     pub sources: &'static [&'static str],
 }
 
-/// What a listed tool's `_meta` says of its results: characters that they may have.
+/// `_meta` key of a listed tool with the largest result in characters.
 ///
 /// Source: <https://code.claude.com/docs/en/mcp>, "Raise the limit for a specific tool".
 pub const TOOL_LIMIT_META_KEY: &str = "anthropic/maxResultSizeChars";
 
-/// A bound that a client sets to results.
+/// A limit that a client applies to results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultLimit {
     /// Tokens, as the client counts them.
@@ -54,26 +54,26 @@ pub enum ResultLimit {
 }
 
 impl ClientProfile {
-    /// The client that calls itself so.
+    /// Finds the client with a name.
     pub fn find_by_name(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name_patterns.iter().any(|known| name_matches(known, name)))
     }
 
-    /// What a reply to it may have, 10 % below its limits.
+    /// Returns the limits of a reply to this client, 10 % below its own.
     pub fn reply_room(&self) -> ClientLimits {
         self.limits.iter().fold(ClientLimits::UNKNOWN, |room, limit| room.intersect(limit.reply_room()))
     }
 }
 
 impl ResultLimit {
-    /// What a reply may have under it, 10 % below.
+    /// Returns the limits of a reply under this limit, 10 % below it.
     pub fn reply_room(self) -> ClientLimits {
         let (Self::Tokens(limit) | Self::Characters(limit) | Self::Bytes(limit) | Self::TotalBytes(limit)) =
             self;
         let within = Some(ClientLimits::with_headroom(limit));
         match self {
             Self::Tokens(_) => ClientLimits { max_tokens: within, ..ClientLimits::UNKNOWN },
-            // No character is less than a byte.
+            // Every character has at least one byte.
             Self::Characters(_) | Self::Bytes(_) => {
                 ClientLimits { max_bytes: within, ..ClientLimits::UNKNOWN }
             }
@@ -84,7 +84,7 @@ impl ResultLimit {
     }
 }
 
-/// Whether a name is the known one: `Visual-Studio-Code` is `Visual Studio Code`.
+/// Returns true if a name matches a known one: `Visual-Studio-Code` matches `Visual Studio Code`.
 fn name_matches(known: &str, name: &str) -> bool {
     let mut name = normalized_chars(name);
     normalized_chars(known).all(|c| name.next() == Some(c)) && (known.ends_with('*') || name.next().is_none())

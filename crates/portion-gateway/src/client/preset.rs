@@ -1,29 +1,29 @@
-//! Whether the limits of a client are gone by.
+//! Selects the client whose limits apply.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{CLIENTS, ClientProfile};
 
-/// Which client's limits bound the defaults.
+/// Client whose limits bound the defaults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
-    /// Nobody's.
+    /// No client.
     #[default]
     None,
-    /// Those of the client that asks, if it is known.
+    /// The client of the request, if it is known.
     Auto,
-    /// Those of this one: it is taken to be the one that asks.
+    /// This client, whatever the client of the request.
     Named(&'static ClientProfile),
-    /// Nobody's: whoever asks is a program, which takes results whole where that is allowed.
+    /// No client: the caller is a program that takes unshaped results if that is allowed.
     Code,
 }
 
-/// A name that is no preset's.
+/// Error for an unknown preset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown preset `{given}`: use {}", Preset::names())]
 pub struct UnknownPreset {
-    /// What was given.
+    /// The given name.
     pub given: String,
 }
 

@@ -2,7 +2,7 @@ use portion_core::policy::ClientLimits;
 
 use super::{CLIENTS, ClientProfile, Preset, ResultLimit};
 
-/// `expect`: the preset of the client that calls itself so.
+/// `expect`: the preset of the client with this name.
 fn check(name: &str, expect: Option<&str>) {
     assert_eq!(ClientProfile::find_by_name(name).map(|client| client.preset), expect, "{name}");
 }

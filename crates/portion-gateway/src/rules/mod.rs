@@ -1,8 +1,8 @@
-//! What follows from a [`PolicySource`] for each endpoint and client: on which terms it is served, and whether at all.
+//! Derives the policy of each endpoint and client from a [`PolicySource`].
 //!
-//! [`EndpointRules`] are one version and never change; a gateway that is given others serves what comes next by those. What an
-//! operator wrote stands. Else what is known of the client lowers a limit; nothing raises one. A rule is worked out when
-//! its endpoint is first called, and kept: from then on it costs a look-up.
+//! [`EndpointRules`] are one immutable version; a gateway uses new rules for new requests. Configured limits
+//! take precedence. Otherwise facts about the client can lower a limit, and nothing raises one. A rule is
+//! computed at the first call of its endpoint and cached; later calls only look it up.
 
 mod shaping_mode;
 
@@ -19,34 +19,34 @@ use crate::policy_source::{EndpointConfig, EndpointTarget, PolicySource};
 
 pub use shaping_mode::{PassThrough, ShapingMode};
 
-/// Endpoints whose rules are kept. Names of resources may be without end.
+/// Largest number of cached endpoint names, because resource names are unlimited.
 const MAX_CACHED_NAMES: usize = 4096;
 
-/// What decides on which terms clients are served, at one version of the configuration.
+/// Rules of all endpoints in one version of the configuration.
 pub struct EndpointRules {
     policy_source: Arc<dyn PolicySource>,
-    /// What the surroundings say, whoever asks.
+    /// Limits from the environment, for any client.
     environment_room: ClientLimits,
-    /// For whatever nothing else was written for.
+    /// Rule of endpoints without a configuration of their own.
     default_rule: Arc<EndpointRule>,
-    /// By the endpoint's name; there may be several of one name.
+    /// Rules by endpoint name; several endpoints may have the same name.
     cache: RwLock<HashMap<Box<str>, Vec<CachedRule>>>,
 }
 
-/// What decides on which terms clients are served at one endpoint.
+/// Rule of one endpoint: its policies by client.
 #[derive(Debug)]
 pub struct EndpointRule {
     config: EndpointConfig,
     version: u64,
-    /// By which clients are told apart, whatever the endpoint.
+    /// Preset that identifies clients, the same for all endpoints.
     preset: Preset,
     environment_room: ClientLimits,
-    /// Of the [`CLIENTS`], in their order.
+    /// Policies of the [`CLIENTS`], in their order.
     policy_by_client: Vec<Arc<EffectivePolicy>>,
     default_policy: Arc<EffectivePolicy>,
 }
 
-/// How tokens are counted, and by which clients are told apart: the same for every endpoint.
+/// Token counting and client preset, the same for all endpoints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct CountingConfig {
     tokenizer: Tokenizer,
@@ -54,24 +54,24 @@ struct CountingConfig {
     preset: Preset,
 }
 
-/// An endpoint, its name aside, and what was decided for it.
+/// A cached rule with the endpoint that it belongs to, except its name.
 struct CachedRule {
     upstream: Option<Box<str>>,
     kind: EndpointKind,
     rule: Arc<EndpointRule>,
 }
 
-/// What a listed tool states about its results. It holds for every reply to a call of that tool.
+/// Limits that a listed tool states for its results. They apply to every reply to a call of that tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// Characters that a result may have.
+    /// Largest result in characters.
     pub max_result_chars: Option<usize>,
     /// True if the tool is listed with its own `outputSchema`: `structuredContent` is then never changed.
     pub keeps_structured: bool,
 }
 
 impl EndpointRules {
-    /// The rules that follow from a book, and from the room that the surroundings leave whoever asks.
+    /// Creates the rules for a policy source, within the limits of the environment.
     pub fn new(book: Arc<dyn PolicySource>, room: ClientLimits) -> Self {
         let general = book.endpoint_config(None);
         let counting = CountingConfig::from_config(&general);
@@ -84,7 +84,7 @@ impl EndpointRules {
         }
     }
 
-    /// The same terms for everybody.
+    /// Creates rules with the same policy for everybody.
     pub fn fixed(terms: EffectivePolicy) -> Self {
         let limits = LimitOverrides::from(&terms.policy);
         let written = EndpointConfig { limits, redact: terms.redact.clone(), ..EndpointConfig::default() };
@@ -103,12 +103,12 @@ impl EndpointRules {
         rules
     }
 
-    /// The version of the configuration that they follow from.
+    /// Returns the version of the configuration.
     pub fn version(&self) -> u64 {
         self.default_rule.version
     }
 
-    /// Whom a client is taken for that calls itself so, or says nothing.
+    /// Returns the profile that applies to a client with this name, if any.
     pub fn resolve_client(&self, name: Option<&str>) -> Option<&'static ClientProfile> {
         match self.default_rule.preset {
             Preset::Named(client) => Some(client),
@@ -117,18 +117,18 @@ impl EndpointRules {
         }
     }
 
-    /// Whether tokens are counted as by these other ones.
+    /// Returns true if both count tokens in the same way.
     pub(crate) fn has_same_counting(&self, other: &Self) -> bool {
         CountingConfig::from_config(&self.default_rule.config)
             == CountingConfig::from_config(&other.default_rule.config)
     }
 
-    /// What was decided for whatever is not named.
+    /// Returns the rule of endpoints without a configuration of their own.
     pub fn default_rule(&self) -> &Arc<EndpointRule> {
         &self.default_rule
     }
 
-    /// What was decided for an endpoint.
+    /// Returns the rule of an endpoint.
     pub fn rule_for(&self, target: EndpointTarget<'_>) -> Arc<EndpointRule> {
         let find = |rules: &HashMap<Box<str>, Vec<CachedRule>>| {
             let found = rules.get(target.name)?.iter().find(|ruled| ruled.matches(target))?;
@@ -198,22 +198,22 @@ impl EndpointRule {
         }
     }
 
-    /// Whether a caller gets results whole who asks for that, or is taken for a program.
+    /// Returns true if a caller gets unshaped results, on request or as a program.
     pub fn allows_whole(&self, asked: bool) -> bool {
         self.config.allow_whole && (asked || self.preset == Preset::Code)
     }
 
-    /// What it follows from.
+    /// Returns the configuration of the rule.
     pub fn config(&self) -> &EndpointConfig {
         &self.config
     }
 
-    /// The version of the configuration that it follows from.
+    /// Returns the version of the configuration.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The terms of a client, `None` where it is not known.
+    /// Returns the policy of a client; the default one for `None`.
     pub fn policy_for_client(&self, client: Option<&'static ClientProfile>) -> &Arc<EffectivePolicy> {
         let place = client.and_then(|client| CLIENTS.iter().position(|known| std::ptr::eq(known, client)));
         place.and_then(|place| self.policy_by_client.get(place)).unwrap_or(&self.default_policy)
@@ -237,9 +237,9 @@ impl EndpointRule {
         Arc::new(effective.with_policy(policy))
     }
 
-    /// The terms of a client for a tool that says of itself how many characters its results may have.
+    /// Returns the policy of a client for a tool that states the largest result in characters.
     ///
-    /// Where the client heeds that, it stands in place of the client's own limit in characters.
+    /// If the client applies that limit, it replaces the client's own limit in characters.
     pub fn policy_for_tool(&self, client: &'static ClientProfile, characters: usize) -> Arc<EffectivePolicy> {
         let terms = self.policy_for_client(Some(client));
         if !client.honours_tool_limits {
@@ -260,7 +260,7 @@ impl CachedRule {
     }
 }
 
-/// The limits for a client within a room.
+/// Returns the limits for a client.
 fn client_policy(written: &EndpointConfig, client: Option<&ClientProfile>, room: ClientLimits) -> Policy {
     let mut policy = written.limits.resolve(room);
     if client.is_some_and(|client| client.shows_structured) {
@@ -269,7 +269,7 @@ fn client_policy(written: &EndpointConfig, client: Option<&ClientProfile>, room:
     policy
 }
 
-/// The room that a client leaves, where its preset is gone by.
+/// Returns the limits of a client, if the preset applies them.
 fn preset_room(client: Option<&ClientProfile>, preset: Preset) -> ClientLimits {
     match preset {
         Preset::None | Preset::Code => ClientLimits::UNKNOWN,

@@ -1,7 +1,7 @@
-//! Whether replies are shaped for a session: not where an endpoint is being rolled out to others first, not in the other
-//! arm of an experiment, not in a dry run.
+//! Decides if replies are shaped in a session: not outside a rollout, not in the unshaped arm of an
+//! experiment, not in a dry run.
 //!
-//! A session is always dealt the same: what decides is a hash of it, which a larger share only adds sessions to.
+//! The decision is stable: it depends on a hash of the session, and a larger share only adds sessions.
 
 use portion_core::event::ExperimentArm;
 
@@ -9,38 +9,38 @@ use super::EndpointRule;
 use crate::policy_source::{EndpointConfig, Experiment, Rollout};
 use crate::session::ClientSession;
 
-/// What is done with the replies of an endpoint in one session.
+/// Shaping of an endpoint's replies in one session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShapingMode {
-    /// Set where they are relayed as they come.
+    /// Set if replies are relayed unshaped.
     pub pass_through: Option<PassThrough>,
-    /// The arm that the session is in, where there is an experiment.
+    /// Arm of the session, if there is an experiment.
     pub arm: Option<ExperimentArm>,
 }
 
-/// How replies are relayed that are not shaped.
+/// Options for replies that are relayed unshaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PassThrough {
-    /// Bytes of a payload above which it is shaped all the same.
+    /// Payload size in bytes above which replies are shaped nevertheless.
     pub max_bytes: Option<usize>,
-    /// Whether it is told what shaping would have made of them.
+    /// True if the simulated shaping is recorded.
     pub records_shadow: bool,
 }
 
 impl EndpointRule {
-    /// Whether our controls are taken on calls of the endpoint itself; `None` where its schema decides. Where replies are
-    /// relayed, none are but those that were advertised before.
+    /// Returns true if controls are accepted on calls of the endpoint itself; `None` if its schema decides.
+    /// Endpoints that are relayed accept only controls that were advertised before.
     pub fn controls(&self, treatment: ShapingMode) -> Option<bool> {
         if treatment.pass_through.is_some() { Some(false) } else { self.config.controls }
     }
 
-    /// Whether replies are shaped in any session.
+    /// Returns true if replies are shaped in any session.
     pub fn shapes_any_session(&self) -> bool {
         let EndpointConfig { rollout, experiment, dry_run, .. } = &self.config;
         !dry_run && rollout.percent > 0.0 && *experiment != Experiment::Shadow
     }
 
-    /// What is done with the endpoint's replies in a session.
+    /// Returns the shaping of the endpoint's replies in a session.
     pub fn shaping_mode(&self, session: &ClientSession) -> ShapingMode {
         let EndpointConfig { rollout, experiment, unshaped_byte_limit: limit, dry_run, .. } = &self.config;
         let relayed = |shadow| Some(PassThrough { max_bytes: *limit, records_shadow: shadow });
@@ -70,6 +70,6 @@ impl EndpointRule {
 
 fn is_selected(session: &ClientSession, purpose: &str, rollout: &Rollout) -> bool {
     let Rollout { percent, salt } = rollout;
-    // Nearly always it is everybody, and then nothing need be worked out.
+    // Nearly always all sessions are selected, and no hash is needed.
     *percent >= 100.0 || (*percent > 0.0 && session.uniform_hash(purpose, salt) * 100.0 < *percent)
 }

@@ -9,7 +9,7 @@ use crate::call::EndpointKind;
 use crate::policy_source::{EndpointConfig, EndpointTarget, Experiment, PolicySource, Rollout};
 use crate::session::ClientSession;
 
-/// A book in which pages are as long as the endpoint's name.
+/// Policy source in which page sizes equal the length of the endpoint's name.
 struct Names;
 
 impl PolicySource for Names {
@@ -41,7 +41,7 @@ fn each_endpoint_has_a_rule_of_its_own_and_keeps_it() {
     check(target("list"), 4);
     check(target("search"), 6);
     check(EndpointTarget { kind: EndpointKind::Prompt, ..target("list") }, 4);
-    // What is written for everything is not worked out again.
+    // A rule equal to the default one is shared.
     let other = EndpointTarget { upstream: Some("other"), ..target("list") };
     check(other, 50);
     assert!(Arc::ptr_eq(&rules.rule_for(other), rules.default_rule()));
@@ -57,7 +57,7 @@ fn names_without_end_take_no_memory_without_end() {
     assert!(rules.cache.read().expect("nobody panics with it").len() <= super::MAX_CACHED_NAMES);
 }
 
-/// How many of 1,000 sessions are dealt with so.
+/// Returns the number of sessions among 1,000 whose shaping mode satisfies `is`.
 fn share(written: &EndpointConfig, is: impl Fn(ShapingMode) -> bool) -> usize {
     let rules = EndpointRules::new(Arc::new(written.clone()), ClientLimits::UNKNOWN);
     let session = |n: usize| ClientSession::with_id(Scope::from_principal("somebody"), &n.to_string());
@@ -112,7 +112,7 @@ fn experiments_have_their_arms() {
     let shaped = share(&split, arm(Some(ExperimentArm::Shaped)));
     assert!(shaped.abs_diff(500) < 60, "{shaped}");
     assert_eq!(share(&split, arm(Some(ExperimentArm::Unshaped))), 1_000 - shaped);
-    // Who is not in the rollout is in no arm either; and one says nothing of the other.
+    // Sessions outside the rollout are in no arm; rollout and experiment are independent.
     let both = EndpointConfig { rollout: rollout(50.0), ..split.clone() };
     assert!(share(&both, arm(Some(ExperimentArm::Shaped))).abs_diff(250) < 60);
     assert!(share(&both, arm(None)).abs_diff(500) < 60);

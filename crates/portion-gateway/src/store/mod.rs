@@ -1,12 +1,12 @@
-//! Where snapshots are kept between a reply and its follow-ups.
+//! Stores snapshots between a reply and its follow-ups.
 //!
-//! A store knows whom each snapshot belongs to and never shows it to anyone else. It hands snapshots out
-//! as [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until
-//! that reply is made. Every look-up that finds something counts as a cursor issued, for every reply
-//! made of it carries one: it starts the snapshot's time to live anew.
+//! A store returns each snapshot to the scope that it belongs to, and to no other. Snapshots are shared as
+//! [`Arc`]s: nothing is locked while one is rendered, and one that is evicted meanwhile lives until that
+//! reply is made. Each successful look-up counts as an issued cursor, because the reply contains one: it
+//! restarts the time to live.
 //!
-//! Time is an argument, so that tests own it; a backend with a clock of its own may disregard it.
-//! `tests/store_contract.rs` says what every backend must do.
+//! Time is an argument, so that tests control it; a backend with a clock of its own may ignore it.
+//! `tests/store_contract.rs` tests what every backend must do.
 
 mod memory;
 
@@ -24,14 +24,14 @@ use crate::rules::EndpointRule;
 
 pub use memory::MemoryStore;
 
-/// What a store promises to bring.
+/// Future of a store operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Keeps snapshots, each for one scope and a while.
+/// Stores snapshots, each for one scope and a limited time.
 pub trait SnapshotStore: Send + Sync {
-    /// Keeps a snapshot. It answers to its reuse key from now on, in place of any earlier one.
+    /// Stores a snapshot, and assigns its reuse key to it in place of any earlier snapshot.
     ///
-    /// Fails with [`StoreWriteError`] where there is no room, and then nothing is evicted for it.
+    /// Fails with [`StoreWriteError`] if there is not enough memory; then nothing is evicted.
     fn put<'a>(
         &'a self,
         scope: &'a Scope,
@@ -39,8 +39,8 @@ pub trait SnapshotStore: Send + Sync {
         now: Instant,
     ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
 
-    /// Keeps a view of a snapshot that is kept. A view that is there already is as if used, and has the pace of its first
-    /// reply.
+    /// Stores a view of a stored snapshot. A view that is already stored counts as used, and gets the
+    /// pagination of its first reply.
     fn put_view<'a>(
         &'a self,
         scope: &'a Scope,
@@ -49,7 +49,7 @@ pub trait SnapshotStore: Send + Sync {
         now: Instant,
     ) -> StoreFuture<'a, Result<(), StoreWriteError>>;
 
-    /// The snapshot and the view that a cursor points to.
+    /// Returns the snapshot and the view of a cursor.
     fn find<'a>(
         &'a self,
         scope: &'a Scope,
@@ -58,7 +58,7 @@ pub trait SnapshotStore: Send + Sync {
         now: Instant,
     ) -> StoreFuture<'a, Result<StoredSnapshot, StoreLookupError>>;
 
-    /// The last snapshot kept under a reuse key, with its root view, if it is still there.
+    /// Returns the last snapshot stored with a reuse key, with its root view, if it still exists.
     fn find_reusable<'a>(
         &'a self,
         scope: &'a Scope,
@@ -66,61 +66,61 @@ pub trait SnapshotStore: Send + Sync {
         now: Instant,
     ) -> StoreFuture<'a, Option<StoredSnapshot>>;
 
-    /// Lets a reuse key stand for nothing: a newer answer to the same call was not kept.
+    /// Clears a reuse key, because a newer response to the same call was not stored.
     fn forget_reuse<'a>(&'a self, scope: &'a Scope, reuse: ReuseKey) -> StoreFuture<'a, ()>;
 
-    /// What this process knows of the store.
+    /// Returns the statistics of this process.
     fn stats(&self, now: Instant) -> StoreStats;
 }
 
-/// A snapshot to be kept, with what has to be known of it.
+/// A snapshot to store, with its metadata.
 #[derive(Clone, Debug)]
 pub struct NewSnapshot {
-    /// Its name; random, so that no two are alike.
+    /// Random id.
     pub id: SnapshotId,
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// The view that its first cursors go through. The root view is kept as well, always.
+    /// View of its first cursors. The root view is always stored as well.
     pub view: View,
-    /// What it came from: it is remembered for a while after the snapshot has gone.
+    /// Endpoint of its payload; remembered for a while after the snapshot is gone.
     pub endpoint: Option<Arc<Endpoint>>,
-    /// What it can be recalled by.
+    /// Key for reuse by equal calls.
     pub reuse_key: Option<ReuseKey>,
-    /// The rule that it was captured under, which what follows is served under too.
+    /// Rule under which it was captured, and which applies to follow-ups.
     pub rule: Option<Arc<EndpointRule>>,
-    /// The snapshot of the payload that it goes back to: itself, unless it is the answer to a question.
+    /// Snapshot of the original payload: itself, unless it is the answer to a query.
     pub origin_snapshot: SnapshotId,
 }
 
-/// A snapshot that is there.
+/// A stored snapshot.
 #[derive(Clone, Debug)]
 pub struct StoredSnapshot {
-    /// Its name.
+    /// Id of the snapshot.
     pub id: SnapshotId,
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// The view that was asked for.
+    /// The requested view.
     pub view: View,
-    /// What it came from.
+    /// Endpoint of its payload.
     pub endpoint: Option<Arc<Endpoint>>,
-    /// The rule that it was captured under; `None` where the store is shared and cannot know.
+    /// Rule under which it was captured; `None` if the store is shared and has no rules.
     pub rule: Option<Arc<EndpointRule>>,
-    /// The snapshot of the payload that it goes back to.
+    /// Snapshot of the original payload.
     pub origin_snapshot: SnapshotId,
 }
 
-/// Why a snapshot was not kept.
+/// Reason why a snapshot was not stored.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum StoreWriteError {
-    /// There is no room that could be made for it.
+    /// Not enough memory, even after eviction.
     #[error("{bytes} bytes do not fit in the {room} that this principal can have now")]
     NoCapacity {
-        /// What it weighs.
+        /// Size of the snapshot.
         bytes: usize,
-        /// What there is for it.
+        /// Memory available for it.
         room: usize,
     },
-    /// The snapshot that a view belongs to is not there.
+    /// The snapshot of a view does not exist.
     #[error("the snapshot of this view is no longer kept")]
     SnapshotGone,
     /// The backend does not answer.
@@ -128,24 +128,24 @@ pub enum StoreWriteError {
     Unreachable(String),
 }
 
-/// Why there is nothing to show.
+/// Reason why a snapshot was not found.
 #[derive(Clone, Debug, Error)]
 pub enum StoreLookupError {
-    /// It was here, and has expired or was evicted.
+    /// Expired or evicted.
     #[error("the snapshot is no longer kept")]
     SnapshotGone {
-        /// What it came from, where that is still known.
+        /// Endpoint of its payload, if it is still known.
         endpoint: Option<Arc<Endpoint>>,
-        /// The snapshot of the payload that it goes back to.
+        /// Snapshot of the original payload.
         origin_snapshot: SnapshotId,
     },
-    /// The snapshot is here, but that view of it is not kept any more.
+    /// The snapshot exists, but this view of it does not.
     #[error("the view is no longer kept")]
     ViewGone {
         /// The snapshot, with its root view.
         root: Box<StoredSnapshot>,
     },
-    /// Never heard of, or not this scope's, or gone too long ago: that makes no difference to a caller.
+    /// Never stored, or of another scope, or gone too long ago: callers cannot tell these apart.
     #[error("the snapshot is not known")]
     Unknown,
     /// The backend does not answer.
@@ -153,29 +153,29 @@ pub enum StoreLookupError {
     Unreachable(String),
 }
 
-/// What a store holds and what became of the rest. Counts are since it began.
+/// Content of a store, and counts since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Snapshots held.
+    /// Stored snapshots.
     pub snapshots: usize,
-    /// Scopes that hold any.
+    /// Scopes with stored snapshots.
     pub principals: usize,
-    /// Bytes they weigh, indexes, views and bookkeeping included.
+    /// Size in bytes, indexes, views and bookkeeping included.
     pub bytes: usize,
-    /// Snapshots that made room for others.
+    /// Snapshots evicted for others.
     pub evicted: u64,
-    /// Snapshots that came to the end of their time.
+    /// Snapshots expired.
     pub expired: u64,
-    /// Snapshots and views that found no room.
+    /// Snapshots and views refused for lack of memory.
     pub refused: u64,
 }
 
-/// How much a store keeps, and how long.
+/// Limits of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreLimits {
     /// Bytes of all snapshots: `snapshotMemory`.
     pub memory_bytes: usize,
-    /// How long a snapshot lives after the last cursor to it was issued: `snapshotTtl`.
+    /// Time to live after the last cursor was issued: `snapshotTtl`.
     pub ttl: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! How counts of one endpoint stand to what they are held against, by its last replies.
+//! Accuracy of token counts of one endpoint, over its last replies.
 
 use std::collections::VecDeque;
 
@@ -6,19 +6,19 @@ use portion_core::tokens::accuracy::{ACCURATE_MAX_ERROR, INACCURATE_MIN_ERROR};
 
 use super::super::CountSample;
 
-/// Replies that are looked back on. It takes as many to say that counts are near again.
+/// Number of last replies; as many are needed to return to accurate.
 const MAX_SAMPLES: usize = 5;
-/// Those that there must be for their median to say that counts are badly wrong.
+/// Number of replies needed for the median to count as badly wrong.
 const MIN_SAMPLES: usize = 3;
 
-/// What is known of an endpoint.
+/// Accuracy state of an endpoint.
 #[derive(Default)]
 pub(super) struct EndpointAccuracy {
     pub(super) status: AccuracyStatus,
     errors: VecDeque<f64>,
 }
 
-/// How counts stand to what they are held against.
+/// Direction in which counts are wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AccuracyStatus {
     #[default]
@@ -28,10 +28,10 @@ pub(super) enum AccuracyStatus {
 }
 
 impl EndpointAccuracy {
-    /// Takes note of a reply. The standing from now on, with the error that it follows from, where it is another one.
+    /// Records a reply. Returns the new status and the error behind it, if the status changes.
     ///
-    /// It follows from the median of the last replies: badly wrong above 30 %, near again below 20 %. A single reply that
-    /// is far too low is enough by itself.
+    /// The median of the last replies decides: badly wrong above 30 %, accurate again below 20 %. A single
+    /// count that is far too low is sufficient.
     pub(super) fn record(&mut self, sample: CountSample) -> Option<(AccuracyStatus, f64)> {
         if self.errors.len() == MAX_SAMPLES {
             self.errors.pop_front();
@@ -48,7 +48,7 @@ impl EndpointAccuracy {
             return None;
         }
         self.status = standing;
-        // What was before says nothing of whether it is over.
+        // Earlier errors say nothing about a later return to accurate counts.
         self.errors.clear();
         Some((standing, error))
     }
@@ -75,7 +75,8 @@ impl EndpointAccuracy {
 mod tests {
     use super::{AccuracyStatus, CountSample, EndpointAccuracy};
 
-    /// Replies that cost 1,000 tokens by so many counted, and what follows from each.
+    /// `estimates`: counts of replies that cost 1,000 tokens; `expect`: the status changes, with their
+    /// positions.
     fn check(estimates: &[usize], expect: &[(usize, AccuracyStatus)]) {
         let mut recent = EndpointAccuracy::default();
         let turns = estimates.iter().enumerate().filter_map(|(at, estimated)| {
@@ -90,7 +91,7 @@ mod tests {
     #[test]
     fn it_is_the_median_of_the_last_that_decides() {
         check(&[1_000, 1_100, 900, 1_000], &[]);
-        // One that is off is an exception, three are not.
+        // One wrong count is an outlier, three are not.
         check(&[1_500, 1_000, 1_000, 1_500, 1_500], &[(4, TooHigh)]);
         check(&[680, 680], &[]);
         check(&[680, 680, 680], &[(2, TooLow)]);
@@ -101,7 +102,7 @@ mod tests {
     fn one_that_is_far_too_low_is_enough() {
         check(&[660], &[(0, TooLow)]);
         check(&[1_000, 1_000, 1_000, 1_000, 1_000, 500], &[(5, TooLow)]);
-        // Nothing follows from one that is far too high: nothing overflows by it.
+        // Counts that are far too high have no consequence, because nothing overflows.
         check(&[9_000], &[]);
         check(&[1_400, 1_400, 1_400, 500], &[(2, TooHigh), (3, TooLow)]);
     }
@@ -110,7 +111,7 @@ mod tests {
     fn it_is_over_later_than_it_began() {
         check(&[660, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow)]);
         check(&[660, 1_000, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow), (5, Near)]);
-        // At a quarter off nothing begins, and nothing ends.
+        // At an error of a quarter the status never changes.
         check(&[750; 20], &[]);
         check(&[660, 750, 750, 750, 750, 750, 750], &[(0, TooLow)]);
         check(&[1_400, 1_400, 1_400, 680, 680, 680, 680, 680], &[(2, TooHigh), (7, TooLow)]);

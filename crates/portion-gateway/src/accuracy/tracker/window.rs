@@ -1,4 +1,4 @@
-//! The share of near counts among the last replies, whatever their endpoint.
+//! Share of accurate counts among the last replies of all endpoints.
 
 use std::collections::VecDeque;
 
@@ -6,16 +6,16 @@ use portion_core::tokens::accuracy::MIN_ACCURATE_SHARE;
 
 use super::super::AccuracyStats;
 
-/// Replies that are looked back on.
+/// Number of last replies.
 const MAX_SAMPLES: usize = 1_000;
-/// Those that there must be for their share to say something.
+/// Number of replies needed for a meaningful share.
 const MIN_SAMPLES: usize = 100;
-/// The share from which enough are, once they were too few.
+/// Share from which counts are good enough again, after it was too low.
 const RECOVERY_SHARE: f64 = 0.9;
 
 #[derive(Default)]
 pub(super) struct NearShareWindow {
-    /// Whether each of the last was near.
+    /// For each of the last replies, true if its count was accurate.
     recent: VecDeque<bool>,
     near_count: usize,
     sampled_count: u64,
@@ -23,7 +23,8 @@ pub(super) struct NearShareWindow {
 }
 
 impl NearShareWindow {
-    /// Takes note of a reply. Whether too few are near from now on, and their share, where that is another answer.
+    /// Records a reply. Returns the new state, true if the share is too low, and the share, if the state
+    /// changes.
     pub(super) fn record(&mut self, is_near: bool) -> Option<(bool, f64)> {
         self.sampled_count += 1;
         if self.recent.len() == MAX_SAMPLES && self.recent.pop_front() == Some(true) {
@@ -69,7 +70,7 @@ mod tests {
         assert_eq!(note(1, true), [(true, 0.01)]);
         assert_eq!(note(889, true), []);
         assert_eq!(note(1, true), [(false, 0.9)]);
-        // At 860 of 1,000 nothing begins.
+        // At 860 of 1,000 the state does not change.
         assert_eq!(note(9, true), []);
         assert_eq!((window.stats().recent_count, window.stats().sampled_count), (999, 999));
     }

@@ -1,4 +1,4 @@
-//! The shelf itself: what stands on it, what has to go, without locks or waiting.
+//! The snapshot cache: entries, eviction and expiry, without locks or waiting.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,21 +16,21 @@ use crate::call::{Endpoint, ReuseKey};
 use crate::rules::EndpointRule;
 use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreStats, StoreWriteError, StoredSnapshot};
 
-/// Bytes that a snapshot costs besides what it holds: its places in the indexes, its root view.
+/// Bytes per snapshot besides its content: index entries and the root view.
 const OVERHEAD_BYTES: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct SnapshotCache {
     limits: StoreLimits,
     entries: HashMap<SnapshotId, CacheEntry>,
-    /// All snapshots, the least recently used first. As each use starts the same time to live anew, that is
-    /// the order in which they expire as well.
+    /// All snapshots, the least recently used first. Every use restarts the same time to live, so this is
+    /// also the order of expiry.
     by_last_use: BTreeMap<UseTick, SnapshotId>,
     usage: UsageByScope,
     tombstones: Tombstones,
     bytes: usize,
     last_tick: UseTick,
-    /// The latest time heard of: of two that use the store at once, the later may come first.
+    /// Latest time seen, because concurrent callers may pass their times out of order.
     latest_now: Option<Instant>,
     removed: Vec<RemovedSnapshot>,
     evicted: u64,
@@ -50,18 +50,18 @@ struct CacheEntry {
     reuse_key: Option<ReuseKey>,
     bytes: usize,
     last_used: UseTick,
-    /// `None`: beyond what the clock can tell.
+    /// `None` if the time is beyond the range of the clock.
     expires_at: Option<Instant>,
 }
 
-/// A snapshot that is no longer on the shelf, to be freed.
+/// A snapshot that was removed from the cache and has to be freed.
 #[derive(Debug)]
 pub(super) struct RemovedSnapshot {
     entry: CacheEntry,
     pub(super) reason: RemovalReason,
 }
 
-/// Why a snapshot departed.
+/// Reason why a snapshot was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RemovalReason {
     Evicted,
@@ -120,7 +120,7 @@ impl SnapshotCache {
             return self.reject(views.bytes(), views.capacity_bytes());
         }
         self.evict_for(scope, bytes, 0)?;
-        // Ids are random, so this is a repeated deposit, if it ever is.
+        // Ids are random, so this can only be a repeated write.
         self.detach(deposit.id);
         let (turn, expires) = (self.next_tick(), now.checked_add(self.limits.ttl));
         self.by_last_use.insert(turn, deposit.id);
@@ -171,7 +171,7 @@ impl SnapshotCache {
         let freed = slot.views.evict_for(bytes);
         let before = slot.bytes;
         self.resize(id, before - freed);
-        // As the most recently used of its scope it is the last one to go, and with it nothing would fit.
+        // As the most recently used snapshot of its scope it is evicted last; `evict_for` refuses before that.
         self.touch(id, now);
         self.evict_for(scope, bytes, before - freed)?;
         if let Some(slot) = self.entries.get_mut(&id) {
@@ -236,13 +236,13 @@ impl SnapshotCache {
         }
     }
 
-    /// What has left the shelf since the last time of asking.
+    /// Returns the snapshots that were removed since the last call.
     pub(super) fn take_removed(&mut self) -> Vec<RemovedSnapshot> {
         std::mem::take(&mut self.removed)
     }
 
-    /// Makes room for `bytes` more of a scope, by the rule of the [module](super). `fixed` of what the scope
-    /// holds must stay, and is its most recently used.
+    /// Evicts until `bytes` more of a scope fit, by the rules of the [module](super). `fixed` bytes of the
+    /// scope belong to its most recently used snapshot, and must stay.
     fn evict_for(&mut self, scope: &Scope, bytes: usize, fixed: usize) -> Result<(), StoreWriteError> {
         let memory = self.limits.memory_bytes;
         let share = memory / self.usage.scope_count_with(scope);
@@ -265,7 +265,7 @@ impl SnapshotCache {
         Ok(())
     }
 
-    /// Lets go what is out of its time. Returns the time, which never runs backwards.
+    /// Removes expired snapshots. Returns the current time, which never runs backwards.
     fn expire(&mut self, now: Instant) -> Instant {
         let now = self.latest_now.map_or(now, |clock| clock.max(now));
         self.latest_now = Some(now);
@@ -276,7 +276,7 @@ impl SnapshotCache {
         now
     }
 
-    /// Lets a snapshot go. Returns whether it was there.
+    /// Removes a snapshot. Returns true if it existed.
     fn remove(&mut self, id: SnapshotId, why: RemovalReason) -> bool {
         let Some(slot) = self.detach(id) else { return false };
         let (scope, endpoint, origin) = (slot.scope, slot.endpoint.clone(), slot.origin_snapshot);
@@ -345,17 +345,17 @@ impl CacheEntry {
 
 #[cfg(test)]
 impl SnapshotCache {
-    /// Bytes that a scope holds.
+    /// Returns the bytes of a scope.
     pub(super) fn held(&self, scope: &Scope) -> usize {
         self.usage.bytes(scope)
     }
 
-    /// Scopes that hold anything, and this one.
+    /// Returns the number of scopes with snapshots, including this one.
     pub(super) fn principals_with(&self, scope: &Scope) -> usize {
         self.usage.scope_count_with(scope)
     }
 
-    /// What is kept twice, for speed, agrees.
+    /// Asserts that redundant indexes agree.
     pub(super) fn assert_consistent(&self) {
         assert_eq!(self.bytes, self.entries.values().map(|slot| slot.bytes).sum::<usize>());
         assert_eq!(self.by_last_use.len(), self.entries.len());

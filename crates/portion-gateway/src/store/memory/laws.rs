@@ -1,4 +1,4 @@
-//! The laws of the shelf, held against a plain model over random use.
+//! Property tests of the snapshot cache against a simple model.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use crate::store::{NewSnapshot, StoreLimits, StoreLookupError, StoreWriteError};
 const MEMORY: usize = 128 << 10;
 const TTL: Duration = Duration::from_mins(1);
 
-/// What a user of the shelf does. Snapshots are named by how many there were before.
+/// An operation on the cache. Snapshots are selected by their order of creation.
 #[derive(Clone, Debug)]
 enum Act {
     Put { principal: usize, filler: usize, view: bool },
@@ -44,7 +44,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// What is known of a snapshot that should be there.
+/// Expected state of a stored snapshot.
 #[derive(Clone, Debug)]
 struct Known {
     owner: usize,
@@ -52,7 +52,7 @@ struct Known {
     expires: Instant,
 }
 
-/// A shelf, and what should be on it.
+/// A cache, and its expected content.
 struct Trial {
     shelf: SnapshotCache,
     now: Instant,
@@ -65,7 +65,7 @@ fn scope(principal: usize) -> Scope {
     Scope::from_principal(&principal.to_string())
 }
 
-/// An object of 60 keys, each of which can be viewed, and `filler` bytes.
+/// Creates an object with 60 keys, each of which can be viewed, and `filler` bytes.
 fn snapshot(filler: usize) -> Snapshot {
     let mut json = String::from("{");
     for key in 0..60 {
@@ -159,7 +159,7 @@ impl Trial {
         (!self.made.is_empty()).then(|| nth.get(&self.made).clone())
     }
 
-    /// Does what may need room, and checks what went for it. Returns whether it was done.
+    /// Runs an operation that may evict, and checks the evictions. Returns true if it succeeded.
     fn made_room(
         &mut self,
         principal: usize,
@@ -185,8 +185,8 @@ impl Trial {
         }
     }
 
-    /// Takes note of what has departed: what expired was out of its time, and what was evicted was the
-    /// longest unused of its owner. Returns the owners of what was evicted.
+    /// Checks the removed snapshots: expired ones were due, and evicted ones were the least recently used of
+    /// their owner. Returns the owners of evicted snapshots.
     fn departs(&mut self, by: Option<usize>, share: usize) -> Vec<usize> {
         let departed: Vec<RemovedSnapshot> = self.shelf.take_removed();
         let mut owners = Vec::new();
@@ -235,7 +235,7 @@ proptest! {
         }
     }
 
-    /// A burst of one principal, whatever it brings, leaves everyone who keeps to a share alone.
+    /// A burst of one principal never evicts snapshots of principals within their share.
     #[test]
     fn a_burst_leaves_others_their_shares(
         modest in vec(0..8_000_usize, 1..5),

@@ -1,19 +1,19 @@
-//! Snapshots in this process's memory.
+//! Stores snapshots in the memory of this process.
 //!
-//! # Who makes room for whom
-//! Each principal has an equal share of the memory guaranteed, and may use what others leave idle. When a
-//! snapshot comes that does not fit, then, one snapshot after the other:
+//! # Eviction
+//! Each principal is guaranteed an equal share of the memory, and may use what others leave idle. If a new
+//! snapshot does not fit, snapshots are evicted one by one:
 //!
-//! 1. While its principal would hold more than its share, its own least recently used goes.
-//! 2. Then whoever holds most gives back of what it borrowed, its least recently used first. There is always
-//!    someone: if all kept to their shares, the snapshot would fit.
+//! 1. While its principal would exceed its share, the principal's own least recently used snapshot.
+//! 2. Then the least recently used snapshot of the principal that holds most. That one exceeds its share: if
+//!    all kept to their shares, the snapshot would fit.
 //!
-//! So nobody within its share ever loses anything to anyone else, and the total is never exceeded. A
-//! snapshot larger than a share that does not fit besides what the others hold is refused, and nothing
-//! goes for it. Shares are equal parts for all who hold anything at that moment and who comes with it:
-//! memory divided by principals, so one that is alone has it all.
+//! So a principal within its share never loses a snapshot to others, and the total is never exceeded. A
+//! snapshot larger than a share that does not fit beside the memory of the others is refused, and nothing is
+//! evicted for it. The share is the memory divided by the number of principals with snapshots, including the
+//! new one, so a single principal has all of it.
 //!
-//! What is expired goes before anything else, whenever the store is used. Nothing runs in the background.
+//! Expired snapshots are removed first, whenever the store is used. There is no background task.
 
 mod cache;
 #[cfg(test)]
@@ -35,20 +35,20 @@ use super::{
 };
 use crate::call::ReuseKey;
 
-/// Keeps snapshots in memory, within a number of bytes.
+/// Stores snapshots in memory, up to a number of bytes.
 #[derive(Debug)]
 pub struct MemoryStore {
     cache: Mutex<SnapshotCache>,
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new(limits: StoreLimits) -> Self {
         Self { cache: Mutex::new(SnapshotCache::new(limits)) }
     }
 
-    /// Does something with the shelf. What departs is logged and freed after the lock is released, for
-    /// both can take long.
+    /// Runs an operation on the cache. Removed snapshots are logged and freed after the lock is released,
+    /// because both can take long.
     fn with_cache<T>(&self, act: impl FnOnce(&mut SnapshotCache) -> T) -> T {
         let (answer, departed) = {
             let mut guard = self.cache.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
-//! What snapshots came from that are no longer kept, so that a late cursor is told which call to repeat.
+//! Sources of removed snapshots, so that a fault for an expired cursor can name the call to repeat.
 //!
-//! Bounded by bytes and besides `snapshotMemory`. What falls out of it is merely advised less well.
+//! Bounded by bytes, in addition to `snapshotMemory`. Without a tombstone the advice is less specific.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use portion_core::cursor::{Scope, SnapshotId};
 
 use crate::call::Endpoint;
 
-/// Bytes remembered: some 5,000 snapshots.
+/// Memory limit in bytes: about 5,000 snapshots.
 const MAX_BYTES: usize = 1 << 20;
-/// Bytes that one costs besides its endpoint's name.
+/// Bytes per tombstone besides its endpoint's name.
 const OVERHEAD_BYTES: usize = 192;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Tombstones {
     bytes: usize,
 }
 
-/// What is remembered of one.
+/// Record of a removed snapshot.
 #[derive(Debug)]
 pub(super) struct Tombstone {
     pub(super) scope: Scope,
@@ -30,7 +30,7 @@ pub(super) struct Tombstone {
 }
 
 impl Tombstones {
-    /// Remembers that a snapshot was here.
+    /// Adds a tombstone, and drops the oldest ones beyond the limit.
     pub(super) fn add(&mut self, id: SnapshotId, grave: Tombstone) {
         self.bytes += grave.bytes();
         match self.by_id.insert(id, grave) {
@@ -44,7 +44,7 @@ impl Tombstones {
         }
     }
 
-    /// What is remembered of a snapshot, if it is known to have been here and that scope's.
+    /// Returns the tombstone of a snapshot of this scope, if there is one.
     pub(super) fn find(&self, scope: &Scope, id: SnapshotId) -> Option<&Tombstone> {
         self.by_id.get(&id).filter(|grave| grave.scope == *scope)
     }

@@ -1,4 +1,4 @@
-//! Who holds how much, and what of it was used longest ago.
+//! Memory usage by scope, and the least recently used snapshot of each.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,13 +6,13 @@ use portion_core::cursor::{Scope, SnapshotId};
 
 use crate::call::ReuseKey;
 
-/// A tick that every use of the store takes one of: the lower, the longer ago.
+/// Counter of uses of the store: lower values are older.
 pub(super) type UseTick = u64;
 
 #[derive(Debug, Default)]
 pub(super) struct UsageByScope {
     by_scope: HashMap<Scope, ScopeUsage>,
-    /// Scopes by the bytes they hold; the serial number tells equal ones apart.
+    /// Scopes by their bytes; the serial number makes equal ones distinct.
     by_bytes: BTreeMap<(usize, u64), Scope>,
     next_serial: u64,
 }
@@ -25,7 +25,7 @@ struct ScopeUsage {
     reuse_index: HashMap<ReuseKey, SnapshotId>,
 }
 
-/// One snapshot as its account knows it.
+/// Usage of one snapshot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UsageEntry {
     pub(super) id: SnapshotId,
@@ -35,44 +35,44 @@ pub(super) struct UsageEntry {
 }
 
 impl UsageByScope {
-    /// Scopes that hold anything.
+    /// Returns the number of scopes with snapshots.
     pub(super) fn scope_count(&self) -> usize {
         self.by_scope.len()
     }
 
-    /// Scopes that hold anything, and this one.
+    /// Returns the number of scopes with snapshots, including this one.
     pub(super) fn scope_count_with(&self, scope: &Scope) -> usize {
         self.scope_count() + usize::from(!self.by_scope.contains_key(scope))
     }
 
-    /// Bytes that a scope holds.
+    /// Returns the bytes of a scope.
     pub(super) fn bytes(&self, scope: &Scope) -> usize {
         self.by_scope.get(scope).map_or(0, |account| account.bytes)
     }
 
-    /// What a scope used longest ago.
+    /// Returns the least recently used snapshot of a scope.
     pub(super) fn oldest(&self, scope: &Scope) -> Option<SnapshotId> {
         self.by_scope.get(scope)?.by_last_use.first_key_value().map(|(_, id)| *id)
     }
 
-    /// Who holds most, this one aside.
+    /// Returns the scope with most bytes, except this one.
     pub(super) fn largest_other(&self, scope: &Scope) -> Option<Scope> {
         self.by_bytes.values().rev().find(|other| *other != scope).copied()
     }
 
-    /// The snapshot that a reuse key stands for.
+    /// Returns the snapshot of a reuse key.
     pub(super) fn find_reusable(&self, scope: &Scope, reuse: ReuseKey) -> Option<SnapshotId> {
         self.by_scope.get(scope)?.reuse_index.get(&reuse).copied()
     }
 
-    /// Lets a reuse key stand for nothing.
+    /// Clears a reuse key.
     pub(super) fn forget_reuse(&mut self, scope: &Scope, reuse: ReuseKey) {
         if let Some(account) = self.by_scope.get_mut(scope) {
             account.reuse_index.remove(&reuse);
         }
     }
 
-    /// Enters a snapshot that is new.
+    /// Adds a new snapshot.
     pub(super) fn add(&mut self, scope: Scope, entry: UsageEntry) {
         let account = self.by_scope.entry(scope).or_insert_with(|| {
             self.next_serial += 1;
@@ -92,7 +92,7 @@ impl UsageByScope {
         self.update_rank(&scope, bytes);
     }
 
-    /// Strikes a snapshot out, and its account if that is empty then.
+    /// Removes a snapshot, and its scope if that is empty.
     pub(super) fn remove(&mut self, scope: &Scope, entry: UsageEntry) {
         let Some(account) = self.by_scope.get_mut(scope) else { return };
         account.by_last_use.remove(&entry.last_used);
@@ -109,7 +109,7 @@ impl UsageByScope {
         }
     }
 
-    /// Notes that a snapshot was used.
+    /// Updates the last use of a snapshot.
     pub(super) fn touch(&mut self, scope: &Scope, before: UseTick, now: UseTick) {
         if let Some(account) = self.by_scope.get_mut(scope)
             && let Some(id) = account.by_last_use.remove(&before)
@@ -118,7 +118,7 @@ impl UsageByScope {
         }
     }
 
-    /// Notes that a snapshot of a scope weighs more or less than it did.
+    /// Updates the size of a snapshot.
     pub(super) fn resize(&mut self, scope: &Scope, before: usize, now: usize) {
         let bytes = self.bytes(scope) - before + now;
         self.update_rank(scope, bytes);

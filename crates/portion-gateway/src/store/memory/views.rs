@@ -1,17 +1,17 @@
-//! The views kept with one snapshot: cursors name a view by a hash, so it must be there to follow them.
+//! Views of one snapshot: cursors contain only the hash of a view, so the view must be stored to follow them.
 //!
-//! The root view always is. Of the others the most recently used stay: a caller that asks for ever new
-//! selections loses its oldest ones, never another snapshot.
+//! The root view is always stored. Of the others the most recently used stay: a caller with ever new
+//! selections loses its oldest views, never another snapshot.
 
 use portion_core::cursor::ViewId;
 use portion_core::snapshot::Snapshot;
 use portion_core::view::View;
 
-/// Views besides the root.
+/// Largest number of views besides the root.
 const MAX_VIEWS: usize = 32;
-/// Bytes that views may weigh beside what the snapshot weighs: one that shows nearly all of it always has a place.
+/// Bytes for views beyond the size of the snapshot: a view that shows nearly all of it always fits.
 const MIN_CAPACITY_BYTES: usize = 64 << 10;
-/// Bytes that a view costs besides what it holds.
+/// Bytes per view besides its content.
 const OVERHEAD_BYTES: usize = 128;
 
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct ViewCache {
     /// The most recently used last.
     recent: Vec<SizedView>,
     bytes: usize,
-    /// Together they weigh at most as much as the snapshot and [`MIN_CAPACITY_BYTES`].
+    /// Largest total size: that of the snapshot plus [`MIN_CAPACITY_BYTES`].
     capacity_bytes: usize,
 }
 
@@ -30,13 +30,13 @@ struct SizedView {
     bytes: usize,
 }
 
-/// What a view weighs.
+/// Returns the size of a view in bytes.
 pub(super) fn view_bytes(view: &View) -> usize {
     view.heap_bytes() + OVERHEAD_BYTES
 }
 
 impl ViewCache {
-    /// The views of a snapshot whose first cursors go through that one.
+    /// Creates the views of a snapshot. `first`: the view of its first cursors.
     pub(super) fn new(snapshot: &Snapshot, first: &View) -> Self {
         let root = first.root_with_pagination();
         Self {
@@ -51,17 +51,17 @@ impl ViewCache {
         &self.root
     }
 
-    /// What those besides the root weigh together.
+    /// Returns the total size of the views besides the root.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// What they may weigh together.
+    /// Returns the largest total size of the views.
     pub(super) fn capacity_bytes(&self) -> usize {
         self.capacity_bytes
     }
 
-    /// The view of that name, used.
+    /// Returns a view by its id, and marks it as used.
     pub(super) fn get(&mut self, id: ViewId) -> Option<View> {
         if self.root.id() == id {
             return Some(self.root.clone());
@@ -73,7 +73,7 @@ impl ViewCache {
         Some(view)
     }
 
-    /// Lets the least recently used go until one more of `bytes` has a place. Returns the bytes given back.
+    /// Evicts least recently used views until a view of `bytes` bytes fits. Returns the bytes freed.
     pub(super) fn evict_for(&mut self, bytes: usize) -> usize {
         let mut freed = 0;
         while !self.recent.is_empty()
@@ -85,7 +85,7 @@ impl ViewCache {
         freed
     }
 
-    /// Lets a view that is kept go on at the pace that its first reply had, unless it has one.
+    /// Copies the pagination of a view's first reply to the stored view, unless that has one.
     pub(super) fn inherit_pace(&mut self, view: &View) {
         let others = self.recent.iter_mut().map(|known| &mut known.view);
         if let Some(kept) = others.chain([&mut self.root]).find(|kept| kept.id() == view.id()) {
@@ -93,7 +93,7 @@ impl ViewCache {
         }
     }
 
-    /// Keeps a view that is not kept yet and has a place.
+    /// Adds a view that is not stored yet and fits.
     pub(super) fn add(&mut self, view: View, bytes: usize) {
         self.bytes += bytes;
         self.recent.push(SizedView { view, bytes });
