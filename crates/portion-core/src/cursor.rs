@@ -1,9 +1,10 @@
-//! Signed places in snapshots: what a caller holds to read on.
+//! Signs and verifies cursors: positions in snapshots that a client sends back to read on.
 //!
-//! A token is 36 bytes, 48 characters of URL-safe base64: version 1, snapshot 8, view 6,
-//! position 8, tag 13. The tag is HMAC-SHA256 cut to 104 bits, over all before it and the scope it was issued
-//! to, so a token shown by anyone else reads as forged. The tag is checked in constant time before
-//! anything is looked up. Expiry is the store's: a token carries neither a time nor a budget.
+//! A token is 36 bytes, written as 48 characters of URL-safe base64: version 1 byte, snapshot 8, view 6,
+//! position 8, tag 13. The tag is HMAC-SHA256 truncated to 104 bits, over all preceding bytes and the
+//! scope that the token was issued to, so a token sent by another client fails like a forged one. The tag
+//! is compared in constant time before anything is looked up. The store handles expiry: a token carries
+//! neither a time nor a budget.
 
 use std::fmt;
 use std::hint::black_box;
@@ -18,28 +19,28 @@ const VERSION: u8 = 1;
 const BODY_BYTES: usize = 23;
 const TAG_BYTES: usize = 13;
 
-/// Names a snapshot; random, given by the edge.
+/// Id of a snapshot; random, provided by the caller.
 pub type SnapshotId = [u8; 8];
-/// Names a view of a snapshot: a hash of its canonical form.
+/// Id of a view of a snapshot: a hash of the view's canonical form.
 pub type ViewId = [u8; 6];
 
-/// A place in a view: where the next portion begins.
+/// A position in a view: the start of the next portion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
-    /// Which part of the payload.
+    /// Index of the payload's part.
     pub part: u16,
-    /// How many portions came before this one on the way here; 15 bits, saturating.
+    /// Number of portions before this one on the way here; 15 bits, saturating.
     pub ordinal: u16,
-    /// Where in the part.
+    /// Offset within the part.
     pub offset: PartOffset,
 }
 
-/// Where in a part.
+/// An offset within a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartOffset {
-    /// Before the item of that index, of a list.
+    /// Before the list item of this index.
     Item(u32),
-    /// At that byte of the text viewed.
+    /// At this byte of the viewed text.
     Byte(u32),
 }
 
@@ -50,7 +51,7 @@ impl Default for PartOffset {
 }
 
 impl PartOffset {
-    /// Whether nothing comes before it.
+    /// Returns true if this is the start of the part.
     pub fn is_start(self) -> bool {
         matches!(self, Self::Item(0) | Self::Byte(0))
     }
@@ -81,23 +82,23 @@ impl Position {
     }
 }
 
-/// What a token points to.
+/// The data that a token carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorTarget {
-    /// The snapshot.
+    /// Id of the snapshot.
     pub snapshot: SnapshotId,
-    /// The view of it.
+    /// Id of the view of that snapshot.
     pub view: ViewId,
-    /// The place in that view.
+    /// Position in that view.
     pub position: Position,
 }
 
-/// A signed pointer, as the caller sees it.
+/// A signed cursor, as the client sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CursorToken(String);
 
 impl CursorToken {
-    /// The 48 characters.
+    /// Returns the 48 characters.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -109,17 +110,19 @@ impl fmt::Display for CursorToken {
     }
 }
 
-/// Whom a cursor belongs to: a hash of the principal, so that no credential is kept.
+/// The owner of a cursor: a hash of the principal, so that no credential is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scope([u8; 32]);
 
 impl Scope {
-    /// The scope of a principal: what an upstream is shown to tell callers apart, or a fixed name.
+    /// Returns the scope of a principal: the credentials that identify a caller to the upstream, or a
+    /// fixed name.
     pub fn from_principal(principal: &str) -> Self {
         Self(Sha256::digest(principal.as_bytes()).into())
     }
 
-    /// The keyed hash of several parts, each after its length, so that no two lists of parts read the same.
+    /// Returns the keyed hash of several parts. Each part is prefixed with its length, so different lists
+    /// of parts never collide.
     pub fn from_parts<'a>(key: &[u8; 32], parts: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let mut mac = Keyring::new(key).mac;
         for part in parts {
@@ -129,7 +132,7 @@ impl Scope {
         Self(mac.finalize().into_bytes().into())
     }
 
-    /// The scope of something that this scope names. Only who knows this scope can tell it.
+    /// Derives the scope of a named item within this scope. It can only be computed from this scope.
     #[must_use]
     pub fn derive(&self, name: &str) -> Self {
         Self::from_parts(&self.0, [name.as_bytes()])
@@ -141,18 +144,19 @@ impl Scope {
         self.0.iter().zip(&other.0).fold(0, differ) == 0
     }
 
-    /// The hash.
+    /// Returns the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// Why a cursor is refused. Forged, foreign and truncated read the same: nothing is given away.
+/// The error for a refused cursor. Forged, foreign and truncated cursors give the same error, so that
+/// nothing is revealed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("this cursor was not issued to you, or not completely copied")]
 pub struct InvalidCursor;
 
-/// Signs and verifies cursors under one key.
+/// Signs and verifies cursors with one key.
 #[derive(Clone)]
 pub struct Keyring {
     mac: Hmac<Sha256>,
@@ -165,14 +169,14 @@ impl fmt::Debug for Keyring {
 }
 
 impl Keyring {
-    /// A keyring of a secret, which should be at least 32 random bytes.
+    /// Creates a keyring from a secret, which should be at least 32 random bytes.
     pub fn new(secret: &[u8; 32]) -> Self {
         let mut block = [0; 64];
         block[..32].copy_from_slice(secret);
         Self { mac: Hmac::new(&block.into()) }
     }
 
-    /// The token of a pointer, for one scope.
+    /// Returns the token of a target, for one scope.
     pub fn sign(&self, pointer: &CursorTarget, scope: &Scope) -> CursorToken {
         let mut bytes = [0; BODY_BYTES + TAG_BYTES];
         bytes[0] = VERSION;
@@ -184,10 +188,9 @@ impl Keyring {
         CursorToken(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// What a token points to, if it was signed under this key for this scope.
+    /// Returns the target of a token, if it was signed with this key for this scope.
     ///
-    /// # Errors
-    /// [`InvalidCursor`] for everything else, whatever it is.
+    /// # Errors [`InvalidCursor`] for every other token.
     pub fn verify(&self, token: &str, scope: &Scope) -> Result<CursorTarget, InvalidCursor> {
         let mut bytes = [0; BODY_BYTES + TAG_BYTES];
         let written = URL_SAFE_NO_PAD.decode_slice(token.trim(), &mut bytes).map_err(|_| InvalidCursor)?;

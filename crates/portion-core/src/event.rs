@@ -1,100 +1,104 @@
-//! What happened, told to whoever listens: who serves and who records do not know each other.
+//! Events that the gateway emits and observers record. Emitters and observers do not depend on each
+//! other.
 //!
-//! Nothing here carries content: sizes, names of endpoints and fields, and codes. Times are given, never read.
+//! Events carry no content: only sizes, names of endpoints and fields, and codes. Times are passed in,
+//! never read from a clock.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Hears what happens. It must neither wait nor fail: it is called on the way of a request.
+/// Receives events. It must neither block nor fail, because it is called while a request is being served.
 pub trait Observer: Send + Sync {
-    /// Takes note of an event.
+    /// Receives one event.
     fn observe(&self, event: Event);
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// A content-bearing request was answered.
+    /// A request with content was answered.
     RequestServed(Arc<RequestServed>),
     /// The configuration was replaced.
     ConfigApplied(Arc<ConfigApplied>),
     /// A configuration was refused; the last good one stays.
     ConfigRejected(Arc<ConfigRejected>),
-    /// An alert was raised, or is over.
+    /// An alert was raised or cleared.
     AlertChanged(Arc<AlertChanged>),
 }
 
-/// One content-bearing request and its reply.
+/// One request with content, and its reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestServed {
-    /// Unique for the requests of a user's processes.
+    /// Id of the request, unique across the processes of a user.
     pub request: u128,
-    /// Microseconds since 1970, when it came.
+    /// Arrival time, in microseconds since 1970.
     pub at: u64,
-    /// The name of the server, where there are several.
+    /// Name of the upstream, where there are several.
     pub upstream: Option<Arc<str>>,
-    /// A tool's or prompt's name, a resource's URI, a route; for follow-ups, what their snapshot came from.
+    /// Name of a tool or prompt, URI of a resource, or a route; for follow-ups, the endpoint that their
+    /// snapshot came from.
     pub endpoint: Arc<str>,
-    /// What the endpoint is: `tool`, `resource`, `prompt`, `route`.
+    /// Kind of the endpoint: `tool`, `resource`, `prompt`, `route`.
     pub kind: &'static str,
-    /// What became of it.
+    /// Outcome of the request.
     pub outcome: Outcome,
-    /// The code of the error that was served: one of ours, or `upstream` for one that came from there.
+    /// Code of the error that was served: one of Portion's own, or `upstream` for an error of the
+    /// upstream.
     pub error: Option<&'static str>,
-    /// Whether it was answered from a snapshot, without the upstream.
+    /// True if it was answered from a snapshot, without an upstream request.
     pub follow_up: bool,
-    /// The names of the arguments and controls that it came with.
+    /// Names of its arguments and controls.
     pub arguments: Vec<String>,
-    /// What all that goes back to one payload has in common, the reply that it first came with included: a random number.
-    /// `None` where nothing was kept.
+    /// Random number shared by all requests on the same payload, the first included. `None` where no
+    /// snapshot was kept.
     pub origin: Option<u64>,
-    /// Where it belongs in a trace that the caller told of.
+    /// Trace context, where the caller sent one.
     pub trace: Option<TraceContext>,
-    /// The name of the configured counter.
+    /// Name of the configured token counter.
     pub counter: &'static str,
-    /// What the reply costs by the configured counter; `None` where nobody counted.
+    /// Tokens of the reply by the configured counter; `None` where they were not counted.
     pub estimated_tokens: Option<u64>,
-    /// What it costs by an exact counter, where that was sampled.
+    /// Tokens of the reply by an exact counter, where the request was sampled for it.
     pub actual_tokens: Option<u64>,
-    /// What the payload would have cost, estimated; `None` of a follow-up, whose payload came before.
+    /// Estimated tokens of the payload; `None` for a follow-up, whose payload was counted earlier.
     pub original_tokens: Option<u64>,
-    /// What a reply that nobody asked to be larger could cost then: a payload above it was oversized.
+    /// Token limit of a reply whose request asked for no larger one: a payload above it was oversized.
     pub budget: Option<u64>,
-    /// Bytes of the reply.
+    /// Size of the reply in bytes.
     pub response_bytes: u64,
-    /// Bytes of the payload.
+    /// Size of the payload in bytes.
     pub original_bytes: u64,
-    /// What the payload is: `list`, `object`, `text`; `None` where nobody looked.
+    /// Structure of the payload: `list`, `object`, `text`; `None` where it was not examined.
     pub form: Option<&'static str>,
-    /// Items served, of a list.
+    /// Number of list items served.
     pub items: Option<u64>,
-    /// Items that there are, of a list.
+    /// Number of items in the list.
     pub total_items: Option<u64>,
-    /// From the request to the reply.
+    /// Time from the request to the reply.
     pub latency: Duration,
-    /// What of that was ours.
+    /// Part of the latency that Portion itself caused.
     pub overhead: Duration,
-    /// Which steps made the reply smaller, and what the byte limit left where that decided.
+    /// Stages that made the reply smaller; includes the byte limit where that decided.
     pub stages: Vec<&'static str>,
-    /// The arm of an experiment, where the endpoint has one.
+    /// Arm of an experiment, where the endpoint has one.
     pub arm: Option<ExperimentArm>,
-    /// What shaping would have served, where it was tried beside a reply that is not shaped.
+    /// Result of trial shaping, where a reply that is not shaped was shaped on the side.
     pub shadow: Option<ShadowResult>,
-    /// Whose request it was: a hash that says nothing else.
+    /// Session of the request: a hash that reveals nothing else.
     pub session: u64,
-    /// The version of the configuration that it was served by.
+    /// Version of the configuration that was in force.
     pub config: u64,
 }
 
-/// What became of a request. Paging and chunking exclude each other.
+/// The outcome of a request. Paging and chunking exclude each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Outcome {
-    /// The reply is the payload: it is small.
+    /// The reply is the whole payload, because it is small.
     #[default]
     Untouched,
-    /// The reply is the payload, however large: shaping is off for it.
+    /// The reply is the whole payload, however large: shaping is off for it.
     Unshaped,
     /// A page of a list.
     Paginated,
@@ -102,17 +106,17 @@ pub enum Outcome {
     Summarized,
     /// A chunk or a range of text.
     Chunked,
-    /// The answer to a question.
+    /// The answer to a query.
     Queried,
     /// Named fields, a section or a path.
     Projected,
     /// Bytes as the upstream wrote them.
     Raw,
-    /// The byte limit decided, for counting failed or was badly wrong.
+    /// The byte limit decided, because counting failed or was badly wrong.
     Capped,
-    /// Its snapshot is no longer kept.
+    /// The snapshot is no longer kept.
     Expired,
-    /// Another error of ours.
+    /// Another error of Portion's own.
     Refused,
 }
 
@@ -121,103 +125,104 @@ pub enum Outcome {
 pub enum ExperimentArm {
     /// Replies are shaped.
     Shaped,
-    /// Replies are relayed as they come.
+    /// Replies are relayed unchanged.
     Unshaped,
 }
 
-/// A place in a trace, as <https://www.w3.org/TR/trace-context/> has it.
+/// The position of a request in a trace, as defined by <https://www.w3.org/TR/trace-context/>.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace.
+    /// Id of the trace.
     pub id: u128,
-    /// The caller's span in it.
+    /// Id of the caller's span.
     pub parent: u64,
-    /// The span of the request here.
+    /// Id of Portion's span for the request.
     pub span: u64,
-    /// Whether the caller keeps it.
+    /// True if the caller records the trace.
     pub sampled: bool,
 }
 
-/// What shaping would have served.
+/// The result of trial shaping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShadowResult {
-    /// What would have become of the request.
+    /// Outcome that the request would have had.
     pub outcome: Outcome,
-    /// What the reply would have cost, in tokens.
+    /// Tokens that the reply would have had.
     pub tokens: u64,
-    /// Its bytes.
+    /// Bytes that the reply would have had.
     pub bytes: u64,
-    /// What making it took.
+    /// Time spent on shaping.
     pub overhead: Duration,
 }
 
-/// A configuration that is in force from now on.
+/// A configuration that has come into force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigApplied {
-    /// Microseconds since 1970.
+    /// Time in microseconds since 1970.
     pub at: u64,
-    /// Its number, rising for each file.
+    /// Version number, increasing for each file.
     pub version: u64,
-    /// Where it came from: a path, or what else.
+    /// Source of the configuration: a path or another name.
     pub source: String,
-    /// What is different from the one before.
+    /// Differences from the previous configuration.
     pub changes: Vec<ConfigChange>,
 }
 
-/// One key whose value is another one now. Of secrets it is only told that they changed.
+/// A key whose value has changed. The values of secrets are not given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigChange {
-    /// The key, with the endpoint it is for: `hardCap`, `endpoints.list_*.pageSize`.
+    /// The key, with the endpoint that it applies to: `hardCap`, `endpoints.list_*.pageSize`.
     pub key: String,
-    /// The value before, JSON; `None` where there was none.
+    /// Previous value, JSON; `None` where there was none.
     pub old: Option<String>,
-    /// The value now, JSON; `None` where there is none.
+    /// New value, JSON; `None` where there is none.
     pub new: Option<String>,
 }
 
-/// A configuration that cannot be.
+/// A configuration that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigRejected {
-    /// Microseconds since 1970.
+    /// Time in microseconds since 1970.
     pub at: u64,
-    /// Where it came from.
+    /// Source of the configuration.
     pub source: String,
-    /// Every error, each with its place and the way on.
+    /// All errors, each with its place and a remedy.
     pub errors: Vec<String>,
 }
 
-/// A share that is above what it may be, or is below it again.
+/// An alert that was raised, because a share rose above its threshold, or cleared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertChanged {
-    /// Microseconds since 1970.
+    /// Time in microseconds since 1970.
     pub at: u64,
-    /// Which alert: `oversized`.
+    /// Name of the alert: `oversized`.
     pub alert_name: Cow<'static, str>,
-    /// Whether it is raised, or over.
+    /// True if it was raised, false if it was cleared.
     pub is_raised: bool,
-    /// How much of the traffic it is about, from 0 to 1.
+    /// Share of the requests that match, from 0 to 1.
     pub share: f64,
-    /// What the share may be.
+    /// Largest share allowed.
     pub threshold: f64,
-    /// Requests that were looked at.
+    /// Number of requests in the window.
     pub requests: u64,
-    /// Those of them that it is about.
+    /// Number of those that match.
     pub matching_requests: u64,
-    /// How far back was looked.
+    /// Length of the window.
     pub window: Duration,
-    /// Tells the processes of a user apart: the upper half of their requests' numbers.
+    /// Identifies the process: the upper half of its request ids.
     pub process: u64,
 }
 
 impl RequestServed {
-    /// Whether its payload was above what a reply could cost then; `None` where it is not known, or came before.
+    /// Returns true if the payload was above the token limit of a reply; `None` where that is unknown,
+    /// and for follow-ups.
     pub fn is_oversized(&self) -> Option<bool> {
         let (original, budget) = (self.original_tokens?, self.budget?);
         (!self.follow_up).then_some(original > budget)
     }
 
-    /// Tokens that it adds to what payloads would have cost, and to what was served of them: the payload of a follow-up was
-    /// counted when it came.
+    /// Returns the tokens that this request adds to the total of payloads, and to the total served. The
+    /// payload of a follow-up was counted with the first request.
     pub fn original_and_served_tokens(&self) -> (u64, u64) {
         match (self.follow_up, self.original_tokens, self.estimated_tokens) {
             (true, _, served) => (0, served.unwrap_or_default()),
@@ -228,7 +233,7 @@ impl RequestServed {
 }
 
 impl Outcome {
-    /// Every one.
+    /// All outcomes.
     pub const ALL: [Self; 11] = [
         Self::Untouched,
         Self::Unshaped,
@@ -243,17 +248,17 @@ impl Outcome {
         Self::Refused,
     ];
 
-    /// The one of that name.
+    /// Returns the outcome of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|outcome| outcome.name() == name)
     }
 
-    /// Whether the reply is the payload.
+    /// Returns true if the reply is the whole payload.
     pub fn is_payload(self) -> bool {
         matches!(self, Self::Untouched | Self::Unshaped)
     }
 
-    /// Its name in logs, records and metrics.
+    /// Returns the name used in logs, records and metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Untouched => "untouched",
@@ -272,15 +277,15 @@ impl Outcome {
 }
 
 impl ExperimentArm {
-    /// Both.
+    /// Both arms.
     pub const ALL: [Self; 2] = [Self::Shaped, Self::Unshaped];
 
-    /// The one of that name.
+    /// Returns the arm of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|arm| arm.name() == name)
     }
 
-    /// Its name in logs, records and metrics.
+    /// Returns the name used in logs, records and metrics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Shaped => "shaped",
@@ -289,12 +294,12 @@ impl ExperimentArm {
     }
 }
 
-/// Hears nothing.
+/// Ignores all events.
 impl Observer for () {
     fn observe(&self, _: Event) {}
 }
 
-/// Each hears it, in order.
+/// Passes each event to all observers, in order.
 impl Observer for Vec<Arc<dyn Observer>> {
     fn observe(&self, event: Event) {
         self.iter().for_each(|observer| observer.observe(event.clone()));
@@ -315,15 +320,15 @@ mod tests {
         check(false, Some(900), Some(100), (900, 100));
         check(true, Some(900), Some(100), (0, 100));
         check(true, None, None, (0, 0));
-        // What is kept out is the difference: neither is known without the other.
+        // The saving is a difference: without one of the two, neither is counted.
         check(false, None, Some(100), (0, 0));
         check(false, Some(900), None, (0, 0));
     }
 
     #[test]
-    fn every_name_is_its_own() {
+    fn every_outcome_has_a_distinct_name() {
         for (at, outcome) in Outcome::ALL.into_iter().enumerate() {
-            // One that is added to the type is to be added to the list.
+            // A variant that is added to the type must be added to `ALL`.
             assert_eq!(outcome as usize, at);
             assert_eq!(Outcome::from_name(outcome.name()), Some(outcome));
         }

@@ -1,6 +1,7 @@
-//! Names with `*` for any characters.
+//! Matches names against patterns in which `*` stands for any characters.
 
-/// Whether a name is one of a pattern's: the parts between its `*` in order, the first and the last at the ends.
+/// Returns true if `name` matches: it contains the parts between the `*` in order, the first at its start
+/// and the last at its end.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(first) else { return false };
@@ -17,7 +18,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn patterns_name_what_they_say() {
+    fn patterns_match_names() {
         let check = |pattern: &str, name: &str, expect: bool| {
             assert_eq!(matches(pattern, name), expect, "{pattern} {name}");
         };

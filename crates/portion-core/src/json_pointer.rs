@@ -1,13 +1,13 @@
-//! Steps of JSON Pointers (RFC 6901).
+//! Encodes keys as steps of JSON Pointers (RFC 6901).
 
 use crate::scan::unescape;
 
-/// A quoted key as a step of a JSON Pointer.
+/// Encodes a quoted key as a step of a JSON Pointer.
 pub(crate) fn step_from_quoted(quoted: &str) -> String {
     escape_step(&unescape(quoted))
 }
 
-/// A key as a step of a JSON Pointer.
+/// Encodes a key as a step of a JSON Pointer.
 pub(crate) fn escape_step(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

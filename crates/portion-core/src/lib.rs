@@ -1,10 +1,10 @@
-//! The pure core of Portion: what an upstream said is captured once and rendered many times,
-//! each time under a token budget.
+//! The pure core of Portion: captures an upstream's result once and renders it many times, each time
+//! under a token budget.
 //!
-//! [`snapshot::capture`] takes a [`payload::Payload`] over; [`view::resolve`] holds a request against the
-//! snapshot; [`render::first_reply`] and [`render::follow_up_reply`] make the reply. Nothing here does IO, reads a
-//! clock, draws randomness, looks at the environment, recurses on the depth of its input, or can fail:
-//! odd input becomes a plainer reply.
+//! [`snapshot::capture`] takes ownership of a [`payload::Payload`]; [`view::resolve`] checks a request
+//! against the snapshot; [`render::first_reply`] and [`render::follow_up_reply`] make the reply. Nothing
+//! here does IO, reads a clock, draws randomness, reads the environment, recurses on the depth of its
+//! input, or fails: malformed input becomes a plainer reply.
 
 pub mod chunk;
 pub mod cursor;

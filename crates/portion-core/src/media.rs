@@ -1,7 +1,8 @@
-//! Chooses the images and audio that a reply shows: they come first, and text takes what they leave.
+//! Chooses the images and audio that a reply shows: they come first, and text gets the rest of the
+//! budget.
 //!
-//! Media cannot be shortened. What a reply shows of it depends on the snapshot and the policy alone, so that later replies
-//! know what the first one showed.
+//! Media cannot be shortened. Which media a reply shows depends only on the snapshot and the policy, so
+//! that later replies can tell which ones the first reply showed.
 
 use crate::cursor::Position;
 use crate::payload::BinaryInfo;
@@ -9,10 +10,10 @@ use crate::policy::{MIN_BUDGET, Policy};
 use crate::snapshot::{PartBody, Snapshot};
 use crate::view::{Target, View};
 
-/// Tokens that media leave to text and notice, at least.
+/// Minimum tokens that media leave for text and notice.
 const MIN_TEXT_TOKENS: usize = 2 * MIN_BUDGET;
 
-/// Whether a part is media that may be shown as such.
+/// Returns true if a part is an image or audio within the byte limit.
 pub(crate) fn is_displayable(snapshot: &Snapshot, at: usize, policy: &Policy) -> bool {
     let body = snapshot.parts().get(at).map(|part| &part.body);
     matches!(
@@ -22,13 +23,13 @@ pub(crate) fn is_displayable(snapshot: &Snapshot, at: usize, policy: &Policy) ->
     )
 }
 
-/// The media that stand in a first reply, in order: as many as leave room for text within the hard cap.
+/// Returns the media of a first reply, in order: as many as leave enough of the hard cap for text.
 pub(crate) fn in_first_reply(snapshot: &Snapshot, policy: &Policy) -> Vec<usize> {
     let all = (0..snapshot.parts().len()).filter(|at| is_displayable(snapshot, *at, policy));
     all.take(max_media_count(snapshot, policy)).collect()
 }
 
-/// Tokens of the media that a reply shows.
+/// Counts the tokens of the media that a reply shows.
 pub(crate) fn token_cost(snapshot: &Snapshot, view: &View, from: Position, policy: &Policy) -> usize {
     if view.raw {
         return 0;
@@ -48,23 +49,23 @@ pub(crate) fn token_cost(snapshot: &Snapshot, view: &View, from: Position, polic
     due * policy.media_tokens
 }
 
-/// Tokens that a reply may cost for so many tokens of media, text included; 0 where there are none.
+/// Returns the token budget of a reply with `due` tokens of media, text included; 0 if it has no media.
 pub(crate) fn reply_budget(due: usize, snapshot: &Snapshot, policy: &Policy) -> usize {
     if due == 0 { 0 } else { (due + min_text_tokens(form_hard_cap(snapshot, policy))).min(policy.hard_cap) }
 }
 
-/// How many media one reply shows.
+/// Returns the maximum number of media in one reply.
 fn max_media_count(snapshot: &Snapshot, policy: &Policy) -> usize {
     let cap = form_hard_cap(snapshot, policy);
     cap.saturating_sub(min_text_tokens(cap)) / policy.media_tokens.max(1)
 }
 
-/// What one form of a reply may cost.
+/// Returns the token limit for one form of a reply.
 fn form_hard_cap(snapshot: &Snapshot, policy: &Policy) -> usize {
     if snapshot.structured_part().is_some() { policy.hard_cap / 2 } else { policy.hard_cap }
 }
 
-/// Tokens that text keeps beside media.
+/// Returns the tokens reserved for text beside media.
 fn min_text_tokens(cap: usize) -> usize {
     MIN_TEXT_TOKENS.min(cap / 5).max(MIN_BUDGET)
 }

@@ -1,6 +1,7 @@
-//! The words of a name, whatever the style it is written in: `guestName`, `guest_name`, `GuestName`, `guest-name`.
+//! Splits a name into words, in any style: `guestName`, `guest_name`, `GuestName`, `guest-name`.
 
-/// The lower-case words of a name: capitals and whatever is no letter or digit part them.
+/// Returns the lower-case words of a name. Words begin at capitals and after characters that are neither
+/// letters nor digits.
 pub(crate) fn split_name(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut letters = name.chars().peekable();
@@ -9,7 +10,7 @@ pub(crate) fn split_name(name: &str) -> Vec<String> {
         let begins = c.is_uppercase()
             && (before.is_lowercase()
                 || before.is_ascii_digit()
-                // `HTTPServer`: the last capital belongs to what follows.
+                // `HTTPServer`: the last capital begins the next word.
                 || before.is_uppercase() && letters.peek().is_some_and(|next| next.is_lowercase()));
         if begins || !c.is_alphanumeric() {
             words.push(String::new());

@@ -1,7 +1,7 @@
-//! What is left out of a view as noise: which fields of the records of a list, or of an object, and what they are
-//! without them.
+//! Finds and removes noise: fields of list records, or of an object, that a view leaves out.
 //!
-//! Of a list that is decided once, by the fields that its sample shows, so that every page leaves out the same.
+//! For a list this is decided once, from the fields of its sample, so that every page leaves out the same
+//! fields.
 
 use std::collections::BTreeSet;
 
@@ -10,19 +10,19 @@ use crate::projection::FieldSelection;
 use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 use crate::snapshot::{Layout, List, cell_spans};
 
-/// Fields that are left out of records alike, as dotted paths.
+/// Fields that are left out of all records, as dotted paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NoiseFields {
-    /// Those that go by their names.
+    /// Fields that are removed by name.
     pub named_paths: Vec<String>,
-    /// Those that go wherever they hold `null`, which they do in all that was looked at.
+    /// Fields that are removed where they hold `null`, which they do in every sampled record.
     pub null_paths: Vec<String>,
     named_selection: FieldSelection,
     null_selection: FieldSelection,
 }
 
 impl NoiseFields {
-    /// The noise in the records of a list of that text.
+    /// Finds the noise in the records of a list.
     pub(crate) fn in_list(strip: &StripRule, text: &str, list: &List) -> Self {
         if strip.is_empty() {
             return Self::default();
@@ -31,16 +31,16 @@ impl NoiseFields {
         let named = fields().filter_map(|path| shortest_stripped_path(strip, path)).collect();
         let nulls = match (&list.layout, strip.strips_nulls()) {
             (_, false) => &[],
-            // A column goes from every row.
+            // A column is removed from every row, so all rows are checked.
             (Layout::Table { .. }, true) => list.null_columns(text),
             (_, true) => &list.profile.null_fields[..],
         };
         let noise = Self::new(named, nulls.iter().cloned().collect());
-        // Where all is noise, it is what was asked for.
+        // If all fields are noise, they are the content: none is removed.
         if fields().all(|path| noise.contains(path)) { Self::default() } else { noise }
     }
 
-    /// The noise in an object.
+    /// Finds the noise in an object.
     pub(crate) fn in_object(strip: &StripRule, object: &str) -> Self {
         if strip.is_empty() {
             return Self::default();
@@ -72,17 +72,17 @@ impl NoiseFields {
         Self { named_paths: named, null_paths: nulls, named_selection: by_name, null_selection: where_null }
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no noise.
     pub(crate) fn is_empty(&self) -> bool {
         self.named_paths.is_empty() && self.null_paths.is_empty()
     }
 
-    /// Whether the field at a dotted path is left out, be it with what is around it.
+    /// Returns true if the field at a dotted path is left out, alone or with an enclosing field.
     pub(crate) fn contains(&self, path: &str) -> bool {
         self.contains_by_name(path) || !self.null_paths.is_empty() && self.null_selection.selects(path)
     }
 
-    /// The same, by its name.
+    /// Returns true if the field is left out because of its name.
     pub(crate) fn contains_by_name(&self, path: &str) -> bool {
         !self.named_paths.is_empty() && path_prefixes(path).any(|way| self.named_selection.selects(way))
     }
@@ -107,8 +107,8 @@ impl NoiseFields {
     }
 }
 
-/// Appends a value at a dotted path without what goes by its name, minified, and names what went; nothing where nothing is
-/// left of it.
+/// Appends a value at a dotted path without the fields that `strip` names, minified, and adds their paths
+/// to `gone`. Appends nothing where nothing is left.
 pub(crate) fn write_without_named(
     strip: &StripRule,
     json: &str,
@@ -126,7 +126,7 @@ pub(crate) fn write_without_named(
     });
 }
 
-/// Leaves those paths that hold `null` wherever a record has them.
+/// Removes the paths from `nulls` that hold another value than `null` somewhere in the record.
 fn retain_nulls(record: &str, nulls: &mut BTreeSet<String>) {
     if nulls.is_empty() {
         return;
@@ -140,7 +140,8 @@ fn retain_nulls(record: &str, nulls: &mut BTreeSet<String>) {
     });
 }
 
-/// Of columns that are `null` in a sample of a table, those that are in every row.
+/// Returns the columns that are `null` in every row, out of those that are `null` in the sample of a
+/// table.
 pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
     let Layout::Table { columns, .. } = &list.layout else { return Vec::new() };
     let mut nulls: BTreeSet<String> = list.profile.null_fields.iter().cloned().collect();
@@ -156,34 +157,35 @@ pub(crate) fn null_columns(text: &str, list: &List) -> Vec<String> {
     nulls.into_iter().collect()
 }
 
-/// The shortest way to a field that goes by its name.
+/// Returns the shortest prefix of a path that is stripped by name.
 fn shortest_stripped_path(strip: &StripRule, path: &str) -> Option<String> {
     path_prefixes(path).find(|way| strip.strips(way)).map(str::to_owned)
 }
 
-/// A dotted path and those that lead to it, the shortest first.
+/// Yields the prefixes of a dotted path, the shortest first, and the path itself.
 fn path_prefixes(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').filter_map(|(at, _)| path.get(..at)).chain([path])
 }
 
-/// Where a walk is inside of.
+/// A container that a walk is inside of.
 #[derive(Default)]
 struct ContainerFrame {
     is_object: bool,
-    /// Bytes of the path to it.
+    /// Length in bytes of the path to it.
     path_len: usize,
-    /// Whether nothing was written in it yet.
+    /// True while nothing has been written in it.
     is_output_empty: bool,
-    /// Where it begins in what is read, and in what is written.
+    /// Offsets of its start in the input and in the output.
     input_start: usize,
     output_start: usize,
-    /// Where its key, or the comma before that, begins in what is written.
+    /// Offset in the output of its key, or of the comma before the key.
     key_start: usize,
-    /// Whether it has anything in it.
+    /// True if it has members or items.
     has_members: bool,
 }
 
-/// Visits the fields of a value, those in arrays and objects inside included, as long as `visit` says to go inside.
+/// Visits the fields of a value, including those in nested arrays and objects for which `visit` returns
+/// true.
 fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
     let mut reader = JsonReader::new(json);
     let (mut path, mut frames) = (String::new(), Vec::new());
@@ -226,18 +228,19 @@ fn visit_fields(json: &str, mut visit: impl FnMut(&str, JsonKind) -> bool) {
     }
 }
 
-/// What becomes of a field.
+/// The treatment of a field.
 enum FieldAction {
     Remove,
-    /// Looked into for others.
+    /// Keep it, and examine the fields inside.
     Descend,
     Keep,
 }
 
-/// Appends a value without the fields that are to go, minified; nothing where nothing is left of it. What is inside of an
-/// array keeps its place.
+/// Appends a value without the fields to remove, minified; appends nothing where nothing is left of it.
+/// The values inside an array keep their places.
 ///
-/// What has something in it never looks empty: a member of which nothing is left goes too, an item of an array stays whole.
+/// A container that had members never becomes an empty one: an emptied member is removed as well, an
+/// emptied item of an array is written whole.
 fn write_filtered(
     json: &str,
     path: &mut String,
@@ -271,7 +274,7 @@ fn write_filtered(
             let Ok(value) = reader.skip() else { return };
             minify(reader.text(value), out);
         }
-        // On to the next value that stays.
+        // Advance to the next value that stays.
         loop {
             let Some(frame) = frames.last_mut() else { return };
             path.truncate(frame.path_len);
@@ -312,7 +315,7 @@ fn write_filtered(
     }
 }
 
-/// Deals with a container of which nothing is left, and which ends at byte `end` of what is read.
+/// Handles a container of which nothing is left, and which ends at byte `end` of the input.
 fn close_emptied_container(
     json: &str,
     closed: &ContainerFrame,
@@ -333,8 +336,8 @@ fn close_emptied_container(
     }
 }
 
-/// The next key of an object, quotes included, which the path then leads to; `Some(None)` where the object ends, `None`
-/// where the text is no JSON.
+/// Reads the next key of an object, quotes included, and appends it to the path; `Some(None)` where the
+/// object ends, `None` where the text is not JSON.
 #[expect(clippy::option_option, reason = "an end and an error are told apart")]
 fn next_member<'a>(reader: &mut JsonReader<'a>, path: &mut String) -> Option<Option<&'a str>> {
     let Some(key) = reader.next_key().ok()? else { return Some(None) };
@@ -358,14 +361,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_go_wherever_they_are() {
+    fn fields_are_removed_at_any_depth() {
         check(
             &["x"],
             r#"{"x": 1, "a": [ {"x": 2}, {"b": {"x": 3, "c": 4}}, 5 ]}"#,
             r#"{"a":[{"x":2},{"b":{"c":4}},5]}"#,
         );
         check(&["a.x"], r#"{"x":1,"a":{"x":2},"b":{"a":[{"x":3,"y":1}]}}"#, r#"{"x":1,"b":{"a":[{"y":1}]}}"#);
-        // What has something in it never looks empty.
+        // A container that had members never looks empty.
         check(&["x"], r#"{"a":{"b":{"x":1}},"c":{}, "d":2}"#, r#"{"c":{},"d":2}"#);
         check(
             &["x"],
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nothing_but_null_goes() {
+    fn fields_that_are_always_null_are_removed() {
         check(
             &["null-only"],
             r#"{"a":null,"b":[{"c":null,"d":1},{"c":null,"d":null}],"e":[null]}"#,
@@ -387,13 +390,13 @@ mod tests {
     }
 
     #[test]
-    fn where_all_is_noise_it_stays() {
+    fn an_object_of_noise_alone_stays() {
         check(&["x"], r#"{"x":{"y":1}}"#, r#"{"x":{"y":1}}"#);
         check(&["*"], "[1,[]]", "[1,[]]");
     }
 
     #[test]
-    fn what_stands_in_an_object_goes_by_its_whole_path() {
+    fn a_nested_field_is_removed_by_its_whole_path() {
         let (mut out, mut gone) = (String::new(), std::collections::BTreeSet::new());
         write_without_named(
             &StripRule::from_names(["meta.debug"]),

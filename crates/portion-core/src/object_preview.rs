@@ -1,29 +1,29 @@
-//! Something of an object that would look empty without it: an object with members is never shown as `{}`.
+//! Writes a short preview of an object, so that an object with members is never shown as `{}`.
 
 use std::fmt::Write as _;
 
 use crate::scan::{JsonKind, JsonReader, minify};
 use crate::span::Span;
 
-/// Bytes of a value that is shown as it is.
+/// Maximum bytes of a value that is shown whole.
 const MAX_SHORT_BYTES: usize = 120;
-/// Members that are looked at in each object.
+/// Maximum members that are examined per object.
 const MAX_MEMBERS: usize = 64;
-/// Objects inside each other that are looked into.
+/// Maximum levels of nested objects that are examined.
 const MAX_LEVELS: usize = 8;
 
-/// What of an object is shown.
+/// The part of an object that is shown.
 enum Preview {
     /// A member with its value.
     ShortMember(Span, Span),
     /// A member that is an object with members of its own.
     NestedObject(Span, Span),
-    /// Nothing but what is long.
+    /// Only long members, so none is shown.
     OnlyLong,
 }
 
-/// Appends an object with its first short member only, be it in an object inside, or with a mark that says how many
-/// characters are inside. An object without members stays as it is.
+/// Appends an object with only its first short member, which may be in a nested object, or with a marker
+/// that gives the number of characters inside. An object without members stays as it is.
 pub(crate) fn write_object_preview(object: &str, out: &mut String) {
     let mut closing = String::new();
     let mut inside = object;
@@ -57,7 +57,7 @@ pub(crate) fn write_object_preview(object: &str, out: &mut String) {
     out.push_str(&closing);
 }
 
-/// What is shown of an object; `None` where it has no members.
+/// Chooses the member to show; `None` where the object has no members.
 fn preview_member(object: &str) -> Option<Preview> {
     let mut reader = JsonReader::new(object);
     reader.enter_object().ok()?;

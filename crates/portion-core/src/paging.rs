@@ -3,7 +3,7 @@
 
 use crate::name_words;
 
-/// Arguments that take a cursor, a page, an offset, and how many items there are to be, by their words.
+/// Names of arguments for a cursor, an id, a page, an offset, and a number of items, as words.
 pub(crate) const CURSOR_ARGUMENTS: &[&str] = &[
     "after",
     "continuation token",
@@ -24,12 +24,12 @@ pub(crate) const OFFSET_ARGUMENTS: &[&str] = &["from", "offset", "skip", "start"
 pub(crate) const LIMIT_ARGUMENTS: &[&str] =
     &["count", "limit", "max results", "page limit", "page size", "per page", "size", "top"];
 
-/// Whether an argument of this name walks the pages of a tool.
+/// Returns true if an argument of this name pages the results of a tool.
 ///
 /// ```
-/// use portion_core::paging::walks_pages;
-/// assert!(walks_pages("pageToken") && walks_pages("starting_after"));
-/// assert!(!walks_pages("query"));
+/// use portion_core::paging::is_paging_argument;
+/// assert!(is_paging_argument("pageToken") && is_paging_argument("starting_after"));
+/// assert!(!is_paging_argument("query"));
 /// ```
 pub fn is_paging_argument(argument: &str) -> bool {
     [CURSOR_ARGUMENTS, LAST_ID_ARGUMENTS, PAGE_ARGUMENTS, OFFSET_ARGUMENTS, LIMIT_ARGUMENTS]
@@ -37,7 +37,7 @@ pub fn is_paging_argument(argument: &str) -> bool {
         .any(|names| is_named_like(argument, names))
 }
 
-/// Whether a name is one of those, in camel, snake or kebab case.
+/// Returns true if a name in camel, snake or kebab case is one of `names`.
 pub(crate) fn is_named_like(argument: &str, names: &[&str]) -> bool {
     names.contains(&name_words::split_name(argument).join(" ").as_str())
 }

@@ -1,4 +1,4 @@
-//! Paths into a payload: JSON Pointers (RFC 6901) and the dotted form people type.
+//! Resolves paths into a payload: JSON Pointers (RFC 6901) and the dotted form that people type.
 
 use crate::json_pointer::escape_step;
 use crate::scan::{JsonKind, JsonReader, unescape};
@@ -6,35 +6,34 @@ use crate::snapshot::{IndexedText, Layout, Structure};
 use crate::span::Span;
 use crate::spelling::closest_name;
 
-/// Where a path leads.
+/// The value that a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedPath {
-    /// The value.
+    /// Span of the value.
     pub span: Span,
     /// The path as a JSON Pointer.
     pub pointer: String,
 }
 
-/// How far a path leads that leads nowhere.
+/// The part of a path that could be followed, where the whole path leads nowhere.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnresolvedPath {
-    /// The pointer up to the last value there is.
+    /// Pointer of the last value that exists on the path.
     pub resolved_pointer: String,
-    /// The step that is not there.
+    /// First step that does not exist.
     pub missing_step: String,
-    /// The most similar step that is.
+    /// Existing step most similar to the missing one.
     pub closest_step: Option<String>,
-    /// The steps that are there, the first hundred.
+    /// Steps that exist at that value, at most 100.
     pub available_steps: Vec<String>,
 }
 
-/// Follows a path from the root of a subject.
+/// Follows a path from the root of a text.
 ///
-/// `/a/0/b` is a JSON Pointer; `a.0.b` and `a[0].b` are the dotted form, in which a key that holds dots
-/// itself is found too. The first of duplicate keys is meant.
+/// `/a/0/b` is a JSON Pointer; `a.0.b` and `a[0].b` are the dotted form, which also finds keys that
+/// contain dots. Of duplicate keys, the first one counts.
 ///
-/// # Errors
-/// [`UnresolvedPath`] where the path leads nowhere.
+/// # Errors [`UnresolvedPath`] where the path leads nowhere.
 pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, UnresolvedPath> {
     let text: &str = &subject.text;
     let mut at = trimmed_span(text);
@@ -44,7 +43,7 @@ pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, U
         && let Some(index) = rest.index_after(&list.pointer)
         && !matches!(list.layout, Layout::Map)
     {
-        // The list's index leads straight to an item, however long the list.
+        // The index of the list finds an item directly, however long the list is.
         let Some(item) = list.iter_from(text, index.value).next() else {
             return Err(UnresolvedPath {
                 resolved_pointer: display_pointer(&list.pointer),
@@ -62,7 +61,7 @@ pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, U
         && pointer.is_empty()
         && !rest.is_empty()
     {
-        // Lines have no value around them whose members could be stepped to.
+        // Lines have no enclosing value with members to step into.
         let missing = rest.next_candidates().pop().map_or_else(String::new, |taken| taken.name);
         let available = index_range_label(list.len());
         return Err(UnresolvedPath {
@@ -84,7 +83,7 @@ pub fn resolve_path(subject: &IndexedText, path: &str) -> Result<ResolvedPath, U
     Ok(ResolvedPath { span: at, pointer })
 }
 
-/// What is left of a path.
+/// The unread rest of a path.
 #[derive(Clone, Copy)]
 pub(crate) enum PathSteps<'a> {
     /// `a/0/b`, each step escaped.
@@ -93,13 +92,13 @@ pub(crate) enum PathSteps<'a> {
     Dotted(&'a str),
 }
 
-/// A step that was taken.
+/// A step of a path, and the rest of the path after it.
 pub(crate) struct PathStep<'a> {
     pub name: String,
     pub rest: PathSteps<'a>,
 }
 
-/// A number in a path.
+/// A numeric step of a path, and the rest of the path after it.
 struct IndexStep<'a> {
     value: usize,
     rest: PathSteps<'a>,
@@ -108,7 +107,7 @@ struct IndexStep<'a> {
 impl<'a> PathSteps<'a> {
     pub(crate) fn parse(path: &'a str) -> Self {
         if let Some(steps) = path.strip_prefix('/') {
-            // A key may end in white space: a pointer is taken as it is.
+            // A key may end in white space, so a pointer is not trimmed.
             return Self::Pointer(Some(steps));
         }
         match path.trim() {
@@ -121,7 +120,7 @@ impl<'a> PathSteps<'a> {
         matches!(self, Self::Pointer(None) | Self::Dotted(""))
     }
 
-    /// The ways to read the next step, the longest name first.
+    /// Returns the possible readings of the next step, the longest name first.
     pub(crate) fn next_candidates(self) -> Vec<PathStep<'a>> {
         match self {
             Self::Pointer(None) => Vec::new(),
@@ -151,7 +150,7 @@ impl<'a> PathSteps<'a> {
         }
     }
 
-    /// The number that follows a pointer in this path, where it does.
+    /// Returns the number that follows `pointer` in this path, if there is one.
     fn index_after(self, pointer: &str) -> Option<IndexStep<'a>> {
         let mut rest = self;
         for wanted in pointer.split('/').skip(1) {
@@ -169,13 +168,13 @@ fn display_pointer(pointer: &str) -> String {
     if pointer.is_empty() { "the root".to_owned() } else { pointer.to_owned() }
 }
 
-/// The span of a text without the space around it.
+/// Returns the span of a text without surrounding white space.
 fn trimmed_span(text: &str) -> Span {
     let lead = text.len() - text.trim_start().len();
     Span::new(lead, text.trim_end().len().max(lead))
 }
 
-/// The value one step below the value at a span.
+/// Finds the value one step below the value at a span.
 fn find_child<'a>(text: &str, at: Span, steps: PathSteps<'a>) -> Option<(Span, PathStep<'a>)> {
     let mut reader = JsonReader::resume(text, at.start as usize);
     match reader.peek().ok()? {
@@ -230,7 +229,7 @@ fn unresolved_path(text: &str, at: Span, pointer: &str, rest: PathSteps<'_>) -> 
     }
 }
 
-/// What can be stepped to from a value: the first hundred keys, or the range of indices.
+/// Lists the steps below a value: the first 100 keys, or the range of indices.
 fn list_child_steps(text: &str, at: Span) -> Vec<String> {
     let mut reader = JsonReader::resume(text, at.start as usize);
     let mut steps = Vec::new();
@@ -257,7 +256,7 @@ fn list_child_steps(text: &str, at: Span) -> Vec<String> {
     steps
 }
 
-/// What can be stepped to in a list of that length.
+/// Describes the valid indices of a list of length `len`.
 fn index_range_label(len: usize) -> Vec<String> {
     match len {
         0 => Vec::new(),
@@ -266,13 +265,13 @@ fn index_range_label(len: usize) -> Vec<String> {
     }
 }
 
-/// A step as the index of an item: digits, without a sign and leading zeros (RFC 6901).
+/// Parses a step as an item index: digits without a sign or leading zeros (RFC 6901).
 fn parse_index(step: &str) -> Option<usize> {
     let plain = step.bytes().all(|b| b.is_ascii_digit()) && (step == "0" || !step.starts_with('0'));
     step.parse().ok().filter(|_| plain)
 }
 
-/// The value at a dotted path inside a record, in JSON that is known to be valid.
+/// Finds the value at a dotted path inside a record, in JSON that is known to be valid.
 pub(crate) fn value_at(text: &str, record: Span, dotted: &str) -> Option<Span> {
     let mut at = record;
     let mut rest = PathSteps::Dotted(dotted);

@@ -1,109 +1,116 @@
-//! What an upstream said, before anything is made of it.
+//! The result of an upstream before it is captured: its content parts and what is known of them.
 
 use std::sync::Arc;
 
 use crate::redact::RedactionRules;
 
-/// One result of an upstream: its content-bearing parts, in order.
+/// One result of an upstream: its parts with content, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
-    /// The parts, in the order the upstream gave them; `structuredContent` last.
+    /// Parts in the order of the upstream; `structuredContent` is last.
     pub blocks: Vec<Block>,
-    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD on the way here. They are
-    /// told of even in a reply that is otherwise untouched.
+    /// Number of invalid UTF-8 sequences that were replaced by U+FFFD on the way here. They are reported
+    /// even in a reply that is otherwise untouched.
     pub invalid_utf8_count: usize,
-    /// How many lone surrogates, which JSON can hold and text cannot, were replaced by U+FFFD in the texts
-    /// of the blocks.
+    /// Number of lone surrogates in the texts of the blocks that were replaced by U+FFFD. JSON can hold
+    /// them, text cannot.
     pub lone_surrogate_count: usize,
-    /// The same of `structuredContent`. They stay there as escapes; where a string of it is shown as text, they are
-    /// replaced.
+    /// The same count for `structuredContent`. There they stay as escapes; they are replaced where a
+    /// string of it is shown as text.
     pub structured_surrogate_count: usize,
-    /// Whether the upstream says that it is an error.
+    /// True if the upstream marks the result as an error.
     pub is_error: bool,
-    /// Whether `structuredContent` is shown as text like any part, for clients read nothing but the text of errors.
+    /// True if `structuredContent` is shown as text like any part, because clients read only the text of
+    /// errors.
     pub is_text_only: bool,
-    /// Wire bytes that pass beside the parts, whatever is shown of them.
+    /// Bytes on the wire around the parts, which are sent whatever is shown of them.
     pub frame_bytes: usize,
-    /// Set where this answers a question about another payload: what is to be told of the answer.
+    /// Facts to report about an answer; set where this payload answers a query on another payload.
     pub query_answer: Option<QueryAnswer>,
-    /// What is hidden of it before it is indexed. `None` where it is for others to say, who hide nothing if they do not.
+    /// Rules for hiding fields before indexing. With `None`, the gateway applies its own rules, if it has
+    /// any.
     pub redaction_rules: Option<Arc<RedactionRules>>,
-    /// Names of the arguments by which the one that was called walks its own pages: [`is_paging_argument`](crate::paging::is_paging_argument).
+    /// Names of the arguments by which the called tool pages its own results: see
+    /// [`is_paging_argument`](crate::paging::is_paging_argument).
     pub paging_arguments: Arc<[String]>,
-    /// Where its list is, a JSON Pointer or a dotted path. Where none is, and where this is `None`, it is found.
+    /// Path of the list: a JSON Pointer or a dotted path. Where it is `None` or leads to no list, the
+    /// list is detected.
     pub list_path: Option<Arc<str>>,
 }
 
-/// What is told of the answer to a question about a payload, beside the answer itself.
+/// Facts to report about the answer to a query on a payload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryAnswer {
-    /// How many rows or matches there are.
+    /// Number of rows or matches.
     pub match_count: usize,
-    /// How many units hold some words of what was looked for, where none holds all of it together.
+    /// Number of units that contain some of the search words, where no unit contains all of them
+    /// together.
     pub word_match_count: usize,
-    /// What else is to be told, in order: it stands in `meta` as it is.
+    /// Further facts, in order, which go into `meta` unchanged.
     pub extra_meta: serde_json::Map<String, serde_json::Value>,
-    /// Whether the fields that are wanted of it are known to be fields of what was asked about: then no row need have them.
+    /// True if the selected fields are known fields of the queried payload: then it is no error if no row
+    /// has them.
     pub has_known_fields: bool,
 }
 
 /// One part of a result.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Where in the result it stands, a JSON Pointer: `/content/0/text`.
+    /// Address within the result, a JSON Pointer: `/content/0/text`.
     pub address: String,
-    /// What it holds.
+    /// The content.
     pub content: Content,
-    /// What is said of it around it.
+    /// Metadata around the content.
     pub label: BlockLabel,
 }
 
-/// What a result says around one of its parts. Where the part is shown in another place, that is told beside it.
+/// Metadata of a part in its result. Where the part is shown in another place, the metadata is shown
+/// beside it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockLabel {
-    /// Whose it is: the URI of a resource, the role that says a message.
+    /// Source of the part: the URI of a resource, or the role that a message belongs to.
     pub source: Option<String>,
-    /// The MIME type of its text, of a resource.
+    /// MIME type of the text of a resource.
     pub mime_type: Option<String>,
-    /// Wire bytes that stand around it in its own place, whatever is shown of it.
+    /// Bytes on the wire around the part in its own place, whatever is shown of it.
     pub frame_bytes: usize,
 }
 
 impl Block {
-    /// A part of which nothing is said around it.
+    /// Creates a part without metadata.
     pub fn new(address: impl Into<String>, content: Content) -> Self {
         Self { address: address.into(), content, label: BlockLabel::default() }
     }
 }
 
-/// What one part of a result holds.
+/// The content of one part of a result.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// Text, out of its JSON escapes. It may turn out to be JSON.
+    /// Text, with JSON escapes decoded. It may turn out to be JSON.
     Text(String),
-    /// A JSON value as the upstream wrote it, which a program reads beside the text: `structuredContent`.
+    /// A JSON value as the upstream wrote it, which programs read beside the text: `structuredContent`.
     Structured(String),
-    /// Something passed on whole or not at all: an image, a link, a block of a kind not known.
+    /// A block that is passed on whole or not at all: an image, a link, a block of an unknown kind.
     Atomic {
         /// The block as the upstream wrote it, JSON.
         json: String,
-        /// What is known of the bytes in it, where it is an image, audio, or a blob.
+        /// Facts about its binary data, where it is an image, audio, or a blob.
         binary: Option<BinaryInfo>,
     },
-    /// A JSON value beside the content, as the upstream wrote it: passed on whole or left out, for nothing else can
-    /// be said in its place.
+    /// A JSON value beside the content, as the upstream wrote it: passed on whole or left out, because no
+    /// text can replace it.
     Extra(String),
 }
 
-/// What is known of binary content.
+/// Facts about binary content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BinaryInfo {
-    /// Its MIME type, or what stands for it.
+    /// MIME type, or a substitute for it.
     pub mime_type: String,
-    /// Where in the block its base64 text stands, a JSON Pointer: `/data`.
+    /// Place of the base64 text within the block, a JSON Pointer: `/data`.
     pub data_pointer: &'static str,
-    /// Its bytes, out of the base64.
+    /// Size in bytes after decoding the base64.
     pub decoded_bytes: usize,
-    /// Whether it is an image or audio, which models are shown as such: it has a limit of its own.
+    /// True for an image or audio, which is shown to models as such and has a limit of its own.
     pub is_media: bool,
 }

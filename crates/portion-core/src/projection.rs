@@ -1,51 +1,52 @@
-//! Field projection: some fields of a record, each as the upstream wrote it.
+//! Selects fields of a record, each with the bytes that the upstream wrote.
 
 use std::collections::BTreeSet;
 
 use crate::object_preview::write_object_preview;
 use crate::scan::{JsonKind, JsonReader, minify, unescape_into};
 
-/// Which fields of a record are wanted, by dotted paths. A path wants all that is below it.
+/// A set of fields of a record, by dotted paths. A path includes everything below it.
 ///
-/// A key that holds dots itself is found by its full name. Arrays are passed through: `lines.price` is the
+/// A key that contains dots is found by its full name. Paths step through arrays: `lines.price` is the
 /// price of every line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelection {
     paths: Vec<String>,
 }
 
-/// Levels a path can lead down, which bounds the work on any input.
+/// Maximum depth of a path, which bounds the work on any input.
 const MAX_DEPTH: usize = 32;
 
-/// What a projection left out, as dotted paths.
+/// Dotted paths of the fields that a projection left out.
 pub type OmittedFields = BTreeSet<String>;
 
 impl FieldSelection {
-    /// The fields named in a list separated by commas.
+    /// Parses a list of field names, separated by commas.
     pub fn parse(list: &str) -> Self {
         list.split(',').map(str::trim).filter(|name| !name.is_empty()).map(pointer_to_dotted).collect()
     }
 
-    /// The paths, sorted.
+    /// Returns the paths, sorted.
     pub fn paths(&self) -> &[String] {
         &self.paths
     }
 
-    /// Whether a path is wanted as a whole.
+    /// Returns true if the value at a path is selected as a whole.
     pub fn selects(&self, path: &str) -> bool {
         self.paths.binary_search_by(|own| own.as_str().cmp(path)).is_ok()
     }
 
-    /// Whether something below a path is wanted.
+    /// Returns true if something below a path is selected.
     pub fn selects_below(&self, path: &str) -> bool {
         let below = |own: &str| own.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'));
         let from = self.paths.partition_point(|own| own.as_str() < path);
-        // `a-b` sorts between `a` and `a.b`, so the first few are looked at, not just the first.
+        // `a-b` sorts between `a` and `a.b`, so all paths with the prefix are checked, not only the
+        // first.
         self.paths[from..].iter().take_while(|own| own.starts_with(path)).any(|own| below(own))
     }
 
-    /// Appends the record with the wanted fields only, minified, and returns whether it has any. What is no object is
-    /// appended whole.
+    /// Appends the record with only the selected fields, minified, and returns true if it has any of
+    /// them. A value that is not an object is appended whole.
     pub fn project(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) -> bool {
         let mut reader = JsonReader::new(record);
         if reader.peek() != Ok(JsonKind::Object) {
@@ -55,8 +56,8 @@ impl FieldSelection {
         self.project_object(&mut reader, &mut String::new(), MAX_DEPTH, out, left_out)
     }
 
-    /// The same, to be shown: of an object with members that has none of the fields, something is appended all the same,
-    /// so that it does not look empty.
+    /// Does the same for display: where a non-empty object has no selected field, a preview of it is
+    /// appended, so that it does not look empty.
     pub fn project_for_display(&self, record: &str, out: &mut String, left_out: &mut OmittedFields) {
         let before = out.len();
         if !self.project(record, out, left_out) {
@@ -65,7 +66,8 @@ impl FieldSelection {
         }
     }
 
-    /// Bounded by `depth`, not by the input. Returns whether anything was wanted.
+    /// Projects the object that `reader` is at; recursion is bounded by `depth`. Returns true if a field
+    /// was selected.
     fn project_object(
         &self,
         reader: &mut JsonReader<'_>,
@@ -153,7 +155,7 @@ impl FieldSelection {
             let mut inside = reader.clone();
             let Ok(kind) = reader.peek() else { break };
             let Ok(value) = reader.skip() else { break };
-            // Items that are no records keep their place, so that indices stay true.
+            // Items that are not records keep their places, so that indices stay valid.
             any |= match kind {
                 JsonKind::Object if depth > 1 => {
                     let before = out.len();
@@ -184,12 +186,12 @@ impl FromIterator<String> for FieldSelection {
     }
 }
 
-/// Whether a dotted path is that of a field, or of something inside it.
+/// Returns true if a dotted path is that of a field, or of something inside the field.
 pub(crate) fn is_path_within(path: &str, field: &str) -> bool {
     path.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// `/a/b` as `a.b`: both spellings name a field.
+/// Converts `/a/b` to `a.b`: both spellings name a field.
 pub(crate) fn pointer_to_dotted(name: &str) -> String {
     match name.strip_prefix('/') {
         Some(steps) => {

@@ -1,18 +1,18 @@
-//! A place in a text: two byte offsets. Small on purpose, for an index holds many.
+//! A byte range of a text. Small, because an index holds many.
 
 use std::ops::Range;
 
 /// A half-open range of byte offsets. `u32` is enough: a message is at most 4 GiB by construction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
-    /// First byte.
+    /// Offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// A span from offsets; offsets beyond 4 GiB saturate.
+    /// Creates a span from offsets; offsets beyond 4 GiB saturate.
     pub fn new(start: usize, end: usize) -> Self {
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Self { start: clamp(start), end: clamp(end) }
@@ -23,22 +23,22 @@ impl Span {
         self.end.saturating_sub(self.start) as usize
     }
 
-    /// Whether nothing is in it.
+    /// Returns true if the span is empty.
     pub fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
-    /// The text at this place; empty where the span does not fit the text.
+    /// Returns the text at this span; empty where the span does not fit the text.
     pub fn slice(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 
-    /// As a range for slicing.
+    /// Returns the span as a range for slicing.
     pub fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// The same place seen from a text that begins `by` bytes earlier.
+    /// Returns the same place in a text that begins `by` bytes earlier.
     #[must_use]
     pub fn shifted_by(self, by: usize) -> Self {
         Self::new(self.start as usize + by, self.end as usize + by)

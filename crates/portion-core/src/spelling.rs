@@ -1,6 +1,7 @@
-//! The name that was probably meant.
+//! Finds the name that a misspelled name probably means.
 
-/// The name most like `given`: by edits, ignoring case, where close enough to be a slip.
+/// Returns the name closest to `given` by edit distance, ignoring case, if it is close enough to be a
+/// typing error.
 pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let wanted: Vec<char> = given.to_lowercase().chars().take(64).collect();
     let slack = wanted.len() / 3 + 1;
@@ -9,7 +10,7 @@ pub fn closest_name<'a>(given: &str, names: impl IntoIterator<Item = &'a str>) -
         let part = chars.len() > 2 && wanted.len() > 2 && is_substring(&chars, &wanted);
         let edits = edit_distance(&wanted, &chars);
         let distance = if part { 1 } else { edits };
-        // Of two that contain the name, the one that it is a slip of was rather meant.
+        // Of two names that contain `given`, the one within the edit distance is the more likely one.
         (distance <= slack).then_some(((distance, edits > slack), name))
     });
     scored.min_by_key(|(likeness, _)| *likeness).map(|(_, name)| name.to_owned())
@@ -35,9 +36,10 @@ fn edit_distance(a: &[char], b: &[char]) -> usize {
     row[b.len()]
 }
 
-/// The word that `given` misspells: it differs in case alone, or by one edit in five letters and two in seven.
+/// Returns the word that `given` misspells: they differ only in case, or by one edit in five letters or
+/// two in seven.
 ///
-/// Stricter than [`closest_name`]: for places where another name than a known word is allowed.
+/// Stricter than [`closest_name`]: for places where names other than the known words are allowed.
 pub fn find_misspelled<'a>(given: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let chars = |text: &str| text.to_lowercase().chars().take(64).collect::<Vec<char>>();
     let wanted = chars(given);

@@ -1,26 +1,26 @@
-//! What a caller says of the trace that a request belongs to: a `traceparent`, as
-//! <https://www.w3.org/TR/trace-context/#traceparent-header> has it.
+//! Parses the `traceparent` header, which says which trace a request belongs to:
+//! <https://www.w3.org/TR/trace-context/#traceparent-header>.
 
 use std::ops::Range;
 
 use crate::event::TraceContext;
 
-/// Where the id of the caller's span stands in a `traceparent`, `00-{32 digits}-{16 digits}-{2 digits}`.
+/// Byte range of the caller's span id in a `traceparent`, `00-{32 digits}-{16 digits}-{2 digits}`.
 pub const PARENT_ID_RANGE: Range<usize> = 36..52;
 
-/// A caller's span.
+/// The caller's span, as given in a `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
-    /// The trace.
+    /// Id of the trace.
     pub id: u128,
-    /// The span in it.
+    /// Id of the span in the trace.
     pub span: u64,
-    /// Whether the caller keeps it.
+    /// True if the caller records the trace.
     pub is_sampled: bool,
 }
 
 impl TraceParent {
-    /// The one that a `traceparent` names. Later versions than 00 begin as that does; what they say besides is not known.
+    /// Parses a `traceparent`. Versions after 00 begin with the same fields; the rest of them is ignored.
     pub fn parse(traceparent: &str) -> Option<Self> {
         let (version, rest) = traceparent.split_once('-')?;
         let (id, rest) = rest.split_once('-')?;
@@ -36,18 +36,18 @@ impl TraceParent {
         (is_known && id != 0 && span != 0).then_some(Self { id, span, is_sampled: flags & 1 == 1 })
     }
 
-    /// The place of our span below it.
+    /// Returns the trace context of a span of ours, as a child of this one.
     pub fn child(self, span: u64) -> TraceContext {
         TraceContext { id: self.id, parent: self.span, span, sampled: self.is_sampled }
     }
 }
 
-/// The id of a span as a `traceparent` has it.
+/// Formats the id of a span as in a `traceparent`.
 pub fn format_span_id(span: u64) -> String {
     format!("{span:016x}")
 }
 
-/// The number of exactly so many lower-case hexadecimal digits.
+/// Parses a number of exactly `count` lower-case hexadecimal digits.
 fn parse_hex(text: &str, count: usize) -> Option<u128> {
     let hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let whole = text.len() == count && text.bytes().all(hex);

@@ -1,18 +1,19 @@
-//! Many bytes of a string at once.
+//! Finds special bytes in many bytes of a string at once.
 //!
-//! Short strings are looked at by sixteen bytes, which a run between two escapes of JSON inside JSON seldom
-//! exceeds; long ones by sixty-four, each byte becoming a bit, so that all escapes are known before the first
-//! is followed. Both are plain arithmetic on words, which compilers turn into wide instructions.
+//! Short strings are scanned in blocks of 16 bytes, which a run between two escapes of JSON inside JSON
+//! seldom exceeds; long ones in blocks of 64, each byte becoming a bit, so that all escapes are known
+//! before the first is followed. Both use plain arithmetic on words, which compilers turn into SIMD
+//! instructions.
 
-/// Bytes that [`plain`] looks at.
+/// Bytes that [`plain_prefix_len`] examines.
 pub(super) const BLOCK_BYTES: usize = 16;
-/// Bytes that [`mask`] looks at.
+/// Bytes that [`byte_mask`] examines.
 pub(super) const WIDE_BLOCK_BYTES: usize = 64;
 
 const LOW_BITS: u64 = 0x0101_0101_0101_0101;
 const HIGH_BITS: u64 = LOW_BITS << 7;
 
-/// How many bytes of a block come before the first that ends a run of plain string text: a quote, a
+/// Counts the bytes of a block before the first byte that ends a run of plain string text: a quote, a
 /// backslash, or a control character.
 #[inline]
 pub(super) fn plain_prefix_len(block: &[u8]) -> usize {
@@ -26,7 +27,8 @@ pub(super) fn plain_prefix_len(block: &[u8]) -> usize {
     at as usize / 8
 }
 
-/// The high bit of each byte that is a quote, a backslash, or a control character. Only the lowest is exact.
+/// Sets the high bit of each byte that is a quote, a backslash, or a control character. Only the lowest
+/// set bit is exact.
 #[inline]
 fn special_byte_mask(word: u64) -> u64 {
     let zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word;
@@ -36,10 +38,10 @@ fn special_byte_mask(word: u64) -> u64 {
     (quote | backslash | control) & HIGH_BITS
 }
 
-/// How many bytes come before the first that is no digit.
+/// Counts the bytes before the first that is not a digit.
 #[inline]
 pub(super) fn digit_prefix_len(block: [u8; 8]) -> usize {
-    // Of a digit the high half is 3, and adding 6 does not carry into it.
+    // The high half of a digit is 3, and adding 6 does not carry into it.
     let word = u64::from_le_bytes(block);
     let high = LOW_BITS * 0xf0;
     let three = LOW_BITS * 0x30;
@@ -47,10 +49,10 @@ pub(super) fn digit_prefix_len(block: [u8; 8]) -> usize {
     others.trailing_zeros() as usize / 8
 }
 
-/// A bit for each byte, the first being the lowest: whether it is one of those.
+/// Returns a mask with one bit per byte, the first byte being the lowest bit: set where `is` holds.
 #[inline]
 pub(super) fn byte_mask(bytes: &[u8; WIDE_BLOCK_BYTES], is: impl Fn(u8) -> bool) -> u64 {
-    // Multiplied by this, eight bytes that are 0 or 1 meet as bits in the highest byte.
+    // Multiplying by this gathers eight bytes that are 0 or 1 into the bits of the highest byte.
     const GATHER: u64 = 0x0102_0408_1020_4080;
     let found = bytes.map(|byte| u8::from(is(byte)));
     let (words, _) = found.as_chunks::<8>();
@@ -58,11 +60,11 @@ pub(super) fn byte_mask(bytes: &[u8; WIDE_BLOCK_BYTES], is: impl Fn(u8) -> bool)
     words.iter().rev().fold(0, |mask, word| mask << 8 | bits(word))
 }
 
-/// The first byte from `from` on, inside a string, that is not known to be well within it: all before are plain
-/// text and valid escapes. It is no more than two blocks before the string's end, or before what is malformed.
+/// Skips, inside a string, whole blocks of plain text and valid escapes. Stops at most two blocks before
+/// the end of the string or before a malformed byte.
 pub(super) fn skip_plain_blocks(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
-    // Whether the last byte of the block before is a backslash that escapes the first of this one.
+    // 1 if the last byte of the previous block is a backslash that escapes the first byte of this one.
     let mut carried = 0;
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<WIDE_BLOCK_BYTES>()) {
         let (escaped, carry) = escaped_byte_mask(byte_mask(block, |b| b == b'\\'), carried);
@@ -75,10 +77,11 @@ pub(super) fn skip_plain_blocks(bytes: &[u8], from: usize) -> usize {
     at - carried as usize
 }
 
-/// Which bytes are escaped, of a block in which those are backslashes, and whether the next block's first is.
+/// Returns the mask of escaped bytes, given the mask of backslashes, and 1 if the first byte of the next
+/// block is escaped.
 ///
-/// A run of backslashes is added to itself where it begins at an odd place: what comes out at its end tells
-/// whether its length is odd. The method is that of simdjson (Langdale and Lemire, 2019).
+/// A run of backslashes is added to itself where it begins at an odd place: the carry at its end tells if
+/// its length is odd. The method is that of simdjson (Langdale and Lemire, 2019).
 #[inline]
 fn escaped_byte_mask(backslashes: u64, carried: u64) -> (u64, u64) {
     const EVEN: u64 = 0x5555_5555_5555_5555;
@@ -89,7 +92,7 @@ fn escaped_byte_mask(backslashes: u64, carried: u64) -> (u64, u64) {
     ((EVEN ^ (even_runs << 1)) & follows, u64::from(carry))
 }
 
-/// Whether all escapes of a block, which is at `at`, are known ones.
+/// Returns true if all escapes of the block at offset `at` are valid.
 #[inline]
 fn has_valid_escapes(bytes: &[u8], at: usize, block: &[u8; WIDE_BLOCK_BYTES], mut escaped: u64) -> bool {
     while escaped != 0 {

@@ -1,13 +1,13 @@
-//! Whether two JSON texts say the same.
+//! Compares two JSON texts by value.
 
 use std::borrow::Cow;
 
 use super::minify::string_end;
 use super::string::unescape;
 
-/// Whether two valid JSON texts hold the same values in the same order.
+/// Returns true if two valid JSON texts hold the same values in the same order.
 ///
-/// Space, escapes and the spelling of numbers (`1.0`, `1`, `1e0`) may differ; the order of keys may
+/// White space, escapes and the spelling of numbers (`1.0`, `1`, `1e0`) may differ; the order of keys may
 /// not. Linear, without recursion.
 pub fn is_equivalent_json(a: &str, b: &str) -> bool {
     let (mut left, mut right) = (JsonTokens { text: a, offset: 0 }, JsonTokens { text: b, offset: 0 });
@@ -29,7 +29,7 @@ fn is_equivalent_scalar(a: &str, b: &str) -> bool {
     a.is_some() && a == b
 }
 
-/// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are the same and nothing is rounded.
+/// A number as `0.digits × 10^scale`, so that `1.0`, `1` and `10e-1` are equal and nothing is rounded.
 #[derive(PartialEq)]
 struct Decimal {
     is_negative: bool,
@@ -38,7 +38,8 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// `None` for what is no number, and for exponents beyond 64 bits: these are the same as written only.
+    /// Parses a number; `None` for other text, and for exponents beyond 64 bits, which are compared as
+    /// text only.
     fn parse(number: &str) -> Option<Self> {
         let (negative, rest) = number.strip_prefix('-').map_or((false, number), |rest| (true, rest));
         let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
@@ -57,7 +58,7 @@ impl Decimal {
     }
 }
 
-/// The tokens of valid JSON, each as written.
+/// Iterates over the tokens of valid JSON, each as written.
 struct JsonTokens<'a> {
     text: &'a str,
     offset: usize,
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn compares_what_is_said_not_how() {
+    fn values_are_compared_not_spellings() {
         check(r#"{"a": [1, 2.0]}"#, r#"{"a":[1,2]}"#, true);
         check(r#""\u00e9""#, r#""é""#, true);
         check("1e400", "1e400", true);

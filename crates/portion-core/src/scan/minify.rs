@@ -1,4 +1,4 @@
-//! JSON without the space between its tokens. Every token keeps its bytes.
+//! Removes the white space between JSON tokens. Every token keeps its bytes.
 
 use super::block::{BLOCK_BYTES, plain_prefix_len};
 
@@ -23,7 +23,7 @@ pub fn minify(json: &str, out: &mut String) {
     out.push_str(&json[done..]);
 }
 
-/// The offset after the string that begins at `start`, in valid JSON.
+/// Returns the offset after the string that begins at `start`, in valid JSON.
 pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut i = start + 1;
     while i < bytes.len() {

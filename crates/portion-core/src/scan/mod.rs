@@ -1,12 +1,12 @@
-//! Reading JSON where it lies: validate, find, never rebuild.
+//! Scans JSON in place: validates and locates values without building them.
 //!
-//! Payloads are shown to a model as the upstream wrote them, so nothing here turns JSON into values.
-//! A [`JsonReader`] walks the text and hands out [`Span`](crate::span::Span)s; numbers, key order,
-//! duplicate keys and escapes keep their bytes. Nesting is an explicit bit-stack: a million levels
+//! Payloads are shown to a model as the upstream wrote them, so nothing here turns JSON into values. A
+//! [`JsonReader`] walks the text and returns [`Span`](crate::span::Span)s; numbers, key order, duplicate
+//! keys and escapes keep their bytes. Nesting is tracked in an explicit stack of bits: a million levels
 //! cost 125 KB and no recursion.
 //!
-//! This module is the whole interface to the scanner. A faster one may replace the inside of
-//! `block`, `reader` and `string`; nothing outside depends on how they find a byte.
+//! This module is the whole interface of the scanner. A faster implementation may replace `block`,
+//! `reader` and `string`; nothing outside depends on how they find a byte.
 
 mod block;
 mod equal;

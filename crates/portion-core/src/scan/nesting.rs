@@ -1,10 +1,10 @@
-//! What encloses the place the scanner is at: one bit a level.
+//! Tracks the containers that enclose the current place: one bit per level.
 
-/// A stack of containers, an object being a set bit.
+/// A stack of containers; a set bit is an object.
 #[derive(Debug, Default)]
 pub(super) struct NestingStack {
     depth: usize,
-    /// The innermost 64 levels; the rest is in `outer`, 64 levels a word.
+    /// The innermost 64 levels; the others are in `outer_words`, 64 levels per word.
     inner_bits: u64,
     outer_words: Vec<u64>,
 }
@@ -28,7 +28,7 @@ impl NestingStack {
         }
     }
 
-    /// Whether the innermost container is an object; `None` outside of any.
+    /// Returns true if the innermost container is an object; `None` outside of any.
     pub(super) fn in_object(&self) -> Option<bool> {
         (self.depth > 0).then_some(self.inner_bits & 1 == 1)
     }

@@ -1,10 +1,10 @@
-//! Where the items of a long list begin, in bounded memory.
+//! Indexes the byte offsets of the items of a long list, in bounded memory.
 
 /// A sparse index of ascending byte offsets.
 ///
-/// Only every `stride`-th item is remembered. The stride doubles whenever the index would outgrow a
-/// sixteenth of the text it describes, so a list of a million one-digit numbers costs no more
-/// than a list of big records, and the nearest remembered item is never far.
+/// Only every `stride`-th offset is stored. The stride doubles whenever the index would outgrow a
+/// sixteenth of the text it describes, so a list of a million one-digit numbers costs no more than a list
+/// of big records, and the nearest stored item is always close.
 #[derive(Clone, Debug, Default)]
 pub struct SparseOffsets {
     offsets: Vec<u32>,
@@ -14,9 +14,9 @@ pub struct SparseOffsets {
 }
 
 impl SparseOffsets {
-    /// Bytes of text that one remembered offset must pay for.
+    /// Bytes of text per stored offset, at least.
     const MIN_TEXT_BYTES_PER_ENTRY: usize = 16 * size_of::<u32>();
-    /// Below this many entries the index is small whatever the text.
+    /// Number of entries up to which the stride never grows.
     const MIN_ENTRY_CAPACITY: usize = 1024;
 
     /// Appends the offset of the next item.
@@ -40,35 +40,35 @@ impl SparseOffsets {
         self.len += 1;
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no items.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The nearest remembered item at or before `index`: its index and offset.
+    /// Returns the index and offset of the nearest stored item at or before `index`.
     pub fn at_or_before_index(&self, index: usize) -> Option<(usize, usize)> {
         let slot = (index.min(self.len.checked_sub(1)?) >> self.stride_log2).min(self.offsets.len() - 1);
         Some((slot << self.stride_log2, self.offsets[slot] as usize))
     }
 
-    /// The last remembered item that begins at or before byte `offset`: its index and offset.
+    /// Returns the index and offset of the last stored item that begins at or before byte `offset`.
     pub fn at_or_before_byte(&self, offset: usize) -> Option<(usize, usize)> {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX);
         let slot = self.offsets.partition_point(|at| *at <= offset).checked_sub(1)?;
         Some((slot << self.stride_log2, self.offsets[slot] as usize))
     }
 
-    /// Heap bytes held.
+    /// Returns the heap size in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.offsets.capacity() * size_of::<u32>()
     }
 
-    /// Gives back spare capacity once the list is complete.
+    /// Releases spare capacity once the list is complete.
     pub fn shrink_to_fit(&mut self) {
         self.offsets.shrink_to_fit();
     }

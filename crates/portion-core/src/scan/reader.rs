@@ -1,4 +1,5 @@
-//! A pull reader over JSON text: the caller walks what it knows, and skips the rest validated.
+//! A validating pull reader over JSON text: the caller steps through the values it needs and skips the
+//! rest.
 
 mod fast_path;
 
@@ -9,7 +10,7 @@ use super::nesting::NestingStack;
 use crate::span::Span;
 pub use fast_path::ExpectedKey;
 
-/// What a value is, told by its first byte.
+/// The kind of a value, determined by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonKind {
     /// `{…}`
@@ -27,7 +28,7 @@ pub enum JsonKind {
 }
 
 impl JsonKind {
-    /// The kind of a value that is known to be valid JSON.
+    /// Returns the kind of a value that is known to be valid JSON.
     pub fn of_value(value: &str) -> Self {
         match value.bytes().find(|b| !is_whitespace(*b)) {
             Some(b'{') => Self::Object,
@@ -39,33 +40,33 @@ impl JsonKind {
         }
     }
 
-    /// Whether it is an object or an array.
+    /// Returns true for an object or an array.
     pub fn is_container(self) -> bool {
         matches!(self, Self::Object | Self::Array)
     }
 }
 
-/// Why a text is not JSON (RFC 8259), and where.
+/// The error for text that is not JSON (RFC 8259).
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("not JSON at byte {offset}: {expected}")]
 pub struct ScanError {
-    /// Byte offset of the first byte that cannot be.
+    /// Offset of the first invalid byte.
     pub offset: usize,
-    /// What was expected there.
+    /// Description of what was expected there.
     pub expected: &'static str,
 }
 
 /// A position in JSON text. Every step validates what it passes.
 ///
 /// ```
-/// use portion_core::scan::Reader;
-/// let mut reader = Reader::new(r#"{"id":7,"tags":["a","b"]}"#);
+/// use portion_core::scan::JsonReader;
+/// let mut reader = JsonReader::new(r#"{"id":7,"tags":["a","b"]}"#);
 /// reader.enter_object()?;
 /// while let Some(key) = reader.next_key()? {
 ///     let value = reader.skip()?;
 ///     println!("{} is {}", reader.text(key), reader.text(value));
 /// }
-/// reader.end()?;
+/// reader.expect_end()?;
 /// # Ok::<(), portion_core::scan::ScanError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -73,33 +74,33 @@ pub struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     offset: usize,
-    /// Set by `enter_*`: the next member has no comma before it.
+    /// Set by `enter_*`: no comma precedes the next member.
     is_first: bool,
 }
 
 impl<'a> JsonReader<'a> {
-    /// A reader at the start of the text.
+    /// Creates a reader at the start of the text.
     pub fn new(text: &'a str) -> Self {
         Self::resume(text, 0)
     }
 
-    /// A reader at the byte offset of a value, of an item or of a key: as if its container had just
+    /// Creates a reader at the byte offset of a value, an item or a key, as if its container had just
     /// been entered there.
     pub fn resume(text: &'a str, at: usize) -> Self {
         Self { text, bytes: text.as_bytes(), offset: at, is_first: true }
     }
 
-    /// The byte offset of the next unread byte.
+    /// Returns the byte offset of the next unread byte.
     pub fn at(&self) -> usize {
         self.offset
     }
 
-    /// The text at a span of this reader.
+    /// Returns the text at a span of this reader.
     pub fn text(&self, span: Span) -> &'a str {
         span.slice(self.text)
     }
 
-    /// What the next value is.
+    /// Returns the kind of the next value.
     ///
     /// # Errors
     /// Where no value can begin.
@@ -143,7 +144,7 @@ impl<'a> JsonReader<'a> {
         Ok(())
     }
 
-    /// The next key of the object entered, quotes included, the reader then being before its value;
+    /// Reads the next key of the entered object and stops before its value. The span includes the quotes;
     /// `None` when the object ends.
     ///
     /// # Errors
@@ -161,7 +162,7 @@ impl<'a> JsonReader<'a> {
         Ok(Some(Span::new(start, end)))
     }
 
-    /// Whether the array entered goes on; the reader is then before the item.
+    /// Returns true if the entered array has a next item, and stops before it.
     ///
     /// # Errors
     /// Where the array is malformed.
@@ -190,7 +191,7 @@ impl<'a> JsonReader<'a> {
         Ok(true)
     }
 
-    /// Passes one value of any depth and returns its span, without surrounding space.
+    /// Skips one value of any depth and returns its span, without surrounding white space.
     ///
     /// # Errors
     /// Where the value is malformed.
@@ -255,7 +256,7 @@ impl<'a> JsonReader<'a> {
         }
     }
 
-    /// Passes one value as [`skip`](Self::skip) does, expecting it to be a string.
+    /// Skips one value like [`skip`](Self::skip), if it is a string.
     ///
     /// # Errors
     /// Where no valid string begins here.
@@ -267,7 +268,7 @@ impl<'a> JsonReader<'a> {
         Ok(Span::new(start, self.offset))
     }
 
-    /// Passes one value as [`skip`](Self::skip) does, expecting it to be a number.
+    /// Skips one value like [`skip`](Self::skip), if it is a number.
     ///
     /// # Errors
     /// Where no valid number begins here.
@@ -279,7 +280,7 @@ impl<'a> JsonReader<'a> {
         Ok(Span::new(start, self.offset))
     }
 
-    /// Succeeds at the end of the text, trailing space allowed.
+    /// Succeeds at the end of the text; trailing white space is allowed.
     ///
     /// # Errors
     /// Where more text follows.
@@ -305,7 +306,7 @@ impl<'a> JsonReader<'a> {
         ScanError { offset: self.offset, expected: what }
     }
 
-    /// A key and its colon.
+    /// Scans a key and its colon.
     #[inline]
     fn scan_key(&mut self) -> Result<(), ScanError> {
         self.scan_string()?;
@@ -334,7 +335,7 @@ impl<'a> JsonReader<'a> {
         self.scan_long_string()
     }
 
-    /// Passes a string of whatever length, with whatever is in it.
+    /// Scans a string of any length and content.
     #[inline(never)]
     fn scan_long_string(&mut self) -> Result<(), ScanError> {
         let bytes = self.bytes;

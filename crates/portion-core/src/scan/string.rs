@@ -1,10 +1,10 @@
-//! JSON strings: out of their escapes and back into them.
+//! Decodes and encodes JSON strings.
 
 use super::block::{BLOCK_BYTES, WIDE_BLOCK_BYTES, byte_mask, plain_prefix_len};
 
-/// Appends the text that a valid JSON string stands for; `quoted` includes its quotes.
+/// Appends the text of a valid JSON string; `quoted` includes its quotes.
 ///
-/// Returns how many lone surrogates were replaced by U+FFFD: JSON may hold them, text cannot.
+/// Returns the number of lone surrogates that were replaced by U+FFFD: JSON may hold them, text cannot.
 pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
     let inner = quoted.strip_prefix('"').and_then(|s| s.strip_suffix('"')).unwrap_or(quoted);
     let bytes = inner.as_bytes();
@@ -13,7 +13,8 @@ pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
         return 0;
     };
     let mut buffer = std::mem::take(out).into_bytes();
-    // Room for the last run's sixteen bytes too: a second allocation would double what is held meanwhile.
+    // Reserves the 16 bytes of the last copied block too: a second allocation would double the memory
+    // held meanwhile.
     buffer.reserve(bytes.len() + BLOCK_BYTES);
     let mut replaced = 0;
     let mut done = 0;
@@ -26,7 +27,7 @@ pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
         while escapes != 0 {
             let at = i + escapes.trailing_zeros() as usize;
             escapes &= escapes - 1;
-            // A backslash, or a digit, that belongs to the escape before it.
+            // A backslash, or a digit, that belongs to the previous escape.
             if at < done {
                 continue;
             }
@@ -56,8 +57,8 @@ pub fn unescape_into(quoted: &str, out: &mut String) -> usize {
     replaced
 }
 
-/// Appends a run of plain text. A short one is copied as sixteen bytes, of which the rest is taken back: their
-/// number being the same each time, no call is made.
+/// Appends a run of plain text. A short run is copied as 16 bytes and then truncated: the constant length
+/// avoids a function call.
 #[inline]
 fn append_run(bytes: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
     match bytes.get(from..from + BLOCK_BYTES) {
@@ -69,14 +70,15 @@ fn append_run(bytes: &[u8], from: usize, to: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// The text that a valid JSON string stands for.
+/// Returns the text of a valid JSON string.
 pub fn unescape(quoted: &str) -> String {
     let mut out = String::new();
     unescape_into(quoted, &mut out);
     out
 }
 
-/// The character after `\u`, how many bytes it took, and whether it was half a pair.
+/// Decodes the character after `\u`. Returns it, the number of bytes read, and true if it was a lone
+/// surrogate.
 fn parse_unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 4)?;
@@ -96,7 +98,7 @@ fn parse_unicode_escape(bytes: &[u8]) -> (char, usize, bool) {
     }
 }
 
-/// Appends text as the inside of a JSON string. Only what must be escaped is.
+/// Appends text as the inside of a JSON string. Escapes only the characters that require it.
 pub fn escape_into(text: &str, out: &mut String) {
     let bytes = text.as_bytes();
     let mut done = 0;
@@ -138,7 +140,7 @@ pub fn escape_into(text: &str, out: &mut String) {
     out.push_str(&text[done..]);
 }
 
-/// Text as a JSON string, quotes included.
+/// Returns text as a JSON string, quotes included.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -147,11 +149,11 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// Bytes that [`escape_into`] would write.
+/// Counts the bytes that [`escape_into`] would write.
 pub fn escaped_len(text: &str) -> usize {
     let special = |b: &u8| *b == b'"' || *b == b'\\' || *b < 0x20;
     let nameless = |b: &u8| *b < 0x20 && !matches!(b, b'\n' | b'\r' | b'\t' | 0x08 | 0x0c);
-    // Sums of bytes in bytes: what a compiler makes wide instructions of.
+    // Sums of bytes kept in a byte, which compilers vectorize.
     let added = text.as_bytes().chunks(255).map(|chunk| {
         let special: u8 = chunk.iter().map(|b| u8::from(special(b))).sum();
         let nameless: u8 = chunk.iter().map(|b| u8::from(nameless(b))).sum();
@@ -159,7 +161,7 @@ pub fn escaped_len(text: &str) -> usize {
     });
     text.len() + added.sum::<usize>()
 }
-/// How many lone surrogates the strings of valid JSON hold, which text cannot.
+/// Counts the lone surrogates in the strings of valid JSON.
 pub fn lone_surrogate_count(json: &str) -> usize {
     let bytes = json.as_bytes();
     let (mut at, mut count, mut text) = (0, 0, String::new());

@@ -1,5 +1,5 @@
-//! Quick ways past what records of a list usually hold: the key that the last one had here, a whole number of a few
-//! digits, a word. Where something else stands, nothing is passed.
+//! Fast paths for the usual contents of list records: the same key as in the previous record, a short
+//! integer, a literal. On anything else, nothing is consumed.
 
 use super::super::block::digit_prefix_len;
 use super::{JsonReader, ScanError};
@@ -8,18 +8,18 @@ use crate::span::Span;
 /// Bytes of a key that are compared at once.
 const KEY_PREFIX_BYTES: usize = 16;
 
-/// A key that is expected, ready to be compared.
+/// An expected key, prepared for comparison.
 #[derive(Clone, Debug)]
 pub struct ExpectedKey {
-    /// As it is written, quotes included, and the colon after it.
+    /// The key as written, quotes included, and the colon after it.
     encoded: Box<str>,
-    /// Its first bytes, and which of sixteen these are.
+    /// Its first 16 bytes, and the mask of those that are used.
     prefix: u128,
     prefix_mask: u128,
 }
 
 impl ExpectedKey {
-    /// A key that is written so, quotes included.
+    /// Prepares a key that is written as `quoted`, quotes included.
     pub fn new(quoted: &str) -> Self {
         let written = format!("{quoted}:");
         let mut head = [0; KEY_PREFIX_BYTES];
@@ -32,7 +32,7 @@ impl ExpectedKey {
         }
     }
 
-    /// As it is written, quotes included.
+    /// Returns the key as written, quotes included.
     pub fn quoted(&self) -> &str {
         self.encoded.strip_suffix(':').unwrap_or_default()
     }
@@ -50,8 +50,8 @@ impl ExpectedKey {
 }
 
 impl JsonReader<'_> {
-    /// Passes the next key of the object entered where it is this one; otherwise nothing is passed. Records of a list
-    /// are alike, and comparing a key is quicker than reading it.
+    /// Skips the next key of the entered object if it is `key`; otherwise consumes nothing. Records of a
+    /// list are alike, and comparing a key is faster than reading it.
     #[inline]
     pub fn try_skip_key(&mut self, key: &ExpectedKey) -> bool {
         let comma = usize::from(!self.is_first);
@@ -85,9 +85,9 @@ impl JsonReader<'_> {
         passed
     }
 
-    /// Passes and reads a whole number of a few digits that stands here; `None`, nothing being passed, where it has
-    /// more, or where something else does.
-    // A call would take as long as what is done.
+    /// Reads an integer of a few digits. Returns `None` and consumes nothing if the number is longer, or
+    /// if another value stands here.
+    // Inlined because a call would take as long as the work.
     #[inline(always)]
     pub fn try_read_integer(&mut self) -> Option<i64> {
         const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
@@ -101,7 +101,7 @@ impl JsonReader<'_> {
         if many == 0 || !ends || block[0] == b'0' && many > 1 {
             return None;
         }
-        // The digits as the last of eight, those before being zeros.
+        // Shifts the digits to the end of eight, with zeros before them.
         let all = (word ^ ZEROS) << (64 - 8 * many);
         let number = parse_eight_digits(all) as i64;
         self.offset = at + many;
@@ -109,10 +109,9 @@ impl JsonReader<'_> {
         Some(if minus { -number } else { number })
     }
 
-    /// Passes `true`, `false` or `null`.
+    /// Skips `true`, `false` or `null`.
     ///
-    /// # Errors
-    /// Where none of them stands here.
+    /// # Errors Where another value stands here.
     #[inline]
     pub fn skip_literal(&mut self) -> Result<Span, ScanError> {
         self.skip_whitespace();
@@ -128,8 +127,8 @@ impl JsonReader<'_> {
     }
 }
 
-/// The number of eight digits, a byte each, the first being the lowest: neighbours are joined to pairs, pairs to fours,
-/// those to the whole (Lemire, "Quickly parsing eight digits", 2018).
+/// Converts eight digits, one per byte, the first being the lowest: neighbours are combined into pairs,
+/// pairs into fours, fours into the whole (Lemire, "Quickly parsing eight digits", 2018).
 #[inline]
 fn parse_eight_digits(digits: u64) -> u64 {
     const PAIRS: u64 = 0x0000_00ff_0000_00ff;
