@@ -80,7 +80,7 @@ pub struct RequestServed {
     pub latency: Duration,
     /// Part of the latency that Portion itself caused.
     pub overhead: Duration,
-    /// Stages that made the reply smaller; includes the byte limit where that decided.
+    /// Stages that made the reply smaller; of a capped reply, also the outcome that the byte limit left.
     pub stages: Vec<&'static str>,
     /// Arm of an experiment, where the endpoint has one.
     pub arm: Option<ExperimentArm>,

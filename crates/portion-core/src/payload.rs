@@ -27,8 +27,8 @@ pub struct Payload {
     pub frame_bytes: usize,
     /// Facts to report about an answer; set where this payload answers a query on another payload.
     pub query_answer: Option<QueryAnswer>,
-    /// Rules for hiding fields before indexing. With `None`, the gateway applies its own rules, if it has
-    /// any.
+    /// Rules for hiding fields before indexing. With `None`, code that passes the payload on may set its own;
+    /// otherwise nothing is hidden.
     pub redaction_rules: Option<Arc<RedactionRules>>,
     /// Names of the arguments by which the called tool pages its own results: see
     /// [`is_paging_argument`](crate::paging::is_paging_argument).

@@ -1,7 +1,9 @@
-//! Results that say the same twice: once as text, for models, and once as `structuredContent`, for programs.
+//! Finds `structuredContent` that repeats the text of a result: the text is for models,
+//! `structuredContent` for programs.
 //!
-//! Servers differ in how. The text may be the whole JSON, or what stands under a sole key: Python servers put whatever is
-//! no object under `result`, others name it `content`. A list may be one text block, or a block an item.
+//! Servers repeat in different ways. The text may be the whole JSON, or the value under its sole key:
+//! Python servers put any value that is not an object under `result`, others under `content`. A list may
+//! be one text block, or one block per item.
 
 use super::{IndexedText, JsonOrigin, Part, PartBody, Slice, Structure, StructuredDuplicate};
 use crate::payload::BlockLabel;
@@ -9,7 +11,7 @@ use crate::scan::{JsonReader, is_equivalent_json, unescape};
 use crate::snapshot::cell_spans;
 use crate::span::Span;
 
-/// The text part that `structuredContent` repeats, if one does.
+/// Finds the text part that `structuredContent` repeats, if there is one.
 pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplicate> {
     let whole = parts[structured].text();
     let sole = sole_member(whole);
@@ -25,7 +27,8 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplic
         let value = value.slice(whole);
         let as_string = value.starts_with('"');
         let alike = if as_string {
-            // The string is never shorter than the text it stands for.
+            // The string is never shorter than the text it stands for, which is a cheap check before
+            // decoding.
             value.len() >= text.len() + 2 && unescape(value) == text
         } else {
             is_json && is_equivalent_json(text, value)
@@ -34,14 +37,15 @@ pub(super) fn find(parts: &[Part], structured: usize) -> Option<StructuredDuplic
     })
 }
 
-/// Takes texts in which JSON was found as they are, unless `structuredContent` repeats one so that what is shown of the JSON
-/// stands in a string there: what programs are shown would be another value than the text.
+/// Restores the original text of parts in which JSON was found, except of a part that `structuredContent`
+/// repeats with that JSON in a string: there programs would otherwise be shown another value than the
+/// text.
 pub(super) fn restore_texts(parts: &mut [Part], structured: usize) {
-    let twin = parts[structured].duplicate;
+    let duplicate = parts[structured].duplicate;
     for (at, part) in parts.iter_mut().enumerate() {
-        let repeats = twin.filter(|twin| twin.part == at);
+        let repeats = duplicate.filter(|duplicate| duplicate.part == at);
         let stays = |origin: &JsonOrigin| {
-            repeats.is_some_and(|twin| twin.as_string || origin.enclosing_string.is_some())
+            repeats.is_some_and(|duplicate| duplicate.as_string || origin.enclosing_string.is_some())
         };
         if let Some(origin) = part.json_origin.take_if(|origin| !stays(origin)) {
             part.body = PartBody::Indexed(IndexedText::from_payload(origin.text));
@@ -49,8 +53,7 @@ pub(super) fn restore_texts(parts: &mut [Part], structured: usize) {
     }
 }
 
-/// Where every item of the list under a sole key is a text block of its own as well, puts one part in place of those
-/// blocks: the list.
+/// Replaces text blocks that are exactly the items of the list under a sole key by one part: the list.
 pub(super) fn merge_item_blocks(parts: &mut Vec<Part>, structured: usize) {
     let Some((gathered, key)) = merged_item_blocks(parts, structured) else { return };
     let last = parts.remove(structured);
@@ -104,7 +107,7 @@ fn is_json(text: &str) -> bool {
     reader.skip().and_then(|_| reader.expect_end()).is_ok()
 }
 
-/// The key and the value of an object that has but one member.
+/// Returns the key and the value of an object with exactly one member.
 fn sole_member(json: &str) -> Option<(Span, Span)> {
     let mut reader = JsonReader::new(json);
     reader.enter_object().ok()?;

@@ -1,4 +1,4 @@
-//! What a text turns out to be.
+//! Classifies a text as a list, an object or plain text, and indexes it.
 
 use std::sync::Arc;
 
@@ -11,28 +11,28 @@ use super::slice::Slice;
 use crate::scan::{JsonKind, unescape};
 use crate::span::Span;
 
-/// Text that can be rendered, with what is known of it.
+/// A text that can be rendered, with its index.
 #[derive(Clone, Debug)]
 pub struct IndexedText {
-    /// Its bytes.
+    /// The text.
     pub text: Slice,
-    /// What it is.
+    /// Its structure and index.
     pub structure: Structure,
 }
 
-/// What a text is, which decides how it is portioned.
+/// The structure of a text, which decides how it is split into portions.
 #[derive(Clone, Debug)]
 pub enum Structure {
-    /// A list, paged.
+    /// A list, split into pages.
     List(Arc<List>),
     /// An object, summarized.
     Object(Arc<ObjectIndex>),
-    /// Anything else, chunked.
+    /// Anything else, split into chunks.
     Text(Arc<LineIndex>),
 }
 
 impl IndexedText {
-    /// The subject of a payload's text: JSON where it is, else newline-delimited JSON, else text.
+    /// Indexes a text of a payload: as JSON if it is, else as newline-delimited JSON, else as plain text.
     pub fn from_payload(text: Slice) -> Self {
         let begins = text.bytes().find(|b| !b.is_ascii_whitespace());
         if matches!(begins, Some(b'{' | b'['))
@@ -44,12 +44,12 @@ impl IndexedText {
         Self::from_text(text)
     }
 
-    /// The same with the list at a path, where there is one.
+    /// Indexes a text with the list at `path`; `None` where no list is there.
     pub(crate) fn with_list_at(text: &Slice, path: &str) -> Option<Self> {
         list_at(text, path).map(|form| Self { text: text.clone(), structure: form })
     }
 
-    /// The subject of a value inside JSON that was captured: a string is shown as the text it stands for.
+    /// Indexes a value inside captured JSON. A string is decoded.
     pub fn from_value(value: &Slice) -> Self {
         match JsonKind::of_value(value) {
             JsonKind::String => Self::from_text(Slice::new(unescape(value))),
@@ -58,23 +58,23 @@ impl IndexedText {
         }
     }
 
-    /// The same bytes as plain text.
+    /// Indexes the text as plain text.
     pub fn from_text(text: Slice) -> Self {
         let form = Structure::Text(Arc::new(LineIndex::new(&text)));
         Self { text, structure: form }
     }
 
-    /// Whether it is JSON.
+    /// Returns true if the text is JSON.
     pub fn is_json(&self) -> bool {
         !matches!(self.structure, Structure::Text(_))
     }
 
-    /// All of its text.
+    /// Returns the span of the whole text.
     pub fn span(&self) -> Span {
         Span::new(0, self.text.len())
     }
 
-    /// Heap bytes held, text included.
+    /// Returns the heap size in bytes, text included.
     pub fn heap_bytes(&self) -> usize {
         let index = match &self.structure {
             Structure::List(list) => list.heap_bytes(),

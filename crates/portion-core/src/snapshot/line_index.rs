@@ -1,16 +1,16 @@
-//! Text by lines.
+//! Indexes the lines of a text.
 
 use std::fmt;
 
 use crate::chunk::{self, Chunker};
 use crate::scan::SparseOffsets;
 
-/// An index of a text's lines, and the chunker that knows its kind.
+/// Index of the lines of a text, and the chunker for its kind.
 #[derive(Clone)]
 pub struct LineIndex {
-    /// Where each line begins.
+    /// Offset of each line.
     line_offsets: SparseOffsets,
-    /// What finds the ends of its chunks.
+    /// Chunker that finds the ends of chunks.
     pub chunker: &'static dyn Chunker,
 }
 
@@ -36,17 +36,17 @@ impl LineIndex {
         Self { line_offsets: lines, chunker: chunk::chunker_for(text) }
     }
 
-    /// How many lines there are; a trailing newline begins none.
+    /// Returns the number of lines; a trailing newline begins no line.
     pub fn line_count(&self) -> usize {
         self.line_offsets.len()
     }
 
-    /// Whether it is of a kind whose sections have headings.
+    /// Returns true if the sections of this kind of text have headings.
     pub fn has_headings(&self) -> bool {
         self.chunker.name() == chunk::MARKDOWN
     }
 
-    /// The byte where line `line` begins, from 0; the text's end for a line past the last.
+    /// Returns the offset of line `line`, counted from 0; the end of the text for a line past the last.
     pub fn line_start(&self, text: &str, line: usize) -> usize {
         if line >= self.line_offsets.len() {
             return text.len();
@@ -59,7 +59,7 @@ impl LineIndex {
         }
     }
 
-    /// The line, from 0, that holds a byte.
+    /// Returns the line, counted from 0, that contains a byte.
     pub fn line_at(&self, text: &str, byte: usize) -> usize {
         let Some((near, at)) = self.line_offsets.at_or_before_byte(byte) else { return 0 };
         let between = text.as_bytes().get(at..byte).unwrap_or_default();
@@ -67,7 +67,7 @@ impl LineIndex {
         line.min(self.line_offsets.len().saturating_sub(1))
     }
 
-    /// Heap bytes held.
+    /// Returns the heap size in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.line_offsets.heap_bytes()
     }

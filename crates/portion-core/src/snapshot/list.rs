@@ -1,4 +1,5 @@
-//! Lists, however they are written: an array, rows under columns, a map of like objects, a line each.
+//! Reads lists in any layout: an array, rows under columns, a map of similar objects, or one value per
+//! line.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,28 +10,28 @@ use crate::noise::null_columns;
 use crate::scan::{JsonReader, SparseOffsets};
 use crate::span::Span;
 
-/// A list of items in a JSON text. All spans are relative to the text it was found in.
+/// A list of items in a JSON text. All spans are relative to that text.
 #[derive(Clone, Debug)]
 pub struct List {
-    /// How its items are written.
+    /// Layout of the items.
     pub layout: Layout,
-    /// Where each item begins (for a map, its key).
+    /// Offset of each item; in a map, of its key.
     pub item_offsets: SparseOffsets,
-    /// The list itself, brackets included; for lines, all of the text.
+    /// Span of the list, brackets included; for lines, of the whole text.
     pub span: Span,
-    /// The objects around it, outermost first.
+    /// Objects that enclose the list, outermost first.
     pub enclosing_objects: Vec<EnclosingObject>,
-    /// Where it stands in the text, a JSON Pointer: `/data/items`.
+    /// JSON Pointer of the list: `/data/items`.
     pub pointer: String,
-    /// What its items look like.
+    /// Fields of the items, learnt from a sample.
     pub profile: ListProfile,
-    /// What all of them tell, once that was asked.
+    /// Facts about all items, computed on first use.
     pub(crate) facts: OnceLock<Arc<ListFacts>>,
-    /// The columns of a table that hold nothing but `null`, once that was asked.
+    /// Columns of a table that hold only `null`, computed on first use.
     pub(crate) null_columns: OnceLock<Arc<[String]>>,
 }
 
-/// How the items of a list are written.
+/// The layout of the items of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// `[item, item]`
@@ -41,45 +42,46 @@ pub enum Layout {
     Table {
         /// Names of the columns, in order.
         columns: Vec<String>,
-        /// The member that holds them, of the innermost level.
+        /// Index of the member with the column names, in the innermost enclosing object.
         header: usize,
     },
-    /// One JSON value a line.
+    /// One JSON value per line.
     Lines,
 }
 
-/// An object on the way to a list.
+/// An object on the path to a list.
 #[derive(Clone, Debug)]
 pub struct EnclosingObject {
-    /// Its members.
+    /// All listed members.
     pub members: Vec<Member>,
-    /// Which of them leads on to the list.
+    /// Index of the member that contains the list.
     pub list_member: usize,
 }
 
 /// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListItem {
-    /// Its place in the list as the upstream wrote it.
+    /// Index in the list as the upstream wrote it.
     pub index: usize,
-    /// Its key, quotes included, in a map.
+    /// Key in a map, quotes included.
     pub key: Option<Span>,
-    /// Its value.
+    /// Span of the value.
     pub value: Span,
 }
 
 impl List {
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.item_offsets.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no items.
     pub fn is_empty(&self) -> bool {
         self.item_offsets.is_empty()
     }
 
-    /// The items from one on, in the order of the payload. The work before the first is bounded.
+    /// Yields the items from index `from`, in the order of the payload. Seeking to the first one takes
+    /// bounded work.
     pub fn iter_from<'a>(&'a self, text: &'a str, from: usize) -> impl Iterator<Item = ListItem> + 'a {
         let (mut index, at) =
             if from < self.len() { self.item_offsets.at_or_before_index(from) } else { None }
@@ -112,13 +114,13 @@ impl List {
         })
     }
 
-    /// The item that holds a byte of the text.
+    /// Returns the item that contains a byte of the text.
     pub fn item_at(&self, text: &str, byte: usize) -> Option<ListItem> {
         let (near, _) = self.item_offsets.at_or_before_byte(byte)?;
         self.iter_from(text, near).find(|item| byte < item.value.end as usize)
     }
 
-    /// The pointer of an item within the text, a JSON Pointer.
+    /// Returns the JSON Pointer of an item within the text.
     pub fn pointer_to(&self, text: &str, item: &ListItem) -> String {
         let step = item.key.map_or_else(
             || item.index.to_string(),
@@ -127,17 +129,17 @@ impl List {
         format!("{}/{step}", self.pointer)
     }
 
-    /// What all items tell, found once.
+    /// Returns facts about all items, computed once.
     pub fn facts(&self, text: &str) -> &ListFacts {
         self.facts.get_or_init(|| Arc::new(ListFacts::from_list(text, self)))
     }
 
-    /// The columns of a table that hold nothing but `null`, found once.
+    /// Returns the columns of a table that hold only `null`, computed once.
     pub(crate) fn null_columns(&self, text: &str) -> &[String] {
         self.null_columns.get_or_init(|| null_columns(text, self).into())
     }
 
-    /// Heap bytes held.
+    /// Returns the heap size in bytes.
     pub fn heap_bytes(&self) -> usize {
         let levels =
             self.enclosing_objects.iter().map(|level| level.members.capacity() * size_of::<Member>());
@@ -149,7 +151,7 @@ impl List {
     }
 }
 
-/// The next line that is not blank, without the space around it.
+/// Returns the next line that is not blank, without surrounding white space.
 fn next_nonblank_line(text: &str, at: &mut usize) -> Option<Span> {
     loop {
         let rest = text.get(*at..)?;
@@ -167,19 +169,19 @@ fn next_nonblank_line(text: &str, at: &mut usize) -> Option<Span> {
     }
 }
 
-/// A list in an order: its own, or one that was asked for.
+/// A list in its own order or in a requested one.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderedList<'a> {
-    /// The text it is in.
+    /// The text that contains the list.
     pub text: &'a str,
     /// The list.
     pub list: &'a List,
-    /// The order asked for: indices of items.
+    /// Requested order: indices of items.
     pub order: Option<&'a Arc<[u32]>>,
 }
 
 impl<'a> OrderedList<'a> {
-    /// The items from one on, in this order.
+    /// Yields the items from position `from`, in this order.
     pub fn iter_from(self, from: usize) -> Box<dyn Iterator<Item = ListItem> + 'a> {
         match self.order {
             None => Box::new(self.list.iter_from(self.text, from)),
@@ -192,21 +194,22 @@ impl<'a> OrderedList<'a> {
         }
     }
 
-    /// The rank in this order of an item.
+    /// Returns the position of an item in this order.
     pub fn position_of(self, item: &ListItem) -> usize {
         let found = self.order.and_then(|order| order.iter().position(|i| *i as usize == item.index));
         found.unwrap_or(item.index)
     }
 }
 
-/// A record of a map with its key, quotes included, beside its fields, as `_key`; `None` where it is no object.
+/// Returns a map's record with its key, quotes included, as the additional field `_key`; `None` if the
+/// record is not an object.
 pub fn with_key_field(key: &str, record: &str) -> Option<String> {
     let rest = record.strip_prefix('{')?;
     let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
     Some(format!("{{\"_key\":{key}{comma}{rest}"))
 }
 
-/// The cells of a row: the items of an array.
+/// Returns the cells of a row: the items of an array.
 pub(crate) fn cell_spans(row: &str) -> Vec<Span> {
     let mut reader = JsonReader::new(row);
     let mut cells = Vec::new();

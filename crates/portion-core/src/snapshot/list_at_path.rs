@@ -1,4 +1,4 @@
-//! The list of a JSON text, where somebody says that it is.
+//! Locates the list of a JSON text at a path given by the operator.
 
 use super::indexed_text::Structure;
 use super::list::{EnclosingObject, Layout};
@@ -8,11 +8,11 @@ use crate::json_pointer::step_from_quoted;
 use crate::path::PathSteps;
 use crate::scan::{JsonKind, JsonReader, SparseOffsets};
 
-/// Objects around a list that are stepped into.
+/// Maximum enclosing objects that are entered.
 const MAX_LEVELS: usize = 16;
 
-/// The form of a JSON text with the list at a path, a JSON Pointer or dotted; `None` where the text is no JSON or no
-/// array, and no object of objects, stands there.
+/// Indexes a JSON text with the list at a path, a JSON Pointer or dotted. Returns `None` if the text is
+/// not JSON, or if the value there is neither an array nor an object of objects.
 pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
     let (mut levels, mut pointer): (Vec<EnclosingObject>, _) = (Vec::new(), String::new());
     let mut reader = JsonReader::new(text);
@@ -63,7 +63,7 @@ pub(super) fn list_at(text: &str, path: &str) -> Option<Structure> {
     )
 }
 
-/// The items of the array that the reader is at, or the entries of the object of objects, and where it ends.
+/// Reads the items of the array at the reader, or the entries of the object of objects, and its end.
 fn read_records(reader: &mut JsonReader<'_>) -> Option<(SparseOffsets, Layout, usize)> {
     if reader.peek().ok()? == JsonKind::Array {
         let items = read_item_offsets(reader).ok()?;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_where_it_is_said_to_be() {
+    fn a_list_is_found_at_its_path() {
         let text = r#" {"id":1,"big":["aaaaaaaaaaaaaaaaaaaaaaaaa"],"data":{"x":0,"the results":[{"a":1},{"a":2}]}} "#;
         check(text, "data.the results", Some(("/data/the results", 2)));
         check(text, "/data/the results", Some(("/data/the results", 2)));

@@ -1,8 +1,8 @@
-//! Finding the list in a JSON text.
+//! Finds the list in a JSON text.
 //!
 //! APIs wrap their lists: `{"status":"ok","data":{"total":500,"items":[…]}}`. The list is the largest
-//! array on the way down, where it makes up most of the object around it; an object with an identity of its
-//! own is a record that happens to hold a list, and asks for a larger share.
+//! array on the way down, if it makes up most of the object around it. An object with an id of its own is
+//! a record that happens to hold a list, and requires a larger share.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,17 +14,17 @@ use crate::json_pointer::step_from_quoted;
 use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets, unescape};
 use crate::span::Span;
 
-/// Objects around a list that are looked through.
+/// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
-/// Members from which an object of like objects is a map.
+/// Minimum members for an object of similar objects to be a map.
 const MIN_MAP_MEMBERS: usize = 8;
-/// Names of a member that identify the object around it.
+/// Names of members that identify the object around them.
 const IDENTITY_KEYS: [&str; 8] = ["id", "_id", "Id", "ID", "uuid", "uid", "guid", "key"];
-/// Names of columns and of the rows under them.
+/// Names of the members that hold columns, and of those that hold the rows.
 pub(crate) const COLUMN_KEYS: [&str; 4] = ["columns", "fields", "headers", "cols"];
 pub(crate) const ROW_KEYS: [&str; 4] = ["rows", "data", "values", "records"];
 
-/// The form of a text that is one JSON value; `None` where it is not.
+/// Detects the structure of a text that is one JSON value; `None` where it is not.
 pub(super) fn detect_json(text: &str) -> Option<Structure> {
     let mut reader = JsonReader::new(text);
     match reader.peek().ok()? {
@@ -44,7 +44,7 @@ pub(super) fn detect_json(text: &str) -> Option<Structure> {
     }
 }
 
-/// The form of a text of one JSON object or array a line; `None` where it is not.
+/// Detects newline-delimited JSON, one object or array per line; `None` where the text is not.
 pub(super) fn detect_lines(text: &str) -> Option<Structure> {
     let mut offsets = SparseOffsets::default();
     let mut at = 0;
@@ -73,7 +73,7 @@ pub(super) fn detect_lines(text: &str) -> Option<Structure> {
     Some(found.into_structure(text))
 }
 
-/// A list as it was found, before its items are looked at.
+/// A list that was found, before its items are profiled.
 pub(super) struct DetectedList {
     pub layout: Layout,
     pub item_offsets: SparseOffsets,
@@ -160,16 +160,16 @@ fn detect_in_object(text: &str, root: ObjectIndex) -> Structure {
     Structure::Object(Arc::new(whole))
 }
 
-/// The member that makes up most of an object, among those that qualify.
+/// Finds the member that makes up most of an object, among those that `fits` accepts.
 fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> bool) -> Option<usize> {
     if members.len() > ObjectIndex::MAX_LISTED {
         return None;
     }
     let (at, member) = members.listed.iter().enumerate().max_by_key(|(_, member)| member.value.len())?;
-    // Half is most of an envelope; a record keeps its list unless next to nothing else is in it.
+    // Half is most of an envelope; a record keeps its list unless it holds almost nothing else.
     let percent = if has_identity(text, members) { 90 } else { 50 };
     let most = member.value.len() * 100 >= members.span.len() * percent;
-    // A path means the first of duplicate keys, so only that one can be led to.
+    // A path refers to the first of duplicate keys, so no other one can be addressed.
     let name = unescape(member.key.slice(text));
     let first = || members.listed.iter().position(|other| key_matches(text, other.key, &name)) == Some(at);
     (fits(member) && most && first()).then_some(at)
@@ -177,7 +177,8 @@ fn dominant_member(text: &str, members: &ObjectIndex, fits: impl Fn(&Member) -> 
 
 fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
     let at = dominant_member(text, members, |member| member.kind == JsonKind::Array)?;
-    // An array of bare numbers is one value of a record: a vector, a series. So is one that only nests another.
+    // An array of bare numbers is one value of a record: a vector, a series. So is an array that only
+    // nests another.
     let first = JsonReader::resume(text, members.listed[at].value.start as usize + 1).peek().ok()?;
     let several = members.largest_array.as_ref().is_some_and(|(_, items)| items.len() > 1);
     let is_list = match first {
@@ -188,7 +189,7 @@ fn dominant_array(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> 
     is_list.then_some((at, Layout::Array))
 }
 
-/// Whether an object has a name of its own for programs.
+/// Returns true if an object has an id.
 pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
     members.listed.iter().any(|member| {
         matches!(member.kind, JsonKind::String | JsonKind::Number)
@@ -196,7 +197,7 @@ pub(crate) fn has_identity(text: &str, members: &ObjectIndex) -> bool {
     })
 }
 
-/// The member that holds the rows of a columnar table.
+/// Finds the member that holds the rows of a columnar table.
 pub(super) fn detect_table(text: &str, members: &ObjectIndex) -> Option<(usize, Layout)> {
     if members.len() > ObjectIndex::MAX_LISTED {
         return None;
@@ -209,7 +210,7 @@ pub(super) fn detect_table(text: &str, members: &ObjectIndex) -> Option<(usize, 
     let columns = column_names(members.listed[header].value.slice(text))?;
     let mut reader = JsonReader::resume(text, members.listed[rows].value.start as usize);
     reader.enter_array().ok()?;
-    // Every row: a column cannot be left out of a row that has more or fewer cells, or none.
+    // Checks every row: a column cannot be left out of a row with a different number of cells.
     while reader.next_item().ok()? {
         if count_items(&mut reader).ok()? != columns.len() {
             return None;
@@ -220,7 +221,7 @@ pub(super) fn detect_table(text: &str, members: &ObjectIndex) -> Option<(usize, 
     (rows != header && some).then_some((rows, Layout::Table { columns, header }))
 }
 
-/// How many items the array has that the reader is at.
+/// Counts the items of the array at the reader.
 fn count_items(reader: &mut JsonReader<'_>) -> Result<usize, ScanError> {
     reader.enter_array()?;
     let mut width = 0;
@@ -231,7 +232,7 @@ fn count_items(reader: &mut JsonReader<'_>) -> Result<usize, ScanError> {
     Ok(width)
 }
 
-/// Column names: strings, or objects that have a `name`.
+/// Reads column names: strings, or objects with a `name`.
 pub(crate) fn column_names(json: &str) -> Option<Vec<String>> {
     let mut reader = JsonReader::new(json);
     reader.enter_array().ok()?;
@@ -256,7 +257,8 @@ pub(crate) fn column_names(json: &str) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// Whether an object is a map: too many members to be a record, or like objects under keys.
+/// Returns true if an object is a map: it has too many members for a record, or similar objects under its
+/// keys.
 fn is_map(text: &str, members: &ObjectIndex) -> bool {
     if members.len() > ObjectIndex::MAX_LISTED {
         return true;
@@ -279,7 +281,7 @@ fn is_map(text: &str, members: &ObjectIndex) -> bool {
     shapes.len() <= 2.max(members.len().min(64) / 5)
 }
 
-/// Whether two sorted sets of keys share at least half of the larger.
+/// Returns true if two sorted sets of keys share at least half of the larger one.
 fn are_similar(a: &[&str], b: &[&str]) -> bool {
     let shared = a.iter().filter(|key| b.binary_search(key).is_ok()).count();
     shared * 2 >= a.len().max(b.len())

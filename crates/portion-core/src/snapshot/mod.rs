@@ -1,7 +1,7 @@
-//! A payload, captured once: its bytes and an index of what is in them.
+//! Captures a payload once: its bytes and an index of them.
 //!
-//! Everything served is a rendering of a snapshot; nothing that follows asks the upstream again. A snapshot
-//! never changes and holds no time: how long it is kept is the store's affair.
+//! Every reply is rendered from a snapshot; follow-ups never ask the upstream again. A snapshot is
+//! immutable and holds no time: the store decides how long it is kept.
 
 mod duplicates;
 mod embedded_json;
@@ -52,63 +52,64 @@ pub struct Snapshot {
 /// One part of a payload.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Where it stood in the result, a JSON Pointer: `/content/0/text`.
+    /// Address in the result, a JSON Pointer: `/content/0/text`.
     pub address: String,
-    /// What it is.
+    /// Content and index.
     pub body: PartBody,
-    /// Set on `structuredContent` that says the same as another part.
+    /// Set on `structuredContent` that repeats another part.
     pub duplicate: Option<StructuredDuplicate>,
-    /// What the result says around it.
+    /// Metadata of the part in the result.
     pub label: BlockLabel,
-    /// Set where its subject is JSON that was found in a text: that text.
+    /// Set where the part is JSON that was found in a text: the origin of that JSON.
     pub json_origin: Option<JsonOrigin>,
-    /// Whether the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text` on.
+    /// True if the upstream gave each item of this list a text block of its own, from `ADDRESS/0/text`
+    /// on.
     pub item_blocks: bool,
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Clone, Debug)]
 pub enum PartBody {
     /// Text or JSON, indexed.
     Indexed(IndexedText),
-    /// A block that is passed whole or described.
+    /// A block that is passed on whole or described.
     Atomic {
         /// The block, JSON.
         json: Slice,
-        /// Set for images, audio and blobs.
+        /// Facts about the binary data of images, audio and blobs.
         binary: Option<BinaryInfo>,
-        /// Whether it stands beside the content, where it cannot be described.
+        /// True if it stands beside the content, where no description can replace it.
         aside: bool,
     },
 }
 
-/// How `structuredContent` repeats a text part.
+/// The way in which `structuredContent` repeats a text part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructuredDuplicate {
-    /// The index of the part that it repeats.
+    /// Index of the repeated part.
     pub part: usize,
-    /// Its sole key, quotes included, where it repeats the part under one: `{"result": …}`.
+    /// Sole key of the object, quotes included, if the part is repeated under one: `{"result": …}`.
     pub wrapper_key: Option<Span>,
-    /// Whether the part stands there as a string, even if its text is JSON.
+    /// True if the part is repeated as a string, even if its text is JSON.
     pub as_string: bool,
 }
 
-/// Captures a payload: takes its bytes over, without what is to be hidden of them, and indexes them.
+/// Captures a payload: takes ownership of its bytes, removes the fields to hide, and indexes the rest.
 ///
-/// Total: whatever is no JSON is text.
+/// Never fails: anything that is not JSON is text.
 pub fn capture(payload: Payload) -> Snapshot {
     let mut parts: Vec<Part> = Vec::with_capacity(payload.blocks.len());
     let mut redacted = Vec::new();
     let items = payload.list_path.as_deref();
     let (mut json, mut found) = (false, false);
-    // An answer is as we wrote it.
-    let answers = payload.query_answer.is_some();
+    // Answers to queries were written by Portion, so no JSON is searched for inside them.
+    let is_answer = payload.query_answer.is_some();
     let mut read = |text: Slice, looks_inside: bool| {
         let subject = items.and_then(|path| IndexedText::with_list_at(&text, path));
         found |= subject.is_some();
         let known = subject.is_some();
         let subject = subject.unwrap_or_else(|| IndexedText::from_payload(text.clone()));
-        let inside = (looks_inside && !answers && !known)
+        let inside = (looks_inside && !is_answer && !known)
             .then(|| embedded_json::find(&text, &subject.structure))
             .flatten();
         let (subject, origin) = inside.map_or((subject, None), |(subject, origin)| (subject, Some(origin)));
@@ -123,7 +124,7 @@ pub fn capture(payload: Payload) -> Snapshot {
         let atomic = |json, binary, aside| (PartBody::Atomic { json: Slice::new(json), binary, aside }, None);
         let (body, origin) = match content {
             Content::Text(text) => read(Slice::new(text), true),
-            // A string that a program reads is what its schema says.
+            // Programs read this JSON by its schema, so a string in it stays a string.
             Content::Structured(text) => read(Slice::new(text), false),
             Content::Atomic { json, binary } => atomic(json, binary, false),
             Content::Extra(json) => atomic(json, None, true),
@@ -138,11 +139,11 @@ pub fn capture(payload: Payload) -> Snapshot {
             duplicates::merge_item_blocks(&mut parts, at);
         }
     }
-    let misled = items.is_some() && json && !found;
-    let twin = parts.iter().any(|part| part.duplicate.is_some());
+    let list_path_missing = items.is_some() && json && !found;
+    let duplicated = parts.iter().any(|part| part.duplicate.is_some());
     let Payload { lone_surrogate_count: of_texts, structured_surrogate_count: of_structured, .. } = payload;
-    // What is said twice is told once.
-    let lone_surrogates = if twin { of_texts.max(of_structured) } else { of_texts + of_structured };
+    // Text and `structuredContent` repeat each other, so their replacements count once.
+    let lone_surrogates = if duplicated { of_texts.max(of_structured) } else { of_texts + of_structured };
     let Payload {
         invalid_utf8_count: invalid_utf8,
         is_text_only: text_only,
@@ -159,16 +160,16 @@ pub fn capture(payload: Payload) -> Snapshot {
         frame_bytes: frame,
         query_answer: answer,
         redacted_fields: redacted,
-        is_list_path_missing: misled,
+        is_list_path_missing: list_path_missing,
         paging_arguments: paging,
     }
 }
 
-/// A part without what is hidden of it, whose fields are named once each.
+/// Redacts a part and adds the names of the redacted fields to `named`, each once.
 fn redact_content(redact: &RedactionRules, mut content: Content, named: &mut Vec<String>) -> Content {
     let said = match &mut content {
         Content::Text(said) | Content::Structured(said) | Content::Extra(said) => said,
-        // The rest of a binary block is base64, which says nothing by names.
+        // The rest of a binary block is base64, which has no field names.
         Content::Atomic { binary: Some(_), .. } => return content,
         Content::Atomic { json, .. } => json,
     };
@@ -183,56 +184,56 @@ fn redact_content(redact: &RedactionRules, mut content: Content, named: &mut Vec
     content
 }
 
-/// The address of the part that programs read beside the text.
+/// Address of the part that programs read beside the text.
 pub const STRUCTURED_CONTENT: &str = "/structuredContent";
 
 impl Snapshot {
-    /// Its parts, in order.
+    /// Returns the parts, in order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// The index of the part that has a form of its own for programs, `structuredContent`.
+    /// Returns the index of `structuredContent`, if the snapshot has it and it is not shown as text.
     pub fn structured_part(&self) -> Option<usize> {
         self.parts.iter().position(|part| part.address == STRUCTURED_CONTENT).filter(|_| !self.is_text_only)
     }
 
-    /// How many byte sequences that are no UTF-8 were replaced by U+FFFD.
+    /// Returns the number of invalid UTF-8 sequences that were replaced by U+FFFD.
     pub fn invalid_utf8(&self) -> usize {
         self.invalid_utf8_count
     }
 
-    /// How often anything that is no text was replaced by U+FFFD.
+    /// Returns the number of all replacements by U+FFFD.
     pub fn replacement_count(&self) -> usize {
         self.invalid_utf8_count + self.lone_surrogate_count
     }
 
-    /// The fields of which something was hidden, as dotted paths.
+    /// Returns the dotted paths of fields that were hidden, in whole or in part.
     pub fn redacted(&self) -> &[String] {
         &self.redacted_fields
     }
 
-    /// Arguments of the tool that was called by which its own pages are walked.
+    /// Returns the arguments by which the called tool pages its own results.
     pub fn paging(&self) -> &[String] {
         &self.paging_arguments
     }
 
-    /// Whether its list was said to be where none is.
+    /// Returns true if a list path was configured, but no list is there.
     pub fn has_missing_list_path(&self) -> bool {
         self.is_list_path_missing
     }
 
-    /// Wire bytes that pass beside its parts where they are shown in their own places.
+    /// Returns the bytes on the wire beside the parts, where these are shown in their own places.
     pub fn frame(&self) -> usize {
         self.frame_bytes
     }
 
-    /// Set where this is the answer to a question about another snapshot.
+    /// Returns the facts about an answer, if this is the answer to a query on another snapshot.
     pub fn answer(&self) -> Option<&QueryAnswer> {
         self.query_answer.as_ref()
     }
 
-    /// Heap bytes held, index included.
+    /// Returns the heap size in bytes, index included.
     pub fn heap_bytes(&self) -> usize {
         let parts = self.parts.iter().map(|part| {
             size_of::<Part>()
@@ -248,13 +249,13 @@ impl Snapshot {
         parts.sum()
     }
 
-    /// Bytes of the payload as it came, both of a pair of twins counted.
+    /// Returns the size of the payload in bytes; a text and its repetition both count.
     pub fn payload_bytes(&self) -> usize {
         self.parts.iter().map(|part| part.text().len()).sum()
     }
 
-    /// The index of the part that a request without a path is about: the largest that can be read,
-    /// `structuredContent` only where it stands alone.
+    /// Returns the index of the part that a request without a path refers to: the largest indexed one.
+    /// `structuredContent` is used only if there is no other.
     pub fn main_part(&self) -> Option<usize> {
         let readable = |part: &Part| matches!(part.body, PartBody::Indexed(_));
         let of = |structured: bool| {
@@ -268,12 +269,12 @@ impl Snapshot {
 }
 
 impl Part {
-    /// Its bytes.
+    /// Returns the text as the upstream wrote it.
     pub fn text(&self) -> &str {
         self.source()
     }
 
-    /// Its bytes, shared.
+    /// Returns the same text as a shared slice.
     pub fn source(&self) -> &Slice {
         match (&self.json_origin, &self.body) {
             (Some(origin), _) => &origin.text,
@@ -282,18 +283,18 @@ impl Part {
         }
     }
 
-    /// The bytes that a value of its subject was written in.
+    /// Returns the upstream's bytes of a value of the indexed text.
     pub fn original_text(&self, value: Span) -> Option<Slice> {
         let own = || Some(self.indexed_text()?.text.subslice(value));
         self.json_origin.as_ref().and_then(|origin| origin.original_text(value)).or_else(own)
     }
 
-    /// The string that its subject was found in.
+    /// Returns the JSON string that the indexed text was found in.
     pub fn enclosing_string(&self) -> Option<&EnclosingString> {
         self.json_origin.as_ref()?.enclosing_string.as_ref()
     }
 
-    /// Its index, where it has one.
+    /// Returns the indexed text, if there is one.
     pub fn indexed_text(&self) -> Option<&IndexedText> {
         match &self.body {
             PartBody::Indexed(subject) => Some(subject),

@@ -1,4 +1,4 @@
-//! The members of an object, found in one pass.
+//! Indexes the members of an object in one pass.
 
 use crate::scan::{JsonKind, JsonReader, ScanError, SparseOffsets};
 use crate::span::Span;
@@ -6,32 +6,32 @@ use crate::span::Span;
 /// One member of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its key, quotes included.
+    /// Span of the key, quotes included.
     pub key: Span,
-    /// Its value.
+    /// Span of the value.
     pub value: Span,
-    /// What its value is.
+    /// Kind of the value.
     pub kind: JsonKind,
 }
 
-/// The members of an object: all of them counted and findable, the first ones at hand.
+/// Index of the members of an object: the offsets of all, and the spans of the first ones.
 #[derive(Clone, Debug)]
 pub struct ObjectIndex {
     /// The first [`ObjectIndex::MAX_LISTED`] members.
     pub listed: Vec<Member>,
-    /// Where every member's key begins.
+    /// Offset of the key of every member.
     pub key_offsets: SparseOffsets,
-    /// The object, braces included.
+    /// Span of the object, braces included.
     pub span: Span,
-    /// The largest array among the members at hand: which member, and where its items begin.
+    /// The largest array among the listed members: index of the member, and offsets of its items.
     pub(super) largest_array: Option<(usize, SparseOffsets)>,
 }
 
 impl ObjectIndex {
-    /// Members listed one by one. An object of more is a map, whatever it holds.
+    /// Maximum listed members. An object with more is a map, whatever it holds.
     pub const MAX_LISTED: usize = 512;
 
-    /// Reads the object that the reader is at, validating it.
+    /// Reads and validates the object at the reader.
     ///
     /// # Errors
     /// Where the text is not JSON.
@@ -72,22 +72,22 @@ impl ObjectIndex {
         Ok(members)
     }
 
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.key_offsets.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.key_offsets.is_empty()
     }
 
-    /// The member of that key, among those at hand.
+    /// Returns the member with that key, among the listed ones.
     pub fn get(&self, text: &str, key: &str) -> Option<&Member> {
         self.listed.iter().find(|member| key_matches(text, member.key, key))
     }
 
-    /// Where the items of the member at hand begin that is an array.
+    /// Returns the item offsets of the listed member `at`, if it is an array.
     pub(super) fn take_item_offsets(&mut self, text: &str, at: usize) -> Option<SparseOffsets> {
         match self.largest_array.take() {
             Some((largest, items)) if largest == at => Some(items),
@@ -97,14 +97,14 @@ impl ObjectIndex {
     }
 }
 
-/// Whether the key at a span is that name.
+/// Returns true if the key at a span is `name`.
 pub(crate) fn key_matches(text: &str, key: Span, name: &str) -> bool {
     let quoted = key.slice(text);
     let inner = quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default();
     inner == name || (inner.contains('\\') && crate::scan::unescape(quoted) == name)
 }
 
-/// Where the items of the array begin that the reader is at.
+/// Returns the item offsets of the array at the reader.
 pub(super) fn read_item_offsets(reader: &mut JsonReader<'_>) -> Result<SparseOffsets, ScanError> {
     reader.enter_array()?;
     let mut items = SparseOffsets::default();

@@ -1,11 +1,11 @@
-//! Shared text: many views of one payload, one copy of its bytes.
+//! Shared text: many slices refer to one copy of the bytes.
 
 use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::span::Span;
 
-/// A part of a text that is held once, however many point into it.
+/// A slice of a text that is held in memory once.
 #[derive(Clone, Debug)]
 pub struct Slice {
     buffer: Arc<String>,
@@ -13,31 +13,31 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// All of a text.
+    /// Creates a slice of a whole text.
     pub fn new(mut text: String) -> Self {
-        // A text that came out of its escapes was given room for them.
+        // Text decoded from escapes has spare capacity.
         text.shrink_to_fit();
         let span = Span::new(0, text.len());
         Self { buffer: Arc::new(text), span }
     }
 
-    /// A part of this slice, the span being relative to it.
+    /// Returns a part of this slice; `span` is relative to it.
     #[must_use]
     pub fn subslice(&self, span: Span) -> Self {
         Self { buffer: Arc::clone(&self.buffer), span: span.shifted_by(self.span.start as usize) }
     }
 
-    /// Where it begins in the text that is held.
+    /// Returns the offset of the slice in the shared text.
     pub fn start(&self) -> usize {
         self.span.start as usize
     }
 
-    /// Whether the text behind it is that of another.
+    /// Returns true if both are slices of the same text in memory.
     pub(crate) fn shares_buffer(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.buffer, &other.buffer)
     }
 
-    /// Heap bytes of the text behind it.
+    /// Returns the heap size of the shared text in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.buffer.capacity()
     }

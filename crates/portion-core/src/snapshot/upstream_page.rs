@@ -1,14 +1,16 @@
-//! Finds what a payload says of itself as a page of something larger: a total, a next page, a cursor.
+//! Finds the paging information of a payload that is one page of something larger: a total, a next page,
+//! a cursor.
 //!
-//! APIs answer with a page of their own: `{"count": 500, "limit": 100, "offset": 0, "result": […]}`. Only known names near
-//! the list count, and only where they say that there is more; what stands in the items is never looked at.
+//! APIs answer with pages of their own: `{"count": 500, "limit": 100, "offset": 0, "result": […]}`. Only
+//! known names near the list count, and only if they indicate that there is more; the items are never
+//! searched.
 
 use super::list::List;
 use super::object::{Member, ObjectIndex};
 use crate::name_words;
 use crate::scan::{JsonKind, JsonReader, unescape};
 
-/// Names of a total that mean nothing else, as their words.
+/// Names of a total that have no other meaning, as words.
 const TOTAL_NAMES: &[&str] = &[
     "count",
     "found",
@@ -29,9 +31,9 @@ const TOTAL_NAMES: &[&str] = &[
     "total rows",
     "total size",
 ];
-/// Names of a total that may be a sum of money: taken where something else says that this is a page.
+/// Names of a total that may be a sum of money: used only if something else shows that this is a page.
 const AMBIGUOUS_TOTAL_NAMES: &[&str] = &["total", "total number"];
-/// Names of objects that tell of a page.
+/// Names of objects that hold paging information.
 const PAGE_OBJECT_NAMES: &[&str] = &[
     "cursor",
     "cursors",
@@ -50,11 +52,11 @@ const PAGE_OBJECT_NAMES: &[&str] = &[
     "search metadata",
     "total",
 ];
-/// Names of a yes or no that there is more, and of one that there is no more.
+/// Names of booleans that are true if there is more, and of those that are true if there is no more.
 const HAS_MORE_NAMES: &[&str] =
     &["has more", "has next", "has next page", "is truncated", "more", "more available", "truncated"];
 const NO_MORE_NAMES: &[&str] = &["is last", "is last page", "last", "last page"];
-/// Names of what leads on: a cursor, a token, a URL, a number.
+/// Names of members that lead to the next page: a cursor, a token, a URL, a number.
 const NEXT_NAMES: &[&str] = &[
     "after id",
     "continuation",
@@ -75,38 +77,40 @@ const NEXT_NAMES: &[&str] = &[
     "next url",
     "odata next link",
 ];
-/// Names of the number of this page, of how many pages there are, of where this page begins and of how much it may hold.
+/// Names of the number of this page, of the number of pages, of the offset of this page, and of its
+/// maximum size.
 const PAGE_NUMBER_NAMES: &[&str] = &["current page", "page", "page index", "page no", "page number"];
 const PAGE_COUNT_NAMES: &[&str] =
     &["last page", "nb pages", "num pages", "page count", "pages", "total pages"];
 const OFFSET_NAMES: &[&str] = &["from", "offset", "skip", "start", "start index"];
 const LIMIT_NAMES: &[&str] =
     &["hits per page", "limit", "max results", "page limit", "page size", "per page", "rows", "top"];
-/// Pages that are numbered from 0.
+/// Names of page numbers that count from 0.
 const ZERO_BASED_NAMES: &[&str] = &["number", "page index"];
 
-/// How deep objects that tell of pages are looked into, from the root, and members of one.
+/// Maximum depth of objects with paging information, from the root, and maximum members of such an
+/// object.
 const MAX_DEPTH: usize = 6;
 const MAX_MEMBERS: usize = 64;
-/// Characters of what leads on that are told.
+/// Maximum characters shown of the value that leads to the next page.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// What a payload says of the page that it is.
+/// Paging information of a payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpstreamPage {
-    /// How many items the upstream has.
+    /// Number of items that the upstream has.
     pub total: Option<u64>,
-    /// Whether more follow this page; `None` where that is not said.
+    /// True if more items follow this page; `None` where that is unknown.
     pub has_more: Option<bool>,
-    /// The member that leads on, by its path, and its value as text.
+    /// Member that leads to the next page: its path, and its value as text.
     pub next_member: Option<(String, String)>,
-    /// The number of the next page.
+    /// Number of the next page.
     pub next_page: Option<u64>,
-    /// The offset of the next page.
+    /// Offset of the next page.
     pub next_offset: Option<u64>,
 }
 
-/// What was read of the members around a list.
+/// Values read from the members around a list.
 #[derive(Debug, Default)]
 struct PageFields {
     totals: Vec<u64>,
@@ -118,31 +122,32 @@ struct PageFields {
     page_count: Option<u64>,
     offset: Option<u64>,
     limit: Option<u64>,
-    /// Whether a member is there that only pages have, whatever it says.
+    /// True if a member exists that only pages have, whatever its value.
     has_page_marker: bool,
 }
 
 impl List {
-    /// What the objects around the list say of a larger whole; `None` where they do not say that there is more than this.
+    /// Returns the paging information in the objects around the list; `None` where it does not show that
+    /// there is more.
     pub fn upstream_page(&self, text: &str) -> Option<UpstreamPage> {
-        let mut seen = PageFields::default();
+        let mut fields = PageFields::default();
         let mut path = Vec::new();
         for level in &self.enclosing_objects {
             let beside = level.members.iter().enumerate().filter(|(at, _)| *at != level.list_member);
             for (_, member) in beside.take(4 * MAX_MEMBERS) {
-                seen.read_member(text, member, &mut path, false);
+                fields.read_member(text, member, &mut path, false);
             }
             if let Some(inner) = level.members.get(level.list_member) {
                 path.push(unescape(inner.key.slice(text)));
             }
         }
-        seen.into_page(self.len() as u64)
+        fields.into_page(self.len() as u64)
     }
 }
 
 impl PageFields {
-    /// Takes in a member; `told` says that the object around it tells of pages.
-    fn read_member(&mut self, text: &str, member: &Member, path: &mut Vec<String>, told: bool) {
+    /// Reads a member; `in_page_object` is true inside an object that holds paging information.
+    fn read_member(&mut self, text: &str, member: &Member, path: &mut Vec<String>, in_page_object: bool) {
         let key = unescape(member.key.slice(text));
         let name = name_words::split_name(&key).join(" ");
         let is = |names: &[&str]| names.binary_search(&name.as_str()).is_ok();
@@ -154,15 +159,15 @@ impl PageFields {
             JsonKind::Number => {
                 let Ok(number) = value.parse::<u64>() else { return };
                 if is(TOTAL_NAMES)
-                    || told && name == "value" && path.last().is_some_and(|last| last == "total")
+                    || in_page_object && name == "value" && path.last().is_some_and(|last| last == "total")
                 {
                     self.totals.push(number);
                 } else if is(AMBIGUOUS_TOTAL_NAMES) {
-                    if told { self.totals.push(number) } else { self.totals_of_pages.push(number) }
+                    if in_page_object { self.totals.push(number) } else { self.totals_of_pages.push(number) }
                 }
                 if is(PAGE_COUNT_NAMES) {
                     self.page_count = Some(number);
-                } else if is(PAGE_NUMBER_NAMES) || told && name == "number" {
+                } else if is(PAGE_NUMBER_NAMES) || in_page_object && name == "number" {
                     self.page_number.get_or_insert(number);
                     self.is_zero_based |= number == 0 || ZERO_BASED_NAMES.contains(&name.as_str());
                 } else if is(OFFSET_NAMES) {
@@ -177,7 +182,7 @@ impl PageFields {
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
             JsonKind::String => {
                 let said = unescape(value);
-                let of_next = told && path.last().is_some_and(|last| last == "next");
+                let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
                 if (is(NEXT_NAMES) || of_next) && !said.trim().is_empty() {
                     self.record_next(path, &key, &said);
@@ -189,11 +194,11 @@ impl PageFields {
         }
     }
 
-    /// Takes in the members of an object that tells of pages.
+    /// Reads the members of an object that holds paging information.
     fn read_object(&mut self, text: &str, member: &Member, path: &mut Vec<String>, key: String) {
         let mut reader = JsonReader::resume(text, member.value.start as usize);
         let Ok(inside) = ObjectIndex::parse(&mut reader) else { return };
-        // What holds a list of its own tells of other things.
+        // An object with many members holds other things.
         let deep = path.len();
         path.push(key);
         if deep < MAX_DEPTH && inside.len() <= MAX_MEMBERS {
@@ -209,7 +214,7 @@ impl PageFields {
         self.next_member.get_or_insert((name, shown));
     }
 
-    /// What follows, given how many items the list has.
+    /// Computes the next page from the fields; `items` is the length of the list.
     fn into_page(self, items: u64) -> Option<UpstreamPage> {
         let is_page = self.has_page_marker
             || self.limit.is_some()
@@ -220,7 +225,7 @@ impl PageFields {
             || self.next_member.is_some();
         let totals = self.totals.iter().chain(self.totals_of_pages.iter().filter(|_| is_page));
         let total = totals.copied().filter(|total| *total > items).max();
-        // How many pages were before this one's end.
+        // Numbers of pages up to the end of this one.
         let page = self.page_number.map(|page| page + u64::from(self.is_zero_based));
         let pages = self.page_count.or_else(|| Some(total?.div_ceil(self.limit.filter(|limit| *limit > 0)?)));
         let by_page = page.zip(pages).is_some_and(|(page, pages)| page < pages);

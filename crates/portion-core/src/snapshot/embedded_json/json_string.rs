@@ -1,4 +1,4 @@
-//! JSON in a JSON string, which stays one: it is read as a view of the string.
+//! Finds JSON inside a JSON string. The string stays a string; the JSON is read as a view of it.
 
 use super::locate::{MIN_SHARE_PERCENT, locate_json};
 use super::{JsonOrigin, describe_nulls};
@@ -7,22 +7,22 @@ use crate::scan::{JsonKind, JsonReader, quote, unescape};
 use crate::snapshot::{IndexedText, ObjectIndex, Slice};
 use crate::span::Span;
 
-/// Bytes around the string, at most: they stand in every reply.
+/// Maximum bytes around the string, because they are repeated in every reply.
 const MAX_SURROUNDING_BYTES: usize = 1 << 10;
-/// Objects around the string that are looked through.
+/// Maximum enclosing objects that are searched.
 const MAX_LEVELS: usize = 4;
 
-/// The string in which JSON stands.
+/// The string that contains the JSON.
 #[derive(Clone, Debug)]
 pub struct EnclosingString {
-    /// Its pointer.
+    /// JSON Pointer of the string.
     pub pointer: String,
-    /// From where to where it stands in the text, quotes included.
+    /// Span of the string in the text, quotes included.
     pub span: Span,
 }
 
 impl JsonOrigin {
-    /// What a reply shows of the JSON, in the string that it was found in.
+    /// Returns the original text with `shown` in place of the string's content.
     pub fn with_replaced_string(&self, shown: &str) -> Option<String> {
         let Span { start, end } = self.enclosing_string.as_ref()?.span;
         let (before, after) = (&self.text[..start as usize], &self.text[end as usize..]);
@@ -30,7 +30,7 @@ impl JsonOrigin {
     }
 }
 
-/// JSON in a text that is a JSON string.
+/// Finds JSON in a text that is a JSON string.
 pub(super) fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let mut reader = JsonReader::new(text);
     let value = if reader.peek() == Ok(JsonKind::String) { reader.skip().ok()? } else { return None };
@@ -38,7 +38,7 @@ pub(super) fn find_in_string(text: &Slice) -> Option<(IndexedText, JsonOrigin)> 
     parse_string(text, value, String::new())
 }
 
-/// JSON in a string that makes up most of an object, or of an object in it.
+/// Finds JSON in a string that makes up most of an object, or of an object nested in it.
 pub(super) fn find_in_member(text: &Slice, members: &ObjectIndex) -> Option<(IndexedText, JsonOrigin)> {
     if members.span.len() != text.trim().len() {
         return None;

@@ -1,38 +1,41 @@
-//! Where in a text the JSON is that makes up most of it.
+//! Locates the JSON that makes up most of a text.
 
 use crate::scan::JsonReader;
 use crate::snapshot::list_detection;
 use crate::span::Span;
 
-/// Bytes before and after JSON, at most.
+/// Maximum bytes before and after the JSON.
 const MAX_SURROUNDING_BYTES: usize = 4 << 10;
-/// Places that are tried.
+/// Maximum offsets that are tried.
 const MAX_CANDIDATES: usize = 6;
-/// Share of the text that the JSON makes up, at least, in per cent.
+/// Minimum share of the text that is JSON, in per cent.
 pub(super) const MIN_SHARE_PERCENT: usize = 50;
-/// What Python and JavaScript write for numbers that JSON has no name for, the longest first, and numbers as long.
+/// Numbers that Python and JavaScript write and JSON does not allow, the longest first, each with a valid
+/// number of the same length.
 const NON_FINITE: [(&str, &str); 3] = [("-Infinity", "-0.000000"), ("Infinity", "0.000000"), ("NaN", "0.0")];
 
-/// JSON in a text.
+/// JSON found in a text.
 pub(crate) struct LocatedJson {
-    /// From where to where it stands.
+    /// Span of the JSON.
     pub span: Span,
-    /// Where in it a number stands that JSON has no name for, and which.
+    /// Offset and name of each non-finite number in it.
     non_finite: Vec<(u32, &'static str)>,
 }
 
 impl LocatedJson {
-    /// How many numbers there are that JSON has no name for.
+    /// Returns the count of non-finite numbers.
     pub(crate) fn non_finite_count(&self) -> usize {
         self.non_finite.len()
     }
 
-    /// The JSON with a number as long in place of each such name; `None` where there is none.
+    /// Returns the JSON with a valid number of the same length in place of each non-finite one; `None` if
+    /// there are none.
     pub(crate) fn with_placeholder_numbers(&self, text: &str) -> Option<String> {
         (!self.non_finite.is_empty()).then(|| replace_non_finite(self.span.slice(text), &self.non_finite))
     }
 
-    /// The JSON with `null` in place of each such name, `None` where there is none; and where `null` is the longer.
+    /// Returns the JSON with `null` in place of each non-finite number, `None` if there are none; and the
+    /// offsets where `null` is longer than the name it replaces.
     pub(crate) fn with_nulls(&self, text: &str) -> (Option<String>, Vec<u32>) {
         if self.non_finite.is_empty() {
             return (None, Vec::new());
@@ -54,13 +57,13 @@ impl LocatedJson {
     }
 }
 
-/// The JSON that makes up most of a text.
+/// Locates the JSON that makes up most of a text.
 pub(crate) fn locate_json(text: &str) -> Option<LocatedJson> {
     let mut lines = true;
     candidate_offsets(text).find_map(|at| {
         let read = read_value(text, at).filter(|read| is_self_contained(text, read.span));
         read.or_else(|| {
-            // Words, and then a value a line.
+            // Words, followed by newline-delimited JSON.
             let tried = std::mem::take(&mut lines) && at > 0 && text[..at].ends_with('\n');
             let rest = || list_detection::detect_lines(&text[at..]).map(|_| Span::new(at, text.len()));
             let span = tried.then(rest).flatten().filter(|span| is_majority(text, *span))?;
@@ -69,13 +72,13 @@ pub(crate) fn locate_json(text: &str) -> Option<LocatedJson> {
     })
 }
 
-/// The value that begins at a byte.
+/// Reads the value that begins at a byte.
 fn read_value(text: &str, at: usize) -> Option<LocatedJson> {
     let error = match JsonReader::resume(text, at).skip() {
         Ok(span) => return Some(LocatedJson { span, non_finite: Vec::new() }),
         Err(error) => error,
     };
-    // Of `-Infinity`, the sign is read as that of a number.
+    // The sign of `-Infinity` is read as that of a number.
     let sign = error.offset.checked_sub(1).filter(|sign| text.as_bytes().get(*sign) == Some(&b'-'));
     sign.into_iter().chain([error.offset]).find_map(|at| non_finite_prefix(text.get(at..)?))?;
     let mut names = find_non_finite(&text[at..]);
@@ -84,7 +87,8 @@ fn read_value(text: &str, at: usize) -> Option<LocatedJson> {
     Some(LocatedJson { span: Span::new(at, at + end as usize), non_finite: names })
 }
 
-/// The places where JSON may begin: after white space, or what sets it off from a word before it.
+/// Yields the offsets where JSON may begin: after white space, or after punctuation that separates it
+/// from a word.
 fn candidate_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
     let head = &text[..text.floor_char_boundary(MAX_SURROUNDING_BYTES)];
     let begins = move |at: &usize| {
@@ -95,7 +99,7 @@ fn candidate_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
         let next = text[*at + 1..].trim_start().bytes().next();
         let fits = match opener {
             b'{' => matches!(next, Some(b'"')),
-            // Of what can stand in a list, most that stands in brackets in prose is none: `[INFO]`, `[1]` are no lists.
+            // Skips most brackets of prose, such as `[INFO]`, which hold no JSON value.
             _ => matches!(
                 next,
                 Some(b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n' | b'N' | b'I')
@@ -107,7 +111,7 @@ fn candidate_offsets(text: &str) -> impl Iterator<Item = usize> + '_ {
     bytes.filter(|(_, b)| matches!(b, b'{' | b'[')).map(|(at, _)| at).filter(begins).take(MAX_CANDIDATES)
 }
 
-/// Whether JSON is most of a text, and what stands after it does not go on with it.
+/// Returns true if the JSON is most of the text and the text after it does not continue it.
 fn is_self_contained(text: &str, span: Span) -> bool {
     let after = text[span.end as usize..].trim_start();
     is_majority(text, span) && !after.starts_with([',', ':', '[', ']', '{', '}', '"'])
@@ -118,12 +122,12 @@ fn is_majority(text: &str, span: Span) -> bool {
         && text.len() - span.end as usize <= MAX_SURROUNDING_BYTES
 }
 
-/// Which number without a name in JSON a text begins with, and a number as long.
+/// Returns the non-finite number at the start of a text, and a valid number of the same length.
 fn non_finite_prefix(text: &str) -> Option<(&'static str, &'static str)> {
     NON_FINITE.into_iter().find(|(name, _)| text.starts_with(name))
 }
 
-/// Where such numbers stand outside of strings.
+/// Returns the non-finite numbers outside of strings.
 fn find_non_finite(text: &str) -> Vec<(u32, &'static str)> {
     let (mut names, mut at, mut quoted) = (Vec::new(), 0, false);
     let bytes = text.as_bytes();
@@ -144,7 +148,7 @@ fn find_non_finite(text: &str) -> Vec<(u32, &'static str)> {
     names
 }
 
-/// A text with a number as long in place of each such name.
+/// Replaces each non-finite number by a valid number of the same length.
 fn replace_non_finite(text: &str, names: &[(u32, &'static str)]) -> String {
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
     for (at, name) in names {

@@ -1,8 +1,8 @@
-//! Finds the JSON in a text that is not JSON as it stands: after words, in a Markdown fence, behind a byte order mark, with
-//! `NaN` and `Infinity`, or in a JSON string.
+//! Finds the JSON in a text that is not JSON as a whole: after words, in a Markdown fence, behind a byte
+//! order mark, with `NaN` and `Infinity`, or in a JSON string.
 //!
-//! The text itself is kept, so that `raw` has its bytes. The work is in proportion to the text: a few places are tried, and
-//! each is read once.
+//! The text itself is kept, so that `raw` has its bytes. The work is linear in the size of the text: a
+//! few offsets are tried, and each is read once.
 
 mod json_string;
 mod locate;
@@ -15,27 +15,27 @@ use crate::span::Span;
 pub use json_string::EnclosingString;
 pub(crate) use locate::locate_json;
 
-/// Characters of what stands before that are told.
+/// Maximum characters of the preceding text that the description quotes.
 const MAX_SHOWN_CHARS: usize = 60;
 
-/// Where a part's JSON was found.
+/// The origin of JSON that was found in a text.
 #[derive(Clone, Debug)]
 pub struct JsonOrigin {
-    /// The text as the upstream wrote it.
+    /// Original text as the upstream wrote it.
     pub text: Slice,
-    /// How the JSON stands in it, for the notice.
+    /// Description of where the JSON was found, for the notice.
     pub description: String,
-    /// Set where it stands in a JSON string.
+    /// Set if the JSON was found in a JSON string.
     pub enclosing_string: Option<EnclosingString>,
-    /// Whether something in it is shown as another value than was written.
+    /// True if a value is shown differently than it was written.
     pub has_replacements: bool,
-    /// Where it begins in the text, and where `null` stands in it for a shorter `NaN`; of JSON in a string there is no
-    /// such place.
+    /// Offset of the JSON in the text, and offsets at which `null` replaces a shorter `NaN`; `None` for
+    /// JSON in a string.
     offset_map: Option<(usize, Arc<[u32]>)>,
 }
 
 impl JsonOrigin {
-    /// Heap bytes held, but for those of the subject.
+    /// Returns the heap size in bytes, without that of the indexed text.
     pub(super) fn heap_bytes(&self, subject: &Slice) -> usize {
         let text = if self.text.shares_buffer(subject) { 0 } else { self.text.heap_bytes() };
         let shorter = self.offset_map.as_ref().map_or(0, |(_, shorter)| shorter.len() * size_of::<u32>());
@@ -43,7 +43,7 @@ impl JsonOrigin {
         self.description.capacity() + text + shorter + holder
     }
 
-    /// The bytes that a value was written in; `None` where they are those of the value itself.
+    /// Returns the original bytes of a value; `None` if they are those of the value itself.
     pub fn original_text(&self, value: Span) -> Option<Slice> {
         let (start, shorter) = self.offset_map.as_ref()?;
         let at = |byte: u32| start + byte as usize - shorter.partition_point(|null| *null < byte);
@@ -51,7 +51,7 @@ impl JsonOrigin {
     }
 }
 
-/// The JSON in a text that is not JSON, or is a string or an object that holds it as a string.
+/// Finds the JSON in a text that is not JSON, or in a string or object that holds JSON as a string.
 pub(super) fn find(text: &Slice, form: &Structure) -> Option<(IndexedText, JsonOrigin)> {
     match form {
         Structure::Text(_) => find_in_text(text).or_else(|| json_string::find_in_string(text)),
@@ -79,25 +79,25 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     subject.is_json().then_some((subject, origin))
 }
 
-/// What is said of JSON that has something around it.
+/// Describes the text around the JSON.
 fn describe_surroundings(before: &str, after: &str, replaced: usize) -> String {
-    let mut told = String::from("the JSON in a text");
+    let mut description = String::from("the JSON in a text");
     if before.starts_with('\u{feff}') {
-        told.push_str(" behind a byte order mark");
+        description.push_str(" behind a byte order mark");
     }
     let (before, after) = (before.trim_matches(['\u{feff}', '\n', '\r', ' ']), after.trim());
     if !before.is_empty() {
         let shown: String = before.chars().take(MAX_SHOWN_CHARS).collect();
         let more = if shown.len() < before.len() { "…" } else { "" };
-        told = format!("{told} after `{}{more}`", shown.replace(['\n', '\r'], " "));
+        description = format!("{description} after `{}{more}`", shown.replace(['\n', '\r'], " "));
     }
     if !after.is_empty() {
-        told = format!("{told}, {} characters after it", after.chars().count());
+        description = format!("{description}, {} characters after it", after.chars().count());
     }
-    format!("{told}{}; raw=true has all as it came", describe_nulls(replaced))
+    format!("{description}{}; raw=true has all as it came", describe_nulls(replaced))
 }
 
-/// What is said of numbers that JSON has no name for.
+/// Describes the non-finite numbers that were replaced.
 fn describe_nulls(replaced: usize) -> String {
     match replaced {
         0 => String::new(),

@@ -1,31 +1,31 @@
-//! What a field's name says of it: what is asked for most, and what its numbers are good for.
+//! Derives hints from the name of a field: its importance, its role, and the meaning of its numbers.
 
 use super::vocabulary::{CODES, IDENTITIES, IMPORTANT_WORDS, LESSER, MOMENTS, NAMES, NOISE, STATES, UNITS};
 use super::words::split_words;
 
-/// What a field's name says of it.
+/// Hints derived from the name of a field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldNameHints {
-    /// How much what it names is asked for, from 0 (never) to 100.
+    /// Importance, from 0 (never asked for) to 100.
     pub importance: usize,
-    /// Whether it names the record for programs, the best such name being 0.
+    /// Rank as an identity for programs, 0 being the best; `None` if it is not one.
     pub identity_rank: Option<usize>,
-    /// Whether it names the record for people, the best such name being 0.
+    /// Rank as a name for people, 0 being the best; `None` if it is not one.
     pub name_rank: Option<usize>,
-    /// Whether it is a state.
+    /// True if it is a status.
     pub is_state: bool,
-    /// Whether it is of the API's own making.
+    /// True if it is metadata of the API itself.
     pub is_noise: bool,
-    /// The words it is made of.
+    /// Number of words in the name.
     pub word_count: usize,
 }
 
 impl FieldNameHints {
-    /// What the last step of a dotted path says.
+    /// Derives the hints from the last step of a dotted path.
     pub(crate) fn from_path(path: &str) -> Self {
         let name = last_step(path);
         let mut words = split_words(name);
-        // `created_at` is about what was created, `duration_ms` about how long it took.
+        // The last word of `created_at` and `duration_ms` does not say what is named, so it is ignored.
         while words.len() > 1 && words.last().is_some_and(|word| UNITS.contains(&word.as_str())) {
             words.pop();
         }
@@ -58,7 +58,7 @@ impl FieldNameHints {
     }
 }
 
-/// `id` before `uid` before `unitid` before `listingMapId` before `sku`.
+/// Ranks identities: `id` before `uid` before `unitid` before `listingMapId` before `sku`.
 fn identity_rank(name: &str, head: &str, before: &[String]) -> Option<usize> {
     match (name, before) {
         ("id" | "_id" | "uuid" | "guid", _) => Some(0),
@@ -70,7 +70,7 @@ fn identity_rank(name: &str, head: &str, before: &[String]) -> Option<usize> {
     }
 }
 
-/// How much what a path names is asked for, from 0 (never) to 100; the last step counts.
+/// Returns the importance of a path, from 0 (never asked for) to 100; the last step counts.
 pub(crate) fn importance(path: &str) -> usize {
     FieldNameHints::from_path(path).importance
 }
@@ -83,7 +83,8 @@ fn combine_importance(head: &str, before: &[String]) -> usize {
     }
     let is = |words: &[&str]| before.iter().any(|word| words.contains(&word.as_str()));
     let lesser = if is(&LESSER) { 15 } else { 0 };
-    // `total_price` tells more than `cleaning_fee_total_before_tax`, `paid` more than `is_paid_by_card`.
+    // `total_price` is more important than `cleaning_fee_total_before_tax`, `paid` more than
+    // `is_paid_by_card`.
     let weight = if is(&["is", "has", "can", "allow"]) { weight / 2 } else { weight };
     weight.saturating_sub(lesser + 2 * before.len().min(4)).max(1)
 }
@@ -96,13 +97,13 @@ fn word_importance(word: &str) -> usize {
     of(word).or_else(|| of(word.strip_suffix('s')?)).unwrap_or(0)
 }
 
-/// Whether the numbers of a field are names, places or years rather than quantities.
+/// Returns true if the numbers of a field are identifiers, places or years rather than quantities.
 pub(crate) fn is_code(path: &str) -> bool {
     let words = split_words(last_step(path));
     let is = |word: &String| CODES.contains(&word.trim_end_matches(|c: char| c.is_ascii_digit()));
     match words.as_slice() {
         [] => false,
-        // `number_of_guests` and `bedsNumber` count, `invoice_number` does not, nor does a `number` alone.
+        // `number_of_guests` and `bedsNumber` are counts; `invoice_number` and `number` alone are not.
         [.., what, last] if last == "number" => !what.ends_with('s') || what.ends_with("ss"),
         [last] if last == "number" => true,
         [only] => is(only) || only.len() > 4 && only.ends_with("id"),
@@ -110,13 +111,13 @@ pub(crate) fn is_code(path: &str) -> bool {
     }
 }
 
-/// Whether the numbers of a field may be moments.
+/// Returns true if the numbers of a field may be timestamps.
 pub(crate) fn is_timestamp(path: &str) -> bool {
     let words = split_words(last_step(path));
     words.last().is_some_and(|word| MOMENTS.contains(&word.as_str()))
 }
 
-/// The last step of a dotted path.
+/// Returns the last step of a dotted path.
 pub(crate) fn last_step(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
@@ -126,7 +127,7 @@ mod tests {
     use super::{importance, is_code, is_timestamp};
 
     #[test]
-    fn what_is_asked_for_most_weighs_most() {
+    fn common_fields_are_the_most_important() {
         let order = ["status", "totalPrice", "created_at", "cleaningFee", "notes", "frobnication"];
         let weights: Vec<usize> = order.iter().map(|name| importance(name)).collect();
         assert!(weights.is_sorted_by(|a, b| a > b), "{weights:?}");
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn codes_are_no_quantities() {
+    fn codes_are_not_quantities() {
         for name in [
             "id",
             "listingMapId",
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_by_name() {
+    fn timestamps_are_recognized_by_name() {
         assert!(is_timestamp("created") && is_timestamp("updatedAt") && is_timestamp("a.expires_on"));
         assert!(!is_timestamp("amount") && !is_timestamp("format"));
     }

@@ -1,30 +1,30 @@
-//! How much each field tells, by its name and by what it holds.
+//! Ranks fields by how informative they are, from their names and values.
 
 use super::field_names::FieldNameHints;
 use super::samples::{FieldSample, FieldSamples};
 use super::{Field, FieldRank};
 
-/// Bytes from which a text is long.
+/// Length in bytes above which a text is long.
 const LONG_TEXT_BYTES: usize = 160;
-/// Bytes of a value that tells records apart, quotes included.
+/// Maximum bytes of a value that identifies a record, quotes included.
 const MAX_IDENTITY_BYTES: usize = 64;
-/// Names that are kept of a record.
+/// Maximum name fields of a record.
 const MAX_NAMES: usize = 2;
-/// Records from which it is believed that something differs in each.
+/// Minimum records to conclude that a field is unique.
 const MIN_RECORDS_FOR_UNIQUENESS: usize = 3;
-/// Records in which a state has to come twice.
+/// Minimum records to require that values of a status repeat.
 const MIN_RECORDS_FOR_STATUS: usize = 8;
-/// What a level of depth takes from the weight of a name.
+/// Importance that each level of depth subtracts.
 const DEPTH_PENALTY: usize = 12;
-/// The weight from which a field inside an object is asked for like one of the record's own.
+/// Minimum importance for a field in a nested object to rank with the record's own.
 const MIN_NESTED_IMPORTANCE: usize = 45;
 
-/// The fields of so many records, the most telling first.
-pub(super) fn rank_fields(seen: &FieldSamples, records: usize) -> Vec<Field> {
+/// Returns the fields of `records` sampled records, the most informative first.
+pub(super) fn rank_fields(samples: &FieldSamples, records: usize) -> Vec<Field> {
     let named: Vec<FieldCandidate<'_>> =
-        seen.fields.iter().map(|sight| FieldCandidate::new(sight, records)).collect();
+        samples.fields.iter().map(|sample| FieldCandidate::new(sample, records)).collect();
     let mut ranks: Vec<FieldRank> = named.iter().map(FieldCandidate::base_rank).collect();
-    // Of several one each is the record's own.
+    // Of several candidates only the best ones are the identity, the names and the status.
     assign_rank(&mut ranks, FieldRank::Identity, 1, named.iter().map(FieldCandidate::identity_claim));
     assign_rank(&mut ranks, FieldRank::Name, MAX_NAMES, named.iter().map(FieldCandidate::name_claim));
     assign_rank(&mut ranks, FieldRank::Status, 1, named.iter().map(FieldCandidate::status_claim));
@@ -38,10 +38,11 @@ pub(super) fn rank_fields(seen: &FieldSamples, records: usize) -> Vec<Field> {
         };
         (ranks[*at], first, named.is_uninformative, depth, *at)
     });
-    order.into_iter().map(|at| Field { path: seen.fields[at].path.clone(), rank: ranks[at] }).collect()
+    order.into_iter().map(|at| Field { path: samples.fields[at].path.clone(), rank: ranks[at] }).collect()
 }
 
-/// Gives a rank to so many of the fields that claim it and are of no higher one: the lowest claims, the first fields.
+/// Gives a rank to at most `most` fields that claim it and have a lower one: the lowest claims win, then
+/// the first fields.
 fn assign_rank(
     ranks: &mut [FieldRank],
     rank: FieldRank,
@@ -56,38 +57,38 @@ fn assign_rank(
     claims.into_iter().take(most).for_each(|(_, at)| ranks[at] = rank);
 }
 
-/// A field with what its name says of it.
+/// A field with the hints from its name.
 struct FieldCandidate<'a> {
     sample: &'a FieldSample,
     name_hints: FieldNameHints,
     depth: usize,
     record_count: usize,
     is_unique: bool,
-    /// Whether it tells next to nothing: the same everywhere, or hardly anywhere.
+    /// True if it says almost nothing: the same value everywhere, or hardly any value.
     is_uninformative: bool,
 }
 
 impl<'a> FieldCandidate<'a> {
-    fn new(sight: &'a FieldSample, records: usize) -> Self {
+    fn new(sample: &'a FieldSample, records: usize) -> Self {
         Self {
-            sample: sight,
-            name_hints: FieldNameHints::from_path(&sight.path),
-            depth: sight.depth(),
+            sample,
+            name_hints: FieldNameHints::from_path(&sample.path),
+            depth: sample.depth(),
             record_count: records,
-            is_unique: sight.is_unique(records),
-            is_uninformative: sight.is_uninformative(records),
+            is_unique: sample.is_unique(records),
+            is_uninformative: sample.is_uninformative(records),
         }
     }
 
-    /// What it tells where it is not the identity, a name or the state of the record.
+    /// Returns the rank of the field if it is not the identity, a name or the status of the record.
     fn base_rank(&self) -> FieldRank {
-        let sight = self.sample;
-        let repeated = sight.is_repeated(self.record_count);
-        if sight.empty_count == sight.occurrence_count || sight.is_url || self.name_hints.is_noise {
+        let sample = self.sample;
+        let repeated = sample.is_repeated(self.record_count);
+        if sample.empty_count == sample.occurrence_count || sample.is_url || self.name_hints.is_noise {
             FieldRank::Noise
-        } else if sight.has_containers {
+        } else if sample.has_containers {
             FieldRank::Container
-        } else if sight.max_bytes > LONG_TEXT_BYTES {
+        } else if sample.max_bytes > LONG_TEXT_BYTES {
             FieldRank::LongText
         } else if !repeated
             && self.name_hints.importance > 0
@@ -106,13 +107,13 @@ impl<'a> FieldCandidate<'a> {
         }
     }
 
-    /// How much it is asked for, the less the deeper it is.
+    /// Returns the importance, reduced by depth.
     fn importance(&self) -> usize {
         let little = if self.is_uninformative { 2 } else { 1 };
         (self.name_hints.importance / little).saturating_sub(DEPTH_PENALTY * self.depth)
     }
 
-    /// Whether it is a short value of the record itself, or of an object right in it.
+    /// Returns true if it is a short value of the record, or of an object directly in it.
     fn is_own_short_value(&self) -> bool {
         let short = !self.sample.has_containers && !self.name_hints.is_noise && !self.sample.is_url;
         short
@@ -121,32 +122,32 @@ impl<'a> FieldCandidate<'a> {
             && !self.sample.is_repeated(self.record_count)
     }
 
-    /// Its claim to be what the record is called by programs: the lower, the better.
+    /// Returns its claim to be the identity for programs; lower is better.
     fn identity_claim(&self) -> Option<usize> {
-        let sight = self.sample;
-        let fits = self.is_own_short_value() && self.is_unique && !sight.has_bools && !sight.has_fractions;
-        if !fits || sight.max_bytes > MAX_IDENTITY_BYTES {
+        let sample = self.sample;
+        let fits = self.is_own_short_value() && self.is_unique && !sample.has_bools && !sample.has_fractions;
+        if !fits || sample.max_bytes > MAX_IDENTITY_BYTES {
             return None;
         }
         let (depth, by_data) =
             (self.depth * 3, self.record_count >= MIN_RECORDS_FOR_UNIQUENESS && self.depth == 0);
-        let spaced = sight.distinct_values.iter().any(|value| value.contains(' '));
+        let spaced = sample.distinct_values.iter().any(|value| value.contains(' '));
         match (self.name_hints.identity_rank, self.name_hints.name_rank) {
             (Some(how), _) => Some(how + depth),
             (None, Some(_)) if self.record_count >= MIN_RECORDS_FOR_UNIQUENESS => Some(10 + depth),
-            // Numbers that differ may be amounts; sentences and dates are no names.
-            (None, None) if by_data && (sight.has_strings || self.name_hints.importance == 0) => {
+            // Distinct numbers may be amounts; sentences and dates are not names.
+            (None, None) if by_data && (sample.has_strings || self.name_hints.importance == 0) => {
                 Some(20 + 2 * usize::from(self.name_hints.importance > 0) + 4 * usize::from(spaced))
             }
             _ => None,
         }
     }
 
-    /// Its claim to be what the record is called by people.
+    /// Returns its claim to be the name for people; lower is better.
     fn name_claim(&self) -> Option<usize> {
         let how =
             self.name_hints.name_rank.filter(|_| self.is_own_short_value() && self.sample.has_strings)?;
-        // What many records share is the name of something else.
+        // A value that many records share is the name of something else.
         let shared = self.record_count >= MIN_RECORDS_FOR_UNIQUENESS
             && self.sample.distinct_values.len() * 2 < self.record_count;
         let empty = self.sample.empty_count == self.sample.occurrence_count;
@@ -155,7 +156,7 @@ impl<'a> FieldCandidate<'a> {
         )
     }
 
-    /// Its claim to be the state that the record is in.
+    /// Returns its claim to be the status of the record; lower is better.
     fn status_claim(&self) -> Option<usize> {
         let several = self.record_count < MIN_RECORDS_FOR_STATUS
             || self.sample.distinct_values.len() * 4 <= self.record_count * 3;

@@ -1,14 +1,16 @@
-//! The fields of a record, those of objects inside it included.
+//! Visits the fields of a record, including those of nested objects.
 
 use crate::scan::{JsonKind, JsonReader};
 use crate::span::Span;
 
-/// Levels of objects that are looked into for fields.
+/// Maximum levels of objects that are searched for fields.
 const MAX_DEPTH: usize = 3;
-/// Fields of a record from which objects inside are fields as they are, so that a map in a record is no flood.
+/// Maximum visited fields before nested objects count as single fields, so that a map in a record does
+/// not add thousands.
 const MAX_NESTED_FIELDS: usize = 1_000;
-/// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and arrays of
-/// objects are looked into three levels deep; a field inside an array is visited once for every object there.
+/// Calls `visit` with the dotted path, the key and the value of each field of a record. Objects and
+/// arrays of objects are searched three levels deep; a field inside an array is visited once for every
+/// object there.
 pub fn visit_fields(record: &str, visit: &mut dyn FnMut(&str, Span, Span)) {
     let mut reader = JsonReader::new(record);
     if reader.peek() == Ok(JsonKind::Object) {
@@ -25,7 +27,7 @@ struct FieldVisitor<'a> {
 }
 
 impl FieldVisitor<'_> {
-    /// Bounded by `depth`, not by the input.
+    /// Visits the fields of an object; recursion is bounded by `depth`.
     fn visit_object(&mut self, reader: &mut JsonReader<'_>, depth: usize) {
         if reader.enter_object().is_err() {
             return;
@@ -68,7 +70,7 @@ impl FieldVisitor<'_> {
     }
 }
 
-/// Whether the array that the reader is before begins with an object.
+/// Returns true if the array at the reader begins with an object.
 fn holds_records(reader: &JsonReader<'_>) -> bool {
     let mut reader = reader.clone();
     reader.enter_array().is_ok() && reader.next_item() == Ok(true) && reader.peek() == Ok(JsonKind::Object)

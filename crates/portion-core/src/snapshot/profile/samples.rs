@@ -1,42 +1,42 @@
-//! What was seen of each field in a sample of records.
+//! Collects the values of each field in a sample of records.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::scan::JsonKind;
 
-/// What was seen, in the order of first sight.
+/// Sampled fields, in order of first occurrence.
 #[derive(Default)]
 pub(super) struct FieldSamples {
     pub fields: Vec<FieldSample>,
     index: HashMap<String, usize>,
 }
 
-/// What was seen of one field.
+/// Observations of one field.
 pub(super) struct FieldSample {
     pub path: String,
-    /// How often it came.
+    /// Number of occurrences.
     pub occurrence_count: usize,
-    /// How often it held nothing: `null`, `""`, `[]`, `{}`.
+    /// Number of empty values: `null`, `""`, `[]`, `{}`.
     pub empty_count: usize,
-    /// How often it held `null`.
+    /// Number of `null` values.
     pub null_count: usize,
-    /// Its different values, the long ones apart.
+    /// Distinct values, without those above [`MAX_COMPARED_BYTES`].
     pub distinct_values: HashSet<String>,
-    /// Bytes of the longest.
+    /// Bytes of the longest value.
     pub max_bytes: usize,
-    /// Some are objects or arrays.
+    /// True if a value is an object or an array.
     pub has_containers: bool,
-    /// Some are strings.
+    /// True if a value is a string.
     pub has_strings: bool,
-    /// Some are `true` or `false`.
+    /// True if a value is `true` or `false`.
     pub has_bools: bool,
-    /// Some are numbers with a fraction or an exponent.
+    /// True if a value is a number with a fraction or an exponent.
     pub has_fractions: bool,
-    /// All that hold anything are web addresses.
+    /// True if all non-empty values are web addresses.
     pub is_url: bool,
 }
 
-/// Bytes of a value that is compared with others.
+/// Maximum bytes of a value that is compared with others.
 const MAX_COMPARED_BYTES: usize = 200;
 
 impl FieldSamples {
@@ -58,43 +58,43 @@ impl FieldSamples {
             });
             self.fields.len() - 1
         });
-        let sight = &mut self.fields[at];
+        let field = &mut self.fields[at];
         let kind = JsonKind::of_value(value);
-        sight.occurrence_count += 1;
-        sight.max_bytes = sight.max_bytes.max(value.len());
-        sight.has_containers |= kind.is_container();
-        sight.has_strings |= kind == JsonKind::String;
-        sight.has_bools |= kind == JsonKind::Bool;
-        sight.has_fractions |= kind == JsonKind::Number && value.contains(['.', 'e', 'E']);
+        field.occurrence_count += 1;
+        field.max_bytes = field.max_bytes.max(value.len());
+        field.has_containers |= kind.is_container();
+        field.has_strings |= kind == JsonKind::String;
+        field.has_bools |= kind == JsonKind::Bool;
+        field.has_fractions |= kind == JsonKind::Number && value.contains(['.', 'e', 'E']);
         let empty = matches!(value, "null" | "\"\"" | "[]" | "{}");
-        sight.empty_count += usize::from(empty);
-        sight.null_count += usize::from(kind == JsonKind::Null);
-        sight.is_url &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
+        field.empty_count += usize::from(empty);
+        field.null_count += usize::from(kind == JsonKind::Null);
+        field.is_url &= empty || value.starts_with("\"http://") || value.starts_with("\"https://");
         if value.len() <= MAX_COMPARED_BYTES {
-            sight.distinct_values.insert(value.to_owned());
+            field.distinct_values.insert(value.to_owned());
         }
     }
 }
 
 impl FieldSample {
-    /// Whether each of so many records holds another value.
+    /// Returns true if each of `records` records has a different value.
     pub(super) fn is_unique(&self, records: usize) -> bool {
         self.distinct_values.len() == records && self.occurrence_count == records && self.empty_count == 0
     }
 
-    /// Whether a record holds several.
+    /// Returns true if a record has several values.
     pub(super) fn is_repeated(&self, records: usize) -> bool {
         self.occurrence_count > records
     }
 
-    /// Whether it is the same in so many records, or next to always empty.
+    /// Returns true if the value is the same in all of `records` records, or almost always empty.
     pub(super) fn is_uninformative(&self, records: usize) -> bool {
         const FEW: usize = 3;
         let gaps = records.saturating_sub(self.occurrence_count) + self.empty_count;
         records >= FEW && (self.distinct_values.len() <= 1 || gaps * 4 > records * 3)
     }
 
-    /// Objects that it is inside of.
+    /// Returns the number of enclosing objects.
     pub(super) fn depth(&self) -> usize {
         self.path.matches('.').count()
     }

@@ -1,6 +1,6 @@
-//! The words by which names of fields tell what the fields are, in lower case.
+//! Words, in lower case, from which the meaning of field names is derived.
 
-/// Words by how often what they name is asked for, the most asked for first.
+/// Words by importance, the most important first.
 pub(super) const IMPORTANT_WORDS: [(usize, &[&str]); 6] = [
     (
         90,
@@ -215,20 +215,20 @@ pub(super) const UNITS: [&str; 24] = [
     "at", "on", "in", "ms", "sec", "secs", "seconds", "minutes", "min", "hours", "days", "bytes", "kb", "mb",
     "gb", "kg", "lbs", "cm", "km", "usd", "eur", "cents", "utc", "pct",
 ];
-/// What records are called by programs, where it stands alone.
+/// Words that name an identity when they stand alone.
 pub(super) const IDENTITIES: [&str; 14] = [
     "id", "uid", "key", "sha", "number", "arn", "slug", "sku", "isbn", "ncessch", "cds", "hash", "code",
     "ref",
 ];
-/// What records are called by people.
+/// Words that name a record for people.
 pub(super) const NAMES: [&str; 8] =
     ["name", "title", "login", "label", "subject", "headline", "username", "caption"];
-/// The state that a record is in.
+/// Words for the status of a record.
 pub(super) const STATES: [&str; 3] = ["status", "state", "phase"];
-/// What an API says of itself.
+/// Words for metadata of the API itself.
 pub(super) const NOISE: [&str; 8] = ["url", "urls", "href", "links", "etag", "debug", "trace", "gravatar"];
 
-/// Words of names whose numbers are not counted with: they name, or place, or date.
+/// Words of names whose numbers are identifiers, places or dates rather than quantities.
 pub(super) const CODES: [&str; 64] = [
     "id",
     "ids",
@@ -295,7 +295,7 @@ pub(super) const CODES: [&str; 64] = [
     "zone",
     "locale",
 ];
-/// Words of names whose numbers are moments.
+/// Words of names whose numbers are timestamps.
 pub(super) const MOMENTS: [&str; 22] = [
     "at",
     "on",
@@ -320,7 +320,7 @@ pub(super) const MOMENTS: [&str; 22] = [
     "published",
     "since",
 ];
-/// Words that say that a value is a lesser one of its kind.
+/// Words for a less important variant of a value.
 pub(super) const LESSER: [&str; 12] = [
     "previous",
     "prev",

@@ -1,15 +1,16 @@
-//! The words that a field's name is made of: `guestName`, `guest_name`, `GuestName` and `guestname` say the same.
+//! Splits the name of a field into words: `guestName`, `guest_name`, `GuestName` and `guestname` are
+//! equal.
 
 use crate::name_words::split_name;
 
-/// Endings of names that are written in one piece; what is before one is a word of its own.
+/// Endings of names in one piece; the text before the ending is a word of its own.
 const SPLIT_ENDINGS: [&str; 18] = [
     "name", "date", "type", "status", "state", "price", "total", "amount", "code", "time", "level", "size",
     "email", "phone", "number", "count", "title", "url",
 ];
-/// Endings that are believed after a letter or two: `stype`, `iclevel`.
+/// Endings that are split off even after one or two letters: `stype`, `iclevel`.
 const SHORT_PREFIX_ENDINGS: [&str; 5] = ["name", "type", "level", "status", "size"];
-/// Moments written in one piece: `createdat`.
+/// Participles that precede `at` or `on` in one piece: `createdat`.
 const EVENT_PARTICIPLES: [&str; 10] = [
     "created",
     "updated",
@@ -22,7 +23,7 @@ const EVENT_PARTICIPLES: [&str; 10] = [
     "modified",
     "pushed",
 ];
-/// Words that end like another by chance.
+/// Words that end like another one by chance.
 const UNSPLIT_WORDS: [&str; 10] = [
     "account",
     "candidate",
@@ -36,16 +37,16 @@ const UNSPLIT_WORDS: [&str; 10] = [
     "timestamp",
 ];
 
-/// The lower-case words of a name: `createdAt` is `created`, `at`.
+/// Returns the lower-case words of a name: `createdAt` is `created`, `at`.
 pub(crate) fn split_words(name: &str) -> Vec<String> {
     let mut words = Vec::new();
     split_name(name).into_iter().for_each(|word| push_split(&mut words, word));
     words
 }
 
-/// Adds a word, taken apart where two are written in one piece.
+/// Adds a word, split in two if it is a compound in one piece.
 fn push_split(words: &mut Vec<String>, word: String) {
-    let parted = if UNSPLIT_WORDS.contains(&word.as_str()) {
+    let split_at = if UNSPLIT_WORDS.contains(&word.as_str()) {
         None
     } else if let Some(head) = word.strip_suffix("at").or_else(|| word.strip_suffix("on"))
         && EVENT_PARTICIPLES.contains(&head)
@@ -58,7 +59,7 @@ fn push_split(words: &mut Vec<String>, word: String) {
         };
         head(3, &SPLIT_ENDINGS).or_else(|| head(1, &SHORT_PREFIX_ENDINGS))
     };
-    match parted {
+    match split_at {
         Some(at) => words.extend([word[..at].to_owned(), word[at..].to_owned()]),
         None => words.push(word),
     }
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_every_style_are_the_same_words() {
+    fn every_style_gives_the_same_words() {
         for name in
             ["guestName", "guest_name", "GuestName", "guest-name", "guest.name", "guestname", "GUEST_NAME"]
         {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_not_taken_apart_by_chance() {
+    fn words_that_only_look_compound_are_not_split() {
         for word in ["account", "candidate", "runtime", "update", "discount", "state", "timestamp"] {
             check(word, word);
         }
