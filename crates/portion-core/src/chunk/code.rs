@@ -1,13 +1,13 @@
-//! Source code and what is shaped like it: a unit is what stands between blank lines at the left
+//! Finds boundaries in source code and similar text. A unit is the text between blank lines at the left
 //! margin, or between the ends of two blocks there.
 
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
 
-/// Shares of lines in percent: see [`CodeChunker::claims`].
+/// Shares of lines in per cent: see [`CodeChunker::matches`].
 const MOSTLY_CODE_PERCENT: usize = 60;
 const PARTLY_CODE_PERCENT: usize = 35;
 const MIN_KEYWORD_PERCENT: usize = 8;
-/// Beginnings of lines that are seldom anything else.
+/// Line starts that are typical of code.
 const LINE_STARTS: &[&str] = &[
     "//",
     "/*",
@@ -71,13 +71,13 @@ const LINE_STARTS: &[&str] = &[
     "JOIN ",
     "LEFT JOIN ",
 ];
-/// Ends of lines that are seldom anything else.
+/// Line ends that are typical of code.
 const LINE_ENDS: &[&str] = &[
     "{", "}", ";", "};", "})", "(", "[", "],", "},", "=>", "):", ") {", "*/", "/>", "&&", "||", "; then",
     "; do",
 ];
 
-/// Chunks of whole functions and declarations.
+/// Cuts between functions and declarations.
 #[derive(Debug)]
 pub(super) struct CodeChunker;
 
@@ -86,29 +86,31 @@ impl Chunker for CodeChunker {
         "code"
     }
 
-    /// It names its interpreter, or most lines look like code, or many do and some of them like nothing else; comments, which may
-    /// say anything, say nothing. Code in a fence or beside links and headings is part of a document.
+    /// Matches text that names its interpreter, or where most lines look like code, or many lines do and
+    /// some of them start with typical keywords. Comments are ignored, because they can contain anything.
+    /// Code in fences or beside links and headings is part of a document.
     fn matches(&self, sample: &TextSample) -> bool {
         if sample.text().starts_with("#!/") {
             return true;
         }
-        let (mut lines, mut code, mut telling) = (0, 0, 0);
+        let (mut lines, mut code, mut keyword_lines) = (0, 0, 0);
         let (mut fences, mut headings, mut linked) = (0, 0, 0);
         for line in sample.lines() {
-            let said = line.trimmed();
+            let content = line.trimmed();
             fences += usize::from(line.text.starts_with("```"));
             headings += usize::from(line.text.starts_with("## "));
-            linked += usize::from(said.contains("]("));
-            if !said.starts_with(['#', '*']) {
-                let begins = LINE_STARTS.iter().any(|beginning| said.starts_with(beginning));
+            linked += usize::from(content.contains("]("));
+            if !content.starts_with(['#', '*']) {
+                let begins = LINE_STARTS.iter().any(|beginning| content.starts_with(beginning));
                 lines += 1;
-                telling += usize::from(begins);
-                code += usize::from(begins || looks_like_code(said));
+                keyword_lines += usize::from(begins);
+                code += usize::from(begins || looks_like_code(content));
             }
         }
         let is_document = fences > 1 || headings > 0 && linked > 1;
         let is_code = code * 100 >= lines * MOSTLY_CODE_PERCENT
-            || code * 100 >= lines * PARTLY_CODE_PERCENT && telling * 100 >= lines * MIN_KEYWORD_PERCENT;
+            || code * 100 >= lines * PARTLY_CODE_PERCENT
+                && keyword_lines * 100 >= lines * MIN_KEYWORD_PERCENT;
         lines >= 3 && is_code && !is_document
     }
 
@@ -120,7 +122,7 @@ impl Chunker for CodeChunker {
             } else if ended {
                 Some(BoundaryLevel::Unit)
             } else {
-                // One of several declarations or statements that stand together.
+                // One of several adjacent declarations or statements.
                 place.above.text.trim_end().ends_with(';').then_some(BoundaryLevel::Item(0))
             }
         })
@@ -137,7 +139,7 @@ fn looks_like_code(line: &str) -> bool {
         || is_call(line)
 }
 
-/// `name(…)`, `name(…),`: a call or a declaration, and nothing else on the line.
+/// Matches `name(…)` or `name(…),`: a call or a declaration alone on a line.
 fn is_call(line: &str) -> bool {
     let opened = line
         .find('(')

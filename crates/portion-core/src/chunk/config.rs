@@ -1,15 +1,15 @@
-//! Configuration: YAML, TOML, INI and properties. A section or a key at the margin keeps what is
-//! indented below it and the comments above it.
+//! Finds boundaries in configuration files: YAML, TOML, INI and properties. A section or a key at the
+//! margin includes the lines indented below it and the comments above it.
 
 use super::indent::LineContext;
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, indent};
 
-/// Percent of the lines that are settings.
+/// Minimum share of lines that are settings, in per cent.
 const MIN_SETTINGS_PERCENT: usize = 85;
-/// Settings without which a text is no configuration.
+/// Minimum settings of a configuration file.
 const MIN_SETTINGS: usize = 4;
 
-/// Chunks of whole sections and keys.
+/// Cuts between sections and keys.
 #[derive(Debug)]
 pub(super) struct ConfigChunker;
 
@@ -18,28 +18,29 @@ impl Chunker for ConfigChunker {
         "config"
     }
 
-    /// Nearly all lines set something, and there is a section, an indented setting or a document.
+    /// Matches text in which nearly all lines are settings, and which has a section, an indented setting
+    /// or a document marker.
     fn matches(&self, sample: &TextSample) -> bool {
         let (mut lines, mut settings, mut grouped) = (0, 0, 0);
         let mut block = None;
         for line in sample.lines() {
-            let said = line.trimmed();
+            let content = line.trimmed();
             let indent = line.indent();
-            // The text of a block scalar may say anything.
+            // The text of a block scalar can be anything.
             if block.is_some_and(|depth| indent > depth) {
                 continue;
             }
             block = ["|", ">", "|-", ">-", "|+"]
                 .iter()
-                .any(|sign| said.ends_with(&format!(": {sign}")))
+                .any(|sign| content.ends_with(&format!(": {sign}")))
                 .then_some(indent);
-            if said.starts_with(['#', ';']) {
+            if content.starts_with(['#', ';']) {
                 continue;
             }
             lines += 1;
-            let set = is_section(said) || said == "---" || is_setting(said);
+            let set = is_section(content) || content == "---" || is_setting(content);
             settings += usize::from(set);
-            grouped += usize::from(set && (indent > 0 || is_section(said) || said == "---"));
+            grouped += usize::from(set && (indent > 0 || is_section(content) || content == "---"));
         }
         settings >= MIN_SETTINGS && grouped > 0 && settings * 100 >= lines * MIN_SETTINGS_PERCENT
     }
@@ -51,46 +52,48 @@ impl Chunker for ConfigChunker {
 }
 
 fn boundary_level(place: &LineContext, has_sections: bool) -> Option<BoundaryLevel> {
-    let said = place.line.text;
+    let content = place.line.text;
     let under_comment = place.above.trimmed().starts_with(['#', ';']) && !place.after_gap;
     let goes_on =
-        said.starts_with([']', '}', ')']) || under_comment && place.above.indent() == place.line.indent();
+        content.starts_with([']', '}', ')']) || under_comment && place.above.indent() == place.line.indent();
     if place.line.indent() > 0 || goes_on {
         return None;
     }
-    let is_item = said.starts_with("- ") && !place.above.text.starts_with("- ") && place.above.indent() == 0;
+    let is_item =
+        content.starts_with("- ") && !place.above.text.starts_with("- ") && place.above.indent() == 0;
     match has_sections {
-        true if is_section(said) || place.after_gap && !is_setting(said) => Some(BoundaryLevel::Unit),
+        true if is_section(content) || place.after_gap && !is_setting(content) => Some(BoundaryLevel::Unit),
         // The first setting stays with its section.
         true if is_section(place.above.trimmed()) => None,
         true => Some(BoundaryLevel::Item(0)),
         // The first item of a list stays with its key.
         false if is_item => None,
-        false if said.starts_with("- ") && place.above.text.ends_with(':') => None,
+        false if content.starts_with("- ") && place.above.text.ends_with(':') => None,
         false => Some(BoundaryLevel::Unit),
     }
 }
 
-/// `[name]`, `[[name]]`.
-fn is_section(said: &str) -> bool {
-    let name =
-        said.strip_prefix('[').and_then(|rest| rest.split(['#', ';']).next()?.trim_end().strip_suffix(']'));
+/// Matches `[name]` and `[[name]]`.
+fn is_section(content: &str) -> bool {
+    let name = content
+        .strip_prefix('[')
+        .and_then(|rest| rest.split(['#', ';']).next()?.trim_end().strip_suffix(']'));
     name.is_some_and(|name| !name.is_empty() && !name.contains([',', '{']) && !name.contains("\", \""))
 }
 
-/// `key: value`, `key:`, `- item`, `key = value`, and the ends of values of many lines.
-fn is_setting(said: &str) -> bool {
-    let said = said.strip_prefix("- ").unwrap_or(said);
-    let key = said.trim_start_matches(['"', '\'']);
+/// Matches `key: value`, `key:`, `- item`, `key = value`, and the ends of multi-line values.
+fn is_setting(content: &str) -> bool {
+    let content = content.strip_prefix("- ").unwrap_or(content);
+    let key = content.trim_start_matches(['"', '\'']);
     let name = &key[..key.find(|c: char| !is_key(c)).unwrap_or(key.len())];
     let rest = key[name.len()..].trim_start_matches(['"', '\'']);
     let set = rest.starts_with(": ") || rest == ":" || rest.trim_start().starts_with('=');
-    !name.is_empty() && (set && is_value(rest) || rest.is_empty() && said.len() < key.len() + 3)
-        || said.starts_with(['"', '\'']) && said.ends_with(',')
-        || matches!(said, "]" | "}" | "],")
+    !name.is_empty() && (set && is_value(rest) || rest.is_empty() && content.len() < key.len() + 3)
+        || content.starts_with(['"', '\'']) && content.ends_with(',')
+        || matches!(content, "]" | "}" | "],")
 }
 
-/// Whether what stands after a key can be a value rather than code: no call, no statement.
+/// Returns true if the text after a key can be a value rather than code: no call, no statement.
 fn is_value(rest: &str) -> bool {
     let value = rest.trim_start_matches([' ', ':', '=']);
     !rest.trim_start().starts_with("==") && !value.ends_with([';', '{']) && !value.contains('(')

@@ -1,35 +1,36 @@
-//! The cut itself: where, among the marks, a chunk ends.
+//! Chooses the boundary at which a chunk ends.
 
 use memchr::{memchr, memrchr};
 use unicode_segmentation::GraphemeCursor;
 
 use super::{Boundary, BoundaryLevel, ChunkLimits, ChunkWindow, Chunker};
 
-/// From this fill on a chunk ends before a heading, whatever else would still fit.
+/// Fill ratio from which a chunk ends before a heading, even if more would fit.
 ///
 /// Measured on 47 documents: at 0.7 chunks were 87 % full, at this value 93 %.
 const SECTION_FILL: f64 = 0.85;
-/// From this fill on a chunk ends before something too large for one chunk, which then begins the
-/// next one; below it the chunk takes the first part of it.
+/// Fill ratio from which a chunk ends before a unit that is too large for one chunk; below it, the chunk
+/// takes the first part of that unit.
 const OVERSIZED_NEXT_FILL: f64 = 0.8;
-/// The same for what is too large for the rest of the chunk and the whole next one: begun there it
-/// would be split twice.
+/// Fill ratio for a unit that exceeds the rest of the chunk and the whole next chunk: begun here it would
+/// be split twice.
 const UNBOUNDED_NEXT_FILL: f64 = 0.5;
-/// Below this fill what consists of items is split between them, though it would fit the next chunk.
+/// Fill ratio below which a unit of several items is split between them, even if the unit would fit the
+/// next chunk.
 const ITEM_FILL: f64 = 0.75;
-/// Below this fill a chunk is not ended between words, but inside a long one.
+/// Fill ratio below which a chunk ends inside a long word rather than before it.
 const WORD_FILL: f64 = 0.5;
-/// How often a cut is tried again where a counter finds a shorter text the costlier one.
+/// Maximum attempts for a cut when a shorter text has more tokens than a longer one.
 const MAX_ATTEMPTS: usize = 4;
-/// Bytes before a place that decide whether it is inside a grapheme.
+/// Bytes before an offset that decide if it is inside a grapheme.
 const MAX_GRAPHEME_BYTES: usize = 64;
 
-/// Where the chunk ends that begins at `from`, within `text[..to]`: a byte offset between two
-/// characters, after `from` and at most at `to`.
+/// Returns the end of the chunk that begins at `from`, within `text[..to]`: a byte offset between two
+/// characters, after `from` and at most `to`.
 ///
-/// What fits a chunk by itself is not split; what does not is split where something finer begins. A chunk
-/// is beyond its limits only where its single character is. Offsets inside a character are taken as
-/// its beginning, and where nothing is left of the text the answer is its end.
+/// A unit that fits a chunk is not split; a larger one is split at a finer boundary. A chunk exceeds its
+/// limits only if it is a single character. Offsets inside a character are moved to its start, and if no
+/// text is left the result is its end.
 pub fn cut(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &ChunkLimits) -> usize {
     let (from, to) = (text.floor_char_boundary(from), text.floor_char_boundary(to));
     if from >= to {
@@ -49,7 +50,7 @@ pub fn cut(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &C
         if limits.allow(&text[from..end]) {
             return end;
         }
-        // A prefix may cost more than the text that it begins: go on below it.
+        // A prefix may cost more tokens than the text it begins, so search below it.
         edge = limits.max_end(text, from, end);
         if edge == end {
             break;
@@ -58,16 +59,16 @@ pub fn cut(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &C
     edge
 }
 
-/// All that the choice of an end depends on.
+/// The inputs for choosing an end.
 struct CutChoice<'a> {
     text: &'a str,
     from: usize,
-    /// Where the limits are reached.
+    /// Offset where the limits are reached.
     limit: usize,
-    /// Where a chunk that began at the edge would reach them.
+    /// Offset where a chunk that began at `limit` would reach the limits.
     lookahead_end: usize,
     to: usize,
-    /// In order, after `from`, up to `far`.
+    /// Boundaries in order, after `from`, up to `lookahead_end`.
     boundaries: &'a [Boundary],
     limits: &'a ChunkLimits<'a>,
 }
@@ -78,7 +79,7 @@ impl CutChoice<'_> {
         marked.or_else(|| self.marked_word_end()).unwrap_or_else(|| self.word_end())
     }
 
-    /// Before the heading of the highest level, the last of these, in a chunk that is full enough.
+    /// Returns the last heading of the highest level, in a chunk that is full enough.
     fn section_end(&self) -> Option<usize> {
         let level = |mark: &Boundary| match mark.level {
             BoundaryLevel::Section(level) if self.fill_ratio(mark.offset) >= SECTION_FILL => {
@@ -94,13 +95,13 @@ impl CutChoice<'_> {
             .map(|(_, at)| at)
     }
 
-    /// At the last mark of the coarsest rank whose bearer would otherwise be split though it fits.
+    /// Returns the last boundary of the coarsest level at which the chunk may end.
     fn coarsest_end(&self) -> Option<usize> {
         let items = (0..=BoundaryLevel::MAX_DEPTH).map(BoundaryLevel::Item);
         let parts = (0..=BoundaryLevel::MAX_DEPTH).map(BoundaryLevel::Part);
         let ranks =
             std::iter::once(BoundaryLevel::Unit).chain(items).chain(parts).chain([BoundaryLevel::Sentence]);
-        let (mut seen, mut sparse) = (None, None);
+        let (mut previous, mut sparse) = (None, None);
         for rank in ranks {
             if sparse.is_some() && rank >= BoundaryLevel::Part(0) {
                 break;
@@ -109,19 +110,19 @@ impl CutChoice<'_> {
             let start = self.boundaries_within().iter().rev().find(as_coarse).map(|mark| mark.offset);
             let next = self.boundaries_beyond().iter().find(as_coarse).map(|mark| mark.offset);
             let next = next.or((self.lookahead_end == self.to).then_some(self.to));
-            let Some(start) = start.filter(|_| seen != Some((start, next))) else { continue };
+            let Some(start) = start.filter(|_| previous != Some((start, next))) else { continue };
             if self.is_end(start, next) {
                 if self.fill_ratio(start) >= ITEM_FILL || rank >= BoundaryLevel::Part(0) {
                     return Some(start);
                 }
                 sparse.get_or_insert(start);
             }
-            seen = Some((Some(start), next));
+            previous = Some((Some(start), next));
         }
         sparse
     }
 
-    /// After the last line feed.
+    /// Returns the offset after the last line feed, if the chunk may end there.
     fn line_end(&self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let start = self.from + memrchr(b'\n', &bytes[self.from..self.limit])? + 1;
@@ -129,7 +130,7 @@ impl CutChoice<'_> {
         self.is_end(start, next.or((self.lookahead_end == self.to).then_some(self.to))).then_some(start)
     }
 
-    /// At the last place of all, where some are marked for it.
+    /// Returns the last boundary, if word boundaries are marked.
     fn marked_word_end(&self) -> Option<usize> {
         let last =
             self.boundaries_within().last().filter(|last| self.fill_ratio(last.offset) >= WORD_FILL)?;
@@ -140,7 +141,7 @@ impl CutChoice<'_> {
             .then_some(last.offset)
     }
 
-    /// Between two words, else between two graphemes, else at the edge.
+    /// Returns an offset between two words, else between two graphemes, else the limit.
     fn word_end(&self) -> usize {
         let mut places =
             self.text[self.from..self.limit].char_indices().rev().map(|(at, c)| (self.from + at, c));
@@ -148,8 +149,9 @@ impl CutChoice<'_> {
         let between =
             places.by_ref().take_while(|(at, _)| self.fill_ratio(*at) >= WORD_FILL).find_map(|(at, c)| {
                 let next = after.replace(c);
-                let parted = c.is_whitespace() && !next.is_some_and(char::is_whitespace) || is_clause_end(c);
-                parted.then(|| at + c.len_utf8())
+                let can_split =
+                    c.is_whitespace() && !next.is_some_and(char::is_whitespace) || is_clause_end(c);
+                can_split.then(|| at + c.len_utf8())
             });
         between.unwrap_or_else(|| self.grapheme_end())
     }
@@ -169,8 +171,8 @@ impl CutChoice<'_> {
         }
     }
 
-    /// Whether the chunk may end at `start`, given that what begins there ends at `next`, or further
-    /// away than can be seen: where that is too large for a chunk, only a chunk that is full enough does.
+    /// Returns true if the chunk may end at `start`, where the text that begins there ends at `next`, or
+    /// beyond the window if `None`. If that text does not fit one chunk, the chunk must be full enough.
     fn is_end(&self, start: usize, next: Option<usize>) -> bool {
         let enough = if next.is_some() { OVERSIZED_NEXT_FILL } else { UNBOUNDED_NEXT_FILL };
         self.fill_ratio(start) >= enough
@@ -181,18 +183,18 @@ impl CutChoice<'_> {
         (at - self.from) as f64 / (self.limit - self.from) as f64
     }
 
-    /// The marks at which the chunk can end.
+    /// Returns the boundaries at which the chunk can end.
     fn boundaries_within(&self) -> &[Boundary] {
         &self.boundaries[..self.boundaries.partition_point(|mark| mark.offset <= self.limit)]
     }
 
-    /// The marks after the edge.
+    /// Returns the boundaries after the limit.
     fn boundaries_beyond(&self) -> &[Boundary] {
         &self.boundaries[self.boundaries.partition_point(|mark| mark.offset <= self.limit)..]
     }
 }
 
-/// Punctuation after which scripts without spaces can be parted.
+/// Returns true for punctuation after which scripts without spaces can be split.
 fn is_clause_end(c: char) -> bool {
     matches!(c, '、' | '，' | '；' | '：' | '。' | '！' | '？' | '」' | '』' | '）' | '】' | '》')
 }

@@ -1,27 +1,27 @@
-//! Structure told from indentation: what stands deeper belongs to what stands above it.
+//! Derives structure from indentation: a deeper line belongs to the line above it.
 
 use super::boundary::{Boundary, BoundaryBuilder, BoundaryLevel};
 use super::line::Line;
 
-/// Columns that make one level of depth.
+/// Columns per level of depth.
 const COLUMNS_PER_LEVEL: usize = 2;
-/// Words that go on with the block that the lines above them began.
+/// Words that continue the block of the lines above.
 const CONTINUATION_WORDS: &[&str] = &[
     "end", "else", "elif", "elsif", "except", "finally", "catch", "rescue", "ensure", "then", "fi", "done",
     "esac", "endif",
 ];
 
-/// What is known of a line when its rank is asked for.
+/// A line with its context, for choosing its level.
 pub(super) struct LineContext<'a> {
     pub(super) line: Line<'a>,
-    /// The last line of content before it.
+    /// Last line with content before it.
     pub(super) above: Line<'a>,
-    /// Whether blank lines are between the two.
+    /// True if blank lines separate the two.
     pub(super) after_gap: bool,
 }
 
-/// Marks the lines for which `is_unit` holds as units, and what is indented as parts, the deeper the
-/// finer, those after a blank line before those that are not.
+/// Marks the lines for which `is_unit` holds as units and indented lines as parts, deeper ones finer.
+/// Lines after a blank line are coarser than the others of their depth.
 pub(super) fn mark_units<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     is_unit: impl Fn(&LineContext) -> bool,
@@ -29,7 +29,7 @@ pub(super) fn mark_units<'a>(
     mark_levels(lines, |place| is_unit(place).then_some(BoundaryLevel::Unit))
 }
 
-/// The same where some lines are known to begin something of another rank.
+/// Does the same, but `known` gives the level of some lines.
 pub(super) fn mark_levels<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     known: impl Fn(&LineContext) -> Option<BoundaryLevel>,
@@ -58,16 +58,16 @@ fn part_level(place: &LineContext) -> Option<BoundaryLevel> {
     (!begins_body && !continues_block(place)).then_some(part)
 }
 
-/// Whether the line ends or goes on with a block that began above it.
+/// Returns true if the line ends or continues a block that began above it.
 pub(super) fn continues_block(place: &LineContext) -> bool {
-    let said = place.line.trimmed();
-    match said.as_bytes().first() {
+    let content = place.line.trimmed();
+    match content.as_bytes().first() {
         Some(b'}' | b')' | b']') => true,
         Some(b'{') => !place.above.trimmed().ends_with([',', '[', '}']),
-        Some(b'<') => said.starts_with("</"),
-        Some(b'*') => said.starts_with("*/"),
+        Some(b'<') => content.starts_with("</"),
+        Some(b'*') => content.starts_with("*/"),
         _ => {
-            let word = said.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let word = content.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             CONTINUATION_WORDS.contains(&word)
         }
     }

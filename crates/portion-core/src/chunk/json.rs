@@ -1,20 +1,20 @@
-//! JSON lines, and JSON that is none because something stands around it or its end is missing:
-//! a unit is a line, and a line too long for one chunk is parted between its values.
+//! Finds boundaries in JSON lines, and in JSON that is invalid because of surrounding text or a missing
+//! end. A unit is a line; a line too long for one chunk is split between its values.
 
 use std::ops::Range;
 
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample};
 
-/// Percent of the lines that are one value each.
+/// Minimum share of lines that are one value each, in per cent.
 const MIN_VALUES_PERCENT: usize = 90;
-/// Bytes from which on a line need not end like a value: the end may be missing.
+/// Length in bytes from which a line need not end like a value, because its end may be missing.
 const LONG_LINE_BYTES: usize = 400;
-/// Keys of the entries of a log, which have a chunker of their own.
+/// Keys of log entries, which have a chunker of their own.
 const LOG_KEYS: &[&str] = &["ts", "t", "time", "timestamp", "@timestamp", "date", "level", "lvl", "severity"];
-/// Bytes of a line in which those are looked for.
+/// Bytes of a line that are searched for those keys.
 const MAX_SCANNED_BYTES: usize = 300;
 
-/// Chunks of whole values.
+/// Cuts between values.
 #[derive(Debug)]
 pub(super) struct JsonChunker;
 
@@ -45,26 +45,26 @@ impl Chunker for JsonChunker {
     }
 }
 
-/// `{"…` and what else begins a value of values, closed on the line or longer than a sample of it.
-fn begins_value(said: &str) -> bool {
-    let inner = said.strip_prefix(['{', '[']).map(str::trim_start);
+/// Matches the start of a container: closed on the line, or longer than [`LONG_LINE_BYTES`].
+fn begins_value(content: &str) -> bool {
+    let inner = content.strip_prefix(['{', '[']).map(str::trim_start);
     let begun =
         inner.is_some_and(|inner| inner.starts_with(['"', '{', '[', ']', '}', '-']) || starts_number(inner));
-    begun && (said.ends_with(['}', ']', ',']) || said.len() > LONG_LINE_BYTES)
+    begun && (content.ends_with(['}', ']', ',']) || content.len() > LONG_LINE_BYTES)
 }
 
 fn starts_number(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_digit()) && text.contains(',')
 }
 
-fn is_stamped(said: &str) -> bool {
-    let head = &said[..said.floor_char_boundary(MAX_SCANNED_BYTES)];
+fn is_stamped(content: &str) -> bool {
+    let head = &content[..content.floor_char_boundary(MAX_SCANNED_BYTES)];
     head.split(['{', ','])
         .filter_map(|member| member.trim_start().strip_prefix('"')?.split_once('"'))
         .any(|(key, rest)| LOG_KEYS.contains(&key) && rest.trim_start().starts_with(':'))
 }
 
-/// Marks what stands after the commas of a line, the outer ones the coarser.
+/// Adds a boundary after each comma of a line; outer ones are coarser.
 fn mark_values(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
     let bytes = &text.as_bytes()[range.clone()];
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);

@@ -1,11 +1,11 @@
-//! Text of which nothing is known but that it has lines: listings, tables, unstamped logs, YAML.
+//! Finds boundaries in text of no other kind: listings, tables, unstamped logs, YAML.
 //!
-//! A line that is indented, or that looks like the next line of a stack trace, belongs to the line
-//! above it.
+//! A line that is indented, or that looks like the next line of a stack trace, belongs to the line above
+//! it.
 
 use super::{Boundary, ChunkWindow, Chunker, TextSample, indent, sentence, stamp};
 
-/// Chunks of whole lines, with what belongs to them.
+/// Cuts between lines and their continuations.
 #[derive(Debug)]
 pub(super) struct LineChunker;
 

@@ -1,4 +1,4 @@
-//! Logs: an entry is a stamped line with all that follows it up to the next stamped line, be it a
+//! Finds boundaries in logs. An entry is a stamped line with everything up to the next stamped line: a
 //! stack trace, a dump or a message of many lines.
 
 use super::boundary::BoundaryBuilder;
@@ -6,12 +6,12 @@ use super::line::Line;
 use super::stamp::{EntryStamp, continues_entry, find_stamp, is_subtitle_cue};
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
 
-/// The one kind of text that consists of entries.
+/// Name of the kind of text that consists of log entries.
 pub(crate) const NAME: &str = "log";
-/// Stamped lines without which a text is no log.
+/// Minimum stamped lines of a log.
 const MIN_STAMPED_LINES: usize = 3;
 
-/// Chunks of whole entries.
+/// Cuts between entries.
 #[derive(Debug)]
 pub(super) struct LogChunker;
 
@@ -20,8 +20,8 @@ impl Chunker for LogChunker {
         NAME
     }
 
-    /// Messages of many lines are common: a third of the lines that could begin an entry is enough
-    /// where the stamps are times, half of them where they are less.
+    /// Messages of many lines are common: a third of the lines that could begin an entry is enough if the
+    /// stamps are times, otherwise half of them.
     fn matches(&self, sample: &TextSample) -> bool {
         let (mut timed, mut other, mut bare) = (0, 0, 0);
         for line in sample.lines() {
@@ -51,7 +51,7 @@ impl Chunker for LogChunker {
             } else if marker.after_gap() || unusual() {
                 marker.add(&line, BoundaryLevel::Part(0));
             } else if indent > above {
-                // The second line of a frame, or the first frame of what was thrown.
+                // The second line of a frame, or the first frame of an exception.
                 marker.continue_unit();
             } else {
                 marker.add(&line, BoundaryLevel::part(1 + indent));
@@ -64,33 +64,33 @@ impl Chunker for LogChunker {
     }
 }
 
-/// What the entries of a log begin with.
+/// The stamp with which the entries of a log begin.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntryStart(EntryStamp);
 
 impl EntryStart {
-    /// Judged by a sample of the text.
+    /// Detects the stamp from a sample of the text.
     pub(crate) fn from_sample(text: &str) -> Self {
         Self(most_common_stamp(TextSample::new(text).lines().copied()))
     }
 
-    /// Whether an entry begins with this line.
+    /// Returns true if an entry begins with this line.
     pub(crate) fn begins_entry(self, line: &str) -> bool {
         find_stamp(line).is_some_and(|stamp| stamp == self.0 || stamp == EntryStamp::Time)
     }
 
-    /// Whether a line begins with a time, and so an entry in any log.
+    /// Returns true if a line begins with a time, which begins an entry in every log.
     pub(crate) fn begins_with_time(line: &str) -> bool {
         find_stamp(line) == Some(EntryStamp::Time)
     }
 
-    /// Whether no entry begins with a line, however it begins.
+    /// Returns true if no entry begins with this line, whatever its stamp.
     pub(crate) fn never_begins_entry(line: &str) -> bool {
         is_subtitle_cue(line)
     }
 }
 
-/// The stamp that most entries here have; others are found in their messages. Times are the surest.
+/// Returns the stamp of most entries; other stamps occur inside messages. Times have the most weight.
 fn most_common_stamp<'a>(lines: impl Iterator<Item = Line<'a>>) -> EntryStamp {
     let mut counts = [
         (0, EntryStamp::JsonObject),

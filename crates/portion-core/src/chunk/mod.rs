@@ -1,17 +1,16 @@
-//! Where a chunk of text ends.
+//! Splits text into chunks at natural boundaries.
 //!
-//! Text that is too long for one reply is served in chunks, and a reader who gets half a stack
-//! trace or half a sentence has been told less than the chunk cost. So a chunk ends where the text
-//! itself ends something: a section, an entry, a paragraph, an item, a sentence, a line.
+//! Text that is too long for one reply is served in chunks. Half a stack trace or half a sentence is
+//! worth less to a reader than it costs, so a chunk ends where the text itself ends something: a section,
+//! an entry, a paragraph, an item, a sentence, a line.
 //!
-//! Each kind of text has a [`Chunker`], which only *marks* the places where something begins and
-//! says how coarse that something is ([`BoundaryLevel`]). One function, [`cut`], knows the limits and
-//! chooses among the marks; it is the same for all kinds. A chunker is one file and one line in
-//! [`CHUNKERS`].
+//! Each kind of text has a [`Chunker`], which only marks the boundaries and their levels
+//! ([`BoundaryLevel`]). The function [`cut`] applies the limits and chooses among the boundaries; it is
+//! the same for all kinds. A chunker is one file and one line in [`CHUNKERS`].
 //!
-//! A cut is a pure function of the text, the place where the chunk begins and the limits, and its
-//! work is in proportion to the chunk: a chunker sees a [`ChunkWindow`] of at most two chunks and looks
-//! back over a bounded distance.
+//! A cut is a pure function of the text, the start of the chunk and the limits. Its work is proportional
+//! to the chunk: a chunker sees a [`ChunkWindow`] of at most two chunks and looks back over a bounded
+//! distance.
 
 use std::ops::Range;
 
@@ -44,22 +43,22 @@ pub(crate) use prose::heading_level;
 pub use sample::TextSample;
 pub use sentence::sentence_starts;
 
-/// One kind of text.
+/// Detects one kind of text and finds its boundaries.
 pub trait Chunker: Send + Sync {
-    /// What the kind is called in notices and explanations, e.g. `log`.
+    /// Returns the name of the kind in notices and explanations, e.g. `log`.
     fn name(&self) -> &'static str;
 
-    /// Whether a text that begins like this is of this kind.
+    /// Returns true if a text with this sample is of this kind.
     fn matches(&self, sample: &TextSample) -> bool;
 
-    /// The places in the window where something begins, in any order.
+    /// Returns the boundaries in the window, in any order.
     ///
-    /// Marks at or before the window's start, or after its end, are ignored.
+    /// Boundaries at or before the start of the window, or after its end, are ignored.
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary>;
 }
 
-/// The kinds of text, the more telling first: a text is of the first kind that claims it, and the
-/// last one claims all.
+/// All chunkers, the most specific first: the first one that matches a text is used, and the last one
+/// matches every text.
 pub const CHUNKERS: &[&dyn Chunker] = &[
     &table::TableChunker,
     &json::JsonChunker,
@@ -73,30 +72,30 @@ pub const CHUNKERS: &[&dyn Chunker] = &[
     &lines::LineChunker,
 ];
 
-/// The chunker for this text, judged by at most 64 KiB of it.
+/// Returns the chunker for a text, judged by at most 64 KiB of it.
 pub fn chunker_for(text: &str) -> &'static dyn Chunker {
     let sample = TextSample::new(text);
     CHUNKERS.iter().copied().find(|chunker| chunker.matches(&sample)).unwrap_or(&lines::LineChunker)
 }
 
-/// The stretch of text that one cut is concerned with: the chunk, and as much again.
+/// The range of text for one cut: the chunk, and as much again.
 #[derive(Debug, Clone, Copy)]
 pub struct ChunkWindow<'a> {
-    /// The whole text, for the look back.
+    /// The whole text, so that chunkers can look back.
     pub text: &'a str,
-    /// Where the chunk begins, in bytes.
+    /// Start of the chunk, in bytes.
     pub from: usize,
-    /// Where the window ends, in bytes.
+    /// End of the window, in bytes.
     pub to: usize,
 }
 
 impl<'a> ChunkWindow<'a> {
-    /// The lines of the window; the first and the last may be parts of lines.
+    /// Yields the lines of the window; the first and the last may be partial.
     fn lines(&self) -> impl Iterator<Item = line::Line<'a>> + use<'a> {
         line::lines(self.text, self.range())
     }
 
-    /// Whether the window begins at the beginning of a line.
+    /// Returns true if the window begins at the start of a line.
     fn begins_line(&self) -> bool {
         self.from == 0 || self.text.as_bytes()[self.from - 1] == b'\n'
     }

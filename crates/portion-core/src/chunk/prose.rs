@@ -1,19 +1,19 @@
-//! Prose: paragraphs and sentences, hard-wrapped or not, with or without blank lines between
-//! paragraphs, in pages or not.
+//! Finds boundaries in prose: paragraphs and sentences, with or without hard wrapping, blank lines and
+//! pages.
 
 use super::boundary::BoundaryBuilder;
 use super::line::Line;
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence};
 
-/// Lines up to this many characters are taken for hard-wrapped ones.
+/// Maximum characters of a line that may be hard-wrapped.
 const MAX_WRAP_CHARS: usize = 120;
-/// Words that make a line one of prose; scripts without spaces need this many characters instead.
+/// Minimum words in a line of prose; for scripts without spaces, minimum characters.
 const MIN_WORDS: usize = 4;
 const MIN_CHARS: usize = 12;
-/// A heading has at most this many characters.
+/// Maximum characters of a heading.
 const MAX_HEADING_CHARS: usize = 80;
 
-/// Chunks of whole paragraphs.
+/// Cuts between paragraphs.
 #[derive(Debug)]
 pub(super) struct ProseChunker;
 
@@ -22,13 +22,14 @@ impl Chunker for ProseChunker {
         "prose"
     }
 
-    /// Half of the lines have words enough, and sentences end in a tenth of them.
+    /// Matches text in which half of the lines have enough words and a tenth contain the end of a
+    /// sentence.
     fn matches(&self, sample: &TextSample) -> bool {
         let (mut lines, mut wordy, mut complete) = (0, 0, 0);
         for line in sample.lines() {
-            let said = line.trimmed();
+            let content = line.trimmed();
             lines += 1;
-            wordy += usize::from(is_wordy(said));
+            wordy += usize::from(is_wordy(content));
             complete += usize::from(sentence::has_sentence_end(line));
         }
         lines > 0 && (wordy * 2 >= lines && complete * 10 >= lines || lines == 1 && wordy == 1)
@@ -50,7 +51,7 @@ impl Chunker for ProseChunker {
             }
             let next = lines.get(index + 1);
             match above.and_then(|above| width.boundary_level(&above, line, next, marker.after_gap())) {
-                // The head of a page goes with the page.
+                // A page header belongs to its page.
                 Some(rank) => marker.add_at(page.unwrap_or(line.start), rank),
                 None => marker.continue_unit(),
             }
@@ -62,11 +63,11 @@ impl Chunker for ProseChunker {
     }
 }
 
-/// How wide the lines are, where they are wrapped.
+/// The width at which lines are wrapped, if they are.
 struct WrapWidth(Option<usize>);
 
 impl WrapWidth {
-    /// Nine lines of ten are at most as wide as the wrap; one may be a long link.
+    /// Nine of ten lines are at most as wide as the wrap; the rest may hold long links.
     fn from_lines(lines: &[Line]) -> Self {
         let mut widths: Vec<_> =
             lines.iter().filter(|line| !line.is_blank()).map(|line| line.text.chars().count()).collect();
@@ -74,7 +75,7 @@ impl WrapWidth {
         Self(widths.get(widths.len() * 9 / 10).copied().filter(|width| *width <= MAX_WRAP_CHARS))
     }
 
-    /// What begins with a line, if anything does.
+    /// Returns the level of the boundary before a line, if there is one.
     fn boundary_level(
         &self,
         above: &Line,
@@ -89,16 +90,17 @@ impl WrapWidth {
         if after_gap {
             let level = heading_level(line.text).filter(|_| next.is_none_or(Line::is_blank));
             return Some(match level {
-                // A heading stays with what it heads, unless that is too large.
+                // A heading stays with its text, unless that is too large.
                 _ if heading_level(above.text).is_some() => BoundaryLevel::Part(0),
                 Some(level) => BoundaryLevel::Section(level),
                 None => BoundaryLevel::Unit,
             });
         }
-        // In wrapped text a line that had room for the next word was ended on purpose.
+        // In wrapped text, a line with enough space for the next word was ended on purpose.
         let word = line.trimmed().split_whitespace().next().unwrap_or_default();
-        let room = |width: usize| above.text.trim_end().chars().count() + 1 + word.chars().count() < width;
-        if !self.0.is_none_or(room) {
+        let has_space =
+            |width: usize| above.text.trim_end().chars().count() + 1 + word.chars().count() < width;
+        if !self.0.is_none_or(has_space) {
             None
         } else if complete {
             Some(BoundaryLevel::Unit)
@@ -108,30 +110,30 @@ impl WrapWidth {
     }
 }
 
-/// Whether a line goes on with the sentence above it.
-fn continues_sentence(said: &str) -> bool {
-    let mut chars = said.chars();
+/// Returns true if a line continues the sentence above it.
+fn continues_sentence(content: &str) -> bool {
+    let mut chars = content.chars();
     chars.next().is_some_and(char::is_lowercase)
         && chars.next().is_some_and(|c| c.is_alphabetic() || c == ' ')
 }
 
-/// The level of a heading: `1.2 Terms`, `Chapter IV`, `THE END`.
+/// Returns the level of a heading such as `1.2 Terms`, `Chapter IV`, `THE END`.
 pub(crate) fn heading_level(line: &str) -> Option<u8> {
-    let said = line.trim_end();
-    if said.is_empty()
-        || said.starts_with([' ', '\t'])
-        || said.len() > 4 * MAX_HEADING_CHARS
-        || sentence::is_complete(said)
+    let content = line.trim_end();
+    if content.is_empty()
+        || content.starts_with([' ', '\t'])
+        || content.len() > 4 * MAX_HEADING_CHARS
+        || sentence::is_complete(content)
     {
         return None;
     }
-    let mut words = said.split_whitespace();
+    let mut words = content.split_whitespace();
     let first = words.next()?;
     let number = first.trim_end_matches('.');
     let numbered = number.starts_with(|c: char| c.is_ascii_digit())
         && number.len() <= 12
         && number.chars().all(|c| c.is_ascii_digit() || c == '.');
-    if said.chars().count() > MAX_HEADING_CHARS {
+    if content.chars().count() > MAX_HEADING_CHARS {
         None
     } else if numbered && words.next().is_some_and(|word| word.starts_with(char::is_alphabetic)) {
         Some(1 + number.matches('.').count() as u8)
@@ -141,23 +143,24 @@ pub(crate) fn heading_level(line: &str) -> Option<u8> {
     {
         Some(1)
     } else {
-        let shouted = said.contains(char::is_uppercase) && !said.contains(char::is_lowercase);
-        (shouted && said.chars().filter(|c| c.is_alphabetic()).count() >= 4).then_some(1)
+        let shouted = content.contains(char::is_uppercase) && !content.contains(char::is_lowercase);
+        (shouted && content.chars().filter(|c| c.is_alphabetic()).count() >= 4).then_some(1)
     }
 }
 
-/// Whether a line is the foot or the head of a page: `… [Page 7]`, and the first line after a form feed.
+/// Returns true for the footer or header of a page: `… [Page 7]`, and the first line after a form feed.
 fn is_page_edge(lines: &[Line], index: usize) -> bool {
-    let said = lines[index].trimmed();
-    let foot = said.ends_with(']') && said.contains("[Page ");
+    let content = lines[index].trimmed();
+    let foot = content.ends_with(']') && content.contains("[Page ");
     let is_feed = |line: &Line| line.text.contains('\u{c}');
     foot || lines[..index].iter().rev().take(3).take_while(|line| line.is_blank()).any(is_feed)
         || is_feed(&lines[index])
 }
 
-fn is_wordy(said: &str) -> bool {
+fn is_wordy(content: &str) -> bool {
     let spaced =
-        said.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(MIN_WORDS).count();
+        content.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).take(MIN_WORDS).count();
     spaced == MIN_WORDS
-        || said.chars().filter(|c| *c > '\u{2e80}' && c.is_alphabetic()).take(MIN_CHARS).count() == MIN_CHARS
+        || content.chars().filter(|c| *c > '\u{2e80}' && c.is_alphabetic()).take(MIN_CHARS).count()
+            == MIN_CHARS
 }

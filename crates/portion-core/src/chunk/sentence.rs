@@ -1,4 +1,4 @@
-//! Where sentences begin, in any script, told from their punctuation alone.
+//! Finds the starts of sentences, in any script, from punctuation alone.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ const ABBREVIATIONS: &[&str] = &[
     "inkl", "jan", "jh", "jhd", "jur", "med", "mio", "mrd", "okt", "phil", "sept", "sog", "str", "tel",
     "vgl", "zzgl",
 ];
-/// Words before a number that is an ordinal one: `am 3. Mai`, `im 19. Jahrhundert`.
+/// German words before a number with a full stop that is an ordinal: `am 3. Mai`, `im 19. Jahrhundert`.
 const BEFORE_ORDINALS: &[&str] = &[
     "ab", "am", "beim", "bis", "das", "dem", "den", "der", "des", "die", "dieses", "im", "ins", "seit",
     "und", "vom", "zum", "zur",
 ];
-/// Words after such a number.
+/// German words after such a number.
 const AFTER_ORDINALS: &[&str] = &[
     "Januar",
     "Jänner",
@@ -42,19 +42,19 @@ const AFTER_ORDINALS: &[&str] = &[
     "Quartal",
     "Stock",
 ];
-/// Bytes before a full stop that can be an abbreviation.
+/// Maximum bytes of an abbreviation before a full stop.
 const MAX_ABBREVIATION_BYTES: usize = 24;
-/// Bytes from which on a line is taken for running text where lines are the rule.
+/// Length in bytes from which a line of a line-based text is treated as running text.
 const LONG_LINE_BYTES: usize = 400;
 
-/// Where the sentences of a running text begin, the first one excepted, in bytes.
+/// Returns the byte offsets of the sentences of a running text, without the first one.
 pub fn sentence_starts(text: &str) -> Vec<usize> {
     let mut marks = Vec::new();
     mark_sentences(text, 0..text.len(), &mut marks);
     marks.into_iter().map(|mark| mark.offset).collect()
 }
 
-/// Marks the beginnings of the sentences in a range, the first one excepted.
+/// Adds a boundary at each sentence start in a range, except the first one.
 pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Boundary>) {
     let mut at = range.start;
     while let Some(c) = text[at..range.end].chars().next() {
@@ -87,7 +87,7 @@ pub(super) fn mark_sentences(text: &str, range: Range<usize>, marks: &mut Vec<Bo
     }
 }
 
-/// Marks the sentences inside each line that is too long to be anything but running text.
+/// Adds the sentence boundaries inside each line that is long enough to be running text.
 pub(super) fn mark_long_lines<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     text: &str,
@@ -98,20 +98,20 @@ pub(super) fn mark_long_lines<'a>(
     }
 }
 
-/// Whether sentences end in a line, or with it.
+/// Returns true if a sentence ends in a line or at its end.
 pub(super) fn has_sentence_end(line: &Line) -> bool {
     let mut marks = Vec::new();
     mark_sentences(line.text, 0..line.text.len(), &mut marks);
     is_complete(line.text) || !marks.is_empty()
 }
 
-/// Whether a paragraph that ends so is complete.
+/// Returns true if a paragraph ends with a complete sentence.
 pub(super) fn is_complete(paragraph: &str) -> bool {
-    let said = paragraph.trim_end().trim_end_matches(is_closer);
-    said.ends_with(|c| is_narrow_stop(c) || is_wide_stop(c) || matches!(c, ':' | '：'))
+    let content = paragraph.trim_end().trim_end_matches(is_closer);
+    content.ends_with(|c| is_narrow_stop(c) || is_wide_stop(c) || matches!(c, ':' | '：'))
 }
 
-/// Stops that end a sentence where white space follows.
+/// Returns true for stops that end a sentence if white space follows.
 fn is_narrow_stop(c: char) -> bool {
     matches!(
         c,
@@ -133,7 +133,7 @@ fn is_narrow_stop(c: char) -> bool {
     )
 }
 
-/// Stops of the scripts that put no space between sentences.
+/// Returns true for stops of scripts without spaces between sentences.
 fn is_wide_stop(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '．' | '｡')
 }
@@ -164,8 +164,8 @@ fn is_opener(c: char) -> bool {
     matches!(c, '「' | '『' | '“' | '（' | '【' | '《')
 }
 
-/// Bytes of the quotes and brackets that are closed right after a stop, be it after the space that
-/// French puts before `»`. Where scripts put no space between sentences, `“` opens the next one.
+/// Counts the bytes of closing quotes and brackets right after a stop, including the space that French
+/// puts before `»`. In scripts without spaces between sentences, `“` opens the next one.
 fn closers_len(rest: &str, wide: bool) -> usize {
     let closes = |c: char| is_closer(c) || !wide && matches!(c, '“' | '«' | '‹');
     let tail = rest.trim_start_matches(closes);
@@ -174,7 +174,7 @@ fn closers_len(rest: &str, wide: bool) -> usize {
     rest.len() - quote.unwrap_or(tail).len()
 }
 
-/// Whether the full stop makes the number before it an ordinal one, as in German.
+/// Returns true if the full stop makes the number before it an ordinal, as in German.
 fn is_ordinal(before: &str, after: &str) -> bool {
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_ABBREVIATION_BYTES))..];
     let ahead = near.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -186,8 +186,8 @@ fn is_ordinal(before: &str, after: &str) -> bool {
             || word(ahead.trim_end()).is_some_and(|word| BEFORE_ORDINALS.contains(&word.as_str())))
 }
 
-/// Whether the full stop after this text belongs to its last word: `Dr`, an initial, the number of
-/// a list item.
+/// Returns true if the full stop after this text belongs to its last word: `Dr`, an initial, the number
+/// of a list item.
 fn is_abbreviation(before: &str) -> bool {
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_ABBREVIATION_BYTES))..];
     let word = &near[near
@@ -209,7 +209,7 @@ fn is_abbreviation(before: &str) -> bool {
     }
 }
 
-/// `U.S`, `J.R.R`.
+/// Matches `U.S`, `J.R.R`.
 fn is_initials(word: &str) -> bool {
     word.contains('.')
         && word.split('.').all(|part| part.chars().count() == 1 && part.starts_with(char::is_alphabetic))

@@ -1,14 +1,14 @@
-//! Stack traces and dumps of threads without stamps: a trace keeps what caused it, a frame its
-//! second line.
+//! Finds boundaries in stack traces and thread dumps without stamps. A trace includes its causes, a frame
+//! its second line.
 
 use super::indent::LineContext;
 use super::{Boundary, ChunkWindow, Chunker, TextSample, indent};
 
-/// Percent of the lines that are frames, their second lines or the like in a text that is all traces.
+/// Minimum share of lines that are frames, second lines of frames, or similar, in per cent.
 const MIN_RELATED_PERCENT: usize = 50;
-/// Frames without which a text is no trace.
+/// Minimum frames of a stack trace.
 const MIN_FRAMES: usize = 3;
-/// Beginnings of unindented lines that go on with the trace above them, blank lines between or not.
+/// Starts of unindented lines that continue the trace above, even after blank lines.
 const CONTINUATION_PREFIXES: &[&str] = &[
     "Caused by",
     "Suppressed",
@@ -31,7 +31,7 @@ const CONTINUATION_PREFIXES: &[&str] = &[
     "}",
     "]",
 ];
-/// Beginnings of lines with which a trace begins, whatever is above.
+/// Starts of lines that always begin a trace.
 const TRACE_PREFIXES: &[&str] = &[
     "Exception in thread",
     "Uncaught ",
@@ -46,7 +46,7 @@ const TRACE_PREFIXES: &[&str] = &[
     "\"",
 ];
 
-/// Chunks of whole traces.
+/// Cuts between traces.
 #[derive(Debug)]
 pub(super) struct TraceChunker;
 
@@ -79,18 +79,18 @@ impl Chunker for TraceChunker {
     }
 }
 
-/// Whether a trace begins with a line.
+/// Returns true if a trace begins with this line.
 fn begins_trace(place: &LineContext) -> bool {
-    let (said, above) = (place.line.text, place.above.text);
+    let (content, above) = (place.line.text, place.above.text);
     if place.line.indent() > 0
-        || has_prefix(said, CONTINUATION_PREFIXES)
-        || is_frame(said)
+        || has_prefix(content, CONTINUATION_PREFIXES)
+        || is_frame(content)
         || announces_continuation(above)
     {
         false
     } else {
-        // What stands below a frame at the margin and is none begins something else.
-        place.after_gap || has_prefix(said, TRACE_PREFIXES) || is_java_frame(above)
+        // An unindented line below a frame that is not a frame itself begins something else.
+        place.after_gap || has_prefix(content, TRACE_PREFIXES) || is_java_frame(above)
     }
 }
 
@@ -98,46 +98,46 @@ fn has_prefix(line: &str, words: &[&str]) -> bool {
     words.iter().any(|word| line.starts_with(word))
 }
 
-/// Whether the line above says that what follows belongs to it.
+/// Returns true if the line above announces that the next line belongs to it.
 fn announces_continuation(above: &str) -> bool {
     let chained = ["During handling of", "The above exception", "panic: ", "fatal error: ", "[signal "];
     chained.iter().any(|word| above.starts_with(word))
 }
 
-/// A frame in one of the common notations.
+/// Returns true for a frame in a common notation.
 fn is_frame(line: &str) -> bool {
-    let said = line.trim();
+    let content = line.trim();
     is_java_frame(line)
-        || said.starts_with("File \"") && said.contains(", line ")
-        || said.strip_prefix('#').is_some_and(begins_with_digit)
-        || said.starts_with("from ") && said.contains(".rb:")
-        || said.contains(".rb:") && said.contains(":in ")
-        || is_rust_frame(said)
+        || content.starts_with("File \"") && content.contains(", line ")
+        || content.strip_prefix('#').is_some_and(begins_with_digit)
+        || content.starts_with("from ") && content.contains(".rb:")
+        || content.contains(".rb:") && content.contains(":in ")
+        || is_rust_frame(content)
         || is_go_location(line)
         || is_go_call(line)
 }
 
-/// `at a.b(C.java:1)`, `at f (file.js:1:2)`, `at N.M() in file.cs:line 3`, `... 3 more`.
+/// Matches `at a.b(C.java:1)`, `at f (file.js:1:2)`, `at N.M() in file.cs:line 3`, `... 3 more`.
 fn is_java_frame(line: &str) -> bool {
-    let said = line.trim_start();
-    let indented = said.len() < line.len();
-    (indented || said.contains('(')) && said.starts_with("at ")
-        || said.starts_with("... ") && (said.ends_with("more") || said.contains("common frames"))
+    let content = line.trim_start();
+    let indented = content.len() < line.len();
+    (indented || content.contains('(')) && content.starts_with("at ")
+        || content.starts_with("... ") && (content.ends_with("more") || content.contains("common frames"))
 }
 
-/// `  12: core::panicking::panic`.
-fn is_rust_frame(said: &str) -> bool {
-    let digits = said.bytes().take_while(u8::is_ascii_digit).count();
-    (1..=4).contains(&digits) && said[digits..].starts_with(": ") && said.contains("::")
+/// Matches `  12: core::panicking::panic`.
+fn is_rust_frame(content: &str) -> bool {
+    let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+    (1..=4).contains(&digits) && content[digits..].starts_with(": ") && content.contains("::")
 }
 
-/// A tab, a file and a line: `\t/src/main.go:12 +0x1d`.
+/// Matches a tab, a file and a line: `\t/src/main.go:12 +0x1d`.
 fn is_go_location(line: &str) -> bool {
-    let Some(said) = line.strip_prefix('\t') else { return false };
-    said.rfind(".go:").is_some_and(|at| begins_with_digit(&said[at + 4..]))
+    let Some(content) = line.strip_prefix('\t') else { return false };
+    content.rfind(".go:").is_some_and(|at| begins_with_digit(&content[at + 4..]))
 }
 
-/// `main.work(0xc000012345, 0x2)`, `created by main.main`.
+/// Matches `main.work(0xc000012345, 0x2)`, `created by main.main`.
 fn is_go_call(line: &str) -> bool {
     let call = line.find('(').is_some_and(|at| {
         let name = &line[..at];

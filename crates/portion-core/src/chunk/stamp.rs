@@ -1,6 +1,6 @@
-//! How a log entry begins, and how it goes on.
+//! Recognizes the lines that begin log entries, and those that continue them.
 
-/// What a stamped line begins with.
+/// The kind of stamp at the start of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryStamp {
     /// A date, a time of day, an epoch, seconds since boot.
@@ -9,14 +9,14 @@ pub(super) enum EntryStamp {
     Level,
     /// An address and a time in brackets: an access log.
     Address,
-    /// A time after a word or three: a host, a file, a container.
+    /// A time after at most three words: a host, a file, a container.
     InnerTime,
     /// A whole JSON object on one line.
     JsonObject,
 }
 
-/// Times that begin a line. `d` is a digit, `-` any of `-/.`, `_` any of ` T_-:`, `m` the short name of a
-/// month, `w` that of a weekday; all else stands for itself.
+/// Patterns for times at the start of a line. `d` is a digit, `-` any of `-/.`, `_` any of ` T_-:`, `m`
+/// the short name of a month, `w` that of a weekday; every other character stands for itself.
 const TIME_PATTERNS: &[&str] = &[
     "dddd-dd-dd",
     "dddd-d-d",
@@ -56,7 +56,7 @@ const TIME_PATTERNS: &[&str] = &[
     "Edddd dd:dd:",
     "Fdddd dd:dd:",
 ];
-/// Times that are sure enough to be believed after other words.
+/// Patterns that are specific enough to be recognized after other words.
 const INNER_TIME_PATTERNS: &[&str] = &[
     "dddd-dd-dd",
     "dd:dd:dd",
@@ -67,7 +67,7 @@ const INNER_TIME_PATTERNS: &[&str] = &[
     "m dd dd:dd:dd",
     "m  d dd:dd:dd",
 ];
-/// Words before an inner time.
+/// Maximum words before an inner time.
 const MAX_WORDS_BEFORE: usize = 3;
 const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: &[&str] = &["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -76,7 +76,7 @@ const LEVELS: &[&str] = &[
     "SEVERE", "ALERT", "EMERG", "PANIC", "VERBOSE", "FINE", "FINER", "FINEST",
 ];
 const KEY_PREFIXES: &[&str] = &["level=", "time=", "ts=", "lvl=", "severity=", "timestamp=", "date=", "t="];
-/// Beginnings of lines in the midst of an entry, unindented ones.
+/// Starts of unindented lines that continue an entry.
 const CONTINUATION_PREFIXES: &[&str] = &[
     "at ",
     "Caused by",
@@ -95,7 +95,7 @@ const CONTINUATION_PREFIXES: &[&str] = &[
     ")",
 ];
 
-/// The stamp of a line, if it has one.
+/// Returns the stamp of a line, if it has one.
 pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
     let line = strip_color_codes(line.trim_start_matches('\u{feff}'));
     let bare = line.trim_start_matches(['[', '(', '<', '"']);
@@ -114,12 +114,12 @@ pub(super) fn find_stamp(line: &str) -> Option<EntryStamp> {
     }
 }
 
-/// Whether it has the arrow of a subtitle's times: `00:01:02,000 --> 00:01:04,000`.
+/// Returns true if the line has the arrow of a subtitle cue: `00:01:02,000 --> 00:01:04,000`.
 pub(super) fn is_subtitle_cue(line: &str) -> bool {
     line.contains("-->")
 }
 
-/// Whether a line, stamps apart, goes on with the entry above it.
+/// Returns true if a line without a stamp continues the entry above it.
 pub(super) fn continues_entry(line: &str) -> bool {
     line.starts_with(char::is_whitespace)
         || CONTINUATION_PREFIXES.iter().any(|beginning| line.starts_with(beginning))
@@ -127,7 +127,7 @@ pub(super) fn continues_entry(line: &str) -> bool {
         || is_exception_line(line)
 }
 
-/// `java.net.SocketException: …`, `ValueError`: what was thrown, on a line of its own.
+/// Matches an exception on a line of its own: `java.net.SocketException: …`, `ValueError`.
 fn is_exception_line(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default().trim_end();
     name.len() <= 200
@@ -137,7 +137,7 @@ fn is_exception_line(line: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '$' | '\\'))
 }
 
-/// The line after colour codes (`ESC [ … m`) at its beginning.
+/// Returns the line without leading colour codes (`ESC [ … m`).
 fn strip_color_codes(mut line: &str) -> &str {
     while let Some(code) = line.strip_prefix("\u{1b}[") {
         let rest = code.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
@@ -178,14 +178,14 @@ fn matches_pattern(text: &[u8], pattern: &str) -> bool {
     true
 }
 
-/// `12.345678]` after its bracket: seconds since boot.
+/// Matches `12.345678]` after its bracket: seconds since boot.
 fn is_uptime(bare: &str) -> bool {
     let rest = bare.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
     let tail = rest.strip_prefix('.').unwrap_or_default().trim_start_matches(|c: char| c.is_ascii_digit());
     rest.len() > tail.len() + 1 && tail.starts_with(']')
 }
 
-/// Upper-case levels stand alone; others need the company of punctuation.
+/// Recognizes levels: upper-case ones may stand alone, others need punctuation around them.
 fn is_level(bare: &str) -> bool {
     let word = &bare[..bare.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(bare.len())];
     let next = bare[word.len()..].chars().next();
@@ -200,7 +200,7 @@ fn is_level(bare: &str) -> bool {
     known && (tied || upper && apart) || letter || KEY_PREFIXES.iter().any(|key| bare.starts_with(key))
 }
 
-/// An IPv4 address and then something else, or a time in brackets after a name.
+/// Matches an IPv4 address followed by something else, or a time in brackets after a name.
 fn is_access_log(line: &str) -> bool {
     let address = &line[..line.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(line.len())];
     let is_ip = address.split('.').count() == 4 && address.split('.').all(|part| matches!(part.len(), 1..=3));

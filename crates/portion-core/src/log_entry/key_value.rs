@@ -1,13 +1,13 @@
-//! Values by their keys in one line: `"level":"error"` in JSON, `level=error` in logfmt.
+//! Finds values by key in one line: `"level":"error"` in JSON, `level=error` in logfmt.
 
 use std::ops::Range;
 
-/// Bytes of a line that are looked through.
+/// Maximum bytes of a line that are searched.
 const MAX_SCANNED_BYTES: usize = 1024;
 
-/// The value of the first of these keys that has one, without its quotes.
+/// Returns the value of the first of these keys that has one, without its quotes.
 ///
-/// What stands inside a string may be taken for a key, so a value is to be judged by what it says.
+/// Text inside a string may be taken for a key, so the caller must check the value.
 pub(super) fn find_value(line: &str, keys: &[&str]) -> Option<Range<usize>> {
     let head = &line[..line.floor_char_boundary(MAX_SCANNED_BYTES)];
     memchr::memchr2_iter(b':', b'=', head.as_bytes()).find_map(|at| {
@@ -23,7 +23,7 @@ fn is_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '@' | '.')
 }
 
-/// The value that begins here.
+/// Returns the value that begins at `at`.
 fn read_value(head: &str, at: usize) -> Option<Range<usize>> {
     let start = at + head[at..].len() - head[at..].trim_start_matches(' ').len();
     let rest = &head[start..];

@@ -1,13 +1,13 @@
-//! The level of a log entry: how it is written, and what it means.
+//! Finds and parses the level of a log entry.
 
 use std::ops::Range;
 
 use super::key_value;
 
-/// How grave an entry is; the graver, the greater.
+/// The severity of an entry; more severe is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// Finer than debugging: `TRACE`, `VERBOSE`, `FINEST`.
+    /// Below debug: `TRACE`, `VERBOSE`, `FINEST`.
     Trace,
     /// `DEBUG`, `FINE`.
     Debug,
@@ -19,13 +19,13 @@ pub enum LogLevel {
     Warn,
     /// `ERROR`, `SEVERE`.
     Error,
-    /// Graver than an error: `FATAL`, `CRITICAL`, `PANIC`, `ALERT`, `EMERG`.
+    /// Above error: `FATAL`, `CRITICAL`, `PANIC`, `ALERT`, `EMERG`.
     Fatal,
 }
 
 impl LogLevel {
-    /// The level that a word stands for in any case, as syslog, Java, Python and PHP call them, be it a letter of
-    /// Android's (`E`) or a number of Node's (`50`).
+    /// Parses a level in any case, as written by syslog, Java, Python and PHP, including the letters of
+    /// Android (`E`) and the numbers of Node (`50`).
     pub fn from_word(word: &str) -> Option<Self> {
         let names: &[(&str, Self)] = match word.as_bytes().first()?.to_ascii_uppercase() {
             b'A' => &[("ALERT", Self::Fatal)],
@@ -67,10 +67,10 @@ impl LogLevel {
 }
 
 const KEYS: &[&str] = &["level", "lvl", "severity", "levelname", "log.level", "loglevel", "severity_text"];
-/// Bytes after the time in which a level is looked for.
+/// Bytes after the time that are searched for a level.
 const MAX_DISTANCE_BYTES: usize = 120;
 
-/// The level of a line whose time stands here, as it is written.
+/// Finds the level of a line, given the range of its time.
 pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usize>> {
     if line.starts_with('{') || is_keyed(line, time) {
         let keyed = key_value::find_value(line, KEYS)
@@ -79,7 +79,7 @@ pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usiz
             return keyed;
         }
     }
-    // In an access log the words belong to those who asked.
+    // In an access log the words come from clients.
     if time.is_some_and(|time| is_access_log_time(&line[time.clone()])) {
         return None;
     }
@@ -87,7 +87,8 @@ pub(super) fn find(line: &str, time: Option<&Range<usize>>) -> Option<Range<usiz
         .or_else(|| level_after_time(line, time.map_or(0, |time| time.end)))
 }
 
-/// Whether the line begins with a key, or goes on with one after its time: `level=warn …`, `ts=… level=warn`.
+/// Returns true if a key is at the start of the line or after its time: `level=warn …`, `ts=…
+/// level=warn`.
 fn is_keyed(line: &str, time: Option<&Range<usize>>) -> bool {
     let begins = |rest: &str| {
         let rest = rest.trim_start_matches([' ', '"', ']', '\t']);
@@ -96,12 +97,12 @@ fn is_keyed(line: &str, time: Option<&Range<usize>>) -> bool {
     begins(line) || time.is_some_and(|time| begins(&line[time.end..]))
 }
 
-/// `22/Jan/2019:03:56:14 +0330`
+/// Matches `22/Jan/2019:03:56:14 +0330`.
 fn is_access_log_time(time: &str) -> bool {
     matches!(time.as_bytes(), [_, _, b'/', b'A'..=b'Z', _, _, b'/', _, _, _, _, b':', ..])
 }
 
-/// `ERROR 2024-05-01 …`, `[E 10:00:00 …`, `E0503 10:00:00 …`: a level and then the time.
+/// Finds a level before the time: `ERROR 2024-05-01 …`, `[E 10:00:00 …`, `E0503 10:00:00 …`.
 fn level_before_time(line: &str, time: usize) -> Option<Range<usize>> {
     let ahead = line.get(..time)?;
     let mut words = letter_runs(ahead, 0);
@@ -110,7 +111,7 @@ fn level_before_time(line: &str, time: usize) -> Option<Range<usize>> {
     is_sole.then_some(word)
 }
 
-/// The first word after the time that is a level by its looks.
+/// Finds the first word after the time that looks like a level.
 fn level_after_time(line: &str, from: usize) -> Option<Range<usize>> {
     let near = &line[..line.floor_char_boundary(from.saturating_add(MAX_DISTANCE_BYTES))];
     let mut is_first = true;
@@ -122,16 +123,16 @@ fn level_after_time(line: &str, from: usize) -> Option<Range<usize>> {
 }
 
 fn is_level(near: &str, ahead: &str, word: &Range<usize>, first: bool) -> bool {
-    let said = &near[word.clone()];
+    let level = &near[word.clone()];
     let last = ahead.bytes().next_back().unwrap_or(b' ');
     let mut rest = near.as_bytes()[word.end..].iter().copied();
     let (next, beyond) = (rest.next().unwrap_or(b' '), rest.next().unwrap_or(b' '));
-    if said.len() == 1 {
+    if level.len() == 1 {
         let is_column = || {
             let column = ahead.trim_end_matches(' ');
             column.len() < ahead.len() && column.bytes().next_back().is_none_or(|b| b.is_ascii_digit())
         };
-        return said.bytes().all(|b| b.is_ascii_uppercase())
+        return level.bytes().all(|b| b.is_ascii_uppercase())
             && match next {
                 b'/' => beyond.is_ascii_alphabetic() && matches!(last, b' ' | b'\t'),
                 b' ' => beyond.is_ascii_alphabetic() && !ahead.contains(char::is_alphabetic) && is_column(),
@@ -145,13 +146,13 @@ fn is_level(near: &str, ahead: &str, word: &Range<usize>, first: bool) -> bool {
         || !next.is_ascii();
     let is_bracketed = matches!(last, b'[' | b'(' | b'<' | b'|' | b':' | b'/')
         && matches!(next, b']' | b')' | b'>' | b'|' | b'/');
-    let is_upper = said.bytes().all(|b| b.is_ascii_uppercase());
+    let is_upper = level.bytes().all(|b| b.is_ascii_uppercase());
     let is_leading = first && !ahead.contains(|c: char| c.is_ascii_alphanumeric());
     let is_prefix = matches!(last, b' ' | b'\t') && next == b':';
     !is_tied && (is_upper || is_bracketed || is_leading || is_prefix)
 }
 
-/// Runs of ASCII letters that stand by themselves, not among digits; colour codes (`ESC [ 32 m`) are none.
+/// Yields runs of ASCII letters without adjacent digits; colour codes (`ESC [ 32 m`) are skipped.
 fn letter_runs(text: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = from;
@@ -170,7 +171,7 @@ fn letter_runs(text: &str, from: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether this ends with a colour code but for its `m`.
+/// Returns true if the bytes end with a colour code without its `m`.
 fn ends_in_color_code(bytes: &[u8]) -> bool {
     let signs = bytes.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b';').count();
     bytes[..bytes.len() - signs].ends_with(b"\x1b[")

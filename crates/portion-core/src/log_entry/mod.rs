@@ -1,8 +1,8 @@
-//! The entries of a log: a stamped line with everything up to the next stamped line, be it a stack
+//! Splits a log into entries: a stamped line with everything up to the next stamped line, such as a stack
 //! trace, a dump or a message of many lines.
 //!
-//! Entries begin where the log chunker begins them, so that an entry that is told of is one that can be
-//! read. They are found as they are asked for; nothing is kept of them.
+//! Entries begin where the log chunker begins them, so that every reported entry can be read as such.
+//! They are found on demand and not stored.
 
 mod key_value;
 mod layout;
@@ -17,25 +17,25 @@ use crate::chunk::{EntryStart, LOG};
 use crate::snapshot::LineIndex;
 use crate::span::Span;
 
-/// An entry of a log. Its places are in the text of the log.
+/// An entry of a log. Its spans are in the text of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogEntry {
-    /// Which one it is, from 1.
+    /// Number of the entry, from 1.
     pub number: usize,
-    /// The line that it begins with, from 1.
+    /// Number of its first line, from 1.
     pub start_line: usize,
-    /// All of it, the last line feed included.
+    /// Span of the entry, last line feed included.
     pub span: Span,
-    /// When it was written, as it says: `2024-05-01 10:00:00,123`, `Jun 14 15:16:01`, an epoch.
+    /// Time as written: `2024-05-01 10:00:00,123`, `Jun 14 15:16:01`, an epoch.
     pub time: Option<Span>,
-    /// Its level, as it says: `ERROR`, `warn`, `E`.
+    /// Level as written: `ERROR`, `warn`, `E`.
     pub level: Option<Span>,
 }
 
-/// The entries of a log, in order; `None` where the text is no log.
+/// Yields the entries of a log, in order; `None` if the text is not a log.
 ///
-/// They cover the text: what stands before the first stamped line is an entry without a time and a level,
-/// unless it is blank, which makes it a part of the first one. One pass, and nothing is allocated.
+/// They cover the text: the lines before the first stamped line are an entry without time and level, or,
+/// if they are blank, part of the first entry. One pass, without allocation.
 pub fn entries<'a>(text: &'a str, index: &LineIndex) -> Option<impl Iterator<Item = LogEntry> + use<'a>> {
     (index.chunker.name() == LOG).then(|| LogEntries {
         text,
@@ -54,17 +54,17 @@ struct LogEntries<'a> {
     layout: StampLayout,
 }
 
-/// How far the lines were read.
+/// Position in the lines of a text.
 #[derive(Clone, Copy, Default)]
 struct LineCursor {
-    /// Where the next line begins.
+    /// Offset of the next line.
     offset: usize,
-    /// How many lines are before it.
+    /// Number of lines before it.
     line_count: usize,
 }
 
 impl LineCursor {
-    /// The next line, with its line feed.
+    /// Returns the next line, with its line feed.
     fn next<'a>(&mut self, text: &'a str) -> Option<&'a str> {
         let rest = text.get(self.offset..).filter(|rest| !rest.is_empty())?;
         let length = memchr::memchr(b'\n', rest.as_bytes()).map_or(rest.len(), |feed| feed + 1);
@@ -81,7 +81,7 @@ impl Iterator for LogEntries<'_> {
         let first = self.lines;
         let (mut head_at, mut head) = (first.offset, self.lines.next(self.text)?);
         let mut ahead = self.lines;
-        // The line that an entry begins with may stand below blank ones only in the first entry.
+        // Only in the first entry can blank lines precede the first line with content.
         while head.trim().is_empty()
             && let Some(line) = ahead.next(self.text)
         {
@@ -94,9 +94,9 @@ impl Iterator for LogEntries<'_> {
             self.lines = ahead;
         }
         self.number += 1;
-        let said = head.trim_end();
-        let time = self.layout.time(said, self.entry_start);
-        let level = level::find(said, time.as_ref());
+        let first_line = head.trim_end();
+        let time = self.layout.time(first_line, self.entry_start);
+        let level = level::find(first_line, time.as_ref());
         let place = |range: std::ops::Range<usize>| Span::new(head_at + range.start, head_at + range.end);
         Some(LogEntry {
             number: self.number,

@@ -1,7 +1,7 @@
-//! Where a line says when it was written, in whatever way logs do.
+//! Finds the time in a log line, in any common format.
 //!
-//! A time is read word by word: a date or a part of one, then a time of day, then a zone, until a word is none
-//! of these. What the parts are is told from their looks, so no list of formats is needed.
+//! A time is read word by word: a date or a part of one, then a time of day, then a zone, up to a word
+//! that is none of these. The parts are recognized by their form, so no list of formats is needed.
 
 use std::ops::Range;
 
@@ -15,12 +15,12 @@ const TIME_SUFFIXES: &[&str] = &[
 ];
 const KEYS: &[&str] =
     &["time", "ts", "timestamp", "@timestamp", "t", "date", "datetime", "asctime", "eventTime", "Timestamp"];
-/// Words of a line that a time may begin with: after a host, an address, a user, a level.
+/// Words at which a time may begin: after a host, an address, a user, a level.
 const MAX_WORDS: usize = 6;
 /// Bytes within which a time begins.
 const MAX_SCANNED_BYTES: usize = 200;
 
-/// The time of a line, as it is written.
+/// Returns the range of the time of a line.
 pub(super) fn find(line: &str) -> Option<Range<usize>> {
     if line.starts_with('{') {
         return key_value::find_value(line, KEYS)
@@ -38,7 +38,7 @@ fn find_among_words(line: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for _ in 0..MAX_WORDS {
         at += near[at..].iter().position(|b| !is_leading_punctuation(*b)).unwrap_or(near.len() - at);
-        // A colour code ends with its `m`.
+        // A colour code ends with `m`.
         if near[..at].ends_with(b"\x1b[") {
             at += near[at..].iter().position(|b| *b == b'm')? + 1;
             at += near[at..].iter().position(|b| !is_leading_punctuation(*b))?;
@@ -54,12 +54,12 @@ fn find_among_words(line: &str) -> Option<Range<usize>> {
     None
 }
 
-/// What may stand before a time without being a word.
+/// Returns true for bytes that may precede a time without being a word.
 fn is_leading_punctuation(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'[' | b'(' | b'<' | b'"' | b'|' | b'-' | 0x1b | 0xef | 0xbb | 0xbf)
 }
 
-/// `[   12.345678]`: seconds since boot.
+/// Matches `[   12.345678]`: seconds since boot.
 fn find_uptime(line: &str) -> Option<Range<usize>> {
     let inside = line.strip_prefix('[')?.split_once(']')?.0;
     let seconds = inside.trim_start();
@@ -69,20 +69,20 @@ fn find_uptime(line: &str) -> Option<Range<usize>> {
     (is_count(whole) && is_count(part)).then(|| start..start + seconds.len())
 }
 
-/// What was read of a time.
+/// The parts of a time that were read.
 #[derive(Default)]
 struct TimestampParts {
-    /// `Jun`, and the day and the year that go with it.
+    /// `Jun`, and the day and the year that belong to it.
     has_month: bool,
     has_day: bool,
     has_year: bool,
-    /// A date in one word, and whether it can be nothing else.
+    /// A date in one word, and true if it is unambiguous.
     has_date: bool,
     has_full_date: bool,
     has_time_of_day: bool,
 }
 
-/// How long the time is that begins here, if one does.
+/// Returns the length of the time that begins here, if there is one.
 fn timestamp_len(bytes: &[u8]) -> Option<usize> {
     let mut read = TimestampParts::default();
     let (mut at, mut end) = (0, 0);
@@ -108,7 +108,7 @@ fn timestamp_len(bytes: &[u8]) -> Option<usize> {
         .then_some(end)
 }
 
-/// The next word, as far as it can be a part of a time.
+/// Returns the next word, as far as it can be part of a time.
 fn next_word(bytes: &[u8]) -> &[u8] {
     let is_sign = |b: u8| matches!(b, b'-' | b'/' | b'.' | b':' | b',' | b'_' | b'+');
     let mut length = 0;
@@ -131,7 +131,7 @@ fn next_word(bytes: &[u8]) -> &[u8] {
     &bytes[..length - trailing]
 }
 
-/// Seconds or milliseconds since 1970, from 2001 to 2033.
+/// Matches seconds or milliseconds since 1970, from 2001 to 2033.
 fn is_epoch(word: &[u8]) -> bool {
     let digits = word.iter().take_while(|b| b.is_ascii_digit()).count();
     let fraction = word.get(digits..).unwrap_or_default();
@@ -141,7 +141,7 @@ fn is_epoch(word: &[u8]) -> bool {
 }
 
 impl TimestampParts {
-    /// Takes the next word in, if it goes on with the time.
+    /// Accepts the next word if it continues the time.
     fn accept(&mut self, word: &[u8]) -> bool {
         let named = |names: &[&str]| names.iter().any(|name| name.as_bytes() == word);
         let digits = word.iter().all(u8::is_ascii_digit);
@@ -171,7 +171,7 @@ impl TimestampParts {
         }
     }
 
-    /// A word of digits and signs: a date, a time of day, or both.
+    /// Accepts a word of digits and separators: a date, a time of day, or both.
     fn accept_joined(&mut self, word: &[u8]) -> bool {
         let clock = word.windows(4).enumerate().position(|(at, four)| {
             matches!(four, [b'0'..=b'9', b':', b'0'..=b'5', b'0'..=b'9'])
@@ -187,7 +187,7 @@ impl TimestampParts {
                 .filter(|part| !part.is_empty())
         };
         let dated = parts().count() >= 2;
-        // A time of day is all that is before its first colon; what is before that, is a date.
+        // Text before the first two digits of the time of day is a date.
         let fused = dated || ahead.len() > 2;
         if dated && (self.has_date || self.has_full_date) || !dated && clock.is_none() {
             return false;

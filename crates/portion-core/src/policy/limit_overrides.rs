@@ -1,11 +1,11 @@
-//! From what was written to what is obeyed: a limit that nobody wrote follows those that somebody wrote, and the
-//! room that the reader is known to have.
+//! Resolves configured limits to a policy: a limit that was not configured follows the configured ones
+//! and the limits of the client.
 //!
-//! Room only ever lowers a limit, and never one that an operator wrote.
+//! Client limits only ever lower a limit, and never a configured one.
 
 use super::{FillStrategy, MIN_BUDGET, MIN_BYTE_LIMIT, OrderStrategy, Policy, RenderOptions, RowStyle};
 
-/// The limits that somebody wrote; the others are `None`. The members are those of [`Policy`].
+/// The configured limits; the others are `None`. The members are those of [`Policy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct LimitOverrides {
@@ -27,46 +27,46 @@ pub struct LimitOverrides {
     pub rows: Option<RowStyle>,
     pub strategy: Option<OrderStrategy>,
     pub fill: Option<FillStrategy>,
-    /// What is `None` is that of this profile.
+    /// Profile that limits with `None` are taken from.
     pub profile: PolicyProfile,
     pub render_options: RenderOptions,
 }
 
-/// What replies are to be like where nothing more precise was written.
+/// The profile of replies, used where no limit is configured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PolicyProfile {
-    /// As [`Policy::default`].
+    /// As in [`Policy::default`].
     #[default]
     Default,
-    /// As [`Policy::lean`].
+    /// As in [`Policy::lean`].
     Lean,
-    /// As [`Policy::soft`].
+    /// As in [`Policy::soft`].
     Soft,
 }
 
-/// What a reader takes in one reply: what is above is cut, refused or put aside before a model sees it.
-/// `None`: nobody knows of a limit.
+/// Limits of a client for one reply: anything above is truncated, rejected or stored elsewhere before a
+/// model sees it. `None` means that no limit is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientLimits {
     /// Tokens of a reply.
     pub max_tokens: Option<usize>,
-    /// Bytes of a reply on the wire. A limit in characters is one in bytes, too: no character is less than one.
+    /// Bytes of a reply on the wire. A limit in characters is valid here too, because a character has at
+    /// least one byte.
     pub max_bytes: Option<usize>,
     /// Bytes of an image or audio block.
     pub max_media_bytes: Option<usize>,
 }
 
 impl ClientLimits {
-    /// No limit is known.
+    /// No known limits.
     pub const UNKNOWN: Self = Self { max_tokens: None, max_bytes: None, max_media_bytes: None };
 
-    /// What is left of a limit when 10 % of it are kept free: two counters never agree, and a client may add words of
-    /// its own.
+    /// Returns a limit less 10 %: two counters never agree, and a client may add words of its own.
     pub const fn with_headroom(limit: usize) -> usize {
         limit - limit.div_ceil(10)
     }
 
-    /// The room that both leave.
+    /// Returns the lower limits of both.
     #[must_use]
     pub fn intersect(self, other: Self) -> Self {
         let less = |one: Option<usize>, other: Option<usize>| one.into_iter().chain(other).min();
@@ -79,16 +79,16 @@ impl ClientLimits {
 }
 
 impl LimitOverrides {
-    /// The policy for a reader with this much room.
+    /// Returns the policy for a client with these limits.
     ///
-    /// If it is [valid](Policy::validate) for [`ClientLimits::UNKNOWN`], it is for every room: where a room is less than any
-    /// reply needs, the least that works is taken.
-    pub fn resolve(&self, room: ClientLimits) -> Policy {
+    /// If the policy is [valid](Policy::validate) for [`ClientLimits::UNKNOWN`], it is valid for all
+    /// clients: where a client limit is below what any reply needs, the smallest working value is used.
+    pub fn resolve(&self, client: ClientLimits) -> Policy {
         let base = Policy::default();
         let tokens =
-            |limit: usize, least: usize| room.max_tokens.map_or(limit, |most| limit.min(most.max(least)));
+            |limit: usize, least: usize| client.max_tokens.map_or(limit, |most| limit.min(most.max(least)));
         let bytes =
-            |limit: usize, least: usize| room.max_bytes.map_or(limit, |most| limit.min(most.max(least)));
+            |limit: usize, least: usize| client.max_bytes.map_or(limit, |most| limit.min(most.max(least)));
 
         let least = self.reply_target.unwrap_or(0).max(MIN_BUDGET);
         let threshold =
@@ -108,7 +108,7 @@ impl LimitOverrides {
         let least = self.fallback_byte_limit.unwrap_or(0).max(MIN_BYTE_LIMIT);
         let hard_byte_limit = self.hard_byte_limit.unwrap_or_else(|| bytes(base.hard_byte_limit, least));
         let media =
-            room.max_media_bytes.map_or(base.media_byte_limit, |most| base.media_byte_limit.min(most));
+            client.max_media_bytes.map_or(base.media_byte_limit, |most| base.media_byte_limit.min(most));
         let default_page_size = self.default_page_size.unwrap_or(base.default_page_size);
         Policy {
             token_budget_threshold: threshold,
@@ -137,7 +137,7 @@ impl LimitOverrides {
 }
 
 impl From<&Policy> for LimitOverrides {
-    /// Every limit of a policy, as if all of them had been written.
+    /// Sets every limit as if it had been configured.
     fn from(policy: &Policy) -> Self {
         Self {
             token_budget_threshold: Some(policy.token_budget_threshold),
@@ -170,8 +170,8 @@ mod tests {
 
     use super::{ClientLimits, LimitOverrides, Policy, PolicyProfile, RowStyle};
 
-    fn check(given: &LimitOverrides, room: ClientLimits, expect: &Policy) {
-        assert_eq!(given.resolve(room), *expect, "{given:?} {room:?}");
+    fn check(given: &LimitOverrides, client: ClientLimits, expect: &Policy) {
+        assert_eq!(given.resolve(client), *expect, "{given:?} {client:?}");
     }
 
     fn tokens(most: usize) -> ClientLimits {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_given_follows_what_was() {
+    fn unset_limits_follow_configured_ones() {
         let base = Policy::default;
         let none = LimitOverrides::default();
         check(&none, ClientLimits::UNKNOWN, &base());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn room_lowers_what_was_not_given() {
+    fn client_limits_lower_unset_limits() {
         let base = Policy::default;
         let none = LimitOverrides::default();
         check(&none, tokens(90_000), &base());
@@ -234,18 +234,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_stands_whatever_the_room() {
-        let room = tokens(0)
+    fn configured_limits_ignore_client_limits() {
+        let client = tokens(0)
             .intersect(bytes(0))
             .intersect(ClientLimits { max_media_bytes: Some(0), ..ClientLimits::UNKNOWN });
         let policy = Policy::default();
-        check(&LimitOverrides::from(&policy), room, &policy);
+        check(&LimitOverrides::from(&policy), client, &policy);
         let given = LimitOverrides {
             reply_target: Some(3_000),
             fallback_byte_limit: Some(8_000),
             ..LimitOverrides::default()
         };
-        let policy = given.resolve(room);
+        let policy = given.resolve(client);
         assert_eq!(
             (policy.reply_target, policy.token_budget_threshold, policy.hard_cap),
             (3_000, 3_000, 3_000)
@@ -254,16 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn a_tenth_is_left_free() {
+    fn headroom_is_a_tenth() {
         assert_eq!([0, 1, 9, 10, 25_000].map(ClientLimits::with_headroom), [0, 0, 8, 9, 22_500]);
         assert_eq!(ClientLimits::with_headroom(usize::MAX), usize::MAX / 10 * 9 + 4);
     }
 
-    fn room() -> impl Strategy<Value = Option<usize>> {
+    fn client_limit() -> impl Strategy<Value = Option<usize>> {
         prop_oneof![Just(None), (0_usize..30_000).prop_map(Some), any::<usize>().prop_map(Some)]
     }
 
-    /// Limits in rising order, some of them given.
+    /// Limits in rising order, some of them configured.
     fn rising<const N: usize>() -> impl Strategy<Value = [Option<usize>; N]> {
         (any::<[bool; N]>(), proptest::array::uniform(600_usize..80_000)).prop_map(
             |(given, mut limits): (_, [usize; N])| {
@@ -277,11 +277,11 @@ mod tests {
         #![proptest_config(ProptestConfig { max_global_rejects: 100_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn a_policy_that_is_valid_stays_so_in_every_room_and_never_grows(
+        fn client_limits_keep_a_policy_valid_and_never_raise_it(
             [target, threshold, cap] in rising(),
             [fallback, hard] in rising(),
-            media in room(),
-            [tokens, bytes, media_bytes] in [room(), room(), room()],
+            media in client_limit(),
+            [tokens, bytes, media_bytes] in [client_limit(), client_limit(), client_limit()],
             profile in prop_oneof![Just(PolicyProfile::Default), Just(PolicyProfile::Lean), Just(PolicyProfile::Soft)],
         ) {
             let given = LimitOverrides {

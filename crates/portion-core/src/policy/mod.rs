@@ -1,4 +1,4 @@
-//! An endpoint's limits: what an operator decides, validated once.
+//! The limits of an endpoint, validated once.
 
 mod limit_overrides;
 mod modes;
@@ -14,51 +14,51 @@ pub use render_options::{
 };
 pub use strip_rule::StripRule;
 
-/// The least budget that holds a notice and something besides, in tokens.
+/// Smallest budget that holds a notice and some content, in tokens.
 pub const MIN_BUDGET: usize = 300;
-/// The least byte limit that holds a notice and something besides.
+/// Smallest byte limit that holds a notice and some content.
 pub const MIN_BYTE_LIMIT: usize = 4096;
 
-/// The limits that replies of an endpoint obey. Tokens are by the configured counter.
+/// The limits on the replies of an endpoint. Tokens are counted by the configured counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// What a reply may cost that nobody asked to be larger, in tokens.
+    /// Maximum tokens of a reply, unless the request asks for a larger one.
     pub token_budget_threshold: usize,
-    /// What such a reply aims at when the payload is oversized, in tokens.
+    /// Target tokens of such a reply when the payload is oversized.
     pub reply_target: usize,
-    /// What an explicit request may cost, in tokens.
+    /// Maximum tokens of a reply to an explicit request.
     pub hard_cap: usize,
-    /// Wire bytes of a reply, whatever its tokens.
+    /// Maximum bytes of a reply on the wire, whatever its tokens.
     pub hard_byte_limit: usize,
-    /// Wire bytes of a reply when counting tokens failed.
+    /// Maximum bytes of a reply on the wire when counting tokens failed.
     pub fallback_byte_limit: usize,
-    /// Bytes of an image or audio block up to which it passes.
+    /// Maximum bytes of an image or audio block that is passed on.
     pub media_byte_limit: usize,
-    /// Tokens an image or audio block counts as.
+    /// Tokens that an image or audio block counts as.
     pub media_tokens: usize,
-    /// Tokens up to which a payload passes whole, whatever it is.
+    /// Maximum tokens of a payload that is passed on whole in any case.
     pub full_below: usize,
-    /// Items of a page.
+    /// Items per page.
     pub default_page_size: usize,
-    /// The most items of a page that can be asked for.
+    /// Maximum items per page that can be requested.
     pub max_page_size: usize,
     /// Tokens above which a single object is summarized.
     pub summarize_above: usize,
     /// Tokens above which text is chunked.
     pub chunk_above: usize,
-    /// Tokens of a chunk.
+    /// Tokens per chunk.
     pub chunk_size: usize,
-    /// Lines of a chunk.
+    /// Lines per chunk.
     pub chunk_lines: usize,
-    /// Share of the budget from which a reply names a narrower call.
+    /// Share of the budget from which a reply suggests a narrower call.
     pub warn_at: f64,
-    /// How the records of a page are written.
+    /// Format of the records of a page.
     pub rows: RowStyle,
-    /// In which order a list is shown that nobody asked to be in any.
+    /// Order of a list when the request asks for none.
     pub strategy: OrderStrategy,
-    /// Which of ranked records are shown where not all fit.
+    /// Selection of ranked records when not all fit.
     pub fill: FillStrategy,
-    /// Everything that is no limit.
+    /// All settings that are not limits.
     pub render_options: RenderOptions,
 }
 
@@ -88,54 +88,55 @@ impl Default for Policy {
     }
 }
 
-/// A limit that cannot be.
+/// The error for an invalid limit.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum PolicyError {
-    /// Below what a reply needs.
+    /// A limit is below what a reply needs.
     #[error("{key} is {given}, but a reply needs at least {least}")]
     TooSmall {
         /// The configuration key.
         key: &'static str,
-        /// What was given.
+        /// The given value.
         given: usize,
-        /// The least that works.
+        /// The smallest valid value.
         least: usize,
     },
     /// Two limits contradict each other.
     #[error("{lower} is {low}, above {upper}, which is {high}; raise {upper} or lower {lower}")]
     Contradictory {
-        /// The key that should be the lower.
+        /// Key of the limit that must be the lower.
         lower: &'static str,
         /// Its value.
         low: usize,
-        /// The key that should be the higher.
+        /// Key of the limit that must be the higher.
         upper: &'static str,
         /// Its value.
         high: usize,
     },
-    /// Not a share.
+    /// A share is out of range.
     #[error("warnAt is {0}, but it is a share of the budget, above 0 and up to 1")]
     InvalidShare(f64),
 }
 
 impl Policy {
-    /// The profile `lean`: replies to oversized payloads aim lower, and write records as tables where that costs less.
+    /// Returns the profile `lean`: lower targets for oversized payloads, and records as tables where that
+    /// saves tokens.
     #[must_use]
     pub fn lean(self) -> Self {
         let hard_cap = self.token_budget_threshold.max(4_000);
         Self { reply_target: 1_200, hard_cap, rows: RowStyle::Auto, ..self }
     }
 
-    /// The profile `soft`: pages so large that few lists are paged, to begin with.
+    /// Returns the profile `soft`: pages so large that few lists are paged, as a start.
     #[must_use]
     pub fn soft(self) -> Self {
         Self { default_page_size: 200, ..self }
     }
 
-    /// The same without limits, for what is to be shown whole.
+    /// Returns the policy without limits, for content that is to be shown whole.
     #[must_use]
     pub fn without_limits(&self) -> Self {
-        // Sums and products of limits stay far from what a number holds.
+        // Sums and products of these limits stay far from overflow.
         const MUCH: usize = 1 << 32;
         const MANY: usize = 1 << 31;
         Self {
@@ -156,11 +157,11 @@ impl Policy {
         }
     }
 
-    /// The same for a reader to whom only so many tokens more can be shown in all: a reply takes a tenth of them at most, an
-    /// explicit request a quarter, down to the least that a reply needs.
+    /// Returns the policy for a client with `left` tokens remaining in total: a reply takes at most a
+    /// tenth of them, an explicit request a quarter, but never less than the minimum of a reply.
     ///
-    /// What is left shrinks by at most a tenth with each plain reply, so that it is never used up, however many replies there
-    /// are, before the least budget is reached: by then 50 replies have been 150,000 tokens, and each more is 300.
+    /// Each plain reply reduces the remainder by at most a tenth, so it is not used up before the minimum
+    /// budget is reached: by then 50 replies have had 150,000 tokens, and each further one has 300.
     #[must_use]
     pub fn narrowed_to(&self, left: usize) -> Self {
         let threshold = self.token_budget_threshold.min((left / 10).max(MIN_BUDGET));
@@ -177,33 +178,32 @@ impl Policy {
         }
     }
 
-    /// Tokens of a first reply of so many that go to telling of the whole, rather than to showing a part of it: much
-    /// of a reply that aims low, little of one that is to show a page.
+    /// Returns how many of `tokens` tokens of a first reply are for the description of the whole: a large
+    /// share if replies have a low target, a small one if they show a page.
     pub(crate) fn description_tokens(&self, tokens: usize) -> usize {
         if self.reply_target < self.token_budget_threshold { tokens * 7 / 20 } else { tokens / 8 }
     }
 
-    /// Share of a budget of so many tokens from which a reply names a narrower call; `None` where filling it is what was
-    /// aimed at, far below what a reply may cost.
+    /// Returns the share of a budget of `tokens` tokens from which a reply suggests a narrower call;
+    /// `None` if the budget is a target far below the maximum, which is meant to be filled.
     pub(crate) fn warning_share(&self, tokens: usize) -> Option<f64> {
         let aimed = tokens == self.reply_target && tokens < self.token_budget_threshold;
         (!aimed).then_some(self.warn_at)
     }
 
-    /// Checks that the limits can be obeyed together.
+    /// Checks that the limits are consistent.
     ///
-    /// # Errors
-    /// The first limit that cannot be.
+    /// # Errors The first violation.
     pub fn validate(&self) -> Result<(), PolicyError> {
         self.violations().next().map_or(Ok(()), Err)
     }
 
-    /// Everything that keeps the limits from being obeyed together.
+    /// Yields all violations of the limits.
     pub fn violations(&self) -> impl Iterator<Item = PolicyError> {
         let least = [
             ("tokenBudgetThreshold", self.token_budget_threshold, MIN_BUDGET),
             ("replyTarget", self.reply_target, MIN_BUDGET),
-            // A payload that comes twice shares the cap between its two forms.
+            // A payload with two forms shares the cap between them.
             ("hardCap", self.hard_cap, 2 * MIN_BUDGET),
             ("hardByteLimit", self.hard_byte_limit, MIN_BYTE_LIMIT),
             ("fallbackByteLimit", self.fallback_byte_limit, MIN_BYTE_LIMIT),

@@ -1,41 +1,42 @@
-//! What an operator chooses between.
+//! Choices of an operator for the format and order of records.
 
-/// How the records of a page are written in text. What is for programs is always as it came.
+/// Format of the records of a page in text. Structured content for programs is never changed by it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowStyle {
     /// As the upstream wrote them.
     #[default]
     Objects,
-    /// As a table, columns once, where that costs less.
+    /// As a table with the columns named once, where that costs less.
     Auto,
 }
 
-/// In which order a list is shown that nobody asked to be in any.
+/// Order of a list when the request asks for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OrderStrategy {
-    /// By score where the records are what retrieval brings, else as it came.
+    /// By score if the records look like search results, else in the upstream's order.
     #[default]
     Auto,
-    /// As it came.
+    /// In the upstream's order.
     Plain,
-    /// By score, wherever every record has one.
+    /// By score, if every record has one.
     Ranked,
 }
 
-/// Which of ranked records are shown where not all fit.
+/// Selection of ranked records when not all fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FillStrategy {
-    /// The best, until the next would exceed the budget.
+    /// The best ones, until the next would exceed the budget.
     #[default]
     Stop,
-    /// The best, those passed over that do not fit.
+    /// The best ones, skipping those that do not fit.
     Skip,
-    /// Those worth most by score and likeness to the best; at the end of the budget, worth most for what they cost.
+    /// Those of the highest value by score and similarity to the best; near the end of the budget, of the
+    /// highest value per token.
     Value,
 }
 
 impl FillStrategy {
-    /// Its name in options and notices.
+    /// Returns the name used in options and notices.
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",

@@ -1,50 +1,52 @@
-//! How replies of an endpoint are made, budgets aside: which techniques are used, what is known of its payloads, and
-//! how what we add is written.
+//! Options for the replies of an endpoint other than limits: techniques, knowledge about its payloads,
+//! and the style of notices.
 
 use std::sync::Arc;
 
 use super::StripRule;
 
-/// How replies of an endpoint are made, budgets aside. Cheap to clone.
+/// Options for the replies of an endpoint, other than limits. Cheap to clone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderOptions {
-    /// What may be done to payloads.
+    /// Techniques that may be applied to payloads.
     pub techniques: Techniques,
-    /// When a notice is added.
+    /// Condition for adding a notice.
     pub metadata: MetadataMode,
-    /// How the keys of a notice are written.
+    /// Style of the keys of a notice.
     pub metadata_style: MetadataStyle,
-    /// In what a portion is put.
+    /// Envelope of a portion.
     pub envelope: EnvelopeMode,
-    /// Where the list of a payload is, a JSON Pointer or a dotted path; `None` where it is found.
+    /// Path of the list in a payload, a JSON Pointer or a dotted path; `None` if it is detected.
     pub list_path: Option<Arc<str>>,
-    /// The fields that summaries and condensed records keep before all others, dotted paths.
+    /// Dotted paths of the fields that summaries and condensed records keep first.
     pub summary_fields: Arc<[String]>,
-    /// Parts of an object that can be asked for by a name.
+    /// Named parts of an object that can be requested.
     pub sections: Arc<[NamedSection]>,
-    /// The order of a list that nobody asked to be in any, as the control `sort` is written.
+    /// Order of a list when the request asks for none, in the syntax of the control `sort`.
     pub default_sort: Option<Arc<str>>,
-    /// What is left out of views as noise.
+    /// Fields that views leave out as noise.
     pub strip_rule: StripRule,
-    /// What `structuredContent` holds of a result that is shortened.
+    /// Content of `structuredContent` in a shortened result.
     pub structured: StructuredMode,
-    /// Whether an operator decided how large pages are: then they are as large as that, and not what first replies hold.
+    /// True if an operator set the page size: then pages have exactly that size, instead of what first
+    /// replies hold.
     pub has_fixed_page_size: bool,
 }
 
-/// What `structuredContent` holds of a result that is shortened.
+/// Content of `structuredContent` in a shortened result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StructuredMode {
-    /// Whole records, as many as fit, for programs that hold them against a schema.
+    /// Whole records, as many as fit, for programs that validate them against a schema.
     #[default]
     Records,
-    /// The view that the text shows, for clients that show a model nothing else.
+    /// The same view as the text, for clients that show a model nothing else.
     AsText,
-    /// What the upstream gave, for results that are too small to be shortened.
+    /// The upstream's content, for results that are too small to be shortened.
     AsReceived,
 }
 
-/// What may be done to payloads. What is not done leaves those as they came that it would be done to.
+/// Techniques that may be applied to payloads. A payload that would need a disabled one is passed on
+/// unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Techniques {
     /// Lists are paged.
@@ -53,12 +55,12 @@ pub struct Techniques {
     pub summarization: bool,
     /// Text is chunked.
     pub chunking: bool,
-    /// What is kept can be asked about.
+    /// Stored snapshots can be queried.
     pub query: bool,
 }
 
 impl Techniques {
-    /// All of them.
+    /// All techniques.
     pub const ALL: Self = Self { pagination: true, summarization: true, chunking: true, query: true };
 }
 
@@ -68,17 +70,17 @@ impl Default for Techniques {
     }
 }
 
-/// When a notice is added to a reply.
+/// Condition for adding a notice to a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataMode {
-    /// Where something was left out.
+    /// If something was left out.
     #[default]
     WhenShaped,
     /// Always.
     Always,
 }
 
-/// How the keys of a notice are written.
+/// Style of the keys of a notice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetadataStyle {
     /// `nextCursor`, `totalCount`.
@@ -89,7 +91,7 @@ pub enum MetadataStyle {
 }
 
 impl MetadataStyle {
-    /// A key, given as it is written in camel case.
+    /// Converts a key from camel case to this style.
     pub fn key(self, camel: &str) -> String {
         if self == Self::Camel {
             return camel.to_owned();
@@ -105,21 +107,21 @@ impl MetadataStyle {
     }
 }
 
-/// In what a portion is put.
+/// Envelope of a portion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EnvelopeMode {
-    /// The payload keeps its shape, the notice stands beside it.
+    /// The payload keeps its shape, and the notice is beside it.
     #[default]
     Auto,
     /// `{items,nextCursor,meta}`, `{summary,meta}`, `{content,chunkIndex,totalChunks,nextCursor,metadata}`, everywhere.
     Wrap,
 }
 
-/// A part of an object that can be asked for by a name.
+/// A named part of an object that can be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedSection {
-    /// What it is asked for by.
+    /// Name of the part.
     pub name: String,
-    /// What is in it, dotted paths.
+    /// Dotted paths of its fields.
     pub fields: Vec<String>,
 }

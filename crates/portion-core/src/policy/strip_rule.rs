@@ -1,33 +1,33 @@
-//! What is left out of views as noise, by the names of fields. `fields=all` and `raw` bring it back.
+//! Selects the fields that views leave out as noise, by name. `fields=all` and `raw` bring them back.
 
 use std::sync::{Arc, LazyLock};
 
 use crate::glob::matches;
 
-/// Which fields are noise. Cheap to clone; the default is [`StripRule::default_noise`].
+/// Names of noise fields. Cheap to clone; the default is [`StripRule::default_noise`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StripRule {
     names: Arc<[String]>,
     compiled: Arc<CompiledNames>,
 }
 
-/// What was given, as it is looked up.
+/// The given names, prepared for lookup.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct CompiledNames {
     /// Names without a dot or a star, sorted.
     exact_names: Vec<String>,
-    /// The others.
+    /// Names with a dot or a star.
     patterns: Vec<StripPattern>,
     strips_nulls: bool,
 }
 
-/// Names with dots between them or stars in them.
+/// A name with dots or stars.
 #[derive(Debug, PartialEq, Eq)]
 struct StripPattern {
     text: String,
-    /// How many names.
+    /// Number of names in the path.
     name_count: usize,
-    /// Where what follows the last star begins.
+    /// Offset of the text after the last star.
     suffix_start: usize,
 }
 
@@ -43,10 +43,10 @@ impl StripPattern {
     }
 }
 
-/// What is noise to every reader: links between resources of an API, what its protocol or framework says of itself, and
-/// what was left in for its developers.
+/// Noise for every reader: links between resources of an API, metadata of its protocol or framework, and
+/// debugging data.
 const DEFAULT_NOISE: [&str; 16] = [
-    // HAL, GraphQL, OData 2 to 4; their counts and next links are no noise.
+    // HAL, GraphQL, OData 2 to 4; their counts and next links are not noise.
     "_links",
     "__typename",
     "__metadata",
@@ -67,11 +67,12 @@ const DEFAULT_NOISE: [&str; 16] = [
 ];
 
 impl StripRule {
-    /// Stands for fields that hold nothing but `null`, in an object or in a sample of a list: they go where they do.
+    /// Stands for fields that hold only `null`, in an object or in a sample of a list: they are removed
+    /// wherever they are `null`.
     pub const NULL_ONLY: &'static str = "null-only";
 
-    /// Fields of these names, at any depth. `*` stands for any characters; a dotted path is a field inside another, and
-    /// [`StripRule::NULL_ONLY`] stands for no name.
+    /// Creates a rule for fields of these names, at any depth. `*` stands for any characters; a dotted
+    /// path is a field inside another, and [`StripRule::NULL_ONLY`] is not a name.
     pub fn from_names<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         let names: Arc<[String]> = names.into_iter().map(Into::into).collect();
         let mut rules = CompiledNames::default();
@@ -86,33 +87,33 @@ impl StripRule {
         Self { names, compiled: Arc::new(rules) }
     }
 
-    /// Nothing.
+    /// Returns a rule that strips nothing.
     pub fn none() -> Self {
         Self::from_names::<String>([])
     }
 
-    /// What is noise to every reader.
+    /// Returns the rule for the default noise.
     pub fn default_noise() -> Self {
         static USUAL: LazyLock<StripRule> = LazyLock::new(|| StripRule::from_names(DEFAULT_NOISE));
         USUAL.clone()
     }
 
-    /// What was given.
+    /// Returns the given names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether nothing is noise.
+    /// Returns true if nothing is stripped.
     pub fn is_empty(&self) -> bool {
         *self.compiled == CompiledNames::default()
     }
 
-    /// Whether fields go that hold nothing but `null`.
+    /// Returns true if fields that hold only `null` are stripped.
     pub(crate) fn strips_nulls(&self) -> bool {
         self.compiled.strips_nulls
     }
 
-    /// Whether the field at a dotted path goes, those around it aside.
+    /// Returns true if the field at a dotted path is stripped, regardless of the fields that contain it.
     pub(crate) fn strips(&self, path: &str) -> bool {
         let CompiledNames { exact_names: plain, patterns, .. } = &*self.compiled;
         let name = last_names(path, 1).unwrap_or(path);
@@ -127,7 +128,7 @@ impl Default for StripRule {
     }
 }
 
-/// The end of a dotted path that consists of so many names; `None` where it has fewer.
+/// Returns the last `count` names of a dotted path; `None` if it has fewer.
 fn last_names(path: &str, count: usize) -> Option<&str> {
     match path.rmatch_indices('.').nth(count.checked_sub(1)?) {
         Some((at, dot)) => path.get(at + dot.len()..),
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn names_go_at_any_depth() {
+    fn names_match_at_any_depth() {
         check(&["debug", "a"], "debug", true);
         check(&["debug"], "room.debug", true);
         check(&["debug"], "debug.sql", false);
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn stars_stand_for_any_characters_and_paths_for_fields_inside_others() {
+    fn stars_and_dotted_paths_match() {
         check(&["_*"], "room._links", true);
         check(&["_*"], "room.links_", false);
         check(&["*"], "anything", true);
@@ -166,13 +167,13 @@ mod tests {
         check(&["room.debug"], "debug", false);
         check(&["*.x*.c"], "a.xb.c", true);
         check(&["*.x*.c"], "xb.c", false);
-        // A name may hold a dot.
+        // A name may contain a dot.
         check(&["@odata.etag"], "value.@odata.etag", true);
         check(&["*@odata.etag"], "Sales@odata.etag", true);
     }
 
     #[test]
-    fn the_usual_noise_is_some_and_nothing_is_none() {
+    fn default_noise_is_not_empty() {
         assert_eq!(StripRule::default(), StripRule::default_noise());
         assert!(StripRule::default_noise().strips("_links") && StripRule::default_noise().strips_nulls());
         assert!(StripRule::default_noise().names().iter().any(|name| name == StripRule::NULL_ONLY));

@@ -1,4 +1,4 @@
-//! Finds what is to be hidden in JSON, member by member, without recursion.
+//! Redacts JSON, member by member, without recursion.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,15 +8,16 @@ use super::{NameMatch, RedactedNames, RedactionRules, TextEdit};
 use crate::scan::{JsonKind, JsonReader, ScanError, quote, unescape};
 use crate::span::Span;
 
-/// What stands in place of a string.
+/// Replacement for a string.
 pub(super) const REDACTED_STRING: &str = "\"[redacted]\"";
-/// Steps of a path that are told, the innermost ones.
+/// Maximum steps of a reported path, the innermost ones.
 const MAX_PATH_STEPS: usize = 12;
-/// Objects inside of which columnar tables are looked for: each costs a look at what follows it.
+/// Maximum enclosing objects in which columnar tables are detected: each detection scans the following
+/// members.
 const MAX_TABLE_DEPTH: usize = 16;
 
-/// The edits of a JSON text, of several one after the other, or of those lines of a text that are JSON; `None` where
-/// there is none to make.
+/// Returns the edits for a JSON text, for several concatenated values, or for the JSON lines of a text;
+/// `None` if there are no edits.
 pub(super) fn collect_edits(
     redact: &RedactionRules,
     text: &str,
@@ -36,7 +37,7 @@ pub(super) fn collect_edits(
     (!walk.edits.is_empty()).then_some((walk.edits, walk.names))
 }
 
-/// Whether a text is JSON, or several values one after the other.
+/// Returns true if a text is JSON, or several concatenated values.
 pub(super) fn is_json(text: &str) -> bool {
     let mut at = 0;
     while !text[at..].trim_start().is_empty() {
@@ -49,8 +50,9 @@ pub(super) fn is_json(text: &str) -> bool {
     true
 }
 
-/// Whether the value that the reader is before can be a secret, if its name says so: a yes or no is none, and what holds
-/// records tells of secrets, like a schema of passwords; those in it have names of their own.
+/// Returns true if the value at the reader can be a secret, given that its name suggests one. A boolean
+/// is none, and a container of records describes secrets, like a schema of passwords; the members in it
+/// have names of their own.
 fn may_be_secret(kind: JsonKind, reader: &JsonReader<'_>) -> bool {
     match kind {
         JsonKind::Bool | JsonKind::Object => false,
@@ -66,32 +68,33 @@ fn may_be_secret(kind: JsonKind, reader: &JsonReader<'_>) -> bool {
 /// An object that is open.
 #[derive(Clone, Copy, Default)]
 struct OpenObject {
-    /// The key of its present member.
+    /// Key of the current member.
     key: Option<Span>,
-    /// Arrays open inside of that member.
+    /// Number of arrays open inside that member.
     array_depth: u32,
 }
 
-/// The object whose members are read. Of those around it nothing need be remembered: the member that is read in them stays.
+/// State of the innermost open object. The enclosing objects need no state: their current members are
+/// kept.
 #[derive(Default)]
 struct MemberState {
-    /// Whether a member before stays.
+    /// True if an earlier member is kept.
     has_kept_member: bool,
-    /// Where the last member ends.
+    /// End of the last member.
     last_member_end: usize,
-    /// Where the first member begins of those that are left out, while none before them stays.
+    /// Start of the first omitted member, while no earlier one is kept.
     omitted_start: Option<usize>,
 }
 
 pub(super) struct JsonRedactor<'a, 'r> {
     rules: &'r RedactionRules,
     text: &'a str,
-    /// Strings in one another in which JSON is still looked for.
+    /// Levels of nested strings that are still searched for JSON.
     remaining_string_depth: usize,
-    /// By the key as it is written.
+    /// Results by key as written.
     name_matches: BTreeMap<&'a str, NameMatch>,
     open_objects: Vec<OpenObject>,
-    /// Arrays open outside of any object.
+    /// Number of arrays open outside of any object.
     root_array_depth: u32,
     member_state: MemberState,
     edits: Vec<TextEdit>,
@@ -134,7 +137,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// Walks one value; where it ends.
+    /// Walks one value and returns its end.
     fn walk_value(&mut self, mut reader: JsonReader<'a>) -> Result<usize, ScanError> {
         let mut begins = true;
         loop {
@@ -183,11 +186,11 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// Hides what is in the JSON in a string.
+    /// Redacts the JSON in a string.
     fn redact_string(&mut self, value: Span) {
         let quoted = value.slice(self.text);
         let Some(strings) = self.remaining_string_depth.checked_sub(1) else { return };
-        // A secret in JSON has a name, and that has quotes, which have escapes.
+        // A secret in JSON has a name in quotes, which are escaped in a string.
         if !quoted.contains('{') && !quoted.contains("\\u007") || !quoted.contains('\\') {
             return;
         }
@@ -198,7 +201,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// The arrays open in the present member, or outside of all objects.
+    /// Returns the number of arrays open in the current member, or outside of all objects.
     fn arrays(&mut self) -> &mut u32 {
         match self.open_objects.last_mut() {
             Some(open) => &mut open.array_depth,
@@ -206,12 +209,12 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
     }
 
-    /// A value has ended: a member that stays, unless it is an item.
+    /// Records that a value has ended: a member that is kept, unless it is an item.
     fn finish_value(&mut self, end: usize) {
         self.member_state = MemberState { has_kept_member: true, last_member_end: end, omitted_start: None };
     }
 
-    /// Reads the beginning of a member; whether its value is still to be walked.
+    /// Begins a member; returns true if its value is still to be walked.
     fn begin_member(&mut self, key: Span, reader: &mut JsonReader<'a>) -> Result<bool, ScanError> {
         if let Some(open) = self.open_objects.last_mut() {
             open.key = Some(key);
@@ -241,7 +244,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         }
         if hidden {
             let value = reader.skip()?;
-            // An empty string says that there is none.
+            // An empty string holds no secret.
             if kind == JsonKind::String && value.len() > 2 {
                 self.names.add(self.member_path(None));
                 self.edits.push(TextEdit {
@@ -259,7 +262,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         Ok(true)
     }
 
-    /// The cells of a columnar table, if its columns or rows begin here.
+    /// Redacts the cells of a columnar table, if its columns or rows begin here.
     fn redact_table(&mut self, name: &str, reader: &JsonReader<'a>) {
         let Some(columns) = TableColumns::detect(name, reader, self.text) else { return };
         let hidden: Vec<_> = columns
@@ -291,7 +294,7 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
             || verdict.may_end_path && self.matches_path(name)
     }
 
-    /// Whether a path names the present member, given that one ends with its name.
+    /// Returns true if a path matches the current member, given that a path ends with its name.
     fn matches_path(&self, name: &str) -> bool {
         let around = |steps: usize| {
             let keys = self.open_objects.iter().rev().skip(1).filter_map(|open| open.key).take(steps);
@@ -301,13 +304,13 @@ impl<'a, 'r> JsonRedactor<'a, 'r> {
         patterns.any(|pattern| pattern.matches_ancestors(around(pattern.ancestor_count())))
     }
 
-    /// What a key says.
+    /// Decodes a key.
     fn decode_key(&self, key: Span) -> Cow<'a, str> {
         let quoted = key.slice(self.text);
         if quoted.contains('\\') { unescape(quoted).into() } else { quoted[1..quoted.len() - 1].into() }
     }
 
-    /// The dotted path of the present member, or of a column beside it.
+    /// Returns the dotted path of the current member, or of a column beside it.
     fn member_path(&self, column: Option<&str>) -> String {
         let around = self.open_objects.len() - usize::from(column.is_some()).min(self.open_objects.len());
         let keys = self.open_objects[..around]

@@ -1,8 +1,8 @@
-//! Values that nobody downstream is to see: passwords, tokens, the codes of doors.
+//! Hides values that no client may see: passwords, tokens, door codes.
 //!
-//! What is hidden is told by the names of members, before a payload is indexed: nothing that is made of a snapshot
-//! then has the values. A string becomes `"[redacted]"`; no value changes its type, so a value of another kind
-//! is left out with its key, `null` excepted. All other bytes stay.
+//! Values are selected by the names of members, before a payload is indexed, so nothing that is made from
+//! a snapshot contains them. A string becomes `"[redacted]"`. No value changes its type, so a value of
+//! another type is removed together with its key, except `null`. All other bytes stay the same.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,15 +19,15 @@ use crate::snapshot::locate_json;
 use crate::spelling::find_misspelled;
 use pattern::FieldPattern;
 
-/// What stands in place of a string.
+/// Replacement for a string.
 pub const REDACTED: &str = "[redacted]";
-/// Names that are told; of more than these it is said only that there are more.
+/// Maximum names that are reported; further ones are reported as `…`.
 const MAX_REPORTED_NAMES: usize = 64;
-/// Strings in one another in which JSON is looked for.
+/// Maximum levels of nested strings that are searched for JSON.
 const MAX_STRING_DEPTH: usize = 4;
-/// The preset that hides what usually is a secret.
+/// Name of the preset for common secrets.
 const SECRETS_PRESET: &str = "secrets";
-/// Words that are likely meant as the preset, and not as the name of a field.
+/// Words that probably mean the preset rather than the name of a field.
 const ENABLE_WORDS: &[&str] = &[
     "1",
     "all",
@@ -44,54 +44,55 @@ const ENABLE_WORDS: &[&str] = &[
     "usual",
     "yes",
 ];
-/// Words that are likely meant to hide nothing.
+/// Words that probably mean that nothing is to be hidden.
 const DISABLE_WORDS: &[&str] = &["0", "false", "no", "none", "nothing", "off"];
 
-/// Which members of JSON, and which settings in text, are hidden.
+/// Rules for the members of JSON, and the settings in text, that are hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RedactionRules {
-    /// Whether names that usually mean secrets are.
+    /// True if names that usually mean secrets are hidden.
     hides_secrets: bool,
     patterns: Vec<FieldPattern>,
 }
 
-/// Why patterns cannot be gone by.
+/// The error for invalid patterns.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RedactError {
-    /// One of the names, or a step of one, is empty.
+    /// A name, or a step of one, is empty.
     #[error(
         "there is an empty name in `{0}`: write names between commas, such as password,guest.phone,*Code"
     )]
     EmptyName(String),
-    /// One of them can match any member.
+    /// A name matches every member.
     #[error("`{0}` would hide everything: name the members, such as password,guest.phone,*Code")]
     MatchesEverything(String),
-    /// One of them is no field but a preset that does not exist: it would hide nothing.
+    /// A name looks like a preset that does not exist, so it would hide nothing.
     #[error("`{given}` is not a preset; did you mean `{meant}`? A field of that name is written `{given}*`")]
     UnknownPreset {
-        /// What was given.
+        /// The given name.
         given: String,
-        /// What was probably meant.
+        /// The name that was probably meant.
         meant: &'static str,
     },
 }
 
 impl RedactionRules {
-    /// Members whose names usually mean secrets: `password`, `apiKey`, `doorCode`, `session_token`.
+    /// Returns rules for names that usually mean secrets: `password`, `apiKey`, `doorCode`,
+    /// `session_token`.
     pub fn default_secrets() -> Self {
         Self { hides_secrets: true, patterns: Vec::new() }
     }
 
-    /// Hides nothing.
+    /// Returns rules that hide nothing.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// The members that a list names: names with `*` for any characters, dotted paths (`guest.phone` is the `phone` of
-    /// any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not matter.
+    /// Parses a comma-separated list of names with `*` for any characters, dotted paths (`guest.phone` is
+    /// the `phone` of any `guest`), or `secrets` for the [default](Self::default_secrets). Case does not
+    /// matter.
     ///
-    /// # Errors
-    /// Where a name is empty, matches all names, or misspells a preset.
+    /// # Errors If a name is empty, matches all names, or misspells a preset.
     pub fn parse(patterns: &str) -> Result<Self, RedactError> {
         let mut redact = Self::none();
         for name in patterns.split(',').map(str::trim) {
@@ -106,21 +107,23 @@ impl RedactionRules {
         Ok(redact)
     }
 
-    /// The JSON text, or text of JSON lines, with the values of such members replaced; `None` where there are none.
+    /// Redacts JSON, or text of JSON lines; `None` if nothing is hidden.
     ///
-    /// The fields that were replaced are named by dotted paths without indices, each once, as they were seen first.
+    /// Also returns the dotted paths of the redacted fields, without indices, each once, in order of
+    /// occurrence.
     pub fn redact_json(&self, json: &str) -> Option<(String, Vec<String>)> {
         self.redact_json_as(json, json, MAX_STRING_DEPTH)
     }
 
-    /// Text with the values of such settings replaced (`password=…`, `Authorization: …`) and, where secrets are
-    /// hidden, of what shows itself to be one; `None` where there are none. Work in proportion to the text.
+    /// Redacts text: the values of settings (`password=…`, `Authorization: …`) and, if secrets are
+    /// hidden, tokens that are recognizable by themselves. Returns `None` if nothing is hidden. The work
+    /// is proportional to the text.
     pub fn redact_text(&self, text: &str) -> Option<(String, Vec<String>)> {
         let (edits, names) = text::collect_edits(self, text);
         Some((apply_edits(text, edits)?, names.into_names()))
     }
 
-    /// Whatever the text is: JSON, lines of it, or neither.
+    /// Redacts any text: JSON, JSON lines, or other text.
     pub fn redact(&self, text: &str) -> Option<(String, Vec<String>)> {
         if *self == Self::none() {
             return None;
@@ -141,7 +144,8 @@ impl RedactionRules {
         }
     }
 
-    /// The same of a text with JSON in it: that by its members, what stands around it as text. `None` where there is no JSON.
+    /// Redacts a text that contains JSON: the JSON by its members, the rest as text. Returns `None` if it
+    /// contains no JSON.
     #[expect(
         clippy::option_option,
         reason = "whether there is JSON, and whether something in the text is hidden"
@@ -150,7 +154,7 @@ impl RedactionRules {
         let located = locate_json(text)?;
         let json = located.span.slice(text);
         let (before, after) = (&text[..located.span.start as usize], &text[located.span.end as usize..]);
-        // Numbers that JSON has no name for are read as others that are as long.
+        // Non-finite numbers are read as valid ones of the same length.
         let numbers = located.with_placeholder_numbers(text);
         let applied = self.redact_json_as(numbers.as_deref().unwrap_or(json), json, strings);
         let done = [self.redact_text(before), applied, self.redact_text(after)];
@@ -166,13 +170,13 @@ impl RedactionRules {
         Some(Some((whole, all)))
     }
 
-    /// The same of JSON that is read as other JSON, whose values stand at the same bytes.
+    /// Redacts `json`, given the same text as valid JSON in `read`, with equal offsets.
     fn redact_json_as(&self, read: &str, json: &str, strings: usize) -> Option<(String, Vec<String>)> {
         let (edits, names) = json::collect_edits(self, read, strings)?;
         Some((apply_edits(json, edits)?, names.into_names()))
     }
 
-    /// The same of the JSON in a string; so many strings may be in one another.
+    /// Redacts the JSON in a string; `strings` is the number of string levels still allowed.
     fn redact_nested_string(&self, text: &str, strings: usize) -> Option<(String, Vec<String>)> {
         if json::is_json(text) {
             self.redact_json_as(text, text, strings)
@@ -181,7 +185,7 @@ impl RedactionRules {
         }
     }
 
-    /// What is decided by a name alone.
+    /// Matches a name against the rules.
     fn match_name(&self, name: &str) -> NameMatch {
         NameMatch {
             is_secret: self.hides_secrets && secret::is_secret_name(name),
@@ -197,7 +201,7 @@ impl RedactionRules {
     }
 }
 
-/// The preset that a name was probably meant as, where it is likely no field.
+/// Returns the preset that a name probably means, if it is unlikely to be a field.
 fn suggest_preset(name: &str) -> Option<&'static str> {
     if !name.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return None;
@@ -209,17 +213,17 @@ fn suggest_preset(name: &str) -> Option<&'static str> {
     (is(ENABLE_WORDS) || find_misspelled(name, [SECRETS_PRESET]).is_some()).then_some(SECRETS_PRESET)
 }
 
-/// What a name says of the member that has it.
+/// The result of matching the name of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct NameMatch {
-    /// Secrets are no booleans: `hasPassword`, `"password": true`.
+    /// True for the name of a secret. Secrets are never booleans: `hasPassword`, `"password": true`.
     is_secret: bool,
     is_named: bool,
-    /// Whether the members around it decide.
+    /// True if the enclosing members decide.
     may_end_path: bool,
 }
 
-/// What stands in place of a range.
+/// A replacement for a range of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct TextEdit {
     start: usize,
@@ -227,7 +231,7 @@ struct TextEdit {
     replacement: Cow<'static, str>,
 }
 
-/// Names of what was hidden, each once, in order.
+/// Names of redacted fields, each once, in order.
 #[derive(Debug, Default)]
 struct RedactedNames {
     unique_names: BTreeSet<String>,
@@ -252,7 +256,7 @@ impl RedactedNames {
     }
 }
 
-/// A text after edits; of two that overlap the one that begins first, or is longer, counts.
+/// Applies edits to a text; of overlapping edits, the one that begins first counts, then the longer one.
 fn apply_edits(text: &str, mut edits: Vec<TextEdit>) -> Option<String> {
     if edits.is_empty() {
         return None;

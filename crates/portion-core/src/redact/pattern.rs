@@ -1,4 +1,4 @@
-//! A name, or a dotted path of names, with `*` for any characters.
+//! Matches members by a name, or a dotted path of names, with `*` for any characters.
 
 use super::RedactError;
 use crate::glob::matches;
@@ -19,24 +19,24 @@ impl FieldPattern {
         Ok(Self(names))
     }
 
-    /// Whether the name alone decides.
+    /// Returns true if the pattern is a single name, without ancestors.
     pub(super) fn is_single_name(&self) -> bool {
         self.0.len() == 1
     }
 
-    /// Whether this can be the name of such a member.
+    /// Returns true if the last name of the pattern matches `name`.
     pub(super) fn matches_name(&self, name: &str) -> bool {
         self.0.last().is_some_and(|last| matches(last, &name.to_lowercase()))
     }
 
-    /// Whether the members around one of that name, the innermost first, are those of the path.
+    /// Returns true if the enclosing members, the innermost first, match the rest of the path.
     pub(super) fn matches_ancestors(&self, around: impl Iterator<Item = String>) -> bool {
         let mut around = around;
         let mut wanted = self.0.iter().rev().skip(1);
         wanted.all(|name| around.next().is_some_and(|key| matches(name, &key.to_lowercase())))
     }
 
-    /// How many members around it the path names.
+    /// Returns the number of enclosing members in the path.
     pub(super) fn ancestor_count(&self) -> usize {
         self.0.len() - 1
     }

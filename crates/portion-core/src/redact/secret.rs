@@ -1,6 +1,6 @@
-//! Which names mean secrets, told by their words: `wifiPassword`, `session_token`, `door-code`.
+//! Recognizes the names of secrets by their words: `wifiPassword`, `session_token`, `door-code`.
 
-/// Words that make a secret of whatever has them in its name.
+/// Words that make every name containing them a secret.
 const SECRET_WORDS: &[&str] = &[
     "password",
     "passwords",
@@ -25,7 +25,7 @@ const SECRET_WORDS: &[&str] = &[
     "otp",
     "totp",
 ];
-/// Pairs of words that do.
+/// Pairs of adjacent words that make a name a secret.
 const SECRET_PAIRS: &[(&[&str], &str)] = &[
     (
         &[
@@ -93,8 +93,8 @@ const SECRET_SUFFIXES: &[&str] = &[
     "cardnumber",
     "connectionstring",
 ];
-/// Things that let somebody into a building, and the words after them that make a secret of it: what is said to a guest
-/// alone, such as `keyPickup` or `gate_instructions`.
+/// Words for an access to a building, and the words after them that make it a secret: information for a
+/// guest alone, such as `keyPickup` or `gate_instructions`.
 const ENTRY_NOUNS: &[&str] = &[
     "access",
     "alarm",
@@ -132,22 +132,22 @@ const ENTRY_SECRETS: &[&str] = &[
     "pickup",
     "pin",
 ];
-/// The same of the network of a building.
+/// Words that make a secret after `wifi`.
 const WIFI_SECRETS: &[&str] =
     &["code", "credentials", "key", "login", "pass", "password", "user", "username"];
-/// Last words of names that tell something of an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
+/// Last words of names that describe an entry and let nobody in: `keyPickupFee`, `doorCodeUpdatedOn`.
 const ENTRY_METADATA_WORDS: &[&str] = &[
     "amount", "at", "cost", "count", "date", "enabled", "expiry", "expires", "fee", "fees", "id", "ids",
     "length", "on", "policy", "price", "required", "status", "tax", "time", "type", "until", "updated",
     "valid",
 ];
-/// Names like those of an entry that software uses for other things: the code of a key that was pressed, instructions
-/// of a processor.
+/// Names like those of an entry that software uses for other things: the code of a pressed key,
+/// instructions of a processor.
 const ENTRY_EXCEPTIONS: &[&str] =
     &["key code", "key codes", "key collection", "key combination", "key combo", "lock instruction"];
-/// What is said of keys alone.
+/// Words that make a secret only after words for keys.
 const KEY_ONLY_WORDS: &[&str] = &["collection", "handover", "pickup"];
-/// Last words of names that tell something of a secret, not the secret.
+/// Last words of names that describe a secret without containing it.
 const METADATA_WORDS: &[&str] = &[
     "at",
     "date",
@@ -197,10 +197,10 @@ const METADATA_WORDS: &[&str] = &[
     "price",
     "cost",
 ];
-/// First words of names that ask or count.
+/// First words of names of conditions and counts.
 const QUESTION_WORDS: &[&str] =
     &["has", "is", "max", "min", "num", "total", "requires", "require", "needs", "can", "use", "show"];
-/// Words beside which a token is a place in a list, or a piece of text.
+/// Words beside which `token` means a place in a list or a piece of text.
 const NON_SECRET_TOKEN_WORDS: &[&str] = &[
     "page",
     "next",
@@ -226,9 +226,9 @@ const NON_SECRET_TOKEN_WORDS: &[&str] = &[
     "special",
 ];
 
-/// Whether a member of this name is taken for a secret.
+/// Returns true if a member of this name is treated as a secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
-    // No name of a secret is longer, and keys that are no names, like paths of URLs, need not be taken apart.
+    // No name of a secret is longer. Keys that are not names, like paths of URLs, are skipped.
     if name.len() > 128 || name.len() < 3 || name.contains('/') {
         return false;
     }
@@ -255,7 +255,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         || words.windows(2).any(pair)
 }
 
-/// Whether words name what lets somebody into a building or its network.
+/// Returns true if words name an access to a building or its network.
 fn is_entry_secret(words: &[String]) -> bool {
     let is = |word: &str, among: &[&str]| among.contains(&word);
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
@@ -272,7 +272,8 @@ fn is_entry_secret(words: &[String]) -> bool {
     })
 }
 
-/// The words of a name, without the digits after them; of `Wi-Fi`, `key-pickup` and the like the usual spelling.
+/// Returns the words of a name without trailing digits, with a common spelling for `Wi-Fi`, `key-pickup`
+/// and the like.
 fn normalized_words(name: &str) -> Vec<String> {
     let mut words = crate::name_words::split_name(name);
     for word in &mut words {
@@ -318,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_secrets() {
+    fn secret_names_are_recognized() {
         check(
             true,
             "password Password userPassword PASSWD db_pwd secret clientSecret client_secret client-secret token accessToken \
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_what_lets_somebody_in() {
+    fn entry_secrets_are_recognized() {
         check(
             true,
             "doorCode doorCodeVendor doorCodeInstruction door_code_instructions keyPickup key_pickup key-pick-up \
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_look_like_them() {
+    fn similar_names_are_not_secrets() {
         check(
             false,
             "tokens token_count max_tokens maxTokens prompt_tokens totalTokens postalCode countryCode country_code zipCode \

@@ -1,4 +1,5 @@
-//! Columnar tables: names once, then rows of cells. A cell cannot be left out, so one that is no string becomes `null`.
+//! Redacts columnar tables: names once, then rows of cells. A cell cannot be removed, so a cell that is
+//! not a string becomes `null`.
 
 use super::TextEdit;
 use super::json::REDACTED_STRING;
@@ -6,14 +7,14 @@ use crate::scan::{JsonKind, JsonReader, unescape};
 use crate::snapshot::{COLUMN_KEYS, ROW_KEYS, column_names};
 use crate::span::Span;
 
-/// The columns of a table, and where its rows are.
+/// The columns of a table, and the offset of its rows.
 pub(super) struct TableColumns {
     pub(super) names: Vec<String>,
     rows_start: usize,
 }
 
 impl TableColumns {
-    /// Those of the table of which a member begins, the reader before its value, and another one follows.
+    /// Detects a table of which one member begins at the reader and the other one follows.
     pub(super) fn detect(name: &str, reader: &JsonReader<'_>, text: &str) -> Option<Self> {
         let is = |among: &[&str], name: &str| among.iter().any(|known| known.eq_ignore_ascii_case(name));
         let (header, rows) = (is(&COLUMN_KEYS, name), is(&ROW_KEYS, name));
@@ -28,7 +29,8 @@ impl TableColumns {
         Some(Self { names, rows_start: rows.start as usize })
     }
 
-    /// The edits of the cells of hidden columns, by column; a column is hidden in general, and for booleans.
+    /// Returns the edits for the cells of hidden columns, with the column index. Each column has two
+    /// flags: hidden in general, and hidden for booleans.
     pub(super) fn cell_edits(&self, text: &str, hidden: &[(bool, bool)]) -> Vec<(usize, TextEdit)> {
         let mut edits = Vec::new();
         let mut reader = JsonReader::resume(text, self.rows_start);
@@ -63,13 +65,13 @@ impl TableColumns {
     }
 }
 
-/// Whether the array before which a reader is holds arrays.
+/// Returns true if the array at the reader holds arrays.
 fn is_array_of_arrays(reader: &JsonReader<'_>) -> bool {
     let mut ahead = reader.clone();
     ahead.enter_array().is_ok() && ahead.next_item() == Ok(true) && ahead.peek() == Ok(JsonKind::Array)
 }
 
-/// The array among the members that follow that has one of these names.
+/// Finds the array with one of these names among the members that follow.
 fn find_array_member(ahead: &mut JsonReader<'_>, text: &str, names: &[&str]) -> Option<Span> {
     while let Some(key) = ahead.next_key().ok()? {
         let (kind, value) = (ahead.peek().ok()?, ahead.skip().ok()?);

@@ -1,6 +1,7 @@
-//! Secrets in text that is no JSON: the values of settings, keys between their armour, tokens that say what they are.
+//! Redacts text that is not JSON: values of settings, private keys between their markers, tokens with
+//! known prefixes.
 //!
-//! One pass; what is looked back over is bounded.
+//! One pass, with bounded lookback.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +9,11 @@ use memchr::{memchr2_iter, memmem};
 
 use super::{NameMatch, REDACTED, RedactedNames, RedactionRules, TextEdit};
 
-/// Bytes of the longest name of a setting.
+/// Maximum bytes of the name of a setting.
 const MAX_NAME_BYTES: usize = 64;
-/// Names whose verdict is remembered.
+/// Maximum names whose result is cached.
 const MAX_CACHED_NAMES: usize = 1_024;
-/// Beginnings of tokens, and how many characters at least follow them.
+/// Prefixes of tokens, and the minimum characters after them.
 const TOKEN_PREFIXES: &[(&str, usize)] = &[
     ("AKIA", 16),
     ("ASIA", 16),
@@ -30,7 +31,7 @@ const TOKEN_PREFIXES: &[(&str, usize)] = &[
 
 pub(super) fn collect_edits(redact: &RedactionRules, text: &str) -> (Vec<TextEdit>, RedactedNames) {
     let (mut edits, mut names) = (Vec::new(), RedactedNames::default());
-    // Logs say the same names on every line.
+    // Logs repeat the same names on every line.
     let mut verdicts: BTreeMap<&str, NameMatch> = BTreeMap::new();
     let mut done = 0;
     for at in memchr2_iter(b'=', b':', text.as_bytes()) {
@@ -59,7 +60,7 @@ pub(super) fn collect_edits(redact: &RedactionRules, text: &str) -> (Vec<TextEdi
     (edits, names)
 }
 
-/// The word before a separator, be it in quotes.
+/// Returns the word before a separator, with or without quotes.
 fn name_before(text: &str, at: usize) -> Option<&str> {
     let near = &text[text.ceil_char_boundary(at.saturating_sub(MAX_NAME_BYTES + 8)).min(at)..at];
     let near = near.trim_end_matches([' ', '\t']).trim_end_matches(['"', '\'', '`', '\\', ']']);
@@ -72,29 +73,29 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Header fields whose value is the rest of the line.
+/// Returns true for header fields whose value is the rest of the line.
 fn is_whole_line_field(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.ends_with("authorization") || name.ends_with("cookie")
 }
 
-/// The value after a separator: what is between quotes, the rest of the line, or a word.
+/// Returns the value after a separator: the text between quotes, the rest of the line, or a word.
 fn value_after(text: &str, from: usize, line: bool) -> Option<(usize, usize)> {
     let rest = text[from..].strip_prefix(['>', '=']).unwrap_or(&text[from..]);
-    let said = rest.trim_start_matches([' ', '\t']);
-    let unescaped = said.strip_prefix('\\').filter(|said| said.starts_with('"')).unwrap_or(said);
+    let content = rest.trim_start_matches([' ', '\t']);
+    let unescaped = content.strip_prefix('\\').filter(|content| content.starts_with('"')).unwrap_or(content);
     let quoted = unescaped.strip_prefix(['"', '\'', '`']);
     let (value, len) = match quoted {
         Some(value) => (value, value.find(['"', '\'', '`', '\\', '\n'])),
-        None if line => (said, said.find(['\n', '\r', '"', '\''])),
-        None => (said, said.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
+        None if line => (content, content.find(['\n', '\r', '"', '\''])),
+        None => (content, content.find(|c: char| c.is_whitespace() || ",;&\"'<>)}]".contains(c))),
     };
     let start = text.len() - value.len();
     let end = start + len.unwrap_or(value.len());
     (end > start).then_some((start, end))
 }
 
-/// `-----BEGIN … PRIVATE KEY-----` up to its end.
+/// Redacts `-----BEGIN … PRIVATE KEY-----` up to its end.
 fn redact_private_keys(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
     const END: &str = "PRIVATE KEY-----";
     let mut from = 0;
@@ -115,7 +116,7 @@ fn redact_private_keys(text: &str, edits: &mut Vec<TextEdit>, names: &mut Redact
     }
 }
 
-/// `AKIA…`, `Bearer …`: tokens that can be told from their beginnings.
+/// Redacts tokens with known prefixes: `AKIA…`, `Bearer …`.
 fn redact_tokens(text: &str, edits: &mut Vec<TextEdit>, names: &mut RedactedNames) {
     for (beginning, least) in TOKEN_PREFIXES {
         let mut done = 0;

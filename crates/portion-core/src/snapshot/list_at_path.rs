@@ -82,11 +82,11 @@ mod tests {
 
     fn check(text: &str, path: &str, expect: Option<(&str, usize)>) {
         let found = list_at(text, path);
-        let told = found.as_ref().map(|form| match form {
+        let found_list = found.as_ref().map(|form| match form {
             Structure::List(list) => (list.pointer.as_str(), list.iter_from(text, 0).count()),
             _ => panic!("no list: {form:?}"),
         });
-        assert_eq!(told, expect, "{text} {path}");
+        assert_eq!(found_list, expect, "{text} {path}");
     }
 
     #[test]

@@ -167,14 +167,14 @@ pub fn capture(payload: Payload) -> Snapshot {
 
 /// Redacts a part and adds the names of the redacted fields to `named`, each once.
 fn redact_content(redact: &RedactionRules, mut content: Content, named: &mut Vec<String>) -> Content {
-    let said = match &mut content {
-        Content::Text(said) | Content::Structured(said) | Content::Extra(said) => said,
+    let text = match &mut content {
+        Content::Text(text) | Content::Structured(text) | Content::Extra(text) => text,
         // The rest of a binary block is base64, which has no field names.
         Content::Atomic { binary: Some(_), .. } => return content,
         Content::Atomic { json, .. } => json,
     };
-    if let Some((without, names)) = redact.redact(said) {
-        *said = without;
+    if let Some((without, names)) = redact.redact(text) {
+        *text = without;
         for name in names {
             if !named.contains(&name) {
                 named.push(name);

@@ -181,11 +181,11 @@ impl PageFields {
             JsonKind::Bool if is(HAS_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "true")),
             JsonKind::Bool if is(NO_MORE_NAMES) => self.has_more = self.has_more.or(Some(value == "false")),
             JsonKind::String => {
-                let said = unescape(value);
+                let content = unescape(value);
                 let of_next = in_page_object && path.last().is_some_and(|last| last == "next");
                 let of_next = of_next && matches!(name.as_str(), "href" | "after" | "url" | "cursor");
-                if (is(NEXT_NAMES) || of_next) && !said.trim().is_empty() {
-                    self.record_next(path, &key, &said);
+                if (is(NEXT_NAMES) || of_next) && !content.trim().is_empty() {
+                    self.record_next(path, &key, &content);
                 }
                 self.has_page_marker |= name == "previous";
             }

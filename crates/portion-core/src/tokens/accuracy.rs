@@ -1,22 +1,23 @@
-//! How near estimates come to exact counts, where somebody counted exactly.
+//! Measures how close estimated token counts are to exact counts.
 
-/// How far off an estimate may be to count as near, of the exact count.
+/// Maximum error of an accurate estimate, as a share of the exact count.
 pub const ACCURATE_MAX_ERROR: f64 = 0.2;
-/// From where on it is badly wrong.
+/// Minimum error of an inaccurate estimate.
 pub const INACCURATE_MIN_ERROR: f64 = 0.3;
-/// The share of estimates that are to be near at least.
+/// Minimum share of estimates that should be accurate.
 pub const MIN_ACCURATE_SHARE: f64 = 0.85;
-/// Tokens that make no error. Estimates are whole and rounded up: of `hello`, two tokens, one more would be half of it.
+/// Difference in tokens that is no error. Estimates are rounded up: for `hello`, two tokens, one more
+/// would be 50 %.
 const ROUNDING_TOKENS: u64 = 2;
 
-/// How near estimates come to exact counts, where somebody counted exactly.
+/// Accuracy of estimates, over the replies that were counted exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Replies that were counted exactly.
+    /// Number of replies that were counted exactly.
     pub sample_count: u64,
-    /// Those whose [`relative_error`] was within 20 %.
+    /// Number of those whose [`relative_error`] was within 20 %.
     pub accurate_count: u64,
-    /// Those for which it was above 30 %.
+    /// Number of those whose [`relative_error`] was above 30 %.
     pub inaccurate_count: u64,
     /// Sum of the errors, each as a share of the exact count: positive where estimates are too high.
     pub error_sum: f64,
@@ -32,7 +33,7 @@ impl Accuracy {
         self.error_sum += error;
     }
 
-    /// Adds what was added to another one.
+    /// Adds the replies of another one.
     pub fn merge(&mut self, other: &Self) {
         self.sample_count += other.sample_count;
         self.accurate_count += other.accurate_count;
@@ -40,23 +41,24 @@ impl Accuracy {
         self.error_sum += other.error_sum;
     }
 
-    /// Share of the estimates that were within 20 %. `None` where nobody counted.
+    /// Returns the share of estimates within 20 %; `None` without samples.
     pub fn accurate_share(&self) -> Option<f64> {
         (self.sample_count > 0).then(|| self.accurate_count as f64 / self.sample_count as f64)
     }
 
-    /// By how much estimates are too high, on average, as a share; negative: too low. `None` where nobody counted.
+    /// Returns the mean error as a share, negative if estimates are too low; `None` without samples.
     pub fn bias(&self) -> Option<f64> {
         (self.sample_count > 0).then(|| self.error_sum / self.sample_count as f64)
     }
 }
 
-/// By how much an estimate is too high, as a share of the exact count; not at all where it is off by a token or two.
+/// Returns the error of an estimate as a share of the exact count, positive if too high; 0 for a
+/// difference of one or two tokens.
 pub fn relative_error(estimated: u64, actual: u64) -> f64 {
     if estimated.abs_diff(actual) <= ROUNDING_TOKENS {
         return 0.0;
     }
-    // Of nothing, one token is as far off as all of it.
+    // An exact count of 0 is treated as 1.
     (estimated as f64 - actual as f64) / actual.max(1) as f64
 }
 
@@ -65,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_of_the_exact_count() {
+    fn errors_are_relative_to_the_exact_count() {
         let check = |samples: &[(u64, u64)], near, far, bias| {
             let mut accuracy = Accuracy::default();
             samples.iter().for_each(|(estimated, actual)| accuracy.add(*estimated, *actual));

@@ -1,6 +1,6 @@
-//! The exact vocabularies, unpacked on first use and then shared for the life of the process.
+//! Exact vocabularies, unpacked on first use and then shared for the life of the process.
 //!
-//! Text is always ordinary text: `<|endoftext|>` in a payload costs what its letters cost.
+//! Text is always ordinary text: `<|endoftext|>` in a payload is counted by its characters.
 
 use std::sync::LazyLock;
 
@@ -17,9 +17,9 @@ static O200K: LazyLock<Option<&CoreBpe>> = LazyLock::new(|| tiktoken::get_encodi
 static CL100K: LazyLock<Option<&CoreBpe>> = LazyLock::new(|| tiktoken::get_encoding("cl100k_base"));
 
 impl Bpe {
-    /// Tokens of one piece of text.
+    /// Counts the tokens of one piece of text.
     ///
-    /// A build that lacks the vocabulary counts bytes, which no byte-level vocabulary exceeds.
+    /// A build without the vocabulary counts bytes, which is an upper bound for byte-level vocabularies.
     pub(super) fn count(self, piece: &str) -> usize {
         let encoding = match self {
             Self::O200k => *O200K,
@@ -38,7 +38,7 @@ mod tests {
         assert_eq!(Bpe::Cl100k.count(text), cl100k, "cl100k of {text:?}");
     }
 
-    /// The expected counts are those of `tiktoken` 0.14 for Python.
+    /// The expected counts are from `tiktoken` 0.14 for Python.
     #[test]
     fn counts_are_those_of_the_published_vocabularies() {
         check("", 0, 0);

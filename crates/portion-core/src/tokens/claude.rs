@@ -1,37 +1,38 @@
-//! An estimate of what Claude charges, whose vocabulary is not published.
+//! Estimates the tokens of Claude, whose vocabulary is not published.
 //!
 //! Fitted on 610 public documents (bounded ridge regression, grouped five-fold) against an unofficial,
-//! MIT-licensed reconstruction of what Claude 4.7 and later count: 0.74106 for each `o200k` token, and
-//! for each two neighbouring bytes a weight by their classes. With the 10 % of margin added here
-//! it is below that count for 2.6 % of the documents, by more than 5 % for 0.8 %; the worst is
-//! emoji, by 28 %. The median is 10 % above. It is an approximation by nature: a factor fitted to an
-//! operator's own bills is the better one.
+//! MIT-licensed reconstruction of the counts of Claude 4.7 and later: 0.74106 per `o200k` token, plus a
+//! weight for each pair of neighbouring bytes by their classes. With the 10 % margin added here, the
+//! estimate is below that count for 2.6 % of the documents, and by more than 5 % for 0.8 %; the worst is
+//! emoji, by 28 %. The median is 10 % above. This is an approximation: a factor fitted to an operator's
+//! own bills is more accurate.
 //!
 //! Weights are integers, in hundred-thousandths of a token, so that sums do not depend on their order.
 
-/// Weights per token.
+/// Weight of one token.
 const WEIGHT_PER_TOKEN: u64 = 100_000;
-/// The weight of one `o200k` token.
+/// Weight of one `o200k` token.
 const O200K_WEIGHT: u64 = 74_106;
-/// The margin on top, as a fraction: 10 %.
+/// Margin added, as a fraction: 10 %.
 const MARGIN: (u64, u64) = (11, 10);
-/// The greatest of [`PAIR_WEIGHTS`].
+/// Largest of [`PAIR_WEIGHTS`].
 pub(super) const MAX_PAIR_WEIGHT: u64 = 150_000;
-/// The byte that is taken to stand in front of a text.
+/// Byte that is assumed before a text.
 pub(super) const LEADING_BYTE: u8 = b'\n';
 
-/// Tokens of a text with the margin, rounded up, from its `o200k` count and the weight of its [`pairs`].
+/// Returns the tokens of a text with the margin, rounded up, from its `o200k` count and the weight of its
+/// byte pairs.
 pub(super) fn estimate(o200k: u64, pairs: u64) -> u64 {
     let weight = o200k * O200K_WEIGHT + pairs;
     (weight * MARGIN.0).div_ceil(WEIGHT_PER_TOKEN * MARGIN.1)
 }
 
-/// The same without the margin: the best that is known of what is charged.
+/// Returns the tokens without the margin: the best available estimate of what is charged.
 pub(super) fn estimate_without_margin(o200k: u64, pairs: u64) -> u64 {
     (o200k * O200K_WEIGHT + pairs).div_ceil(WEIGHT_PER_TOKEN)
 }
 
-/// The summed weight of the pairs that end in `bytes`, of which `before` is the byte in front.
+/// Sums the weights of the pairs that end in `bytes`; `before` is the byte before them.
 pub(super) fn sum_pair_weights(before: u8, bytes: &[u8]) -> u64 {
     let mut row = BYTE_CLASSES[usize::from(before)];
     let mut weight = 0;
@@ -43,7 +44,7 @@ pub(super) fn sum_pair_weights(before: u8, bytes: &[u8]) -> u64 {
     weight
 }
 
-/// Each byte's class, which is its row and column in [`PAIR_WEIGHTS`].
+/// Class of each byte, which is its row and column in [`PAIR_WEIGHTS`].
 static BYTE_CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
     let mut byte = 0;
@@ -79,7 +80,7 @@ const fn byte_class(byte: u8) -> u8 {
     }
 }
 
-/// `PAIR_WEIGHTS[class of the byte before][class of the byte]`.
+/// Weights by class of the previous byte and class of the byte.
 #[rustfmt::skip]
 static PAIR_WEIGHTS: [[u32; 20]; 20] = [
     [15_159, 73_917, 73_850, 0, 16_872, 38_798, 0, 41_967, 14_947, 0, 98_144, 35_924, 12_141, 150_000, 150_000, 0, 150_000, 150_000, 57_520, 0],
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_pair_weighs_what_the_table_says() {
+    fn pair_weights_come_from_the_table() {
         // Line start to lower case, within lower case, to a space, from a space.
         assert_eq!(sum_pair_weights(LEADING_BYTE, b"ab c"), 49_133 + 15_159 + 12_577);
         assert_eq!(sum_pair_weights(b'a', b"\""), 0);
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_class_is_a_row() {
+    fn every_class_has_a_row() {
         let mut seen = [false; 20];
         (0..=255).for_each(|byte| seen[usize::from(byte_class(byte))] = true);
         assert_eq!(seen, [true; 20]);

@@ -5,39 +5,39 @@ use std::sync::{Mutex, PoisonError};
 
 use super::{TokenCounter, Tokenizer};
 
-/// By what counts are multiplied: thousandths, from 0.25 to 4.
+/// Factor on token counts, in thousandths, from 0.25 to 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Factor(u32);
 
-/// What one is, in thousandths.
+/// The factor 1, in thousandths.
 const THOUSANDTHS: u32 = 1_000;
 
 impl Factor {
-    /// Changes nothing.
+    /// Leaves counts unchanged.
     pub const ONE: Self = Self(THOUSANDTHS);
-    /// The least that is taken for a factor rather than for a mistake.
+    /// Smallest factor; anything below is treated as a mistake.
     pub const MIN: f64 = 0.25;
-    /// The most.
+    /// Largest factor.
     pub const MAX: f64 = 4.0;
 
-    /// The factor nearest to a number; `None` where that is below 0.25 or above 4.
+    /// Returns the factor nearest to a number; `None` if that is below 0.25 or above 4.
     pub fn from_f64(number: f64) -> Option<Self> {
         let thousandths = || (number * f64::from(THOUSANDTHS)).round() as u32;
         (Self::MIN..=Self::MAX).contains(&number).then(|| Self(thousandths()))
     }
 
-    /// As a number.
+    /// Returns the factor as a number.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(THOUSANDTHS)
     }
 
-    /// So many tokens times it, rounded up.
+    /// Multiplies a token count by the factor and rounds up.
     pub(super) fn scale(self, tokens: usize) -> usize {
         let scaled = (tokens as u128 * u128::from(self.0)).div_ceil(u128::from(THOUSANDTHS));
         usize::try_from(scaled).unwrap_or(usize::MAX)
     }
 
-    /// The most tokens that come to at most `limit` when multiplied.
+    /// Returns the largest count that is at most `limit` when multiplied.
     fn unscale_limit(self, limit: usize) -> usize {
         let most = limit as u128 * u128::from(THOUSANDTHS) / u128::from(self.0);
         usize::try_from(most).unwrap_or(usize::MAX)
@@ -56,10 +56,11 @@ impl fmt::Display for Factor {
     }
 }
 
-/// A counter and the factor on what it counts.
+/// A counter whose counts are multiplied by a factor.
 ///
-/// A count fits a limit just where what it is made of fits the limit divided by the factor, rounded down. So every
-/// method asks its own of the counter behind, and the laws of [`TokenCounter`] hold as they hold there.
+/// A scaled count fits a limit exactly if the unscaled count fits the limit divided by the factor,
+/// rounded down. So every method calls the same method of the unscaled counter, and the laws of
+/// [`TokenCounter`] hold.
 struct ScaledCounter {
     tokenizer: Tokenizer,
     factor: Factor,
@@ -94,19 +95,19 @@ impl TokenCounter for ScaledCounter {
     }
 }
 
-/// The counter of a tokenizer times a factor: one for each two of them, kept for the life of the process.
+/// Returns the counter of a tokenizer and factor: one per combination, kept for the life of the process.
 pub(super) fn scaled_counter(tokenizer: Tokenizer, factor: Factor) -> &'static dyn TokenCounter {
     static KNOWN: Mutex<Vec<&'static ScaledCounter>> = Mutex::new(Vec::new());
     if factor == Factor::ONE {
         return tokenizer.counter();
     }
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = known.iter().find(|scaled| scaled.tokenizer == tokenizer && scaled.factor == factor);
+    let mut counters = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = counters.iter().find(|scaled| scaled.tokenizer == tokenizer && scaled.factor == factor);
     if let Some(scaled) = found {
         return *scaled;
     }
     let scaled: &'static ScaledCounter = Box::leak(Box::new(ScaledCounter { tokenizer, factor }));
-    known.push(scaled);
+    counters.push(scaled);
     scaled
 }
 
@@ -118,7 +119,7 @@ mod tests {
     use crate::tokens::Tokenizer;
 
     #[test]
-    fn a_factor_is_a_number_that_may_be_one() {
+    fn factors_are_parsed_within_their_range() {
         let check = |number: f64, expect: Option<&str>| {
             assert_eq!(
                 Factor::from_f64(number).map(|factor| factor.to_string()).as_deref(),

@@ -1,9 +1,10 @@
-//! What text costs. Every decision in Portion is made in tokens, by one trait.
+//! Counts the tokens of texts. Every size decision in Portion is made in tokens, through one trait.
 //!
-//! Two families stand behind it. Counters over a vocabulary (`vocabulary`) add up pieces of
-//! text that no token spans (`pieces`), so that they stop early and find a budget's edge; counters
-//! by length (`length`) need no vocabulary and cannot fail. [`Tokenizer`] is how an operator picks one, [`Factor`] fits
-//! it to a model's bills, and a [`ReferenceCounter`] tells how near it comes.
+//! There are two families of counters. Counters with a vocabulary (`vocabulary`) sum the counts of pieces
+//! of text that no token spans (`pieces`), so that they can stop early and find the end of a budget.
+//! Counters by length (`length`) need no vocabulary and cannot fail. An operator chooses a counter with
+//! [`Tokenizer`] and adjusts it to a model's bills with [`Factor`]; a [`ReferenceCounter`] shows how
+//! close it comes.
 
 pub mod accuracy;
 mod bpe;
@@ -22,36 +23,36 @@ pub use reference::ReferenceCounter;
 pub use size::{TextSize, estimate_size};
 pub use tokenizer::{Tokenizer, UnknownTokenizer};
 
-/// Counts what a model would be charged for a text.
+/// Counts the tokens that a model would be charged for a text.
 ///
-/// Total: never panics, whatever the text. Pure: the same text always costs the same.
+/// Implementations never panic, and the same text always has the same count.
 pub trait TokenCounter: Send + Sync {
-    /// The name an operator configures, e.g. `o200k`.
+    /// Returns the name that an operator configures, e.g. `o200k`.
     fn name(&self) -> &'static str;
 
-    /// Tokens of the whole text.
+    /// Counts the tokens of the whole text.
     fn count(&self, text: &str) -> usize;
 
-    /// `Some(count)` where the text costs at most `limit`, else `None`.
+    /// Returns `Some(count)` if the text has at most `limit` tokens, else `None`.
     ///
-    /// The work is in proportion to `limit`, not to the text.
+    /// The work is proportional to `limit`, not to the text.
     fn count_within(&self, text: &str, limit: usize) -> Option<usize> {
         Some(self.count(text)).filter(|n| *n <= limit)
     }
 
-    /// Whether the text costs at most `limit`, where the count itself is of no interest.
+    /// Returns true if the text has at most `limit` tokens, where the count itself is not needed.
     ///
-    /// Never dearer than [`count_within`](Self::count_within), and nothing is counted where the
-    /// text is so short that it fits whatever it says.
+    /// Never slower than [`count_within`](Self::count_within); nothing is counted if the text is so short
+    /// that it fits in any case.
     fn fits(&self, text: &str, limit: usize) -> bool {
         self.count_within(text, limit).is_some()
     }
 
-    /// Byte length of a longest prefix that costs at most `limit`, cut between characters.
+    /// Returns the byte length of a longest prefix with at most `limit` tokens, cut between characters.
     ///
-    /// One more character would not fit. A prefix that is longer by up to a token (128 characters) still
-    /// may, for characters can complete a word that is cheaper than its beginnings.
+    /// One more character would not fit. A prefix longer by up to a token (128 characters) still may,
+    /// because characters can complete a word that has fewer tokens than its beginning.
     ///
-    /// The work is in proportion to `limit`, not to the text.
+    /// The work is proportional to `limit`, not to the text.
     fn prefix_within(&self, text: &str, limit: usize) -> usize;
 }

@@ -1,39 +1,39 @@
-//! Cutting text where no token spans, so that counts of pieces add up to the count of the whole.
+//! Cuts text where no token spans, so that the counts of the pieces add up to the count of the whole.
 //!
-//! Both vocabularies first split text into words by a pattern, and no token reaches over a word's
-//! edge. [`is_token_boundary`] knows edges that the pattern draws whatever stands around them, so a piece
-//! may be counted as if it were the whole text. Where a text offers no such edge for [`MAX_PIECE_BYTES`]
-//! bytes (a wall of spaces, emoji or one endless word), it is torn between characters all the same:
-//! this bounds what hostile text costs us, and [`TORN_PIECE_TOKENS`] makes the sum err upwards.
+//! Both vocabularies first split text into words by a pattern, and no token crosses the edge of a word.
+//! [`is_token_boundary`] recognizes edges that the pattern finds in any context, so a piece can be
+//! counted like a whole text. If a text has no such edge within [`MAX_PIECE_BYTES`] bytes (many spaces,
+//! emoji or one endless word), it is torn between characters: this bounds the cost of hostile text, and
+//! [`TORN_PIECE_TOKENS`] makes the sum err upwards.
 //!
-//! A piece's end depends on nothing but the bytes up to it and the character after it. So a prefix is
-//! cut where the whole text is cut, which is what finding a budget's edge rests on.
+//! The end of a piece depends only on the bytes up to it and the character after it. So a prefix is cut
+//! at the same places as the whole text, on which the search for the end of a budget relies.
 
-/// Bytes that a piece has at least, the last one excepted: small enough to stop soon after a
-/// budget is passed, large enough that cutting costs next to nothing.
+/// Minimum bytes of a piece, except the last one: small enough to stop soon after the budget is exceeded,
+/// large enough that cutting costs almost nothing.
 pub(super) const MIN_PIECE_BYTES: usize = 1024;
 
-/// Bytes that a piece has at most.
+/// Maximum bytes of a piece.
 pub(super) const MAX_PIECE_BYTES: usize = 4096;
 
-/// Tokens charged on top of what a torn piece counts.
+/// Tokens added to the count of a torn piece.
 ///
-/// Two halves of a word mostly count more than the word, but can count less: by 1 in some 2 % of
-/// 600,000 random words torn anywhere, by 2 in 0.006 %, never by more.
+/// Two halves of a word usually have more tokens than the word, but can have fewer: by 1 for some 2 % of
+/// 600,000 random words torn anywhere, by 2 for 0.006 %, never by more.
 pub(super) const TORN_PIECE_TOKENS: u64 = 2;
 
 /// One piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TextPiece {
-    /// Where it begins, in bytes from the start of the text.
+    /// Start, in bytes from the start of the text.
     pub(super) start: usize,
-    /// Where it ends.
+    /// End, in bytes from the start of the text.
     pub(super) end: usize,
-    /// Whether it was cut where a token may span.
+    /// True if it was cut where a token may span.
     pub(super) is_torn: bool,
 }
 
-/// The pieces of a text, in order; joined they are the text.
+/// Yields the pieces of a text, in order; joined they are the text.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = TextPiece> + '_ {
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -51,12 +51,13 @@ fn next_piece(text: &str, start: usize) -> TextPiece {
     }
 }
 
-/// The first place from `least` to `most` (bytes, inclusive) where no token spans.
+/// Returns the first offset from `least` to `most` (bytes, inclusive) where no token spans.
 pub(super) fn find_boundary(text: &str, least: usize, most: usize) -> Option<usize> {
     (least..=most.min(text.len().saturating_sub(1))).find(|at| is_token_boundary(text, *at))
 }
 
-/// Whether every text that continues so is split at `at`, by either vocabulary's pattern.
+/// Returns true if both patterns split at `at` every text that has the same bytes before it and the same
+/// character after it.
 ///
 /// Each arm follows from the patterns (words: `[^\r\n\p{L}\p{N}]?\p{L}+` with a contraction before or
 /// after; `\p{N}{1,3}`; ` ?[^\s\p{L}\p{N}]+[\r\n/]*`; `\s*[\r\n]+`; `\s+(?!\S)`; `\s+`).
@@ -64,24 +65,25 @@ fn is_token_boundary(text: &str, at: usize) -> bool {
     let Some((head, tail)) = text.split_at_checked(at) else { return false };
     let (Some(before), Some(after)) = (head.chars().next_back(), tail.chars().next()) else { return false };
     match (before, after) {
-        // Lines end a word, and only a slash is ever drawn into the punctuation before them.
+        // A line feed ends a word; only a slash may follow within the same punctuation.
         ('\n', _) => !after.is_whitespace() && after != '/',
         (_, '\r' | '\n' | '\'') => false,
-        // Blanks are only ever taken at a word's beginning.
+        // Blanks can only begin a word.
         (_, _) if after.is_whitespace() => !before.is_whitespace(),
-        // Numbers, letters and punctuation never share a word, but for punctuation in front of letters.
+        // Numbers, letters and punctuation never share a word, except one punctuation character before
+        // letters.
         ('0'..='9', _) => after.is_ascii() && !after.is_ascii_digit(),
         ('a'..='z' | 'A'..='Z', _) => after.is_ascii() && !after.is_ascii_alphabetic(),
         _ => is_east_asian_letter(before) && is_east_asian_punctuation(after),
     }
 }
 
-/// Caseless letters of scripts that are written without blanks between words.
+/// Returns true for caseless letters of scripts that are written without spaces between words.
 fn is_east_asian_letter(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
 }
 
-/// The punctuation that most often follows them.
+/// Returns true for the punctuation that most often follows them.
 fn is_east_asian_punctuation(c: char) -> bool {
     matches!(c, '、' | '。' | '，' | '！' | '？' | '：' | '；' | '「' | '」' | '『' | '』' | '（' | '）')
 }
@@ -95,7 +97,7 @@ mod tests {
     use super::super::bpe::Bpe;
     use super::{MAX_PIECE_BYTES, MIN_PIECE_BYTES, is_token_boundary, pieces};
 
-    /// A character of each kind that the patterns tell apart, and words that they know.
+    /// A character of each kind that the patterns distinguish, and words that they contain.
     const KINDS: [&str; 50] = [
         "a", "b", "z", "A", "Z", "0", "7", "42", "'", "'s", "'LL", "'ſ", "/", "\n", "\r", "\r\n", " ", "  ",
         "\t", "\u{b}", "\u{85}", "\u{a0}", "\u{3000}", "\0", ".", ",", ":", "\"", "{", "}", "_", "-", "\\",
@@ -107,7 +109,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(5_000))]
 
         #[test]
-        fn no_seam_changes_a_count(kinds in vec(select(KINDS.as_slice()), 0..60)) {
+        fn cutting_at_boundaries_keeps_the_count(kinds in vec(select(KINDS.as_slice()), 0..60)) {
             let text = kinds.concat();
             for bpe in [Bpe::O200k, Bpe::Cl100k] {
                 let whole = bpe.count(&text);
@@ -119,7 +121,7 @@ mod tests {
         }
     }
 
-    /// `|` marks every place where a cut is known to be safe.
+    /// `|` marks every offset where a cut is safe.
     fn check(marked: &str) {
         let text = marked.replace('|', "");
         let places = (0..=text.len()).filter(|at| is_token_boundary(&text, *at)).rev();
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn seams_are_found_and_only_there() {
+    fn exactly_the_safe_boundaries_are_found() {
         check("");
         check("word");
         check("two| words|,| three");

@@ -1,13 +1,14 @@
-//! What counts are held against: the truth where it is known, else the best that is known of it.
+//! Reference counts for checking a counter: exact where the vocabulary is published, else the best
+//! estimate.
 
 use super::bpe::Bpe;
 use super::claude;
 use super::factor::Factor;
 
-/// Counts a text as exactly as its family can be counted.
+/// Counts a text as exactly as possible for its model family.
 ///
-/// The text is encoded in one piece, which takes as long as it is: nothing that a reply waits for, but for counters
-/// by length, which are held against it as long as they decide.
+/// The text is encoded in one piece, in time proportional to its length. No reply waits for it, except
+/// with counters by length, whose replies are checked against it before they are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ReferenceCounter {
     kind: ReferenceKind,
@@ -16,11 +17,11 @@ pub struct ReferenceCounter {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReferenceKind {
-    /// The published vocabulary: what its models charge.
+    /// Published vocabulary: exact for its models.
     Exact(Bpe),
-    /// The vocabulary is not published: the estimate that was fitted, without the margin that its counter adds.
+    /// Vocabulary not published: the fitted estimate without the margin of its counter.
     Claude,
-    /// The costlier of `o200k` and that.
+    /// The larger of `o200k` and the estimate for Claude.
     Costlier,
 }
 
@@ -29,7 +30,7 @@ impl ReferenceCounter {
         Self { kind: truth, factor }
     }
 
-    /// Tokens of the whole text.
+    /// Counts the tokens of the whole text.
     pub fn count(self, text: &str) -> usize {
         let fitted = |o200k| {
             claude::estimate_without_margin(
@@ -53,7 +54,7 @@ impl ReferenceCounter {
 mod tests {
     use crate::tokens::{Factor, Tokenizer};
 
-    /// One endless word, so that counters tear it, and a text that is like others.
+    /// Text with word boundaries, compared with one endless word, which counters tear.
     const PROSE: &str = "The quick brown fox jumps over the lazy dog. ";
 
     fn check(tokenizer: Tokenizer, text: &str, expect: usize) {
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_text_is_encoded_in_one_piece() {
+    fn texts_are_encoded_in_one_piece() {
         let wall = "=".repeat(20_000);
         let o200k = tiktoken::get_encoding("o200k_base").expect("built in").count(&wall);
         let counted = Tokenizer::O200k.counter().count(&wall);
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn of_claude_the_estimate_is_known_without_its_margin() {
+    fn claude_counts_have_no_margin() {
         let text = PROSE.repeat(100);
         let (margined, o200k) =
             (Tokenizer::Claude.counter().count(&text), Tokenizer::O200k.counter().count(&text));
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_factor_is_one_of_the_family_and_corrects_a_rule() {
+    fn the_factor_scales_families_but_not_length_rules() {
         let factor = Factor::from_f64(2.0).expect("a factor");
         for tokenizer in Tokenizer::ALL {
             let [once, scaled] =

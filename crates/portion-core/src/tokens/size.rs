@@ -1,28 +1,28 @@
-//! How large a very large text is, for people: a figure that must be quick and may be off.
+//! Estimates the size of very large texts for display, where a quick figure may be imprecise.
 
 use std::fmt;
 
 use super::TokenCounter;
 
-/// Bytes up to which a text is counted whole.
+/// Maximum bytes of a text that is counted whole.
 const MAX_EXACT_BYTES: usize = 32 * 1024;
-/// Samples taken of a longer one, evenly spread over it.
+/// Number of samples of a longer text, evenly spread.
 const SAMPLE_COUNT: usize = 32;
-/// Bytes of a sample.
+/// Bytes per sample.
 const SAMPLE_BYTES: usize = 1024;
 
-/// How many tokens a text has, and whether that was counted.
+/// The size of a text in tokens, counted or estimated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextSize {
-    /// Tokens, by the counter that was asked.
+    /// Tokens, by the given counter.
     pub tokens: usize,
-    /// Whether the whole text was counted, rather than samples of it.
+    /// True if the whole text was counted, false if samples were.
     pub is_exact: bool,
 }
 
-/// Estimates what a text costs from 32 samples of 1 KB; texts up to 32 KB are counted.
+/// Estimates the tokens of a text from 32 samples of 1 KB; texts up to 32 KB are counted.
 ///
-/// For display only: what is sent is always counted.
+/// For display only: replies are always counted.
 pub fn estimate_size(counter: &dyn TokenCounter, text: &str) -> TextSize {
     if text.len() <= MAX_EXACT_BYTES {
         return TextSize { tokens: counter.count(text), is_exact: true };
@@ -40,7 +40,7 @@ pub fn estimate_size(counter: &dyn TokenCounter, text: &str) -> TextSize {
 }
 
 impl fmt::Display for TextSize {
-    /// The figure, marked `≈` where it was not counted.
+    /// Writes the figure, with `≈` before it if it is an estimate.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", if self.is_exact { "" } else { "≈" }, self.tokens)
     }

@@ -1,4 +1,4 @@
-//! The counters an operator can choose between, by name.
+//! Names the counters that an operator can choose.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,40 +10,40 @@ use super::length::{CHARS4, LEN4};
 use super::reference::{ReferenceCounter, ReferenceKind};
 use super::vocabulary::{AUTO, CL100K, CLAUDE, O200K};
 
-/// Which counter decides.
+/// The counter to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tokenizer {
-    /// The costlier of `o200k` and `claude`: fits whichever model reads it.
+    /// The larger of `o200k` and `claude`: safe for either model.
     #[default]
     Auto,
     /// Exact for models of the GPT-4o family and later.
     O200k,
     /// Exact for models of the GPT-4 family.
     Cl100k,
-    /// Estimated for Claude, 10 % upwards; its vocabulary is not published.
+    /// Estimate for Claude plus 10 %; its vocabulary is not published.
     Claude,
-    /// Characters / 4, and 20 % on top.
+    /// Characters / 4, plus 20 %.
     Chars4,
     /// Characters / 4.
     Len4,
 }
 
-/// A name that is no tokenizer's.
+/// The error for an unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown tokenizer `{given}`: use {}", Tokenizer::names())]
 pub struct UnknownTokenizer {
-    /// What was given.
+    /// The given name.
     pub given: String,
 }
 
 impl Tokenizer {
-    /// Every tokenizer, the default one first.
+    /// All tokenizers, the default one first.
     pub const ALL: [Self; 6] =
         [Self::Auto, Self::O200k, Self::Cl100k, Self::Claude, Self::Chars4, Self::Len4];
 
-    /// Its counter, shared by the whole process.
+    /// Returns the counter, which the whole process shares.
     ///
-    /// A vocabulary is unpacked when it first counts; [`warm`](Self::preload) does so ahead of time.
+    /// A vocabulary is unpacked at the first count; [`preload`](Self::preload) does so ahead of time.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {
             Self::Auto => &AUTO,
@@ -55,20 +55,21 @@ impl Tokenizer {
         }
     }
 
-    /// The same with every count times a factor, shared as well.
+    /// Returns the shared counter that multiplies every count by a factor.
     pub fn scaled_counter(self, factor: Factor) -> &'static dyn TokenCounter {
         factor::scaled_counter(self, factor)
     }
 
-    /// What its counts, times a factor, are held against.
+    /// Returns the counter that the counts of this one, times a factor, are compared with.
     ///
-    /// - For `o200k` and `cl100k` the truth of their models, the text encoded in one piece: counters cut where a text
-    ///   offers no seam, and then err upwards. Where the models are others, the operator's factor makes it the best known.
-    /// - For `claude` only the best that is known: the estimate without its margin of 10 %, times the factor. It cannot
-    ///   tell by how much that estimate itself is off; the usage that a model reports can.
-    /// - For `auto` the costlier of exact `o200k` and that.
-    /// - For `chars4` and `len4`, which know of no family, exact `o200k`. A factor corrects the rule there, and what
-    ///   it is held against stays.
+    /// - For `o200k` and `cl100k`: exact for their models, the text encoded in one piece. Counters tear
+    ///   text that has no boundary, and then err upwards. For other models, the operator's factor makes
+    ///   it the best available estimate.
+    /// - For `claude`: the estimate without its margin of 10 %, times the factor. This cannot show the
+    ///   error of the estimate itself; the usage that a model reports can.
+    /// - For `auto`: the larger of exact `o200k` and the reference for `claude`.
+    /// - For `chars4` and `len4`, which belong to no family: exact `o200k`. There a factor corrects the
+    ///   rule, and the reference stays the same.
     pub fn reference_counter(self, factor: Factor) -> ReferenceCounter {
         match self {
             Self::Auto => ReferenceCounter::new(ReferenceKind::Costlier, factor),
@@ -79,13 +80,14 @@ impl Tokenizer {
         }
     }
 
-    /// Whether it looks at the length alone, and can be wrong by any factor: what it let through is counted anew before it
-    /// is sent.
+    /// Returns true if it uses only the length, and can be wrong by any factor: replies that it lets
+    /// through are counted again before they are sent.
     pub fn is_length_based(self) -> bool {
         matches!(self, Self::Chars4 | Self::Len4)
     }
 
-    /// Unpacks the vocabularies that it and its reference need, so that the first request need not wait for them.
+    /// Unpacks the vocabularies of the counter and its reference, so that the first request does not wait
+    /// for them.
     pub fn preload(self) {
         self.counter().count("warm");
         self.reference_counter(Factor::ONE).count("warm");
@@ -116,14 +118,14 @@ mod tests {
     use super::Tokenizer;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn names_round_trip() {
         for tokenizer in Tokenizer::ALL {
             assert_eq!(tokenizer.to_string().parse(), Ok(tokenizer));
         }
     }
 
     #[test]
-    fn an_unknown_name_is_answered_with_the_known_ones() {
+    fn the_error_lists_the_known_names() {
         let error = "gpt-4".parse::<Tokenizer>().expect_err("no tokenizer");
         assert_eq!(
             error.to_string(),

@@ -1,7 +1,7 @@
-//! Counters over a vocabulary: pieces are counted one by one, and the sum is priced.
+//! Counters with a vocabulary: they count piece by piece and derive the tokens from the sum.
 //!
-//! What is summed (a [`TokenTally`]) adds up exactly, in integers, and each price only grows with it. Hence
-//! counting may stop at the piece that passes the limit, and the answers of all methods agree.
+//! The sum (a [`TokenTally`]) is exact, in integers, and the result never decreases as it grows. So
+//! counting can stop at the piece that exceeds the limit, and all methods agree.
 
 use super::TokenCounter;
 use super::bpe::Bpe;
@@ -14,14 +14,14 @@ pub(super) static O200K: VocabularyCounter =
 /// Exact for models of the GPT-4 family.
 pub(super) static CL100K: VocabularyCounter =
     VocabularyCounter { name: "cl100k", bpe: Bpe::Cl100k, pricing: Pricing::Exact };
-/// Estimated for Claude.
+/// Estimate for Claude.
 pub(super) static CLAUDE: VocabularyCounter =
     VocabularyCounter { name: "claude", bpe: Bpe::O200k, pricing: Pricing::Claude };
-/// Never below `o200k`, never below `claude`.
+/// The larger of `o200k` and `claude`.
 pub(super) static AUTO: VocabularyCounter =
     VocabularyCounter { name: "auto", bpe: Bpe::O200k, pricing: Pricing::Costlier };
 
-/// Bytes between the places tried while a budget's edge is approached.
+/// Bytes between the offsets tried near the end of a budget.
 const LIMIT_SEARCH_STEP: usize = 48;
 
 /// A token counter over a byte-pair vocabulary.
@@ -38,7 +38,7 @@ enum Pricing {
     Costlier,
 }
 
-/// What the price of a text depends on.
+/// The values from which the tokens of a text are derived.
 #[derive(Clone, Copy, Default)]
 struct TokenTally {
     tokens: u64,
@@ -50,7 +50,8 @@ impl TokenTally {
         Self { tokens: self.tokens + more.tokens, pair_weight: self.pair_weight + more.pair_weight }
     }
 
-    /// The most that any text of so many bytes comes to: every byte a token, every pair the dearest.
+    /// Returns an upper bound for any text of `bytes` bytes: every byte a token, every pair of the
+    /// largest weight.
     fn upper_bound(bytes: usize) -> Self {
         let bytes = bytes as u64;
         Self { tokens: bytes, pair_weight: bytes * claude::MAX_PAIR_WEIGHT }
@@ -70,7 +71,7 @@ impl Pricing {
 }
 
 impl VocabularyCounter {
-    /// Tallies `text[start..end]`, which no token enters from before `start`.
+    /// Tallies `text[start..end]`; no token may span `start`.
     fn tally(&self, text: &str, start: usize, end: usize) -> TokenTally {
         let span = &text[start..end];
         let pairs = match self.pricing {
@@ -83,7 +84,8 @@ impl VocabularyCounter {
         TokenTally { tokens: self.bpe.count(span) as u64, pair_weight: pairs }
     }
 
-    /// Tallies a piece, a torn one with what tearing it may have hidden, yet never above its bytes.
+    /// Tallies a piece. A torn one gets the tokens that tearing may have hidden, but never more than its
+    /// bytes.
     fn tally_piece(&self, text: &str, piece: TextPiece) -> TokenTally {
         let mut tally = self.tally(text, piece.start, piece.end);
         if piece.is_torn {
@@ -92,7 +94,8 @@ impl VocabularyCounter {
         tally
     }
 
-    /// Where within `piece` the limit is reached, given what the text before it comes to.
+    /// Returns the offset within `piece` where the limit is reached; `before` is the tally of the
+    /// preceding text.
     fn find_limit_offset(&self, text: &str, piece: TextPiece, mut before: TokenTally, limit: usize) -> usize {
         let costs = |from: usize, to: usize, before: TokenTally| before.plus(self.tally(text, from, to));
         let mut fits = piece.start;

@@ -1,12 +1,12 @@
-//! What each line of a markdown text is, read one after the other.
+//! Classifies the lines of a Markdown text, one after another.
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     Blank,
     /// `# …`, with its level.
     Heading(u8),
-    /// `===` or `---`: makes a paragraph of one line above it a heading of this level.
+    /// `===` or `---`: makes a one-line paragraph above it a heading of this level.
     Underline(u8),
     /// The first line of a code fence.
     FenceOpen,
@@ -18,14 +18,14 @@ pub(super) enum LineKind {
     ListItem,
     /// A row of a table.
     TableRow,
-    /// The line between the head and the body of a table.
+    /// The line between the header and the body of a table.
     TableDelimiter,
     Quote,
     /// Front matter, or the inside of a comment or of `<pre>`.
     NonContent,
-    /// A line of a block that begins with the tag of an element.
+    /// A line of a block that begins with an HTML tag.
     Html,
-    /// An end tag with which a line begins, be it of a block above blank lines.
+    /// A line that begins with an end tag, even of a block above blank lines.
     HtmlEnd,
     Text,
 }
@@ -37,7 +37,7 @@ enum FrontMatter {
     Ended,
 }
 
-/// What goes on over blank lines up to its end.
+/// Start and end of regions that may contain blank lines.
 const REGION_DELIMITERS: &[(&str, &str)] =
     &[("<!--", "-->"), ("<pre", "</pre>"), ("<script", "</script>"), ("<style", "</style>")];
 /// Elements that begin a block of HTML.
@@ -90,23 +90,23 @@ const HTML_BLOCK_ELEMENTS: &[&str] = &[
     "tr",
     "ul",
 ];
-/// Bytes within which front matter must end; else its first line is a thematic break.
+/// Bytes within which front matter must end; otherwise its first line is a thematic break.
 const MAX_FRONT_MATTER_BYTES: usize = 8 * 1024;
 
 /// The blocks that are open after the lines read so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockState {
-    /// The sign and the length of the open fence.
+    /// Character and length of the open fence.
     pub(super) fence: Option<(u8, usize)>,
-    /// What ends the comment or the element that is open.
+    /// Text that ends the open comment or element.
     open_region_end: Option<&'static str>,
-    /// Whether the line above is one of HTML.
+    /// True if the previous line is HTML.
     in_html: bool,
     front_matter: FrontMatter,
 }
 
 impl BlockState {
-    /// At the beginning of a text.
+    /// Returns the state at the start of a text.
     pub(super) fn at_start(text: &str) -> Self {
         Self {
             fence: None,
@@ -116,19 +116,19 @@ impl BlockState {
         }
     }
 
-    /// Somewhere in a text, in this fence if in any.
+    /// Returns the state within a text, inside the given fence if there is one.
     pub(super) fn in_text(fence: Option<(u8, usize)>) -> Self {
         Self { fence, open_region_end: None, in_html: false, front_matter: FrontMatter::Ended }
     }
 
-    /// Whether the next line is inside a fence, or ends one.
+    /// Returns true if the next line is inside a fence or ends it.
     pub(super) fn in_fence(&self) -> bool {
         self.fence.is_some()
     }
 
-    /// What the next line is.
+    /// Classifies the next line.
     pub(super) fn classify(&mut self, line: &str) -> LineKind {
-        let said = line.trim();
+        let content = line.trim();
         match self.front_matter {
             FrontMatter::Ended => {}
             FrontMatter::NotStarted => {
@@ -136,7 +136,8 @@ impl BlockState {
                 return LineKind::NonContent;
             }
             FrontMatter::Open => {
-                self.front_matter = if is_front_end(said) { FrontMatter::Ended } else { FrontMatter::Open };
+                self.front_matter =
+                    if is_front_end(content) { FrontMatter::Ended } else { FrontMatter::Open };
                 return LineKind::NonContent;
             }
         }
@@ -156,26 +157,26 @@ impl BlockState {
         }
         self.open_region_end = REGION_DELIMITERS
             .iter()
-            .filter(|(open, _)| *open == "<!--" || said.starts_with(open))
+            .filter(|(open, _)| *open == "<!--" || content.starts_with(open))
             .find_map(|(open, end)| line.rfind(open).filter(|at| !line[*at..].contains(end)).and(Some(*end)));
-        self.in_html = !said.is_empty() && (self.in_html || begins_html(said));
+        self.in_html = !content.is_empty() && (self.in_html || begins_html(content));
         match self.in_html {
-            true if said.starts_with("</") => LineKind::HtmlEnd,
+            true if content.starts_with("</") => LineKind::HtmlEnd,
             true => LineKind::Html,
-            false => classify_plain(line, said),
+            false => classify_plain(line, content),
         }
     }
 }
 
-/// Whether a line begins a block of HTML, which a blank line ends.
-fn begins_html(said: &str) -> bool {
-    let Some(rest) = said.strip_prefix('<') else { return false };
+/// Returns true if a line begins a block of HTML, which a blank line ends.
+fn begins_html(content: &str) -> bool {
+    let Some(rest) = content.strip_prefix('<') else { return false };
     let name = rest.strip_prefix('/').unwrap_or(rest);
     let name = &name[..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len())];
     HTML_BLOCK_ELEMENTS.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// Whether a text begins with a block between `---` and `---`, its first line not blank.
+/// Returns true if a text begins with a block between `---` and `---` whose first line is not blank.
 fn has_front_matter(text: &str) -> bool {
     let mut lines = text[..text.floor_char_boundary(MAX_FRONT_MATTER_BYTES)].lines().map(str::trim_end);
     lines.next() == Some("---")
@@ -183,57 +184,58 @@ fn has_front_matter(text: &str) -> bool {
         && lines.any(is_front_end)
 }
 
-fn is_front_end(said: &str) -> bool {
-    matches!(said, "---" | "...")
+fn is_front_end(content: &str) -> bool {
+    matches!(content, "---" | "...")
 }
 
-/// What a line is outside of fences, comments and front matter.
-fn classify_plain(line: &str, said: &str) -> LineKind {
+/// Classifies a line outside of fences, comments and front matter.
+fn classify_plain(line: &str, content: &str) -> LineKind {
     let indented = line.starts_with("    ") || line.starts_with('\t');
-    let all = |sign: char| !said.is_empty() && said.chars().all(|c| c == sign);
-    match said.as_bytes() {
+    let all = |sign: char| !content.is_empty() && content.chars().all(|c| c == sign);
+    match content.as_bytes() {
         [] | [b'>'] => LineKind::Blank,
-        [b'#', ..] if !indented => heading_level(said).map_or(LineKind::Text, LineKind::Heading),
+        [b'#', ..] if !indented => heading_level(content).map_or(LineKind::Text, LineKind::Heading),
         [b'=', ..] if !indented && all('=') => LineKind::Underline(1),
-        [b'-', ..] if !indented && all('-') && said.len() > 1 => LineKind::Underline(2),
+        [b'-', ..] if !indented && all('-') && content.len() > 1 => LineKind::Underline(2),
         [b'>', ..] => LineKind::Quote,
-        [b'|', ..] | [b':' | b'-', b'-', ..] if is_delimiter(said) => LineKind::TableDelimiter,
+        [b'|', ..] | [b':' | b'-', b'-', ..] if is_delimiter(content) => LineKind::TableDelimiter,
         [b'|', ..] => LineKind::TableRow,
-        _ if is_item(said) => LineKind::ListItem,
+        _ if is_item(content) => LineKind::ListItem,
         _ => LineKind::Text,
     }
 }
 
-/// 1 to 6 for `# ` to `###### `, or the same with nothing after it.
-fn heading_level(said: &str) -> Option<u8> {
-    let text = said.trim_start_matches('#');
-    let level = said.len() - text.len();
+/// Returns 1 to 6 for `# ` to `###### `, or for the same characters alone on a line.
+fn heading_level(content: &str) -> Option<u8> {
+    let text = content.trim_start_matches('#');
+    let level = content.len() - text.len();
     (level <= 6 && (text.is_empty() || text.starts_with([' ', '\t']))).then_some(level as u8)
 }
 
-/// Sign, length and info string of a line that opens or closes a fence, be it in a quote, an item or neither.
+/// Returns the character, length and info string of a line that opens or closes a fence, also in a quote
+/// or list item.
 pub(super) fn parse_fence(line: &str) -> Option<(u8, usize, &str)> {
-    let said = line.trim_start_matches([' ', '\t', '>']);
-    let said = said.strip_prefix("- ").unwrap_or(said);
-    let sign = *said.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
-    let length = said.bytes().take_while(|b| *b == sign).count();
-    let info = said[length..].trim();
+    let content = line.trim_start_matches([' ', '\t', '>']);
+    let content = content.strip_prefix("- ").unwrap_or(content);
+    let sign = *content.as_bytes().first().filter(|b| matches!(b, b'`' | b'~'))?;
+    let length = content.bytes().take_while(|b| *b == sign).count();
+    let info = content[length..].trim();
     (length >= 3 && !(sign == b'`' && info.contains('`'))).then_some((sign, length, info))
 }
 
-/// `- `, `* `, `+ `, `1. `, `1) `.
-fn is_item(said: &str) -> bool {
-    let digits = said.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = match said.as_bytes().get(digits) {
-        Some(b'-' | b'*' | b'+') if digits == 0 => &said[1..],
-        Some(b'.' | b')') if (1..=9).contains(&digits) => &said[digits + 1..],
+/// Matches `- `, `* `, `+ `, `1. `, `1) `.
+fn is_item(content: &str) -> bool {
+    let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match content.as_bytes().get(digits) {
+        Some(b'-' | b'*' | b'+') if digits == 0 => &content[1..],
+        Some(b'.' | b')') if (1..=9).contains(&digits) => &content[digits + 1..],
         _ => return false,
     };
     rest.is_empty() || rest.starts_with([' ', '\t'])
 }
 
-fn is_delimiter(said: &str) -> bool {
-    said.contains('-')
-        && said.contains('|')
-        && said.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
+fn is_delimiter(content: &str) -> bool {
+    content.contains('-')
+        && content.contains('|')
+        && content.bytes().all(|b| matches!(b, b'|' | b'-' | b':' | b' ' | b'\t'))
 }

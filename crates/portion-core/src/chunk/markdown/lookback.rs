@@ -1,8 +1,7 @@
-//! Which blocks are open where a chunk begins, judged by the text around it.
+//! Finds the blocks that are open where a chunk begins, from the text around it.
 //!
-//! Whether a fence is open is in truth a property of all the text before. What is near decides
-//! nearly always: a fence with an info string opens, one after a line of text and before a blank
-//! line closes.
+//! Strictly, an open fence depends on all the text before. Nearby lines nearly always decide: a fence
+//! with an info string opens; one after a line of text and before a blank line closes.
 
 use memchr::{memchr, memmem};
 
@@ -10,10 +9,10 @@ use super::super::ChunkWindow;
 use super::super::line::{Line, lines};
 use super::block_state::{BlockState, parse_fence};
 
-/// Bytes looked back over.
+/// Maximum bytes to look back.
 const LOOKBACK_BYTES: usize = 16 * 1024;
 
-/// The blocks that are open at the beginning of a window.
+/// Returns the blocks that are open at the start of a window.
 pub(super) fn open_blocks(window: &ChunkWindow) -> BlockState {
     let start = lookback_start(window);
     if start == 0 {
@@ -33,7 +32,7 @@ pub(super) fn open_blocks(window: &ChunkWindow) -> BlockState {
     read_until_window(window, start, better)
 }
 
-/// The beginning of the line at which the look back begins.
+/// Returns the start of the line at which the lookback begins.
 fn lookback_start(window: &ChunkWindow) -> usize {
     let back = window.text.ceil_char_boundary(window.from.saturating_sub(LOOKBACK_BYTES)).min(window.from);
     if back == 0 {
@@ -45,7 +44,7 @@ fn lookback_start(window: &ChunkWindow) -> usize {
 fn read_until_window(window: &ChunkWindow, start: usize, mut blocks: BlockState) -> BlockState {
     let mut read = lines(window.text, start..window.from).peekable();
     while let Some(line) = read.next() {
-        // A part of a line, which the window goes on with, is none to be judged.
+        // A partial line that the window continues cannot be classified.
         if read.peek().is_none() && !window.begins_line() {
             break;
         }
@@ -54,7 +53,7 @@ fn read_until_window(window: &ChunkWindow, start: usize, mut blocks: BlockState)
     blocks
 }
 
-/// How many lines look odd if these blocks were open at the first of them.
+/// Counts the lines that look odd if these blocks are open at the first of them.
 fn count_oddities(near: &[Line], mut blocks: BlockState) -> usize {
     let mut odd = 0;
     for (index, line) in near.iter().enumerate() {

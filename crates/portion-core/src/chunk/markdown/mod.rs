@@ -1,4 +1,4 @@
-//! Markdown: sections, and in them paragraphs, list items, tables and fences.
+//! Finds boundaries in Markdown: sections, and in them paragraphs, list items, tables and fences.
 
 use super::boundary::BoundaryBuilder;
 use super::line::Line;
@@ -10,12 +10,12 @@ pub mod outline;
 
 use block_state::{BlockState, LineKind};
 
-/// The one kind of text whose sections have headings.
+/// Name of the kind of text whose sections have headings.
 pub(crate) const NAME: &str = "markdown";
-/// Columns of a list item's second and following lines; what is indented less ends the list.
+/// Columns by which the following lines of a list item are indented; a smaller indentation ends the list.
 const ITEM_INDENT: usize = 2;
 
-/// Chunks of whole blocks.
+/// Cuts between blocks.
 #[derive(Debug)]
 pub(super) struct MarkdownChunker;
 
@@ -24,14 +24,15 @@ impl Chunker for MarkdownChunker {
         NAME
     }
 
-    /// A heading, a fence or a table among blank lines, and signs of markdown in one line of thirty.
+    /// Matches text with a heading, fence or table after blank lines, and Markdown syntax in one of
+    /// thirty lines.
     fn matches(&self, sample: &TextSample) -> bool {
         let mut blocks = BlockState::at_start(sample.text());
-        let (mut sure, mut signs, mut said) = (0, 0, 0);
+        let (mut sure, mut signs, mut content_lines) = (0, 0, 0);
         let mut after_blank = true;
         for line in sample.all_lines() {
             let kind = blocks.classify(line.text);
-            said += usize::from(!matches!(kind, LineKind::Blank | LineKind::Fenced));
+            content_lines += usize::from(!matches!(kind, LineKind::Blank | LineKind::Fenced));
             match kind {
                 LineKind::Heading(_) if after_blank => sure += 1,
                 LineKind::FenceOpen | LineKind::TableDelimiter | LineKind::Underline(1) => sure += 1,
@@ -41,7 +42,7 @@ impl Chunker for MarkdownChunker {
             }
             after_blank = matches!(kind, LineKind::Blank);
         }
-        sure > 0 && (sure + signs) * 30 >= said && (sure > 1 || signs > 0 || said < 30)
+        sure > 0 && (sure + signs) * 30 >= content_lines && (sure > 1 || signs > 0 || content_lines < 30)
     }
 
     fn boundaries(&self, window: &ChunkWindow) -> Vec<Boundary> {
@@ -49,7 +50,7 @@ impl Chunker for MarkdownChunker {
         let mut amid = !window.begins_line();
         let mut lines = Vec::new();
         for line in window.lines() {
-            // The rest of a line says nothing about its kind.
+            // The rest of a partial line does not show its kind.
             let kind = match std::mem::take(&mut amid) {
                 true if blocks.in_fence() => LineKind::Fenced,
                 true => LineKind::Text,
@@ -66,20 +67,20 @@ impl Chunker for MarkdownChunker {
     }
 }
 
-/// Reads the lines of a window and marks what begins.
+/// Reads the lines of a window and collects boundaries.
 #[derive(Default)]
 struct MarkdownMarker {
     boundaries: BoundaryBuilder,
-    /// What the last line of content was.
+    /// Kind of the last line with content.
     previous_kind: Option<LineKind>,
-    /// How far the last line of content is indented.
+    /// Indentation of the last line with content.
     previous_indent: usize,
     in_list: bool,
-    /// Whether the last line of content announces what follows it: `such as:`.
+    /// True if the last line with content announces the next one: `such as:`.
     previous_announces: bool,
-    /// Rows of the present table.
+    /// Rows so far in the current table.
     table_row_count: usize,
-    /// Stretches of running text, for their sentences.
+    /// Ranges of running text, in which sentences are marked.
     prose_ranges: Vec<(usize, usize)>,
 }
 
@@ -107,7 +108,7 @@ impl MarkdownMarker {
         self.remember(kind, line);
     }
 
-    /// Remembers a line for those that follow it.
+    /// Stores the state that the following lines need.
     fn remember(&mut self, kind: LineKind, line: &Line) {
         if matches!(kind, LineKind::Text | LineKind::ListItem | LineKind::Quote) {
             match self.prose_ranges.last_mut() {
@@ -131,13 +132,14 @@ impl MarkdownMarker {
         let after_gap = self.boundaries.after_gap();
         let after_heading = matches!(above, LineKind::Heading(_) | LineKind::Underline(_));
         let depth = 1 + line.indent() / ITEM_INDENT;
-        // The first of the nested ones stays with what it is nested in.
+        // The first nested item stays with the item that contains it.
         let nested = if line.indent() > self.previous_indent {
             BoundaryLevel::part(depth)
         } else {
             BoundaryLevel::item(depth)
         };
-        // What was announced, and what a heading heads, stays with it unless both are too large.
+        // A block that was announced, or that follows a heading, stays with that line unless both are too
+        // large.
         let block = if after_heading || self.previous_announces {
             BoundaryLevel::Part(0)
         } else {

@@ -1,29 +1,30 @@
-//! The headings of a markdown text and the sections that they head.
+//! Lists the headings of a Markdown text and their sections.
 
 use super::super::line::{Line, lines};
 use super::block_state::{BlockState, LineKind};
 
-/// A heading, and where its section is.
+/// A heading and the range of its section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading<'a> {
-    /// 1 the highest, 6 the lowest.
+    /// Level, from 1 (highest) to 6.
     pub level: u8,
-    /// What it says, without the signs that make it a heading.
+    /// Title without the heading markers.
     pub title: &'a str,
-    /// Byte offset of the beginning of its line.
+    /// Byte offset of the start of its line.
     pub start: usize,
-    /// Byte offset of the section's end: the next heading of the same or a higher level, or the
-    /// end of the text.
+    /// Byte offset of the end of the section: the next heading of the same or a higher level, or the end
+    /// of the text.
     pub end: usize,
 }
 
-/// All headings, in order: `# …` and underlined ones, but none inside fences, comments or front matter.
+/// Returns all headings, in order: `# …` and underlined ones, but none inside fences, comments or front
+/// matter.
 ///
 /// One pass over the text.
 pub fn headings(text: &str) -> Vec<Heading<'_>> {
     let mut blocks = BlockState::at_start(text);
     let mut found: Vec<Heading> = Vec::new();
-    // Headings whose sections are not yet ended, their levels ascending.
+    // Indices of headings whose sections have not ended, levels ascending.
     let mut open: Vec<usize> = Vec::new();
     let mut above: [Option<(LineKind, Line)>; 2] = [None, None];
     for line in lines(text, 0..text.len()) {
@@ -40,7 +41,7 @@ pub fn headings(text: &str) -> Vec<Heading<'_>> {
     found
 }
 
-/// Level, title and beginning of the heading that ends with this line.
+/// Returns level, title and start of the heading that ends with this line.
 fn heading<'a>(
     kind: LineKind,
     line: &Line<'a>,
@@ -55,7 +56,7 @@ fn heading<'a>(
     }
 }
 
-/// Whether a line after this one goes on with a paragraph, an item, a quote or a table.
+/// Returns true if a line after `before` continues a paragraph, an item, a quote or a table.
 fn continues(before: Option<(LineKind, Line)>) -> bool {
     before.is_some_and(|(kind, _)| {
         matches!(
@@ -69,8 +70,8 @@ fn continues(before: Option<(LineKind, Line)>) -> bool {
     })
 }
 
-fn title(said: &str) -> &str {
-    let title = said.trim_start_matches('#').trim();
+fn title(content: &str) -> &str {
+    let title = content.trim_start_matches('#').trim();
     let open = title.trim_end_matches('#');
     if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { title }
 }

@@ -1,5 +1,5 @@
-//! HTML and XML: cut between elements, never inside a tag; scripts, styles and preformatted text
-//! are cut as the lines that they are.
+//! Finds boundaries in HTML and XML: between elements, never inside a tag. Scripts, styles and
+//! preformatted text are cut between lines.
 
 use super::{Boundary, ChunkWindow, Chunker, TextSample};
 
@@ -8,12 +8,12 @@ mod tag;
 
 pub(super) use reader::mark_elements;
 
-/// Percent of the lines that begin or end with a tag in markup without a prologue.
+/// Minimum share of lines that begin or end with a tag, in per cent, in markup without a prologue.
 const MIN_TAGGED_PERCENT: usize = 60;
-/// Beginnings of documents, lower case.
+/// Starts of documents, in lower case.
 const PROLOGUES: &[&str] = &["<!doctype", "<html", "<?xml", "<svg", "<rss", "<feed"];
 
-/// Chunks of whole elements.
+/// Cuts between elements.
 #[derive(Debug)]
 pub(super) struct MarkupChunker;
 
@@ -22,20 +22,20 @@ impl Chunker for MarkupChunker {
         "markup"
     }
 
-    /// A prologue, or an element at the very beginning and tags in most lines.
+    /// Matches text with a prologue, or with an element at the start and tags in most lines.
     fn matches(&self, sample: &TextSample) -> bool {
-        let said = sample.text().trim_start_matches('\u{feff}').trim_start();
-        let head = said[..said.floor_char_boundary(16)].to_ascii_lowercase();
+        let content = sample.text().trim_start_matches('\u{feff}').trim_start();
+        let head = content[..content.floor_char_boundary(16)].to_ascii_lowercase();
         if PROLOGUES.iter().any(|prologue| head.starts_with(prologue)) {
             return true;
         }
-        let begins = head.starts_with("<!--") || tag::parse_tag(said).is_some_and(|tag| !tag.is_closing);
+        let begins = head.starts_with("<!--") || tag::parse_tag(content).is_some_and(|tag| !tag.is_closing);
         let (mut lines, mut tagged, mut closed) = (0, 0, 0);
         for line in sample.lines() {
-            let said = line.trimmed();
+            let content = line.trimmed();
             lines += 1;
-            tagged += usize::from(said.starts_with('<') || said.ends_with('>'));
-            closed += usize::from(said.contains("</") || said.contains("/>"));
+            tagged += usize::from(content.starts_with('<') || content.ends_with('>'));
+            closed += usize::from(content.contains("</") || content.contains("/>"));
         }
         begins && closed > 0 && tagged * 100 >= lines * MIN_TAGGED_PERCENT
     }

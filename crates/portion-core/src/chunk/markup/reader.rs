@@ -1,4 +1,4 @@
-//! Reads markup tag by tag and marks the elements, the outer ones the coarser.
+//! Reads markup tag by tag and marks the elements, outer ones coarser.
 
 use std::ops::Range;
 
@@ -8,16 +8,17 @@ use super::super::line::lines;
 use super::super::{Boundary, BoundaryLevel, ChunkWindow, sentence};
 use super::tag::{self, Tag};
 
-/// Bytes looked back over for what is open where a chunk begins.
+/// Maximum bytes to look back for elements open at the start of a chunk.
 const LOOKBACK_BYTES: usize = 16 * 1024;
-/// Open elements among which that of an end tag is looked for.
+/// Open elements that are searched for the match of an end tag.
 const MAX_OPEN_ELEMENTS: usize = 64;
 /// Bytes of the longest name of a raw element, with `</`.
 const MAX_RAW_NAME_BYTES: usize = 10;
-/// What has an end of its own, and is no element.
+/// Start and end of constructs that are not elements.
 const NON_ELEMENTS: &[(&str, &str)] = &[("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
 
-/// The raw element inside of which a window begins: its end tag comes before any tag like it.
+/// Returns the raw element that contains the start of a window: its end tag comes before any similar
+/// start tag.
 pub(super) fn open_raw_element<'a>(window: &ChunkWindow<'a>) -> Option<&'a str> {
     let back = window.text.ceil_char_boundary(window.from.saturating_sub(LOOKBACK_BYTES)).min(window.from);
     let around = &window.text[back..window.to];
@@ -32,7 +33,7 @@ pub(super) fn open_raw_element<'a>(window: &ChunkWindow<'a>) -> Option<&'a str> 
         let name = head.trim_start_matches(['<', '/']);
         let name = &name[..name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len())];
         if ahead {
-            // Nothing was opened in what is near, and something is closed here: it was opened before.
+            // No such element was opened nearby and one is closed here, so it was opened earlier.
             return if closing { last.or(Some(name)) } else { last };
         }
         last = (!closing).then_some(name);
@@ -48,9 +49,9 @@ fn begins_raw_element(head: &str) -> bool {
     })
 }
 
-/// Marks what begins in a range of markup, given the raw element that is open where it begins.
+/// Adds the boundaries of a range of markup; `open` is the raw element open at its start.
 ///
-/// One pass; how deep an element sits is told by those that are open in the range.
+/// One pass; depths are relative to the elements that are open in the range.
 pub(in crate::chunk) fn mark_elements(
     text: &str,
     range: Range<usize>,
@@ -92,19 +93,19 @@ struct MarkupReader<'a, 'm> {
     end: usize,
     /// Elements opened in the range and not yet closed.
     open_elements: Vec<&'a str>,
-    /// Elements closed that were opened before the range.
+    /// Number of elements closed in the range and opened before it.
     closed_above: i64,
-    /// Where a comment begins that goes with the next element.
+    /// Start of a comment that belongs to the next element.
     comment_start: Option<usize>,
-    /// Whether nothing but white space is between here and a heading, or the tag of an element.
+    /// True if only white space separates this place from a heading, or from the start tag of an element.
     after_start_tag: bool,
-    /// Marks of elements by index, and how deep those sit.
+    /// Boundary indices of elements, and their depths.
     element_depths: Vec<(usize, i64)>,
     boundaries: &'m mut Vec<Boundary>,
 }
 
 impl MarkupReader<'_, '_> {
-    /// Reads text up to the next tag, or a tag; where to go on.
+    /// Reads text up to the next tag, or one tag; returns the offset after it.
     fn read_next(&mut self, at: usize) -> usize {
         let rest = &self.text[at..self.end];
         let Some(tag) = tag::parse_tag(rest) else {
@@ -152,7 +153,7 @@ impl MarkupReader<'_, '_> {
         } else {
             self.element_depths
                 .push((self.boundaries.len(), self.open_elements.len() as i64 - self.closed_above));
-            // The first element stays with the tag that it is inside of, or with its heading.
+            // The first element stays with the start tag that contains it, or with its heading.
             self.boundaries.push(Boundary {
                 offset: at,
                 level: if fresh { BoundaryLevel::Part(0) } else { BoundaryLevel::Unit },
@@ -160,14 +161,14 @@ impl MarkupReader<'_, '_> {
         }
     }
 
-    /// The beginning of the line, where nothing else is on it.
+    /// Returns the start of the line, if only white space precedes `at`.
     fn line_start(&self, at: usize) -> usize {
         let before = self.text[..at].trim_end_matches([' ', '\t']).len();
         let alone = before == 0 || self.text.as_bytes()[before - 1] == b'\n';
         if alone { before } else { at }
     }
 
-    /// Elements that were left open inside of the one that is closed are closed with it.
+    /// Closes an element and the open elements inside it.
     fn close_element(&mut self, name: &str) {
         let near = self.open_elements.len().saturating_sub(MAX_OPEN_ELEMENTS);
         match self.open_elements[near..].iter().rposition(|open| open.eq_ignore_ascii_case(name)) {
@@ -177,7 +178,7 @@ impl MarkupReader<'_, '_> {
         }
     }
 
-    /// Reads what is inside a raw element, as lines; where its end tag ends.
+    /// Reads the content of a raw element as lines; returns the offset after its end tag.
     fn read_raw_element(&mut self, from: usize, name: &str) -> usize {
         let bytes = &self.text.as_bytes()[from..self.end];
         let ends = |at: &usize| {
@@ -195,7 +196,7 @@ impl MarkupReader<'_, '_> {
     }
 }
 
-/// Bytes of a comment, a declaration or a processing instruction with which a text begins.
+/// Counts the bytes of a comment, declaration or processing instruction at the start of a text.
 fn non_element_len(text: &str) -> Option<usize> {
     let (open, close) = NON_ELEMENTS.iter().find(|(open, _)| text.starts_with(open))?;
     let end = memmem::find(&text.as_bytes()[open.len()..], close.as_bytes());

@@ -1,30 +1,30 @@
-//! One tag of markup.
+//! Parses one tag of markup.
 
-/// Bytes that one tag may take; what goes on longer is text with a `<` in it.
+/// Maximum bytes of a tag; anything longer is text with a `<` in it.
 const MAX_TAG_BYTES: usize = 256 * 1024;
-/// Elements that have no end tag.
+/// Elements without an end tag.
 const VOID_ELEMENTS: &[&str] = &[
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
-/// Elements that stand in running text.
+/// Elements within running text.
 const INLINE_ELEMENTS: &[&str] = &[
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "br", "button", "cite", "code", "data", "del", "dfn",
     "em", "font", "i", "img", "input", "ins", "kbd", "label", "mark", "nobr", "q", "rp", "rt", "ruby", "s",
     "samp", "select", "small", "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr",
 ];
-/// Elements whose content is no markup, or keeps its lines.
+/// Elements whose content is not markup, or keeps its line breaks.
 const RAW_ELEMENTS: &[&str] = &["script", "style", "pre", "textarea", "listing", "xmp"];
 
 /// `<name …>`, `</name>` or `<name … />`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tag<'a> {
-    /// As written.
+    /// Name as written.
     pub(super) name: &'a str,
     /// Bytes from `<` to `>`, both included.
     pub(super) len: usize,
     pub(super) is_closing: bool,
-    /// Whether nothing is inside: `<br>`, `<x/>`.
+    /// True if the element has no content: `<br>`, `<x/>`.
     pub(super) is_empty: bool,
 }
 
@@ -37,7 +37,7 @@ impl Tag<'_> {
         is_among(self.name, RAW_ELEMENTS) && !self.is_empty
     }
 
-    /// The level of `h1` to `h6`.
+    /// Returns the level of `h1` to `h6`.
     pub(super) fn heading_level(&self) -> Option<u8> {
         match self.name.as_bytes() {
             [b'h' | b'H', level @ b'1'..=b'6'] => Some(level - b'0'),
@@ -50,7 +50,7 @@ fn is_among(name: &str, names: &[&str]) -> bool {
     names.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
-/// The tag with which a text begins. A `>` between quotes does not end it.
+/// Parses the tag at the start of a text. A `>` between quotes does not end it.
 pub(super) fn parse_tag(text: &str) -> Option<Tag<'_>> {
     let rest = text.strip_prefix('<')?;
     let closing = rest.starts_with('/');

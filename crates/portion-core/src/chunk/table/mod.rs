@@ -1,4 +1,5 @@
-//! Rows of separated values (CSV, TSV): a row is whole, line feeds in quotes included.
+//! Finds boundaries in delimiter-separated values (CSV, TSV): a row stays whole, including line feeds in
+//! quotes.
 
 use super::{Boundary, BoundaryLevel, ChunkWindow, Chunker, TextSample, sentence, stamp};
 
@@ -6,12 +7,13 @@ mod row;
 
 use row::{RowReader, TableFormat};
 
-/// Rows without which a text is no table.
+/// Minimum rows of a table.
 const MIN_ROWS: usize = 3;
-/// Bytes looked back over to tell which quotes are open: there more rows are whole than if the others were.
+/// Bytes to look back to find out if the window begins inside quotes: the assumption with more complete
+/// rows wins.
 const LOOKBACK_BYTES: usize = 16 * 1024;
 
-/// Chunks of whole rows.
+/// Cuts between rows.
 #[derive(Debug)]
 pub(super) struct TableChunker;
 
@@ -20,14 +22,15 @@ impl Chunker for TableChunker {
         "table"
     }
 
-    /// A first row that is no entry of a log and no row of markdown, and as many fields in nearly all of the rows.
+    /// Matches text whose first row is neither a log entry nor a row of Markdown, with the same number of
+    /// fields in nearly all rows.
     fn matches(&self, sample: &TextSample) -> bool {
         let text = sample.text();
         let Some(shape) = TableFormat::detect(text) else { return false };
         let first = text.lines().next().unwrap_or_default();
         let head = text.floor_char_boundary(48 * 1024);
         let rows: Vec<_> = RowReader::new(text, 0..head, shape.separator, false).collect();
-        // The last one may be cut off.
+        // The last row may be cut off.
         let rows =
             if head < text.len() { rows.split_last().map_or(&[][..], |(_, rows)| rows) } else { &rows };
         let filled = rows.iter().filter(|row| row.field_count > 1).count();

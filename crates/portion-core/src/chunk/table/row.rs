@@ -1,15 +1,15 @@
-//! Reads rows of separated values: RFC 4180, with any separator and any line ends.
+//! Reads rows of delimiter-separated values: RFC 4180, with any separator and any line endings.
 
 use std::ops::Range;
 
-/// What may stand between two fields, the likelier first.
+/// Possible separators, the most likely first.
 const SEPARATORS: &[u8] = b",\t;|";
-/// Bytes of the first row that are looked at.
+/// Bytes of the first row that are read.
 const MAX_HEADER_BYTES: usize = 16 * 1024;
-/// Fields of a row whose separators are kept, for rows that no chunk can hold.
+/// Maximum separators stored per row, for rows that no chunk can hold.
 const MAX_SEPARATORS: usize = 64 * 1024;
 
-/// What all rows of a table have in common.
+/// Properties that all rows of a table share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableFormat {
     pub(super) separator: u8,
@@ -17,8 +17,8 @@ pub(super) struct TableFormat {
 }
 
 impl TableFormat {
-    /// Told by the first row: the separator that makes the most fields of it, three or more; two do
-    /// where it is a tab.
+    /// Detects the format from the first row: the separator that makes the most fields, at least three,
+    /// or two if it is a tab.
     pub(super) fn detect(text: &str) -> Option<Self> {
         let head = 0..text.floor_char_boundary(MAX_HEADER_BYTES);
         let shapes = SEPARATORS.iter().filter_map(|separator| {
@@ -33,22 +33,22 @@ impl TableFormat {
 /// One row.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Byte offset of its first byte.
+    /// Offset of its first byte.
     pub(super) start: usize,
     pub(super) field_count: usize,
-    /// Byte offsets of its separators.
+    /// Offsets of its separators.
     pub(super) separators: Vec<usize>,
 }
 
-/// The rows in a range; blank lines are none.
+/// Yields the rows in a range, without blank lines.
 pub(super) struct RowReader<'a> {
     bytes: &'a [u8],
     at: usize,
     end: usize,
     separator: u8,
-    /// Whether the range begins between quotes.
+    /// True if the range begins inside quotes.
     starts_quoted: bool,
-    /// Whether quotes mean anything: one without its fellow says that they do not.
+    /// False once a quote is not closed: then quotes have no special meaning.
     quotes_enabled: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    /// Where the quotes are closed that are open at a place, if they are.
+    /// Returns the offset after the closing quote of a field, if there is one.
     fn closing_quote(&self, from: usize) -> Option<usize> {
         let mut at = from;
         loop {

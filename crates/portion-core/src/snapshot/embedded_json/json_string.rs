@@ -81,11 +81,11 @@ fn parse_string(text: &Slice, value: Span, pointer: String) -> Option<(IndexedTe
     }
     let place =
         if pointer.is_empty() { "a JSON string".to_owned() } else { format!("the string at {pointer}") };
-    let told = format!("the JSON in {place}{}; raw=true has all as it came", describe_nulls(replaced));
+    let description = format!("the JSON in {place}{}; raw=true has all as it came", describe_nulls(replaced));
     let holder = Some(EnclosingString { pointer, span: value });
     let origin = || JsonOrigin {
         text: text.clone(),
-        description: told,
+        description,
         enclosing_string: holder,
         has_replacements: replaced > 0,
         offset_map: None,

@@ -66,12 +66,12 @@ fn find_in_text(text: &Slice) -> Option<(IndexedText, JsonOrigin)> {
     let (body, shorter) = located.with_nulls(text);
     let body = body.map_or_else(|| text.subslice(located.span), Slice::new);
     let subject = IndexedText::from_payload(body);
-    let told =
+    let description =
         describe_surroundings(&text[..start as usize], &text[end as usize..], located.non_finite_count());
     let place = Some((start as usize, shorter.into()));
     let origin = JsonOrigin {
         text: text.clone(),
-        description: told,
+        description,
         enclosing_string: None,
         has_replacements: located.non_finite_count() > 0,
         offset_map: place,
