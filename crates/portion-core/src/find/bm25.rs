@@ -1,8 +1,8 @@
-//! Which of many parts say most of some words.
+//! Ranks search units by their relevance to several words.
 //!
-//! The measure is BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25
-//! and Beyond", 2009, section 3), the weight of a word being that of Lucene, which is never negative:
-//! ln(1 + (N - n + 0.5) / (n + 0.5)). Lengths are bytes.
+//! The score is BM25 with k1 = 1.2 and b = 0.75 (Robertson and Zaragoza, "The Probabilistic Relevance
+//! Framework: BM25 and Beyond", 2009, section 3). Words are weighted as in Lucene, so that no weight is
+//! negative: ln(1 + (N - n + 0.5) / (n + 0.5)). Lengths are bytes.
 
 use std::ops::Range;
 
@@ -11,43 +11,43 @@ use crate::snapshot::ListItem;
 
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Units that are ranked; more are counted.
+/// Largest number of ranked units; more are only counted.
 const MAX_RANKED_UNITS: usize = 100_000;
 
-/// A part of what is looked through: a paragraph, a line, a record, a value.
+/// A searched unit: a paragraph, a line, a record or a value.
 pub(super) struct SearchUnit {
-    /// What it is a part of.
+    /// Index of its target.
     pub target_index: usize,
     pub location: UnitLocation,
     pub bytes: usize,
-    /// How often each word is in it.
+    /// Number of occurrences of each word.
     pub word_counts: Vec<u16>,
 }
 
-/// Where a unit is.
+/// Location of a unit.
 pub(super) enum UnitLocation {
-    /// A passage, and the first word in it.
+    /// A passage, and the offset of its first word.
     Passage(Range<usize>, usize),
-    /// A record, and the first word in it.
+    /// A record, and its first match.
     Record(ListItem, RecordMatch),
-    /// A value, its item.
+    /// A value, as a result item.
     Value(String),
 }
 
-/// The units that were looked through.
+/// Units that were searched.
 pub(super) struct UnitIndex {
-    /// Those that hold any of the words, as many as are ranked.
+    /// Units that contain any of the words, up to the limit.
     ranked: Vec<SearchUnit>,
-    /// All that hold any of the words, and each.
+    /// Number of units that contain any of the words, and each of them.
     pub match_count: usize,
     pub document_frequencies: Vec<usize>,
-    /// How many there are, and of how many bytes.
+    /// Number of all units, and their bytes.
     pub unit_count: usize,
     pub total_bytes: usize,
 }
 
 impl UnitIndex {
-    /// None yet.
+    /// Creates an empty index.
     pub(super) fn with_word_count(words: usize) -> Self {
         Self {
             ranked: Vec::new(),
@@ -58,7 +58,7 @@ impl UnitIndex {
         }
     }
 
-    /// Counts one that holds some of the words.
+    /// Adds a unit that contains some of the words.
     pub(super) fn push(&mut self, unit: SearchUnit) {
         self.match_count += 1;
         for (holding, count) in self.document_frequencies.iter_mut().zip(&unit.word_counts) {
@@ -69,7 +69,7 @@ impl UnitIndex {
         }
     }
 
-    /// The best first; equals in their order.
+    /// Returns the units, the best first. Equal ones keep their order.
     pub(super) fn by_score(&self) -> impl Iterator<Item = &SearchUnit> {
         let mut order: Vec<(f64, &SearchUnit)> =
             self.ranked.iter().map(|unit| (self.score(unit), unit)).collect();

@@ -1,4 +1,4 @@
-//! Where in JSON, as it is written, a match may be: all other values need not be looked at.
+//! Finds the offsets in JSON source text where a match is possible, so that other values can be skipped.
 
 use memchr::memmem::Finder;
 
@@ -8,19 +8,19 @@ use super::pattern::Matcher;
 use super::regex_engine::RegexEngine;
 use super::word_scanner::WordScanner;
 
-/// The places of a JSON text at which a value may begin to match, found as they are asked for.
+/// Candidate offsets in a JSON text, found on demand.
 pub(super) struct Candidates {
     prefilter: Prefilter,
-    /// What an escape begins with that may stand for a character of the pattern.
+    /// Prefix of escapes that may stand for a character of the pattern.
     escape_finder: Finder<'static>,
     positions: NextPositions,
 }
 
-/// The next stretch and the next escape from the last place asked for on, where it was looked for; `usize::MAX` where
+/// Next literal occurrence and next escape after the last requested offset, if searched; `usize::MAX` if
 /// there is none.
 pub(super) type NextPositions = [Option<usize>; 2];
 
-/// The first escape by its number in a text; `usize::MAX` where there is none.
+/// Returns the offset of the first numeric escape in a text, or `usize::MAX` if there is none.
 pub(super) fn first_escape(text: &str) -> usize {
     memchr::memmem::find(text.as_bytes(), b"\\u").unwrap_or(usize::MAX)
 }
@@ -28,11 +28,11 @@ pub(super) fn first_escape(text: &str) -> usize {
 enum Prefilter {
     /// Anywhere.
     Anywhere,
-    /// Where this stands.
+    /// At occurrences of this literal.
     Literal(Box<Finder<'static>>),
-    /// Where this matches.
+    /// At matches of this expression.
     Regex(Box<RegexEngine>),
-    /// Where one of these stands and no letter or digit follows.
+    /// At occurrences of one of these words that no letter or digit follows.
     Words(WordScanner),
 }
 
@@ -53,12 +53,13 @@ impl Candidates {
         Self { prefilter: spelled, escape_finder: Finder::new(escapes).into_owned(), positions: [None; 2] }
     }
 
-    /// The same where it is known what comes first in the text.
+    /// Creates candidates with known first positions.
     pub(super) fn with_positions(matcher: &Matcher, nearest: NextPositions) -> Self {
         Self { positions: nearest, ..Self::new(matcher) }
     }
 
-    /// What comes first in a text of which that is the first escape; `None` where nothing can match in it.
+    /// Returns the first positions in a text whose first escape is known, or `None` if nothing in it can
+    /// match.
     pub(super) fn first_positions(
         matcher: &Matcher,
         text: &str,
@@ -69,7 +70,7 @@ impl Candidates {
         Ok(candidates.next_from(text, 0, fuel)?.map(|_| candidates.positions))
     }
 
-    /// Where one of some words may be, none of which holds a character that JSON must escape.
+    /// Creates candidates for several words, none of which contains a character that JSON must escape.
     pub(super) fn of_words(words: &[String]) -> Result<Self, FindError> {
         let escapes = Finder::new("\\u").into_owned();
         Ok(Self {
@@ -79,7 +80,7 @@ impl Candidates {
         })
     }
 
-    /// The first one from a byte on; the bytes asked for ascend.
+    /// Returns the first candidate from an offset on. Offsets must not decrease between calls.
     pub(super) fn next_from(
         &mut self,
         text: &str,
@@ -110,7 +111,7 @@ impl Candidates {
     }
 }
 
-/// The first of some words from a byte on that no letter or digit follows.
+/// Returns the first of several words from an offset on that no letter or digit follows.
 fn find_whole_word(
     words: &mut WordScanner,
     text: &str,

@@ -1,44 +1,45 @@
-//! What is shown around a match in text: lines before and after it, as many as there is room for.
+//! Selects the lines before and after a match in text, within a size limit.
 
 use std::ops::Range;
 
 use super::excerpt::{self, LINE_EXCERPT, advance_chars};
 use super::text_search::{LineRange, MAX_LINE_BYTES};
 
-/// Characters up to which a line is shown whole.
+/// Longest line that is shown whole, in characters.
 const MAX_WHOLE_LINE_CHARS: usize = 600;
-/// Characters of the beginning of a line that is not.
+/// Characters shown of the beginning of a longer line.
 const LINE_HEAD_CHARS: usize = 130;
-/// Matches up to which each is shown with much around it, and up to which with the next line.
+/// Number of matches up to which each has extended context, and up to which each has the next line.
 const MAX_EXTENDED_MATCHES: usize = 3;
 const MAX_NEXT_LINE_MATCHES: usize = 10;
-/// Matches up to which those that are lines of their own are read on from.
+/// Number of matches up to which headings have extended context.
 const MAX_HEADING_MATCHES: usize = 50;
-/// Characters and lines after a match where there are few, at least; and at most. The line itself counts.
+/// Smallest and largest extended context after a match, in characters and lines. The line of the match
+/// counts.
 const MIN_EXTENDED_CONTEXT: (usize, usize) = (300, 2);
 const MAX_EXTENDED_CONTEXT: (usize, usize) = (800, 12);
-/// Bytes of a line without its neighbours from which the line before tells little that it does not.
+/// Length of a line in bytes from which the line before it is not shown.
 const MIN_STANDALONE_BYTES: usize = 160;
-/// Lines of neighbours that can be asked for on each side.
+/// Largest number of context lines on each side.
 const MAX_CONTEXT_LINES: usize = 100;
-/// Characters up to which neighbours are shown whole, together.
+/// Largest number of characters of an excerpt with context.
 pub(super) const MAX_CONTEXT_CHARS: usize = 6_000;
 
-/// How much is shown around each match.
+/// Amount of context around each match.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ContextSize {
-    /// So many lines each side.
+    /// This many lines on each side.
     Lines(usize),
-    /// The line before, and enough after it to be read.
+    /// The line before, and several lines after.
     Extended,
     /// The next line.
     NextLine,
-    /// Nothing.
+    /// No context.
     MatchOnly,
 }
 
 impl ContextSize {
-    /// What was asked for, or what so many matches leave room for.
+    /// Returns the requested context, or the default for this number of matches.
     pub(super) fn new(asked: Option<u32>, matches: usize) -> Self {
         match asked {
             Some(lines) => Self::Lines((lines as usize).min(MAX_CONTEXT_LINES)),
@@ -49,33 +50,35 @@ impl ContextSize {
     }
 }
 
-/// What is shown of one match, or of several that lie together.
+/// Excerpt of one match, or of several adjacent ones.
 pub(super) struct MatchExcerpt {
     pub match_range: Range<usize>,
-    /// The bytes shown.
+    /// Bytes shown.
     pub range: Range<usize>,
-    /// Whether more of the line stands before them, and after.
+    /// True if the line continues before them, and after them.
     pub cut: (bool, bool),
-    /// How the line begins, where that is apart: when it was, whose it is.
+    /// Beginning of the line, if it is shown separately: it often has the time or the author.
     pub line_head: Option<Range<usize>>,
 }
 
 impl MatchExcerpt {
-    /// Whether no line is cut.
+    /// Returns true if no line is cut.
     pub(super) fn is_whole(&self) -> bool {
         self.cut == (false, false)
     }
 }
 
-/// Whether a line says nothing but what was looked for, as headings do: what is wanted is what follows.
+/// Returns true if the line contains only the match, as headings do. Then the following text is wanted.
 pub(super) fn is_heading_match(text: &str, found: &Range<usize>, matches: usize) -> bool {
     let line = LineRange::at(text, found.start).range;
-    let said =
+    let bare_len =
         |text: &str| text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '#' | '*' | ':')).len();
-    matches <= MAX_HEADING_MATCHES && found.end <= line.end && said(&text[line]) == said(&text[found.clone()])
+    matches <= MAX_HEADING_MATCHES
+        && found.end <= line.end
+        && bare_len(&text[line]) == bare_len(&text[found.clone()])
 }
 
-/// What is shown of a match.
+/// Returns the excerpt of a match.
 pub(super) fn match_excerpt(
     text: &str,
     found: &Range<usize>,
@@ -115,7 +118,7 @@ pub(super) fn match_excerpt(
     MatchExcerpt { match_range: found.clone(), range, cut: (false, false), line_head: None }
 }
 
-/// Without the blank lines around, and the carriage return at the end.
+/// Removes blank lines at both ends, and a carriage return at the end.
 fn trim_blank_lines(text: &str, range: Range<usize>, keep: &Range<usize>) -> Range<usize> {
     let head = &text[range.start..keep.start];
     let start = keep.start - head.trim_start_matches(['\n', '\r']).len();
@@ -125,7 +128,7 @@ fn trim_blank_lines(text: &str, range: Range<usize>, keep: &Range<usize>) -> Ran
     start..end.max(start)
 }
 
-/// Where the lines before a line begin: so many, in so many characters.
+/// Returns the start of the context before a line, limited in lines and characters.
 fn context_start(text: &str, start: usize, (lines, room): (usize, usize)) -> usize {
     let mut at = start;
     for _ in 0..lines {
@@ -145,24 +148,24 @@ fn context_start(text: &str, start: usize, (lines, room): (usize, usize)) -> usi
     at
 }
 
-/// How far the lines after a match are shown.
+/// Limit of the context after a match.
 #[derive(Clone, Copy)]
 enum ContextLimit {
-    /// So many.
+    /// This many lines.
     Lines(usize),
-    /// As many as tell something; in prose to where a sentence ends.
+    /// Enough lines to be informative; in prose, up to the end of a sentence.
     Extended { prose: bool, room: usize },
 }
 
-/// Where the lines after a line end.
+/// Returns the end of the context after a line.
 fn context_end(text: &str, end: usize, until: ContextLimit) -> usize {
-    let (mut at, mut said) = (end, 0);
+    let (mut at, mut shown_lines) = (end, 0);
     let (most, room) = match until {
         ContextLimit::Lines(lines) => (lines, MAX_CONTEXT_CHARS / 2),
         ContextLimit::Extended { room, .. } => (MAX_EXTENDED_CONTEXT.1, room),
     };
     for _ in 0..most {
-        // The break of the line before.
+        // Skips the line break.
         if at >= text.len() {
             break;
         }
@@ -175,12 +178,12 @@ fn context_end(text: &str, end: usize, until: ContextLimit) -> usize {
         }
         let line = text[begins..ends].trim();
         if let ContextLimit::Extended { prose, .. } = until {
-            said += usize::from(!line.is_empty());
-            let told = said > MIN_EXTENDED_CONTEXT.1
+            shown_lines += usize::from(!line.is_empty());
+            let enough = shown_lines > MIN_EXTENDED_CONTEXT.1
                 && advance_chars(text, end, at, MIN_EXTENDED_CONTEXT.0) < at
-                || said > MIN_EXTENDED_CONTEXT.1 + 3;
+                || shown_lines > MIN_EXTENDED_CONTEXT.1 + 3;
             let complete = text[..at].trim_end().ends_with(is_sentence_end) || line.is_empty();
-            if told && (!prose || complete) {
+            if enough && (!prose || complete) {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! The object that a match lies in, where that is further inside than the record: `{"id":7,"lines":[{"sku":"A1"}]}`.
+//! Finds the object around a match if it is nested in the record: `{"id":7,"lines":[{"sku":"A1"}]}`.
 
 use super::record_search::ShownFields;
 use crate::projection::{FieldSelection, OmittedFields};
@@ -6,7 +6,7 @@ use crate::scan::{JsonReader, string_end};
 use crate::snapshot::{FieldRank, ListProfile};
 use crate::span::Span;
 
-/// The innermost object around a value, with the fields that are shown; `None` where it has none of them.
+/// Returns the shown fields of the innermost object around a value, or `None` if it has none of them.
 pub(super) fn project_enclosing_object(
     text: &str,
     record: Span,
@@ -27,7 +27,7 @@ pub(super) fn project_enclosing_object(
     (out.len() > 2).then_some(out)
 }
 
-/// The innermost object in a record that holds a value.
+/// Returns the span of the innermost object around a value in a record.
 fn innermost_object(text: &str, record: Span, value: Span) -> Option<Span> {
     let bytes = text.as_bytes();
     let (mut at, end) = (record.start as usize, value.start as usize);

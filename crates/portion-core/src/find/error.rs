@@ -1,44 +1,44 @@
-//! What is wrong with a search, in words that name the next move.
+//! Errors of searches, each with advice for the next call.
 
 use thiserror::Error;
 
 use crate::view::ViewError;
 
-/// A search that cannot be made as it stands.
+/// A search that cannot be made.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FindError {
-    /// Nothing is looked for.
+    /// The pattern is empty.
     #[error("find is empty, but it is text, or a regular expression between slashes")]
     Empty,
     /// The pattern is too long.
     #[error("find has {given} bytes, but it has at most {most}")]
     TooLong {
-        /// Its bytes.
+        /// Length in bytes.
         given: usize,
-        /// The most there may be.
+        /// Largest length in bytes.
         most: usize,
     },
     /// The regular expression is malformed.
     #[error("find is no regular expression: {why}, at `{place}`")]
     Regex {
-        /// What is wrong.
+        /// Reason.
         why: String,
-        /// The offending place of the pattern.
+        /// Part of the pattern with the error.
         place: String,
     },
-    /// The fields that are to be shown are not there.
+    /// The requested fields do not exist.
     #[error(transparent)]
     Fields(#[from] ViewError),
-    /// The regular expression stands for too much.
+    /// The regular expression is too large when expanded.
     #[error("find is too large once its repetitions and classes are written out")]
     TooLarge,
-    /// The search takes more work than any search may.
+    /// The search exceeds its work limit.
     #[error("find takes too much work on a payload of this size")]
     TooCostly,
 }
 
 impl FindError {
-    /// The code a program can act on; `docs/replies.md` lists them all.
+    /// Returns the code for programs. `docs/replies.md` lists all codes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Empty | Self::TooLong { .. } | Self::Regex { .. } | Self::Fields(_) => "query_invalid",
@@ -46,7 +46,7 @@ impl FindError {
         }
     }
 
-    /// What to do next.
+    /// Returns advice for the next call.
     pub fn advice(&self) -> String {
         match self {
             Self::Empty => "give find as text, or as /regex/ or /regex/i".into(),

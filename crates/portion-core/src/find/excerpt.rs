@@ -1,27 +1,27 @@
-//! A stretch of a text around a match, cut where it hurts least.
+//! Cuts an excerpt around a match, at sentence or word boundaries if possible.
 
 use std::ops::Range;
 
 use crate::chunk::sentence_starts;
 
-/// What stands where something was cut away.
+/// Mark for omitted text.
 const ELLIPSIS: char = '…';
 
-/// How much is shown around a match, in characters.
+/// Size of an excerpt, in characters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExcerptSize {
-    /// Before it.
+    /// Characters before the match.
     pub chars_before: usize,
-    /// From its beginning on.
+    /// Characters from the start of the match on.
     pub chars_after: usize,
 }
 
-/// Of a line that is too long to be shown.
+/// Excerpt of a long line.
 pub(super) const LINE_EXCERPT: ExcerptSize = ExcerptSize { chars_before: 200, chars_after: 400 };
-/// Of a value in JSON.
+/// Excerpt of a JSON value.
 pub(super) const VALUE_EXCERPT: ExcerptSize = ExcerptSize { chars_before: 50, chars_after: 108 };
 
-/// What is shown of a stretch of a text, the match lying in it: all of it, or as much as there is room for.
+/// Returns the excerpt of a range around a match: all of it, or as much as fits.
 pub(super) fn excerpt_range(
     text: &str,
     within: Range<usize>,
@@ -34,7 +34,7 @@ pub(super) fn excerpt_range(
     start..end
 }
 
-/// A part of a text, with what says whether it was cut before it, and after.
+/// Returns a text with marks where it was cut, at its start and at its end.
 pub(super) fn with_ellipses(part: &str, (head, tail): (bool, bool)) -> String {
     let mut out = String::with_capacity(part.len() + 2 * ELLIPSIS.len_utf8());
     out.extend(head.then_some(ELLIPSIS));
@@ -43,7 +43,7 @@ pub(super) fn with_ellipses(part: &str, (head, tail): (bool, bool)) -> String {
     out
 }
 
-/// What is shown of a value in JSON, around a place in it.
+/// Returns the excerpt of a JSON value around an offset.
 pub(super) fn value_excerpt(value: &str, found: usize) -> String {
     let whole = value.chars().nth(VALUE_EXCERPT.chars_before + VALUE_EXCERPT.chars_after).is_none();
     let shown =
@@ -52,13 +52,13 @@ pub(super) fn value_excerpt(value: &str, found: usize) -> String {
     with_ellipses(&value[shown], cut)
 }
 
-/// The byte so many characters after another, at most `end`.
+/// Returns the offset `chars` characters after another, at most `end`.
 pub(super) fn advance_chars(text: &str, from: usize, end: usize, chars: usize) -> usize {
     let rest = text.get(from..end).unwrap_or_default();
     rest.char_indices().nth(chars).map_or(end.max(from), |(at, _)| from + at)
 }
 
-/// The byte so many characters before another, at least `start`.
+/// Returns the offset `chars` characters before another, at least `start`.
 pub(super) fn rewind_chars(text: &str, start: usize, from: usize, chars: usize) -> usize {
     let rest = text.get(start..from).unwrap_or_default();
     match chars.checked_sub(1) {
@@ -67,7 +67,7 @@ pub(super) fn rewind_chars(text: &str, start: usize, from: usize, chars: usize) 
     }
 }
 
-/// Where what is shown before a match begins: with a sentence, or with a word.
+/// Returns the start of an excerpt: the beginning of a sentence or of a word.
 fn excerpt_start(text: &str, start: usize, found: usize, chars: usize) -> usize {
     let far = rewind_chars(text, start, found, chars);
     if far == start {
@@ -81,13 +81,13 @@ fn excerpt_start(text: &str, start: usize, found: usize, chars: usize) -> usize 
     word.map_or(far, |at| found - shown[at..].trim_start().len())
 }
 
-/// Where what is shown from a match on ends: with a sentence that is near, or with a word.
+/// Returns the end of an excerpt: the end of a nearby sentence or of a word.
 fn excerpt_end(text: &str, found: usize, end: usize, chars: usize) -> usize {
     let near = advance_chars(text, found, end, chars);
     if near == end {
         return end;
     }
-    // A sentence may go on for a third more.
+    // A sentence may be a third longer.
     let far = advance_chars(text, near, end, chars / 3);
     let shown = &text[found..far];
     let least = (near - found) / 2;

@@ -1,17 +1,17 @@
-//! What was found in JSON, gathered.
+//! Collects matches in JSON.
 
-/// Items for matches in JSON. Those of values that are what was looked for, and nothing else, come first.
+/// Result items of matches in JSON. Exact matches, in which the whole value is the pattern, come first.
 #[derive(Debug)]
 pub(super) struct Hits {
-    /// Items of values that are the pattern.
+    /// Items of exact matches.
     pub exact: Vec<String>,
-    /// Items of values that hold it.
+    /// Items of partial matches.
     pub partial: Vec<String>,
-    /// How many matches there are, kept or not.
+    /// Number of matches, kept or not.
     pub match_count: usize,
-    /// How many of them are exact.
+    /// Number of exact matches.
     pub exact_match_count: usize,
-    /// How many items of each kind are kept.
+    /// Largest number of items kept of each kind.
     max_items: usize,
 }
 
@@ -20,7 +20,7 @@ impl Hits {
         Self { exact: Vec::new(), partial: Vec::new(), match_count: 0, exact_match_count: 0, max_items: most }
     }
 
-    /// Counts a match, and keeps its item as long as there is room.
+    /// Counts a match, and keeps its item up to the limit.
     pub(super) fn add(&mut self, exact: bool, item: impl FnOnce() -> String) {
         self.match_count += 1;
         self.exact_match_count += usize::from(exact);
@@ -30,12 +30,12 @@ impl Hits {
         }
     }
 
-    /// How many items there is room for.
+    /// Returns the number of further items that can be kept.
     pub(super) fn remaining_capacity(&self) -> usize {
         self.max_items.saturating_sub(self.partial.len())
     }
 
-    /// Counts matches of which the items are there already.
+    /// Counts matches whose items already exist.
     pub(super) fn add_all(&mut self, matches: usize, items: Vec<String>) {
         self.match_count += matches;
         let room = self.remaining_capacity();

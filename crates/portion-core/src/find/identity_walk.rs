@@ -1,4 +1,4 @@
-//! A walk through JSON that tells the path to each value, and what identifies the record it is in.
+//! Walks through JSON with the path of each value and the identity of its record.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -9,24 +9,24 @@ use crate::scan::{JsonKind, JsonReader};
 use crate::snapshot::{FieldRank, ListProfile};
 use crate::span::Span;
 
-/// Bytes of an object that are looked at for what identifies it.
+/// Bytes of an object that are searched for its identity.
 const MAX_OBJECT_BYTES: usize = 4 << 10;
-/// Its fields that are shown, and bytes of each.
+/// Largest number of identity fields, of members read, and of bytes per member.
 const MAX_FIELDS: usize = 6;
 const MAX_MEMBERS: usize = 16;
 const MAX_SHORT_BYTES: usize = 80;
 
-/// A walk that knows which members cannot be reached by a path, for an earlier one has their name.
+/// A walk that tracks members which no path reaches because of an earlier member with the same name.
 pub(super) struct IdentityWalk<'a> {
     tokens: LeafTokens<'a>,
     text: &'a str,
     seen_keys: HashSet<(u32, u64)>,
-    /// How many containers are around the outermost such member.
+    /// Number of containers around the outermost such member.
     unreachable_depth: Option<usize>,
 }
 
 impl<'a> IdentityWalk<'a> {
-    /// A walk over the value at a span, passing over some containers.
+    /// Creates a walk over the value at a span that skips some containers.
     pub(super) fn new(text: &'a str, span: Span, skips: &'a [Span]) -> Self {
         Self {
             tokens: LeafTokens::new(text, span, skips),
@@ -36,7 +36,7 @@ impl<'a> IdentityWalk<'a> {
         }
     }
 
-    /// The next key or value.
+    /// Returns the next key or value.
     pub(super) fn next(&mut self) -> Option<Token> {
         let token = self.tokens.next();
         let depth = self.tokens.depth();
@@ -57,12 +57,12 @@ impl<'a> IdentityWalk<'a> {
         token
     }
 
-    /// The path to here, or to what is around here where none leads here.
+    /// Returns the path of the current value, or of the innermost reachable container around it.
     pub(super) fn pointer(&self) -> String {
         self.tokens.pointer(self.unreachable_depth.map_or(0, |hidden| self.tokens.depth() + 1 - hidden))
     }
 
-    /// What identifies the record that a value is a field of, where it is one of several.
+    /// Returns the identity fields of the record that contains a value, if it is one of several records.
     pub(super) fn record_identity(&self, value: Span) -> Option<String> {
         let start = self.tokens.container_start().filter(|_| self.tokens.in_array())? as usize;
         let near =

@@ -1,17 +1,17 @@
-//! One match as a JSON object.
+//! Writes a match as a JSON object.
 
 use std::fmt::Write as _;
 
 use crate::scan::escape_into;
 
-/// An object that is being written; an empty one at first.
+/// A JSON object under construction.
 #[derive(Debug, Default)]
 pub(super) struct JsonObjectWriter {
     out: String,
 }
 
 impl JsonObjectWriter {
-    /// Adds text.
+    /// Adds a member with text.
     pub(super) fn add_text(&mut self, name: &str, text: &str) {
         self.write_name(name);
         self.out.push('"');
@@ -19,19 +19,19 @@ impl JsonObjectWriter {
         self.out.push('"');
     }
 
-    /// Adds a number.
+    /// Adds a member with a number.
     pub(super) fn add_number(&mut self, name: &str, number: usize) {
         self.write_name(name);
         let _ = write!(self.out, "{number}");
     }
 
-    /// Adds a value that is JSON.
+    /// Adds a member with JSON.
     pub(super) fn add_json(&mut self, name: &str, json: &str) {
         self.write_name(name);
         self.out.push_str(json);
     }
 
-    /// The object.
+    /// Returns the object.
     pub(super) fn finish(mut self) -> String {
         if self.out.is_empty() {
             self.out.push('{');

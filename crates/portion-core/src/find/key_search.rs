@@ -1,4 +1,4 @@
-//! Matches in the names of members, where no value matches.
+//! Searches the names of members, if no value matches.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher as _};
@@ -15,8 +15,8 @@ use super::record_search::RecordSearch;
 use super::value_search::add_value_after;
 use crate::snapshot::{Layout, List};
 
-/// Looks through the names of the fields of a list: a match is a field, told by the first record that has it and by how
-/// many times it is there.
+/// Searches the field names of a list. A match is a field: its first record, and the number of its
+/// occurrences.
 pub(super) fn search(
     text: &str,
     list: &List,
@@ -76,7 +76,7 @@ pub(super) fn search(
             }
             let mut item = JsonObjectWriter::default();
             if found.len() < most {
-                // What leads to the record always leads there; a field further inside may have a namesake before it.
+                // The path ends at the record: a field further inside may have a duplicate name before it.
                 item.add_text("path", &records.path_to(&record));
                 item.add_text("in", &field);
                 add_value_after(text, key, &mut item);

@@ -1,41 +1,41 @@
-//! Every plain value inside a JSON value, with the way to it, however deep.
+//! Iterates over the keys and scalars of a JSON value, at any depth.
 
 use crate::json_pointer;
 use crate::scan::{string_end, unescape_into};
 use crate::span::Span;
 
-/// Steps of a path that are told; what lies deeper is told of by what it lies in.
+/// Largest number of steps of a path. For deeper values, the path is that of a container.
 const MAX_POINTER_STEPS: usize = 48;
-/// Bytes of a path that are told, likewise.
+/// Largest length of a path in bytes. Longer paths end at a container.
 const MAX_PATH_BYTES: usize = 400;
 
-/// A walk over the plain values and the keys of valid JSON, without recursion.
+/// Iterates over the scalars and keys of valid JSON, without recursion.
 #[derive(Debug)]
 pub(super) struct LeafTokens<'a> {
     text: &'a str,
     position: usize,
     end: usize,
     frames: Vec<OpenContainer>,
-    /// How many of those are arrays.
+    /// Number of arrays among the frames.
     array_depth: usize,
-    /// Containers that are passed over.
+    /// Containers to skip.
     skipped: &'a [Span],
 }
 
 #[derive(Clone, Copy, Debug)]
 struct OpenContainer {
-    /// Where the container begins.
+    /// Offset of the container.
     start: u32,
     is_object: bool,
-    /// Whether a key comes next, in an object.
+    /// True if a key comes next, in an object.
     expects_key: bool,
-    /// The key of the member, quotes included, in an object.
+    /// Key of the current member, quotes included, in an object.
     key: Span,
-    /// The index of the item, in an array.
+    /// Index of the current item, in an array.
     index: u32,
 }
 
-/// What a walk comes by.
+/// A token of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// A key, quotes included.
@@ -45,23 +45,24 @@ pub(super) enum Token {
 }
 
 impl<'a> LeafTokens<'a> {
-    /// A walk over the value at a span.
+    /// Creates an iterator over the value at a span.
     pub(super) fn new(text: &'a str, value: Span, skips: &'a [Span]) -> Self {
         let end = (value.end as usize).min(text.len());
         Self { text, position: value.start as usize, end, frames: Vec::new(), array_depth: 0, skipped: skips }
     }
 
-    /// Where the innermost container begins.
+    /// Returns the start of the innermost container.
     pub(super) fn container_start(&self) -> Option<u32> {
         self.frames.last().map(|frame| frame.start)
     }
 
-    /// Where the walk is.
+    /// Returns the current offset.
     pub(super) fn at(&self) -> usize {
         self.position
     }
 
-    /// Names of members on the way to here, dots between, as `fields` takes them; told no further than bounded.
+    /// Returns the names of the members on the path, separated by dots, as in `fields`. Its length is
+    /// bounded.
     pub(super) fn field_path(&self) -> String {
         let mut field = String::new();
         for frame in self.frames.iter().take(MAX_POINTER_STEPS).filter(|frame| frame.is_object) {
@@ -80,7 +81,8 @@ impl<'a> LeafTokens<'a> {
         field
     }
 
-    /// The way to here, a JSON Pointer, without the last so many steps, and no further than bounded.
+    /// Returns the JSON Pointer of the current position without its last `without` steps. Its length is
+    /// bounded.
     pub(super) fn pointer(&self, without: usize) -> String {
         let mut path = String::new();
         for frame in self.frames.iter().take(self.frames.len().saturating_sub(without).min(MAX_POINTER_STEPS))
@@ -102,17 +104,17 @@ impl<'a> LeafTokens<'a> {
         path
     }
 
-    /// How many containers there are around here.
+    /// Returns the number of enclosing containers.
     pub(super) fn depth(&self) -> usize {
         self.frames.len()
     }
 
-    /// The item of the outermost array this is in, where that is outermost of all.
+    /// Returns the index in the outermost container, if that is an array.
     pub(super) fn outermost_index(&self) -> Option<u32> {
         self.frames.first().filter(|frame| !frame.is_object).map(|frame| frame.index)
     }
 
-    /// Whether some of the containers around here are arrays.
+    /// Returns true if any enclosing container is an array.
     pub(super) fn in_array(&self) -> bool {
         self.array_depth > 0
     }

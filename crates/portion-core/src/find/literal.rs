@@ -1,4 +1,4 @@
-//! Text that is looked for as it is written, however it is wrapped.
+//! Searches for literal text, with any line wrapping.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -8,39 +8,39 @@ use memchr::memmem::Finder;
 use super::FindError;
 use super::fuel::Fuel;
 
-/// What it costs to look whether a word stands at a place, in nanoseconds.
+/// Cost of testing for a word at an offset, in nanoseconds.
 const STEP_COST: usize = 16;
 
-/// Text to look for: its words, between which any white space may stand.
+/// Literal text: a sequence of words with any white space between them.
 ///
-/// The longest word is looked for, and the others around each place where it stands.
+/// The longest word is searched for, and the others are matched around each of its occurrences.
 #[derive(Clone, Debug)]
 pub(super) struct Literal {
     pieces: Vec<LiteralPiece>,
-    /// The piece that is looked for.
+    /// Index of the piece that is searched for.
     anchor: usize,
     finder: Finder<'static>,
-    /// Whether white space, or an end of the text, must stand before and after.
+    /// True if white space, or an end of the text, is required before the match, and after it.
     requires_whitespace: (bool, bool),
 }
 
 #[derive(Clone, Debug)]
 struct LiteralPiece {
     text: String,
-    /// What may stand before it.
+    /// Text allowed before this piece.
     gap: Gap,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Gap {
-    /// White space, at least one.
+    /// One or more white space characters.
     Space,
-    /// Nothing, or a line break with indentation: scripts without spaces are wrapped anywhere.
+    /// Nothing, or a line break with indentation: scripts without spaces wrap anywhere.
     Wrap,
 }
 
 impl Literal {
-    /// `None` where there is nothing but white space.
+    /// Parses a pattern, or returns `None` if it contains only white space.
     pub(super) fn new(pattern: &str) -> Option<Self> {
         let mut pieces: Vec<LiteralPiece> = Vec::new();
         let mut last = ' ';
@@ -65,7 +65,7 @@ impl Literal {
         Some(Self { pieces, anchor, finder, requires_whitespace: spaced })
     }
 
-    /// The first place from a byte on.
+    /// Returns the first match from an offset on.
     pub(super) fn find(
         &self,
         text: &str,
@@ -85,7 +85,7 @@ impl Literal {
         Ok(None)
     }
 
-    /// The whole, where its anchor stands at a byte.
+    /// Returns the whole match around an occurrence of the anchor.
     fn match_around_anchor(
         &self,
         text: &str,
@@ -114,14 +114,14 @@ impl Literal {
         Ok(fits.then_some(start..end))
     }
 
-    /// The longest stretch of it that JSON spells as it is; `None` where it may be spelled otherwise throughout.
+    /// Returns the longest part that JSON always writes without escapes, or `None` if there is no such part.
     pub(super) fn longest_unescaped(&self) -> Option<&str> {
         let escaped = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
         let stretches = self.pieces.iter().flat_map(|piece| piece.text.split(escaped));
         stretches.filter(|stretch| !stretch.is_empty()).rev().max_by_key(|stretch| stretch.len())
     }
 
-    /// The same as a regular expression.
+    /// Returns the equivalent regular expression.
     pub(super) fn to_regex(&self) -> String {
         let mut regex = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {
@@ -135,21 +135,21 @@ impl Literal {
         regex
     }
 
-    /// Whether a text is this and nothing else.
+    /// Returns true if the whole text matches.
     pub(super) fn matches_whole(&self, text: &str) -> bool {
         match self.pieces.as_slice() {
             [piece] => text == piece.text,
             pieces => {
-                let mut said = text.split_whitespace().flat_map(str::chars);
-                pieces.iter().flat_map(|piece| piece.text.chars()).all(|c| said.next() == Some(c))
-                    && said.next().is_none()
+                let mut chars = text.split_whitespace().flat_map(str::chars);
+                pieces.iter().flat_map(|piece| piece.text.chars()).all(|c| chars.next() == Some(c))
+                    && chars.next().is_none()
             }
         }
     }
 }
 
 impl LiteralPiece {
-    /// Where it ends, where it follows a byte.
+    /// Returns the end of this piece if it follows the text before `at`.
     fn match_after(&self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let after = |rest: &str| Some(text.len() - rest.strip_prefix(self.text.as_str())?.len());
@@ -166,7 +166,7 @@ impl LiteralPiece {
         }
     }
 
-    /// Where it begins, where it stands before a byte with such a gap between.
+    /// Returns the start of this piece if it precedes `at` with such a gap between.
     fn match_before(&self, gap: Gap, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(..at)?;
         let before = |rest: &str| Some(rest.strip_suffix(self.text.as_str())?.len());
@@ -187,7 +187,7 @@ fn is_indent(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\u{3000}')
 }
 
-/// Whether a character is of a script that puts no space between words: Han, Kana, and their punctuation.
+/// Returns true for characters of scripts without spaces between words: Han, Kana and their punctuation.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{2e80}'..='\u{2fff}'

@@ -1,9 +1,10 @@
-//! Search over what a cursor looks at: where something is said, and how often.
+//! Searches the subjects of a view, and reports locations and counts of matches.
 //!
-//! What is looked for is text, or a regular expression between slashes. It is looked for as it is written; where that
-//! is nowhere, ignoring case; then in the names of members; then, where it reads as one, as a regular expression; then word
-//! by word. The answer says which of these it was. Matches are counted exactly, however few of them are told of, and each
-//! comes with the place that reads on from it: a line, a path, a byte. Hits of single words are counted apart.
+//! A pattern is text, or a regular expression between slashes. These searches are tried in turn until one has
+//! matches: as written; ignoring case; in the names of members; as a regular expression, if the text looks
+//! like one; for each word. The result names the search that was used. All matches are counted, even if few
+//! are listed, and each has a position for further reading: a line, a path or a byte. Matches of single words
+//! are counted separately.
 
 mod bm25;
 mod candidates;
@@ -43,63 +44,67 @@ use pattern::Pattern;
 use record_search::ShownFields;
 use scope::{SearchScope, SearchTarget};
 
-/// Matches that are told of, where nothing else is said.
+/// Default for the number of matches listed.
 const DEFAULT_MAX_ITEMS: usize = 10_000;
 
-/// What is looked for, and what is shown of it.
+/// Pattern of a search, and what to show of its matches.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchQuery<'a> {
-    /// Text, or `/regex/` with `i` after it to ignore case. White space in text stands for any run of it.
+    /// Text, or `/regex/`, optionally followed by `i` to ignore case. White space in text matches any run of
+    /// white space.
     pub pattern: &'a str,
-    /// Lines of neighbours on each side of a match in text, where they were asked for.
+    /// Requested lines of context on each side of a match in text.
     pub context_lines: Option<u32>,
-    /// Fields of records to show, separated by commas, as [`FieldSelection`] takes them; `all` for every one.
+    /// Fields of records to show, separated by commas, as in [`FieldSelection`]; `all` for all fields.
     pub fields: Option<&'a str>,
-    /// How many matches are told of; all are counted.
+    /// Number of matches listed; all are counted.
     pub max_items: usize,
-    /// Set by another thread to end the search, which then is [`FindError::TooCostly`].
+    /// Set by another thread to end the search with [`FindError::TooCostly`].
     pub stop_flag: Option<&'a AtomicBool>,
 }
 
 impl<'a> SearchQuery<'a> {
-    /// Looks for a pattern, as best fits.
+    /// Creates a query for a pattern with defaults.
     pub fn new(pattern: &'a str) -> Self {
         Self { pattern, context_lines: None, fields: None, max_items: DEFAULT_MAX_ITEMS, stop_flag: None }
     }
 }
 
 impl Default for SearchQuery<'_> {
-    /// Nothing, as best fits.
+    /// Creates a query without a pattern.
     fn default() -> Self {
         Self::new("")
     }
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchResult {
-    /// A JSON array without white space, an object for each match.
+    /// JSON array without white space, with one object per match.
     ///
-    /// In text: `{"path"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`, lines from 1, `path` where the text is not the
-    /// main part, `byte` where the line was cut. In a list, a record each:
-    /// `{"path","in"?,"text"?,"item"?,"within"?}`, `in` being the field, `within` the object in the record that holds it. In other JSON, a value each: `{"path","text","item"?}`.
-    /// For a name of a member `{"path","in"?,"text" or "holds","count"?}`.
+    /// In text: `{"path"?,"line","startLine"?,"endLine"?,"byte"?,"text"}`. Lines count from 1, `path` is
+    /// present if the text is not the main part, and `byte` if the line was cut. In a list, one object per
+    /// record: `{"path","in"?,"text"?,"item"?,"within"?}`, where `in` is the field and `within` is the nested
+    /// object in the record that contains it. In other JSON, one object per value: `{"path","text","item"?}`.
+    /// For a member name: `{"path","in"?,"text" or "holds","count"?}`.
     pub items_json: String,
-    /// How many matches there are, told of or not: lines, records, values, names.
+    /// Number of matches, listed or not: lines, records, values or names.
     pub match_count: usize,
-    /// How many lines, records and values hold some of the words, where the words are nowhere together.
+    /// Number of lines, records and values that contain some of the words, if no text contains all of them
+    /// together.
     pub word_match_count: usize,
-    /// What else is to be told: `searched` (`text`, `regex`, `words`), `literalMatches` where text was tried as a regular
-    /// expression for want of any, `ignoringCase`, `in` (`keys`), `occurrences` where
-    /// lines hold several, `exact` for how many values are the pattern and nothing else, `words` with how many units hold
-    /// each, `kept` where not all matches are told of, `nearest` with words much like one that is nowhere.
+    /// Further metadata: `searched` (`text`, `regex` or `words`), `literalMatches` if text without matches
+    /// was tried as a regular expression, `ignoringCase`, `in` (`keys`), `occurrences` if lines have several,
+    /// `exact` for the number of values that are the whole pattern, `words` with the number of units that
+    /// contain each word, `kept` if not all matches are listed, `nearest` with words similar to one without
+    /// matches.
     pub extra_meta: Map<String, Value>,
 }
 
-/// Looks for something in what a view looks at.
+/// Searches the subjects of a view.
 ///
 /// # Errors
-/// Where the pattern is malformed or too costly, or where no record has the fields asked for.
+/// Returns an error if the pattern is malformed or too costly, or if no record has the requested fields.
 pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<SearchResult, FindError> {
     let pattern = Pattern::parse(ask.pattern)?;
     let subjects = view.subjects(snapshot);
@@ -107,7 +112,7 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
         Ok(None | Some(RequestedFields::Auto)) => ShownFields::Identity,
         Ok(Some(RequestedFields::All)) => ShownFields::All,
         Ok(Some(RequestedFields::Only(fields))) => ShownFields::Selected(fields),
-        // What no record has may be a field of what is in them.
+        // A field that no record has may belong to nested objects.
         Err(ViewError::Field { given, .. })
             if subjects.iter().any(|(_, subject)| contains_key(subject, &given)) =>
         {
@@ -118,15 +123,18 @@ pub fn find(snapshot: &Snapshot, view: &View, ask: &SearchQuery<'_>) -> Result<S
     let bytes = subjects.iter().map(|(_, subject)| subject.text.len()).sum();
     let mut fuel = Fuel::for_bytes(bytes).with_stop_flag(ask.stop_flag);
     let byte = view.has_payload_bytes();
-    let looked = subjects
+    let targets = subjects
         .iter()
         .map(|(path, subject)| SearchTarget::new(path, subject, byte, &show, ask.context_lines));
-    let scope =
-        SearchScope { targets: looked.collect(), context_lines: ask.context_lines, max_items: ask.max_items };
+    let scope = SearchScope {
+        targets: targets.collect(),
+        context_lines: ask.context_lines,
+        max_items: ask.max_items,
+    };
     scope.find(&pattern, &mut fuel)
 }
 
-/// Whether a key of JSON begins a dotted name, somewhere.
+/// Returns true if some key in the JSON is the first step of a dotted name.
 fn contains_key(subject: &IndexedText, name: &str) -> bool {
     let first = name.split('.').next().unwrap_or_default();
     subject.is_json()

@@ -1,4 +1,4 @@
-//! What is looked for, and how: each way in turn, until one finds something.
+//! Parses a pattern into the matchers that are tried in turn.
 
 use std::ops::Range;
 
@@ -9,31 +9,33 @@ use super::fuel::Fuel;
 use super::literal::{Literal, is_unspaced};
 use super::regex_engine::RegexEngine;
 
-/// Bytes that a pattern may have.
+/// Longest pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4 << 10;
-/// Characters that mean something else in a regular expression.
+/// Metacharacters of regular expressions.
 const METACHARACTERS: [char; 12] = ['.', '*', '+', '?', '|', '(', '[', '{', '^', '$', '\\', ')'];
-/// Words of a pattern that are looked for one by one.
+/// Largest number of words that are searched one by one.
 const MAX_WORDS: usize = 24;
 
-/// A pattern as it was given.
+/// A pattern as given.
 #[derive(Debug)]
 pub(super) struct Pattern<'a> {
     text: &'a str,
     literal: Literal,
 }
 
-/// One way of looking for a pattern in a text.
+/// A way to match a pattern in a text.
 pub(super) enum Matcher {
-    /// As it is written.
+    /// As written.
     Literal(Literal),
-    /// By an expression, which stands for a literal whose case is ignored where one is given.
+    /// By an expression. If a literal is given, the expression matches it without regard to case.
     Regex(Box<RegexEngine>, Option<Literal>),
 }
 
 impl<'a> Pattern<'a> {
+    /// Parses a pattern.
+    ///
     /// # Errors
-    /// Where there is nothing to look for, or too much.
+    /// Returns an error if the pattern is empty or too long.
     pub(super) fn parse(text: &'a str) -> Result<Self, FindError> {
         if text.len() > MAX_PATTERN_BYTES {
             return Err(FindError::TooLong { given: text.len(), most: MAX_PATTERN_BYTES });
@@ -42,17 +44,17 @@ impl<'a> Pattern<'a> {
         Ok(Self { text, literal })
     }
 
-    /// What was given, without the white space around it.
+    /// Returns the pattern without surrounding white space.
     pub(super) fn text(&self) -> &'a str {
         self.text.trim()
     }
 
-    /// As it is written.
+    /// Returns a matcher for the pattern as written.
     pub(super) fn literal(&self) -> Matcher {
         Matcher::Literal(self.literal.clone())
     }
 
-    /// As the regular expression between its slashes, where there are any.
+    /// Returns a matcher for the regular expression between slashes, if there are slashes.
     pub(super) fn regex(&self) -> Option<Result<Matcher, FindError>> {
         let (inside, flags) = self.text.trim().strip_prefix('/')?.rsplit_once('/')?;
         let known = |c: char| matches!(c, 'i' | 'g' | 'm' | 'u');
@@ -63,7 +65,8 @@ impl<'a> Pattern<'a> {
         Some(engine.map(|engine| Matcher::Regex(Box::new(engine), None)))
     }
 
-    /// As the regular expression that text without slashes is, where it has signs of one and stands for some text.
+    /// Returns a matcher for text without slashes that looks like a regular expression and cannot match empty
+    /// text.
     pub(super) fn implied_regex(&self, ignore_case: bool) -> Option<Matcher> {
         let text = self.text.trim();
         if !text.contains(METACHARACTERS) {
@@ -73,13 +76,13 @@ impl<'a> Pattern<'a> {
         Some(Matcher::Regex(Box::new(engine), None))
     }
 
-    /// As it is written but for the case of its letters; `None` where it is too long for that.
+    /// Returns a matcher that ignores case, or `None` if the pattern is too long for one.
     pub(super) fn ignoring_case(&self) -> Option<Matcher> {
         let engine = RegexEngine::new(&self.literal.to_regex(), true).ok()?;
         Some(Matcher::Regex(Box::new(engine), Some(self.literal.clone())))
     }
 
-    /// Its words in lower case, each once; none where it is written as one.
+    /// Returns the distinct words in lower case, or none if the pattern is a single word.
     pub(super) fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         if !self.text.trim().contains(|c: char| c.is_whitespace() || is_unspaced(c)) {
@@ -95,7 +98,7 @@ impl<'a> Pattern<'a> {
 }
 
 impl Matcher {
-    /// The first match from a byte on.
+    /// Returns the first match from an offset on.
     pub(super) fn find(
         &mut self,
         text: &str,
@@ -108,12 +111,12 @@ impl Matcher {
         }
     }
 
-    /// Whether each occurrence is counted, not just each line that has one.
+    /// Returns true if every occurrence is counted, rather than lines with an occurrence.
     pub(super) fn counts_occurrences(&self) -> bool {
         matches!(self, Self::Literal(_))
     }
 
-    /// Whether a value is what is looked for and nothing else.
+    /// Returns true if the whole value matches.
     pub(super) fn matches_whole(&self, value: &str) -> bool {
         match self {
             Self::Literal(literal) | Self::Regex(_, Some(literal)) => literal.matches_whole(value),
@@ -121,7 +124,8 @@ impl Matcher {
         }
     }
 
-    /// The stretch of it that stands in JSON as it is, and whether its case is ignored; `None` where none need be.
+    /// Returns the part that is written without escapes in JSON and true if its case is ignored, or `None` if
+    /// no part is.
     pub(super) fn longest_unescaped(&self) -> Option<(&str, bool)> {
         match self {
             Self::Literal(literal) => literal.longest_unescaped().map(|stretch| (stretch, false)),

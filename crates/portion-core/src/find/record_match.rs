@@ -1,4 +1,4 @@
-//! A plain value of JSON as text, and a match in one.
+//! Text of a scalar in JSON, and matches in a record.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,7 +11,8 @@ use super::pattern::Matcher;
 use crate::scan::unescape;
 use crate::span::Span;
 
-/// What a plain value says: a string out of its escapes, anything else as it is spelled; nothing for `null`.
+/// Returns the text of a scalar: a string without escapes, other values as written, and empty text for
+/// `null`.
 pub(super) fn value_text(value: &str) -> Cow<'_, str> {
     match value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(inside) if !inside.contains('\\') => Cow::Borrowed(inside),
@@ -24,21 +25,21 @@ pub(super) fn value_text(value: &str) -> Cow<'_, str> {
 /// A match in a record.
 #[derive(Debug)]
 pub(super) struct RecordMatch {
-    /// The field it is in, dots between names; empty where the record is no object.
+    /// Dotted path of the field; empty if the record is not an object.
     pub field_path: String,
-    /// The column of a row that it is in, where the record is an array.
+    /// Column of the match, if the record is an array.
     pub column: Option<u32>,
-    /// Whether the field holds several values.
+    /// True if the value is in an array.
     pub in_array: bool,
     /// The value.
     pub value: Span,
-    /// Where in what the value says.
+    /// Range of the match in the text of the value.
     pub match_range: Range<usize>,
-    /// Whether the value is what was looked for and nothing else.
+    /// True if the whole value matches.
     pub is_exact: bool,
 }
 
-/// The first match in a record, or the first that is all of a value.
+/// Returns the first match in a record, or the first exact one.
 pub(super) fn first_match(
     text: &str,
     record: Span,
@@ -57,9 +58,9 @@ pub(super) fn first_match(
             }
             continue;
         }
-        let said = value_text(value.slice(text));
-        let Some(found) = matcher.find(&said, 0, fuel)? else { continue };
-        let exact = matcher.matches_whole(&said);
+        let content = value_text(value.slice(text));
+        let Some(found) = matcher.find(&content, 0, fuel)? else { continue };
+        let exact = matcher.matches_whole(&content);
         if exact || first.is_none() {
             first = Some(RecordMatch {
                 field_path: leaves.field_path(),

@@ -1,4 +1,4 @@
-//! Matches in a list: the record of each, by what identifies it.
+//! Searches the records of a list. Each matching record is shown by its identity fields.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -16,33 +16,33 @@ use crate::projection::{FieldSelection, OmittedFields};
 use crate::scan::{JsonKind, escape_into, minify, unescape};
 use crate::snapshot::{FieldRank, Layout, List, ListItem, ListProfile, cell_spans, with_key_field};
 
-/// Bytes of text between two candidates from which the items between are jumped over.
+/// Distance in bytes between two candidates from which the items between them are skipped.
 const MIN_SKIP_BYTES: usize = 4 << 10;
-/// Fields that stand for a record which has none that identify it.
+/// Number of fields shown of a record without identity fields.
 const MAX_FALLBACK_FIELDS: usize = 3;
-/// Bytes of a value that is shown among a record's fields.
+/// Longest value shown among a record's fields, in bytes.
 const MAX_SHORT_BYTES: usize = 160;
 
-/// Which fields of a record are shown.
+/// Fields of a record to show.
 #[derive(Clone, Debug)]
 pub(super) enum ShownFields {
-    /// What identifies it, and what matched.
+    /// Identity fields, and the field that matches.
     Identity,
-    /// Every one.
+    /// All fields.
     All,
-    /// These.
+    /// These fields.
     Selected(FieldSelection),
 }
 
-/// The records of one list.
+/// Search over the records of a list.
 pub(super) struct RecordSearch<'a> {
     text: &'a str,
     list: &'a List,
-    /// What leads to the text the list is in.
+    /// Path of the text that contains the list.
     base_path: &'a str,
     shown_fields: &'a ShownFields,
     identity_fields: Vec<String>,
-    /// Of a map, the first item under each key that there are several of.
+    /// In a map, the index of the first item for each duplicate key.
     duplicate_keys: OnceCell<HashMap<String, usize>>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> RecordSearch<'a> {
         }
     }
 
-    /// Looks through all records.
+    /// Searches all records.
     pub(super) fn search(
         &self,
         matcher: &mut Matcher,
@@ -75,7 +75,7 @@ impl<'a> RecordSearch<'a> {
         })
     }
 
-    /// Calls `visit` with each record in which there may be a match, keys included.
+    /// Calls `visit` with each record that may match, keys included.
     pub(super) fn for_each_candidate(
         &self,
         candidates: &mut Candidates,
@@ -100,7 +100,7 @@ impl<'a> RecordSearch<'a> {
         Ok(())
     }
 
-    /// The path of a record.
+    /// Returns the path of a record.
     pub(super) fn path_to(&self, item: &ListItem) -> String {
         let firsts = self.duplicate_keys.get_or_init(|| duplicate_keys(self.text, self.list));
         let first = item.key.and_then(|key| firsts.get(&unescape(key.slice(self.text))));
@@ -109,7 +109,7 @@ impl<'a> RecordSearch<'a> {
         format!("{}{pointer}", self.base_path)
     }
 
-    /// The name of the field that a match is in.
+    /// Returns the name of the field with the match.
     fn field_path(&self, hit: &RecordMatch) -> String {
         match (&self.list.layout, hit.column) {
             (Layout::Table { columns, .. }, Some(column)) => {
@@ -121,7 +121,7 @@ impl<'a> RecordSearch<'a> {
         }
     }
 
-    /// An item for a match in a record.
+    /// Returns the result item of a match in a record.
     pub(super) fn match_item(&self, item: &ListItem, hit: &RecordMatch) -> String {
         let (field, value) = (self.field_path(hit), hit.value.slice(self.text));
         let mut written = Written::default();
@@ -153,7 +153,7 @@ impl<'a> RecordSearch<'a> {
         written.finish()
     }
 
-    /// A record with the fields that are shown, and which ones these are where not all are.
+    /// Returns a record reduced to the shown fields, and these fields unless all are shown.
     pub(super) fn project_record(
         &self,
         item: &ListItem,
@@ -194,7 +194,7 @@ impl<'a> RecordSearch<'a> {
     }
 }
 
-/// The fields that identify a list's records, or stand for those.
+/// Returns the identity fields of a list's records, or their first fields if there are none.
 fn identity_fields(text: &str, list: &List) -> Vec<String> {
     let of_row;
     let fields = match &list.layout {
@@ -212,7 +212,7 @@ fn identity_fields(text: &str, list: &List) -> Vec<String> {
     if identity.is_empty() { upto(FieldRank::Plain).take(MAX_FALLBACK_FIELDS).collect() } else { identity }
 }
 
-/// A row of a table as an object.
+/// Converts a row of a table into an object.
 fn row_to_object(row: &str, columns: &[String]) -> String {
     let mut record = String::from("{");
     for (cell, column) in cell_spans(row).iter().zip(columns) {
@@ -225,7 +225,7 @@ fn row_to_object(row: &str, columns: &[String]) -> String {
     record
 }
 
-/// Of a map, the first item under each key that stands there more than once: a path leads to no other.
+/// Returns the first item for each duplicate key of a map: no path leads to the others.
 fn duplicate_keys(text: &str, list: &List) -> HashMap<String, usize> {
     let mut first: HashMap<String, (usize, bool)> = HashMap::new();
     if list.layout == Layout::Map {

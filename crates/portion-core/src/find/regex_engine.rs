@@ -1,9 +1,10 @@
-//! Regular expressions in time linear in the text.
+//! Matches regular expressions in time linear in the text.
 //!
-//! A lazily built automaton does the work at about a byte a nanosecond. Where it cannot (a Unicode word boundary beside a
-//! character beyond ASCII) or gives up (more states than are worth keeping) a simulation does, which takes as many
-//! times longer as the expression has places to be at: both burn fuel in proportion. The engines are those
-//! of the crate `regex`, taken one by one, since that crate does not tell which of them is at work.
+//! A lazily built automaton searches at about one byte per nanosecond. If it cannot be used (a Unicode word
+//! boundary next to a non-ASCII character) or gives up (too many states), a simulation is used, which is
+//! slower in proportion to the number of positions in the expression. Both burn fuel in proportion to their
+//! work. The engines are those of the crate `regex`, used directly, because that crate does not report which
+//! of them it uses.
 
 use std::ops::Range;
 
@@ -18,39 +19,41 @@ use regex_syntax::hir::{Hir, HirKind};
 use super::FindError;
 use super::fuel::Fuel;
 
-/// Bytes of an expression's automaton before it is run. The crate `regex` allows 10 MiB, which takes a second to build.
+/// Largest automaton of an expression before it runs, in bytes. The crate `regex` allows 10 MiB, which takes
+/// a second to build.
 const MAX_NFA_BYTES: usize = 1 << 20;
-/// Bytes of states that are kept while it is run.
+/// Bytes of cached automaton states.
 const MAX_CACHE_BYTES: usize = 8 << 20;
-/// Places an expression may have, and how many make its automaton as much slower again, at worst.
+/// Largest number of positions of an expression, and the number of positions that slow its automaton down
+/// once more, at worst.
 const MAX_POSITIONS: usize = 2_500;
 const POSITIONS_PER_SLOWDOWN: usize = 64;
-/// How deep an expression may nest.
+/// Largest nesting depth of an expression.
 const MAX_NESTING: u32 = 96;
-/// Bytes that are looked at first, then four times as many, up to the last.
+/// Size of the first window in bytes, which grows by a factor of four, and of the largest.
 const WINDOW_BYTES: (usize, usize) = (256, 1 << 20);
-/// A match that goes on beyond its line has at most so many bytes.
+/// Largest number of bytes of a match beyond the end of its line.
 const MAX_OVERLAP_BYTES: usize = 4 << 10;
 
-/// A regular expression that has been made ready.
+/// A compiled regular expression.
 pub(super) struct RegexEngine {
     regex: Regex,
     cache: Cache,
     vm: PikeVM,
     vm_cache: VmCache,
-    /// Places that the expression can be at, at once.
+    /// Number of positions in the expression.
     position_count: usize,
-    /// Whether the automaton gave up.
+    /// True if the automaton gave up.
     dfa_gave_up: bool,
-    /// Whether a match can be empty.
+    /// True if a match can be empty.
     matches_empty: bool,
 }
 
 impl RegexEngine {
-    /// Makes an expression ready.
+    /// Compiles an expression.
     ///
     /// # Errors
-    /// Where it is malformed, or too large.
+    /// Returns an error if the expression is malformed or too large.
     pub(super) fn new(pattern: &str, ignore_case: bool) -> Result<Self, FindError> {
         let mut syntax = regex_syntax::ParserBuilder::new();
         syntax.nest_limit(MAX_NESTING).multi_line(true).crlf(true).case_insensitive(ignore_case);
@@ -95,15 +98,15 @@ impl RegexEngine {
         })
     }
 
-    /// Whether it matches an empty text, which is everywhere.
+    /// Returns true if it matches empty text, which is everywhere.
     pub(super) fn can_match_empty(&self) -> bool {
         self.matches_empty
     }
 
-    /// The first match from a byte on.
+    /// Returns the first match from an offset on.
     ///
-    /// What is looked at grows from a small window, so that an expression which reads on long after its match costs a
-    /// window a match, not the rest of the text.
+    /// The search window starts small and grows, so that an expression that reads far beyond its match costs
+    /// one window per match, not the rest of the text.
     pub(super) fn find(
         &mut self,
         text: &str,
@@ -118,7 +121,7 @@ impl RegexEngine {
                 return Ok(found);
             }
             match found {
-                // It may go on beyond the window.
+                // The match may continue beyond the window.
                 Some(found) if found.end == end && window < WINDOW_BYTES.1 => {
                     from = found.start;
                     window = window.saturating_mul(4);
@@ -127,13 +130,13 @@ impl RegexEngine {
                 Some(found) => return Ok(Some(found)),
                 None => {}
             }
-            // Only a match that goes on beyond this window can still begin in it.
+            // Only a match that continues beyond this window can still begin in it.
             from = from.max(text.ceil_char_boundary(end.saturating_sub(MAX_OVERLAP_BYTES)));
             window = window.saturating_mul(4).clamp(WINDOW_BYTES.0, WINDOW_BYTES.1);
         }
     }
 
-    /// The first match that lies in a stretch of the text.
+    /// Returns the first match within a range of the text.
     fn find_in_range(
         &mut self,
         text: &str,
@@ -159,7 +162,8 @@ fn build_dfa(config: DfaConfig, nfa: NFA) -> Result<DFA, FindError> {
     DFA::builder().configure(config).build_from_nfa(nfa).map_err(|_| FindError::TooLarge)
 }
 
-/// Where a window ends: with a line, so that no match within a line is cut, or in a line that is too long for that.
+/// Returns the end of a window: the end of a line, so that no match within a line is cut, or a byte in a line
+/// that is too long.
 fn window_end(text: &str, at: usize) -> usize {
     if at >= text.len() {
         return text.len();
@@ -171,8 +175,8 @@ fn window_end(text: &str, at: usize) -> usize {
     }
 }
 
-/// How many places an expression has: what a simulation of it may be at with every byte. The recursion is bounded by
-/// [`MAX_NESTING`].
+/// Returns the number of positions in an expression, all of which a simulation may visit for every byte.
+/// Recursion is bounded by [`MAX_NESTING`].
 fn position_count(hir: &Hir) -> usize {
     match hir.kind() {
         HirKind::Empty => 0,
@@ -189,7 +193,7 @@ fn position_count(hir: &Hir) -> usize {
     }
 }
 
-/// What is wrong with an expression, and where.
+/// Returns the error with the reason and the faulty part of the expression.
 fn syntax_error(pattern: &str, error: &regex_syntax::Error) -> FindError {
     let (why, span) = match error {
         regex_syntax::Error::Parse(error) => (error.kind().to_string(), *error.span()),
@@ -200,7 +204,7 @@ fn syntax_error(pattern: &str, error: &regex_syntax::Error) -> FindError {
     };
     let (start, end) = (span.start.offset, span.end.offset);
     let place = pattern.get(start..end).filter(|place| !place.is_empty());
-    // A place without width is told by what leads up to it.
+    // An empty location is described by the text before it.
     let place = place.unwrap_or_else(|| {
         let upto = pattern.get(..start).unwrap_or(pattern);
         &upto[upto.ceil_char_boundary(upto.len().saturating_sub(20))..]

@@ -1,4 +1,4 @@
-//! What is looked through, and in which ways, one after the other.
+//! Runs the searches of a pattern over all targets, one after the other.
 
 use std::cell::OnceCell;
 
@@ -15,38 +15,38 @@ use super::{FindError, SearchResult, key_search, similar_words, text_search, wor
 use crate::snapshot::{IndexedText, Layout, Structure};
 use crate::span::Span;
 
-/// What is looked through.
+/// Targets of a search, and its limits.
 pub(super) struct SearchScope<'a> {
     pub targets: Vec<SearchTarget<'a>>,
-    /// Lines of neighbours that were asked for.
+    /// Requested lines of context.
     pub context_lines: Option<u32>,
-    /// Matches that are told of.
+    /// Largest number of matches listed.
     pub max_items: usize,
 }
 
-/// One text that is looked through.
+/// A text to search.
 pub(super) struct SearchTarget<'a> {
-    /// What leads to it.
+    /// Path of the text.
     pub path: &'a str,
     pub indexed_text: &'a IndexedText,
-    /// Whether its bytes are those that a raw reply counts.
+    /// True if byte offsets are the same as in a raw reply.
     pub has_byte_offsets: bool,
-    /// Its records, where it is a list.
+    /// Its records, if it is a list.
     pub records: Option<RecordSearch<'a>>,
-    /// What values are not searched one by one: the list, and a table's names of columns.
+    /// Spans that are not searched value by value: the list, and the column names of a table.
     skipped: Vec<Span>,
     context_lines: Option<u32>,
-    /// Where an escape by number is first.
+    /// Offset of the first numeric escape.
     first_escape: OnceCell<usize>,
 }
 
-/// One way of looking, and what comes first of it in each text of JSON.
+/// A matcher, with its first positions in each JSON text.
 struct SearchPass {
     matcher: Matcher,
     next_positions: Vec<Option<NextPositions>>,
 }
 
-/// What is looked through of JSON.
+/// Part of JSON that is searched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SearchedPart {
     Values,
@@ -54,7 +54,7 @@ enum SearchedPart {
 }
 
 impl SearchScope<'_> {
-    /// Looks in one way after the other.
+    /// Runs the searches in turn until one has matches.
     pub(super) fn find(&self, pattern: &Pattern<'_>, fuel: &mut Fuel<'_>) -> Result<SearchResult, FindError> {
         let (text, regex) = ([("searched", "text".into())], [("searched", "regex".into())]);
         let mut exact = self.start_pass(pattern.literal(), fuel)?;
@@ -62,27 +62,27 @@ impl SearchScope<'_> {
             return Ok(found);
         }
         if let Some(matcher) = pattern.regex() {
-            let mut way = self.start_pass(matcher?, fuel)?;
-            return Ok(match self.search(&mut way, SearchedPart::Values, &regex, fuel)? {
+            let mut pass = self.start_pass(matcher?, fuel)?;
+            return Ok(match self.search(&mut pass, SearchedPart::Values, &regex, fuel)? {
                 Some(found) => found,
                 None => self
-                    .search(&mut way, SearchedPart::Keys, &regex, fuel)?
+                    .search(&mut pass, SearchedPart::Keys, &regex, fuel)?
                     .unwrap_or_else(|| SearchResult::empty("regex")),
             });
         }
         let case = [("searched", "text".into()), ("ignoringCase", true.into())];
         let mut ignoring =
             pattern.ignoring_case().map(|matcher| self.start_pass(matcher, fuel)).transpose()?;
-        if let Some(way) = &mut ignoring
-            && let Some(found) = self.search(way, SearchedPart::Values, &case, fuel)?
+        if let Some(pass) = &mut ignoring
+            && let Some(found) = self.search(pass, SearchedPart::Values, &case, fuel)?
         {
             return Ok(found);
         }
         if let Some(found) = self.search(&mut exact, SearchedPart::Keys, &text, fuel)? {
             return Ok(found);
         }
-        if let Some(way) = &mut ignoring
-            && let Some(found) = self.search(way, SearchedPart::Keys, &case, fuel)?
+        if let Some(pass) = &mut ignoring
+            && let Some(found) = self.search(pass, SearchedPart::Keys, &case, fuel)?
         {
             return Ok(found);
         }
@@ -111,8 +111,8 @@ impl SearchScope<'_> {
         Ok(nothing)
     }
 
-    /// Looks for text that is nowhere as the regular expression that it may have been meant as, first in the case that it
-    /// is written in.
+    /// Searches for text without matches as the regular expression that may have been meant, with its case
+    /// first, then ignoring case.
     fn find_as_regex(
         &self,
         pattern: &Pattern<'_>,
@@ -120,11 +120,11 @@ impl SearchScope<'_> {
     ) -> Result<Option<SearchResult>, FindError> {
         for ignoring in [false, true] {
             let Some(matcher) = pattern.implied_regex(ignoring) else { return Ok(None) };
-            let mut said = vec![("searched", "regex".into()), ("literalMatches", 0.into())];
-            said.extend(ignoring.then_some(("ignoringCase", true.into())));
-            let mut way = self.start_pass(matcher, fuel)?;
+            let mut meta = vec![("searched", "regex".into()), ("literalMatches", 0.into())];
+            meta.extend(ignoring.then_some(("ignoringCase", true.into())));
+            let mut pass = self.start_pass(matcher, fuel)?;
             for place in [SearchedPart::Values, SearchedPart::Keys] {
-                if let Some(found) = self.search(&mut way, place, &said, fuel)? {
+                if let Some(found) = self.search(&mut pass, place, &meta, fuel)? {
                     return Ok(Some(found));
                 }
             }
@@ -133,54 +133,54 @@ impl SearchScope<'_> {
     }
 
     fn start_pass(&self, matcher: Matcher, fuel: &mut Fuel<'_>) -> Result<SearchPass, FindError> {
-        let nearest = |looked: &SearchTarget<'_>| match looked.indexed_text.structure {
+        let nearest = |target: &SearchTarget<'_>| match target.indexed_text.structure {
             Structure::Text(_) => Ok(None),
             Structure::List(_) | Structure::Object(_) => {
-                Candidates::first_positions(&matcher, &looked.indexed_text.text, looked.escape(), fuel)
+                Candidates::first_positions(&matcher, &target.indexed_text.text, target.escape(), fuel)
             }
         };
         let nearest = self.targets.iter().map(nearest).collect::<Result<_, _>>()?;
         Ok(SearchPass { matcher, next_positions: nearest })
     }
 
-    /// Looks in one way; `None` where nothing is found.
+    /// Runs one search, or returns `None` if nothing matches.
     fn search(
         &self,
-        way: &mut SearchPass,
+        pass: &mut SearchPass,
         place: SearchedPart,
-        said: &[(&'static str, Value)],
+        meta: &[(&'static str, Value)],
         fuel: &mut Fuel<'_>,
     ) -> Result<Option<SearchResult>, FindError> {
         let mut hits = Hits::new(self.max_items);
         let mut texts = Vec::new();
         let (mut occurrences, mut lines) = (0, 0);
-        let SearchPass { matcher: sought, next_positions: nearest } = way;
-        for (looked, nearest) in self.targets.iter().zip(nearest) {
+        let SearchPass { matcher, next_positions: nearest } = pass;
+        for (target, nearest) in self.targets.iter().zip(nearest) {
             let first = nearest.unwrap_or_default();
-            let text: &str = &looked.indexed_text.text;
-            match (&looked.indexed_text.structure, place) {
+            let text: &str = &target.indexed_text.text;
+            match (&target.indexed_text.structure, place) {
                 (Structure::Text(index), SearchedPart::Values) => {
-                    let places = text_search::find_matches(text, sought, self.max_items, fuel)?;
+                    let places = text_search::find_matches(text, matcher, self.max_items, fuel)?;
                     occurrences += places.occurrence_count;
                     lines += places.match_count;
-                    texts.push((looked, index, places));
+                    texts.push((target, index, places));
                 }
                 (Structure::Text(_), SearchedPart::Keys) => {}
                 (Structure::List(_) | Structure::Object(_), _) if nearest.is_none() => {}
                 (Structure::List(_) | Structure::Object(_), SearchedPart::Values) => {
-                    if let Some(records) = &looked.records {
-                        records.search(sought, first, &mut hits, fuel)?;
+                    if let Some(records) = &target.records {
+                        records.search(matcher, first, &mut hits, fuel)?;
                     }
-                    looked.values_outside_records().search(sought, first, &mut hits, fuel)?;
+                    target.values_outside_records().search(matcher, first, &mut hits, fuel)?;
                 }
                 (Structure::List(list), SearchedPart::Keys) => {
-                    if let Some(records) = &looked.records {
-                        key_search::search(text, list, records, sought, first, &mut hits, fuel)?;
+                    if let Some(records) = &target.records {
+                        key_search::search(text, list, records, matcher, first, &mut hits, fuel)?;
                     }
-                    looked.values_outside_records().search_keys(sought, first, &mut hits, fuel)?;
+                    target.values_outside_records().search_keys(matcher, first, &mut hits, fuel)?;
                 }
                 (Structure::Object(_), SearchedPart::Keys) => {
-                    looked.values_outside_records().search_keys(sought, first, &mut hits, fuel)?
+                    target.values_outside_records().search_keys(matcher, first, &mut hits, fuel)?
                 }
             }
         }
@@ -191,30 +191,30 @@ impl SearchScope<'_> {
         let around = ContextSize::new(self.context_lines, matches);
         let mut items = hits.exact;
         items.extend(hits.partial);
-        for (looked, index, places) in texts {
+        for (target, index, places) in texts {
             items.extend(text_search::match_items(
-                &looked.indexed_text.text,
+                &target.indexed_text.text,
                 index,
                 &places,
                 around,
-                looked.path,
-                looked.has_byte_offsets,
+                target.path,
+                target.has_byte_offsets,
             ));
         }
         items.truncate(self.max_items);
-        let mut found = SearchResult::new(&items, matches, said);
-        let mut tell = |name: &str, value: Value| found.extra_meta.insert(name.into(), value);
+        let mut found = SearchResult::new(&items, matches, meta);
+        let mut add = |name: &str, value: Value| found.extra_meta.insert(name.into(), value);
         if place == SearchedPart::Keys {
-            tell("in", "keys".into());
+            add("in", "keys".into());
         }
-        if occurrences > lines && sought.counts_occurrences() {
-            tell("occurrences", occurrences.into());
+        if occurrences > lines && matcher.counts_occurrences() {
+            add("occurrences", occurrences.into());
         }
         if hits.exact_match_count > 0 && hits.exact_match_count < matches {
-            tell("exact", hits.exact_match_count.into());
+            add("exact", hits.exact_match_count.into());
         }
         if matches > self.max_items {
-            tell("kept", self.max_items.into());
+            add("kept", self.max_items.into());
         }
         Ok(Some(found))
     }
@@ -228,7 +228,7 @@ impl<'a> SearchTarget<'a> {
         show: &'a ShownFields,
         context: Option<u32>,
     ) -> Self {
-        let mut looked = Self {
+        let mut target = Self {
             path,
             indexed_text: subject,
             has_byte_offsets: byte,
@@ -238,21 +238,21 @@ impl<'a> SearchTarget<'a> {
             first_escape: OnceCell::new(),
         };
         if let Structure::List(list) = &subject.structure {
-            looked.records = Some(RecordSearch::new(&subject.text, list, path, show));
-            looked.skipped.push(list.span);
+            target.records = Some(RecordSearch::new(&subject.text, list, path, show));
+            target.skipped.push(list.span);
             if let (Layout::Table { header, .. }, Some(level)) = (&list.layout, list.enclosing_objects.last())
             {
-                looked.skipped.extend(level.members.get(*header).map(|member| member.value));
+                target.skipped.extend(level.members.get(*header).map(|member| member.value));
             }
         }
-        looked
+        target
     }
 
     fn escape(&self) -> usize {
         *self.first_escape.get_or_init(|| first_escape(&self.indexed_text.text))
     }
 
-    /// Its values that are in no record.
+    /// Returns a search over the values outside the records.
     pub(super) fn values_outside_records(&self) -> ValueSearch<'_> {
         let lines =
             matches!(&self.indexed_text.structure, Structure::List(list) if list.layout == Layout::Lines);

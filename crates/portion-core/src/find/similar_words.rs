@@ -1,4 +1,4 @@
-//! Words that are there and much like one that is not.
+//! Suggests words that are similar to one without matches.
 
 use std::collections::BTreeSet;
 
@@ -7,35 +7,35 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::scope::SearchScope;
 use crate::spelling::closest_name;
 
-/// Bytes that are looked at of each text: a slip is guessed at, not searched for.
+/// Bytes read of each text: suggestions are a guess, not a search.
 const MAX_SCANNED_BYTES: usize = 64 << 10;
-/// Words that are told.
+/// Largest number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
-/// Characters of a word that can be guessed at.
+/// Lengths in characters of words with suggestions.
 const WORD_LENGTHS: std::ops::RangeInclusive<usize> = 3..=40;
 
-/// Words of what is looked through that are like a word that is nowhere in it, the most alike first.
+/// Returns words of the targets that are similar to a word without matches, the most similar first.
 pub(super) fn similar_words(scope: &SearchScope<'_>, word: &str) -> Vec<String> {
     let chars = word.chars().count();
     if !WORD_LENGTHS.contains(&chars) || word.contains(char::is_whitespace) {
         return Vec::new();
     }
-    let mut there: BTreeSet<&str> = BTreeSet::new();
-    for looked in &scope.targets {
-        let text: &str = &looked.indexed_text.text;
+    let mut present: BTreeSet<&str> = BTreeSet::new();
+    for target in &scope.targets {
+        let text: &str = &target.indexed_text.text;
         let start = &text[..text.floor_char_boundary(MAX_SCANNED_BYTES)];
-        there.extend(start.unicode_words().filter(|own| {
+        present.extend(start.unicode_words().filter(|own| {
             let len = own.chars().count();
             let close = WORD_LENGTHS.contains(&len) && len.abs_diff(chars) <= chars / 3 + 1;
             close && !own.eq_ignore_ascii_case(word)
         }));
     }
-    let mut told = Vec::new();
-    while told.len() < MAX_SUGGESTIONS
-        && let Some(word) = closest_name(word, there.iter().copied())
+    let mut suggestions = Vec::new();
+    while suggestions.len() < MAX_SUGGESTIONS
+        && let Some(word) = closest_name(word, present.iter().copied())
     {
-        there.remove(word.as_str());
-        told.push(word);
+        present.remove(word.as_str());
+        suggestions.push(word);
     }
-    told
+    suggestions
 }

@@ -1,4 +1,4 @@
-//! Matches in text: the line of each, with its neighbours.
+//! Searches text. Each match is shown as its line with context.
 
 use std::ops::Range;
 
@@ -10,22 +10,22 @@ use super::json_object::JsonObjectWriter;
 use super::pattern::Matcher;
 use crate::snapshot::LineIndex;
 
-/// Bytes from which a line is no line of a file but running text, in which each place counts.
+/// Length in bytes from which a line is treated as running text, in which each occurrence counts.
 pub(super) const MAX_LINE_BYTES: usize = 4_000;
-/// Bytes of running text that are a unit of it.
+/// Bytes of a unit of running text.
 const RUNNING_TEXT_UNIT_BYTES: usize = 1 << 10;
-/// The matches in one text.
+/// Matches in one text.
 #[derive(Debug, Default)]
 pub(super) struct TextMatches {
-    /// The first of them, each by its first place, no more than are kept.
+    /// First occurrence of each match, up to the limit.
     pub ranges: Vec<Range<usize>>,
-    /// All of them: lines in which the pattern begins, and in running text each place.
+    /// Number of matches: lines in which the pattern begins, and in running text each occurrence.
     pub match_count: usize,
-    /// All places, where they were counted.
+    /// Number of occurrences, if they are counted.
     pub occurrence_count: usize,
 }
 
-/// Looks through a text.
+/// Searches a text.
 pub(super) fn find_matches(
     text: &str,
     matcher: &mut Matcher,
@@ -38,7 +38,7 @@ pub(super) fn find_matches(
     while from <= text.len()
         && let Some(found) = matcher.find(text, from, fuel)?
     {
-        // A place at the very end stands for no line.
+        // An empty match at the very end belongs to no line.
         if found.is_empty() && found.start == text.len() {
             break;
         }
@@ -61,16 +61,16 @@ pub(super) fn find_matches(
     Ok(places)
 }
 
-/// A line, or what is near in one that is longer than lines are.
+/// A line, or the part of a very long line around an offset.
 pub(super) struct LineRange {
-    /// Without its line break.
+    /// Range without the line break.
     pub range: Range<usize>,
-    /// Whether it goes on before that, and after.
+    /// True if the line continues before this range, and after it.
     pub continues: (bool, bool),
 }
 
 impl LineRange {
-    /// The line of a byte.
+    /// Returns the line that contains an offset.
     pub(super) fn at(text: &str, at: usize) -> Self {
         let bytes = text.as_bytes();
         let (low, high) = (at.saturating_sub(MAX_LINE_BYTES), text.len().min(at + MAX_LINE_BYTES));
@@ -81,15 +81,15 @@ impl LineRange {
         Self { range: text.ceil_char_boundary(start)..text.floor_char_boundary(end), continues: open }
     }
 
-    /// Whether it is running text.
+    /// Returns true if the line is running text.
     pub(super) fn is_running_text(&self) -> bool {
         self.continues.0 || self.continues.1 || self.range.len() > MAX_LINE_BYTES
     }
 }
 
-/// Writes an item for each match, or one for several that lie together.
+/// Writes a result item for each match, or one for several adjacent ones.
 ///
-/// `path` is what leads to the text, empty where nothing need; `byte` whether places in it are told by byte.
+/// `path` is the path of the text, empty if none is needed. If `byte` is set, items have byte offsets.
 pub(super) fn match_items(
     text: &str,
     index: &LineIndex,
@@ -106,7 +106,7 @@ pub(super) fn match_items(
         let around = if heads { ContextSize::Extended } else { around };
         let mut next = match_excerpt(text, found, around, prose);
         match shown.last_mut() {
-            // Lines that are shown already bring what is around them along, as long as there is room.
+            // A match in lines that are already shown extends them by its context, up to the limit.
             Some(last)
                 if found.start < last.range.end
                     && last.is_whole()
@@ -120,7 +120,7 @@ pub(super) fn match_items(
                 if let Some(last) =
                     last.filter(|last| next.range.start < last.range.end && last.range.end <= found.start)
                 {
-                    // What is shown once is not shown again.
+                    // Text that is already shown is not repeated.
                     let whole = last.is_whole() && next.is_whole();
                     let feed = memchr::memchr(b'\n', &text.as_bytes()[last.range.end..found.start]);
                     next.range.start = last.range.end + feed.filter(|_| whole).map_or(0, |feed| feed + 1);
@@ -133,7 +133,7 @@ pub(super) fn match_items(
     shown.iter().map(|shown| match_item(text, index, shown, path, byte)).collect()
 }
 
-/// Writes an item for a passage in which something was found.
+/// Writes a result item for a passage with a match.
 pub(super) fn passage_item(
     text: &str,
     index: &LineIndex,
@@ -153,7 +153,8 @@ pub(super) fn passage_item(
     )
 }
 
-/// The paragraph of a byte, or its line where lines are what there is; of running text a stretch.
+/// Returns the range of the paragraph that contains an offset, or of the line in text without paragraphs, or
+/// a fixed-size range of running text.
 pub(super) fn unit_range(text: &str, at: usize, paragraphs: bool) -> Range<usize> {
     let line = LineRange::at(text, at);
     if line.is_running_text() {

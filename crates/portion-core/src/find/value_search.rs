@@ -1,4 +1,4 @@
-//! Matches in JSON that is no list: the value of each, by the path to it.
+//! Searches JSON outside of lists. Each match is shown by its path and value.
 
 use super::FindError;
 use super::candidates::{Candidates, NextPositions};
@@ -16,29 +16,30 @@ use crate::scan::{JsonKind, JsonReader};
 use crate::snapshot::LineIndex;
 use crate::span::Span;
 
-/// Bytes from which a string with line breaks is searched as the text it is.
+/// Length in bytes from which a string with line breaks is searched as text.
 const MIN_MULTILINE_BYTES: usize = 600;
-/// The values of a JSON text, but for those at some spans.
+/// Search over the values of a JSON text, except those at some spans.
 pub(super) struct ValueSearch<'a> {
     pub text: &'a str,
     pub span: Span,
-    /// Containers that are searched in another way.
+    /// Containers that are searched separately.
     pub skipped: &'a [Span],
-    /// What leads to the text.
+    /// Path of the text.
     pub base_path: &'a str,
-    /// Lines of neighbours that were asked for.
+    /// Requested lines of context.
     pub context_lines: Option<u32>,
 }
 
-/// Called with what a value says, and with what writes the item of a match at a byte of that.
+/// Called with the text of a value, and a function that writes the result item for a match at an offset of
+/// that text.
 pub(super) type ValueVisitor<'a> = dyn FnMut(&str, &dyn Fn(usize) -> String) -> bool + 'a;
 
-/// Called with a value or key, the walk being at it, and what it says.
+/// Called with the walk at a value or key, its span and its text.
 type CandidateVisitor<'a> =
     dyn FnMut(&IdentityWalk<'_>, Span, &str, &mut Matcher, &mut Fuel<'_>) -> Result<(), FindError> + 'a;
 
 impl ValueSearch<'_> {
-    /// Looks through all values.
+    /// Searches all values.
     pub(super) fn search(
         &self,
         matcher: &mut Matcher,
@@ -51,15 +52,16 @@ impl ValueSearch<'_> {
             nearest,
             matcher,
             fuel,
-            &mut |walk, value, said, matcher, fuel| {
-                if said.len() > MIN_MULTILINE_BYTES && said.contains('\n') {
-                    let places = text_search::find_matches(said, matcher, hits.remaining_capacity(), fuel)?;
+            &mut |walk, value, content, matcher, fuel| {
+                if content.len() > MIN_MULTILINE_BYTES && content.contains('\n') {
+                    let places =
+                        text_search::find_matches(content, matcher, hits.remaining_capacity(), fuel)?;
                     if places.match_count > 0 {
                         let around = ContextSize::new(self.context_lines, places.match_count);
                         let path = format!("{}{}", self.base_path, walk.pointer());
                         let items = text_search::match_items(
-                            said,
-                            &LineIndex::new(said),
+                            content,
+                            &LineIndex::new(content),
                             &places,
                             around,
                             &path,
@@ -67,37 +69,39 @@ impl ValueSearch<'_> {
                         );
                         hits.add_all(places.match_count, items);
                     }
-                } else if let Some(found) = matcher.find(said, 0, fuel)? {
-                    hits.add(matcher.matches_whole(said), || self.match_item(walk, value, said, found.start));
+                } else if let Some(found) = matcher.find(content, 0, fuel)? {
+                    hits.add(matcher.matches_whole(content), || {
+                        self.match_item(walk, value, content, found.start)
+                    });
                 }
                 Ok(())
             },
         )
     }
 
-    /// Visits each value until the visitor wants no more.
+    /// Visits each value until the visitor returns `false`.
     pub(super) fn for_each(&self, visit: &mut ValueVisitor<'_>) {
         let mut walk = IdentityWalk::new(self.text, self.span, self.skipped);
         while let Some(token) = walk.next() {
             let Token::Value(value) = token else { continue };
-            let said = value_text(value.slice(self.text));
-            if !visit(&said, &|found| self.match_item(&walk, value, &said, found)) {
+            let content = value_text(value.slice(self.text));
+            if !visit(&content, &|found| self.match_item(&walk, value, &content, found)) {
                 break;
             }
         }
     }
 
-    fn match_item(&self, walk: &IdentityWalk<'_>, value: Span, said: &str, found: usize) -> String {
+    fn match_item(&self, walk: &IdentityWalk<'_>, value: Span, content: &str, found: usize) -> String {
         let mut item = JsonObjectWriter::default();
         item.add_text("path", &format!("{}{}", self.base_path, walk.pointer()));
-        item.add_text("text", &excerpt::value_excerpt(said, found));
+        item.add_text("text", &excerpt::value_excerpt(content, found));
         if let Some(near) = walk.record_identity(value) {
             item.add_json("item", &near);
         }
         item.finish()
     }
 
-    /// Looks through the names of all members.
+    /// Searches the names of all members.
     pub(super) fn search_keys(
         &self,
         matcher: &mut Matcher,
@@ -118,7 +122,7 @@ impl ValueSearch<'_> {
         })
     }
 
-    /// Calls `visit` with each value, or key, in which there may be a match, and with what it says.
+    /// Calls `visit` with each value or key that may match, and its text.
     fn for_each_candidate(
         &self,
         of_kind: fn(&Token) -> Option<Span>,
@@ -151,7 +155,7 @@ fn key_span(token: &Token) -> Option<Span> {
     if let Token::Key(key) = token { Some(*key) } else { None }
 }
 
-/// Adds what stands under a key: a plain value as text, else what it is.
+/// Adds the value of a key: a scalar as text, a container by its type.
 pub(super) fn add_value_after(text: &str, key: Span, item: &mut JsonObjectWriter) {
     let rest = text.get(key.end as usize..).unwrap_or_default();
     let value = rest.trim_start().strip_prefix(':').unwrap_or_default().trim_start();

@@ -1,5 +1,6 @@
-//! The next of a few words in a long text. Each is looked for by itself, at many bytes a nanosecond where it is rare:
-//! an expression for all of them at once has to stop wherever any two letters may begin one.
+//! Finds the next of several words in a long text. Each word is searched separately, at many bytes per
+//! nanosecond if it is rare: a single expression for all words stops wherever any two letters may begin a
+//! word.
 
 use std::ops::Range;
 
@@ -7,10 +8,10 @@ use super::FindError;
 use super::fuel::Fuel;
 use super::regex_engine::RegexEngine;
 
-/// Words that are looked for one by one; more are looked for together.
+/// Largest number of words that are searched separately; more are searched together.
 const MAX_SEPARATE_WORDS: usize = 6;
 
-/// Words that are looked for in one text, from its beginning on.
+/// Words to find in one text, from its beginning on.
 pub(super) struct WordScanner(Vec<ScannedWord>);
 
 struct ScannedWord {
@@ -24,7 +25,7 @@ enum NextMatch {
     Exhausted,
 }
 
-/// Any of some words, the longest first, as an expression.
+/// Returns an expression that matches any of the words, the longest first.
 pub(super) fn alternation_pattern(words: &[String]) -> String {
     let escaped: Vec<String> =
         sort_longest_first(words).into_iter().map(|word| regex_syntax::escape(word)).collect();
@@ -44,13 +45,14 @@ impl WordScanner {
         } else {
             sort_longest_first(words).into_iter().map(|word| regex_syntax::escape(word)).collect()
         };
-        let sought = |pattern: &String| {
+        let scanned = |pattern: &String| {
             Ok(ScannedWord { engine: RegexEngine::new(pattern, true)?, next: NextMatch::Unknown })
         };
-        patterns.iter().map(sought).collect::<Result<_, _>>().map(Self)
+        patterns.iter().map(scanned).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The first of the words from a byte on, of those that begin there the longest; the bytes asked for ascend.
+    /// Returns the first of the words from an offset on, and the longest of those that begin there. Offsets
+    /// must not decrease between calls.
     pub(super) fn find(
         &mut self,
         text: &str,
@@ -88,20 +90,20 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// One by one, words stand where they do for an expression of all.
+        /// Separate searches find words at the same offsets as a single expression for all words.
         #[test]
-        fn words_stand_where_any_of_them_does(
+        fn separate_searches_match_a_single_expression(
             words in prop::collection::hash_set("[abk']{1,3}|\u{e9}|\u{6240}", 1..9),
             text in "([abkABK' ]|\u{e9}|\u{212a}|\u{6240}){0,80}",
         ) {
             let words: Vec<String> = words.into_iter().collect();
             let mut fuel = Fuel::for_bytes(0);
             let mut all = RegexEngine::new(&alternation_pattern(&words), true)?;
-            let mut ahead = WordScanner::new(&words)?;
+            let mut scanner = WordScanner::new(&words)?;
             let mut from = 0;
             loop {
                 let found = all.find(&text, from, &mut fuel)?;
-                prop_assert_eq!(&found, &ahead.find(&text, from, &mut fuel)?);
+                prop_assert_eq!(&found, &scanner.find(&text, from, &mut fuel)?);
                 let Some(found) = found else { break };
                 from = found.end;
             }

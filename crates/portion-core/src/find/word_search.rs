@@ -1,4 +1,4 @@
-//! Passages and records by how much they say of some words, where the words do not stand together anywhere.
+//! Ranks passages and records by several words, if no text contains the words together.
 
 use std::ops::Range;
 
@@ -16,17 +16,17 @@ use super::value_search::ValueSearch;
 use super::word_scanner::{WordScanner, alternation_pattern};
 use crate::snapshot::{LineIndex, ListItem, Structure};
 
-/// What was found of some words.
+/// Result of a search for words.
 pub(super) struct RankedMatches {
-    /// Items, the best first.
+    /// Result items, the best first.
     pub items: Vec<String>,
-    /// How many units hold any of the words.
+    /// Number of units that contain any of the words.
     pub match_count: usize,
-    /// How many units hold each word.
+    /// Number of units that contain each word.
     pub document_frequencies: Vec<usize>,
 }
 
-/// Looks for words, of which there are some.
+/// Searches for words, of which there is at least one.
 pub(super) fn search(
     scope: &SearchScope<'_>,
     words: &[String],
@@ -34,8 +34,8 @@ pub(super) fn search(
 ) -> Result<RankedMatches, FindError> {
     let mut search = WordSearch::new(words)?;
     let mut units = UnitIndex::with_word_count(words.len());
-    for (at, looked) in scope.targets.iter().enumerate() {
-        search.search_target(at, looked, &mut units, fuel)?;
+    for (at, target) in scope.targets.iter().enumerate() {
+        search.search_target(at, target, &mut units, fuel)?;
     }
     let items = units.by_score().take(scope.max_items).map(|unit| match_item(scope, unit)).collect();
     Ok(RankedMatches {
@@ -46,31 +46,31 @@ pub(super) fn search(
 }
 
 fn match_item(scope: &SearchScope<'_>, unit: &SearchUnit) -> String {
-    let looked = &scope.targets[unit.target_index];
-    match (&unit.location, &looked.indexed_text.structure) {
+    let target = &scope.targets[unit.target_index];
+    match (&unit.location, &target.indexed_text.structure) {
         (UnitLocation::Passage(range, found), Structure::Text(index)) => text_search::passage_item(
-            &looked.indexed_text.text,
+            &target.indexed_text.text,
             index,
             range.clone(),
             *found,
-            looked.path,
-            looked.has_byte_offsets,
+            target.path,
+            target.has_byte_offsets,
         ),
         (UnitLocation::Record(item, hit), _) => {
-            looked.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit))
+            target.records.as_ref().map_or_else(String::new, |records| records.match_item(item, hit))
         }
         (UnitLocation::Value(item), _) => item.clone(),
         (UnitLocation::Passage(..), _) => String::new(),
     }
 }
 
-/// How often each word is in a text, and where the first of them is.
+/// Number of occurrences of each word, and the first occurrence.
 type WordCounts = (Vec<u16>, Range<usize>);
 
-/// The words, ready to be looked for.
+/// Compiled search for words.
 struct WordSearch<'a> {
     words: &'a [String],
-    /// Any of them.
+    /// Matches any of the words.
     engine: RegexEngine,
 }
 
@@ -79,7 +79,7 @@ impl<'a> WordSearch<'a> {
         Ok(Self { words, engine: RegexEngine::new(&alternation_pattern(words), true)? })
     }
 
-    /// Which of the words stands at a place, if any does as a whole.
+    /// Returns the index of the word at a range, if it is a whole word.
     fn word_at(&self, text: &str, found: &Range<usize>) -> Option<usize> {
         let word = text.get(found.clone())?;
         let inside = |c: Option<char>, edge: Option<char>| {
@@ -97,7 +97,7 @@ impl<'a> WordSearch<'a> {
         self.words.iter().position(|word| *word == lower)
     }
 
-    /// How often each word is in a text, and where the first is; `None` where there is none.
+    /// Returns the number of occurrences of each word and the first occurrence, or `None` if there is none.
     fn count_words(&mut self, text: &str, fuel: &mut Fuel<'_>) -> Result<Option<WordCounts>, FindError> {
         let (mut counts, mut first, mut from) = (vec![0_u16; self.words.len()], None, 0);
         while let Some(found) = self.engine.find(text, from, fuel)? {
@@ -113,17 +113,17 @@ impl<'a> WordSearch<'a> {
     fn search_target(
         &mut self,
         subject: usize,
-        looked: &SearchTarget<'_>,
+        target: &SearchTarget<'_>,
         units: &mut UnitIndex,
         fuel: &mut Fuel<'_>,
     ) -> Result<(), FindError> {
-        let text: &str = &looked.indexed_text.text;
-        match &looked.indexed_text.structure {
+        let text: &str = &target.indexed_text.text;
+        match &target.indexed_text.structure {
             Structure::Text(index) => self.search_passages(text, index, subject, units, fuel),
             Structure::List(list) => {
                 units.unit_count += list.len();
                 units.total_bytes += list.span.len();
-                let Some(records) = &looked.records else { return Ok(()) };
+                let Some(records) = &target.records else { return Ok(()) };
                 let mut candidates = Candidates::of_words(self.words)?;
                 records.for_each_candidate(&mut candidates, fuel, &mut |item, candidates, fuel| {
                     if let Some((hit, counts)) = self.search_record(text, &item, candidates, fuel)? {
@@ -137,10 +137,10 @@ impl<'a> WordSearch<'a> {
                     }
                     Ok(())
                 })?;
-                self.search_values(&looked.values_outside_records(), subject, units, fuel)
+                self.search_values(&target.values_outside_records(), subject, units, fuel)
             }
             Structure::Object(_) => {
-                self.search_values(&looked.values_outside_records(), subject, units, fuel)
+                self.search_values(&target.values_outside_records(), subject, units, fuel)
             }
         }
     }
@@ -160,9 +160,9 @@ impl<'a> WordSearch<'a> {
             index.line_count()
         };
         units.total_bytes += text.len();
-        let mut ahead = WordScanner::new(self.words)?;
+        let mut scanner = WordScanner::new(self.words)?;
         let (mut from, mut open): (usize, Option<SearchUnit>) = (0, None);
-        while let Some(found) = ahead.find(text, from, fuel)? {
+        while let Some(found) = scanner.find(text, from, fuel)? {
             from = found.end.max(from + 1);
             let Some(word) = self.word_at(text, &found) else { continue };
             let same = matches!(&open, Some(SearchUnit { location: UnitLocation::Passage(range, _), .. }) if found.start < range.end);
@@ -187,7 +187,7 @@ impl<'a> WordSearch<'a> {
         Ok(())
     }
 
-    /// The words in a record, and the first of them.
+    /// Returns the first match in a record, and the number of occurrences of each word in it.
     fn search_record(
         &mut self,
         text: &str,
