@@ -1,4 +1,4 @@
-//! Who calls us.
+//! Connections from clients: stdio and HTTP.
 
 pub mod http;
 pub mod signals;

@@ -1,41 +1,41 @@
-//! The signals that ask us to leave.
+//! Handles the signals that end this process.
 
 use std::io;
 
 use tokio::sync::mpsc;
 
-/// Listens from its creation on, so that no signal is missed between the start of a child and the wait
-/// for one: create it first.
+/// Receiver of shutdown signals. Listens from its creation on: create it before a child is started, so that no signal
+/// is missed.
 ///
-/// The first signal is told. The second ends the process at once, with the groups of all servers, whatever the process is
-/// busy with: a thread of its own waits for it.
+/// The first signal is returned by [`next`](Self::next). The second kills the groups of all servers and exits at once,
+/// from a thread of its own, so that nothing can delay it.
 pub struct ShutdownSignals(mpsc::UnboundedReceiver<u8>);
 
 impl ShutdownSignals {
-    /// Takes over SIGTERM, SIGINT and SIGHUP, or Ctrl-C.
+    /// Installs handlers for SIGTERM, SIGINT and SIGHUP, or for Ctrl-C.
     ///
     /// # Errors
-    /// When the system refuses a handler or a thread.
+    /// Returns an error if a handler cannot be installed or the thread cannot be started.
     pub fn listen() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut source = {
             let _entered = runtime.enter();
             source::Source::open()?
         };
-        let (to, numbers) = mpsc::unbounded_channel();
+        let (sender, receiver) = mpsc::unbounded_channel();
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             runtime.block_on(async {
                 let first = source.next().await;
-                let _ = to.send(first);
+                let _ = sender.send(first);
                 source.next().await;
                 crate::upstream::group_registry::kill_all();
                 std::process::exit(i32::from(128 + first));
             });
         })?;
-        Ok(Self(numbers))
+        Ok(Self(receiver))
     }
 
-    /// The number of the first signal; none follows.
+    /// Returns the number of the first signal; later calls never return.
     pub async fn next(&mut self) -> u8 {
         match self.0.recv().await {
             Some(number) => number,
@@ -81,7 +81,7 @@ mod source {
             Ok(Self)
         }
 
-        /// 2, the number of an interrupt, after a Ctrl-C.
+        /// Returns 2, the number of SIGINT, after a Ctrl-C.
         pub(super) async fn next(&mut self) -> u8 {
             if tokio::signal::ctrl_c().await.is_err() {
                 std::future::pending::<()>().await;

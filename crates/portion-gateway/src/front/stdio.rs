@@ -1,4 +1,4 @@
-//! A client on our own stdin and stdout.
+//! The client on our own stdin and stdout.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -7,24 +7,24 @@ use super::signals::ShutdownSignals;
 use crate::frame::FrameReader;
 use crate::relay::ShutdownDeadline;
 
-/// The one who started us: what it says, what it hears, and how it tells us to leave.
+/// Connection to the client that started this process.
 pub struct StdioFront {
-    /// Its messages.
+    /// Messages of the client.
     pub input: FrameReader<Box<dyn Read + Send>>,
-    /// Takes ours; nothing else may ever write there.
+    /// Messages to the client; nothing else may write to stdout.
     pub output: Box<dyn Write + Send>,
-    /// Its wish to end this.
+    /// Signals that end the process.
     pub signals: ShutdownSignals,
-    /// Tells when the relay began to stop.
+    /// Deadline of the shutdown, set when the relay begins to stop.
     pub shutdown_deadline: ShutdownDeadline,
 }
 
 impl StdioFront {
-    /// Takes our stdin, stdout and signals. Call it within a runtime, and before a child is started, so that
-    /// no signal can leave that alone. Its messages may have `message_limit` bytes each.
+    /// Takes our stdin, stdout and signals. Must be called within a runtime, and before a child is started, so that a
+    /// signal always ends the child, too. A message may have at most `message_limit` bytes.
     ///
     /// # Errors
-    /// When stdin or stdout is closed, or the system refuses a signal handler.
+    /// Returns an error if stdin or stdout is closed, or a signal handler cannot be installed.
     pub fn open(message_limit: usize) -> io::Result<Self> {
         let signals = ShutdownSignals::listen()?;
         let input: Box<dyn Read + Send> = Box::new(BlockingFile(unbuffered_file(&io::stdin())?));
@@ -38,20 +38,20 @@ impl StdioFront {
     }
 }
 
-/// Unbuffered: std's own `Stdout` looks for line ends and copies.
+/// Returns the stream as an unbuffered file: `Stdout` of std is line-buffered and copies.
 #[cfg(unix)]
 fn unbuffered_file(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
     Ok(stream.as_fd().try_clone_to_owned()?.into())
 }
 
-/// Unbuffered: std's own `Stdout` looks for line ends and copies.
+/// Returns the stream as an unbuffered file: `Stdout` of std is line-buffered and copies.
 #[cfg(windows)]
 fn unbuffered_file(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
     Ok(stream.as_handle().try_clone_to_owned()?.into())
 }
 
-/// A file that waits where it should block. Whoever shares our end of a socket or terminal may have made it
-/// non-blocking, for that is a property of the file and not of a process.
+/// A file whose reads and writes block even if it is non-blocking: another process that shares the socket or terminal
+/// may have set that flag, which belongs to the open file and not to a process.
 struct BlockingFile(File);
 
 impl Read for BlockingFile {

@@ -1,32 +1,32 @@
-//! Counts the requests that are to finish before a listener ends.
+//! Counts the requests that must finish before a listener ends.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// How many requests run.
+/// Number of running requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ActiveRequests(Arc<watch::Sender<usize>>);
 
-/// One that runs, until this is dropped.
+/// A running request; dropping it ends the request.
 #[derive(Debug)]
 pub(super) struct ActiveRequest(ActiveRequests);
 
 impl ActiveRequests {
-    /// Counts one more.
+    /// Adds a request.
     pub(super) fn begin(&self) -> ActiveRequest {
         self.0.send_modify(|count| *count += 1);
         ActiveRequest(self.clone())
     }
 
-    /// How many run now.
+    /// Returns the number of running requests.
     pub(super) fn count(&self) -> usize {
         *self.0.borrow()
     }
 
-    /// Waits until none runs.
+    /// Waits until no request runs.
     pub(super) async fn wait_until_none(&self) {
-        // The sender lives as long as this borrow, so there is no error.
+        // Does not fail: the sender outlives this borrow.
         let _ = self.0.subscribe().wait_for(|count| *count == 0).await;
     }
 }

@@ -1,10 +1,10 @@
-//! Tells an idle connection from one whose client is slow, and says when either is to be closed.
+//! Tracks the phase of a connection, and when an idle or slow one must be closed.
 //!
-//! | phase | begins with | may last |
+//! | phase | begins with | time limit |
 //! | --- | --- | --- |
-//! | [`Phase::Head`] | the connection, or the first byte after an answer | [`HttpLimits::stall_timeout`] |
-//! | [`Phase::Busy`] | a whole head | as long as the answer takes; `intake` bounds the body |
-//! | [`Phase::Idle`] | the end of an answer | [`HttpLimits::idle_timeout`] since the last byte was taken |
+//! | [`Phase::Head`] | the connection, or the first byte after a response | [`HttpLimits::stall_timeout`] |
+//! | [`Phase::Busy`] | a complete head | none; `request_body` limits the time of the body |
+//! | [`Phase::Idle`] | the end of a response | [`HttpLimits::idle_timeout`] since the last byte was written |
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use super::limits::HttpLimits;
 
-/// What a connection is doing. Its wire, its service and those who look for a place share it.
+/// Activity of a connection; shared by its IO, its service and the connection limiter.
 #[derive(Clone, Debug)]
 pub(super) struct ConnectionActivity(Arc<ActivityShared>);
 
@@ -30,7 +30,7 @@ struct ActivityShared {
 struct ActivityState {
     phase: Phase,
     phase_started_at: Instant,
-    /// No further request is to begin.
+    /// True if no further request may begin.
     is_closing: bool,
 }
 
@@ -41,12 +41,12 @@ pub(super) enum Phase {
     Busy,
 }
 
-/// An answer on its way: when this is dropped, the connection is idle.
+/// A response in progress; the connection is idle once this is dropped.
 #[derive(Debug)]
 pub(super) struct ResponseGuard(ConnectionActivity);
 
 impl ConnectionActivity {
-    /// The pace of a connection that has just been taken.
+    /// Creates the activity of a new connection.
     pub(super) fn new() -> Self {
         let state = Mutex::new(ActivityState {
             phase: Phase::Head,
@@ -56,7 +56,7 @@ impl ConnectionActivity {
         Self(Arc::new(ActivityShared { state, evicted: Notify::new() }))
     }
 
-    /// Notes that bytes of the client have arrived.
+    /// Records that bytes were received.
     pub(super) fn on_read(&self) {
         let mut state = self.state();
         if state.phase == Phase::Idle {
@@ -64,7 +64,7 @@ impl ConnectionActivity {
         }
     }
 
-    /// Notes that the client has taken bytes.
+    /// Records that bytes were written to the client.
     pub(super) fn on_write(&self) {
         let mut state = self.state();
         if state.phase == Phase::Idle {
@@ -72,38 +72,39 @@ impl ConnectionActivity {
         }
     }
 
-    /// Notes that a head is whole.
+    /// Records that a head is complete.
     pub(super) fn on_request(&self) -> ResponseGuard {
         self.state().phase = Phase::Busy;
         ResponseGuard(self.clone())
     }
 
-    /// Allows no further request: a head that is not whole by now is given up.
+    /// Allows no further request: an incomplete head is dropped.
     pub(super) fn begin_closing(&self) {
         self.state().is_closing = true;
     }
 
-    /// The phase, and since when.
+    /// Returns the phase and its start.
     pub(super) fn phase(&self) -> (Phase, Instant) {
         let state = self.state();
         (state.phase, state.phase_started_at)
     }
 
-    /// Closes the connection to make room for another.
+    /// Closes the connection in favour of another.
     pub(super) fn evict(&self) {
         self.0.evicted.notify_one();
     }
 
-    /// Waits until the connection is to make room.
+    /// Waits until the connection is evicted.
     pub(super) async fn wait_evicted(&self) {
         self.0.evicted.notified().await;
     }
 
-    /// Waits until the client has been slow, or idle, for too long. To be polled by the task of the connection, after it.
+    /// Waits until the client has been slow or idle for too long. Must be polled by the task of the connection, after
+    /// it.
     pub(super) async fn wait_timed_out(&self, limits: &HttpLimits) {
         let mut sleep = pin!(sleep(limits.stall_timeout));
         poll_fn(|cx| {
-            // A connection that is busy moves before its phase does, and so this is polled again.
+            // A busy connection is polled before its phase changes, so this is polled again.
             let Some(deadline) = self.deadline(limits) else { return Poll::Pending };
             if sleep.deadline() != deadline {
                 sleep.as_mut().reset(deadline);
@@ -115,11 +116,11 @@ impl ConnectionActivity {
     }
 
     fn deadline(&self, limits: &HttpLimits) -> Option<Instant> {
-        let ActivityState { phase, phase_started_at: since, is_closing: ending } = *self.state();
+        let ActivityState { phase, phase_started_at, is_closing } = *self.state();
         match phase {
-            Phase::Head if ending => Some(since),
-            Phase::Head => Some(since + limits.stall_timeout),
-            Phase::Idle => Some(since + limits.idle_timeout),
+            Phase::Head if is_closing => Some(phase_started_at),
+            Phase::Head => Some(phase_started_at + limits.stall_timeout),
+            Phase::Idle => Some(phase_started_at + limits.idle_timeout),
             Phase::Busy => None,
         }
     }

@@ -1,17 +1,17 @@
-//! Several answers in one body.
+//! Joins several JSON-RPC responses in one body.
 
-/// One answer is the body as it is; several are an array, those that are arrays themselves being parts of it. `batch`: an
-/// array was posted, and so is answered.
-pub(crate) fn join_responses<'a>(answers: impl IntoIterator<Item = &'a [u8]>, batch: bool) -> Vec<u8> {
-    let answers: Vec<&[u8]> = answers.into_iter().collect();
-    match answers.as_slice() {
+/// Joins responses. A single response is returned unchanged; several become one array, into which arrays are
+/// flattened. If `batch` is set, an array was posted, and the result is an array.
+pub(crate) fn join_responses<'a>(responses: impl IntoIterator<Item = &'a [u8]>, batch: bool) -> Vec<u8> {
+    let responses: Vec<&[u8]> = responses.into_iter().collect();
+    match responses.as_slice() {
         [] => return Vec::new(),
-        [one] if !batch || one.trim_ascii_start().first() == Some(&b'[') => return one.to_vec(),
+        [single] if !batch || single.trim_ascii_start().first() == Some(&b'[') => return single.to_vec(),
         _ => {}
     }
-    let inside = answers.iter().map(|answer| {
-        let answer = answer.trim_ascii();
-        answer.strip_prefix(b"[").and_then(|answer| answer.strip_suffix(b"]")).unwrap_or(answer)
+    let inside = responses.iter().map(|response| {
+        let response = response.trim_ascii();
+        response.strip_prefix(b"[").and_then(|response| response.strip_suffix(b"]")).unwrap_or(response)
     });
     let inside: Vec<&[u8]> = inside.collect();
     [b"[", inside.join(&b',').as_slice(), b"]"].concat()

@@ -1,5 +1,5 @@
-//! The client's connection, on which even what is no HTTP gets an answer that says what is wrong: hyper answers that by
-//! itself, with a status and nothing else.
+//! Byte stream of a client connection. Adds a body to the error responses of hyper, which consist of a status only, so
+//! that even a client that does not speak HTTP gets an explanation.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -13,31 +13,32 @@ use super::activity::ConnectionActivity;
 use super::http_error::json_rpc_error;
 use crate::mcp::error_code::INVALID_REQUEST;
 
-/// Bytes that a head of hyper's own never has.
+/// Upper bound of the length of an error head of hyper.
 const MAX_BARE_HEAD_BYTES: usize = 256;
 const EMPTY_BODY_FIELD: &[u8] = b"content-length: 0\r\n";
 
-/// Whether a request has been taken whose answer has not begun.
+/// True if a request has been received whose response has not begun.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResponsePending(Arc<AtomicBool>);
 
-/// A connection.
+/// Byte stream of a connection.
 pub(super) struct ConnectionIo<S> {
     stream: S,
     response_pending: ResponsePending,
     activity: ConnectionActivity,
-    /// What is written in place of an answer of hyper's own.
+    /// Bytes written in place of an error response of hyper.
     replacement: Vec<u8>,
     replacement_written: usize,
 }
 
 impl ResponsePending {
-    /// A request has been taken.
+    /// Records that a request has been received.
     pub(super) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether this is an answer that nobody here has given: a head that speaks of a client's error, and no body.
+    /// Returns true for an error response of hyper: a 4xx head without a body while no response is pending. Resets the
+    /// flag with each response.
     fn takes_hyper_error(&self, bytes: &[u8]) -> bool {
         if !bytes.starts_with(b"HTTP/1.") || bytes.get(8..10) == Some(b" 1") {
             return false;
@@ -53,17 +54,17 @@ impl ResponsePending {
 }
 
 impl<S: Write + Unpin> ConnectionIo<S> {
-    pub(super) fn new(stream: S, owed: &ResponsePending, pace: &ConnectionActivity) -> Self {
+    pub(super) fn new(stream: S, response_pending: &ResponsePending, activity: &ConnectionActivity) -> Self {
         Self {
             stream,
-            response_pending: owed.clone(),
-            activity: pace.clone(),
+            response_pending: response_pending.clone(),
+            activity: activity.clone(),
             replacement: Vec::new(),
             replacement_written: 0,
         }
     }
 
-    /// Writes what stands in place of these bytes; `None` where nothing does.
+    /// Writes the replacement of these bytes; returns false if they need none.
     fn poll_replacement(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<bool>> {
         if self.replacement.is_empty() {
             if !self.response_pending.takes_hyper_error(bytes) {
@@ -133,7 +134,7 @@ impl<S: Write + Unpin> Write for ConnectionIo<S> {
     }
 }
 
-/// The same status with a body that says what it means.
+/// Returns the same status with a body that explains it.
 fn error_with_body(head: &[u8]) -> Vec<u8> {
     let status =
         String::from_utf8_lossy(head.split(|byte| *byte == b'\r').next().unwrap_or_default()).into_owned();

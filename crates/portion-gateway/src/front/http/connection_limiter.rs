@@ -1,6 +1,7 @@
-//! Places for connections: so many at once, and the one that is idle longest makes room for a new one.
+//! Limits concurrent connections; a new one evicts the connection that is idle longest.
 //!
-//! A few file descriptors are kept back, so that a connection can be taken even when the process has no others left.
+//! A few file descriptors are in reserve, so that a connection can be accepted even when the process has no others
+//! left.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,10 +11,10 @@ use tokio::sync::Notify;
 
 use super::activity::{ConnectionActivity, Phase};
 
-/// What every system has and what can be opened any number of times.
+/// File that exists on every system and can be opened any number of times.
 const NULL_DEVICE: &str = if cfg!(windows) { "NUL" } else { "/dev/null" };
 
-/// All connections of a listener.
+/// Connection limiter of a listener.
 #[derive(Debug)]
 pub(super) struct ConnectionLimiter {
     max_connections: usize,
@@ -25,12 +26,12 @@ pub(super) struct ConnectionLimiter {
 
 #[derive(Debug, Default)]
 struct OpenConnections {
-    /// In the order in which they came.
+    /// By id, in the order of acceptance.
     activity_by_id: BTreeMap<u64, ConnectionActivity>,
     next_id: u64,
 }
 
-/// The place of one connection, until it is dropped.
+/// Permit of one connection; dropping it releases the permit.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     limiter: Arc<ConnectionLimiter>,
@@ -39,59 +40,59 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionLimiter {
-    /// Places for so many connections, and so many descriptors kept back.
-    pub(super) fn new(most: usize, reserved: usize) -> Arc<Self> {
-        let seats = Self {
-            max_connections: most,
+    /// Creates a limiter of `max_connections`, with `reserve_size` descriptors in reserve.
+    pub(super) fn new(max_connections: usize, reserve_size: usize) -> Arc<Self> {
+        let limiter = Self {
+            max_connections,
             open_connections: Mutex::default(),
             permit_released: Notify::new(),
             reserve_files: Mutex::default(),
-            reserve_size: reserved,
+            reserve_size,
         };
-        seats.refill_reserve();
-        Arc::new(seats)
+        limiter.refill_reserve();
+        Arc::new(limiter)
     }
 
-    /// Takes a place. `None` where every connection is busy with a request.
+    /// Returns a permit; `None` if every connection is busy with a request.
     pub(super) fn try_acquire(self: &Arc<Self>) -> Option<ConnectionPermit> {
-        let mut taken = self.open_connections();
-        if taken.activity_by_id.len() >= self.max_connections && !taken.evict_one() {
+        let mut open = self.open_connections();
+        if open.activity_by_id.len() >= self.max_connections && !open.evict_one() {
             return None;
         }
-        let (number, pace) = (taken.next_id, ConnectionActivity::new());
-        taken.next_id += 1;
-        taken.activity_by_id.insert(number, pace.clone());
-        Some(ConnectionPermit { limiter: Arc::clone(self), id: number, activity: pace })
+        let (id, activity) = (open.next_id, ConnectionActivity::new());
+        open.next_id += 1;
+        open.activity_by_id.insert(id, activity.clone());
+        Some(ConnectionPermit { limiter: Arc::clone(self), id, activity })
     }
 
-    /// Makes some connections that are idle leave.
+    /// Evicts an eighth of the connections, and at least one, as far as they are not busy.
     pub(super) fn evict_idle(&self) {
-        let mut taken = self.open_connections();
-        for _ in 0..=taken.activity_by_id.len() / 8 {
-            if !taken.evict_one() {
+        let mut open = self.open_connections();
+        for _ in 0..=open.activity_by_id.len() / 8 {
+            if !open.evict_one() {
                 return;
             }
         }
     }
 
-    /// Waits until no connection is left.
+    /// Waits until all connections have ended.
     pub(super) async fn wait_until_empty(&self) {
         loop {
-            let mut left = std::pin::pin!(self.permit_released.notified());
-            left.as_mut().enable();
+            let mut released = std::pin::pin!(self.permit_released.notified());
+            released.as_mut().enable();
             if self.open_connections().activity_by_id.is_empty() {
                 return;
             }
-            left.await;
+            released.await;
         }
     }
 
-    /// Gives one of the descriptors that were kept back to the process. Returns whether there was one.
+    /// Closes one reserved descriptor. Returns false if none was left.
     pub(super) fn release_reserve(&self) -> bool {
         self.reserve_files().pop().is_some()
     }
 
-    /// Keeps descriptors back again, as far as there are any.
+    /// Refills the reserve, as far as descriptors are available.
     pub(super) fn refill_reserve(&self) {
         let mut reserve = self.reserve_files();
         while reserve.len() < self.reserve_size {
@@ -110,22 +111,22 @@ impl ConnectionLimiter {
 }
 
 impl OpenConnections {
-    /// Makes the connection leave that is idle longest; if none is, the one whose head takes longest.
+    /// Evicts the connection that is idle longest; if none is idle, the one that has waited longest for its head.
     fn evict_one(&mut self) -> bool {
-        let waiting = self.activity_by_id.iter().filter_map(|(number, pace)| match pace.phase() {
+        let candidates = self.activity_by_id.iter().filter_map(|(id, activity)| match activity.phase() {
             (Phase::Busy, _) => None,
-            (phase, since) => Some(((phase == Phase::Head, since), *number)),
+            (phase, since) => Some(((phase == Phase::Head, since), *id)),
         });
-        let Some((_, number)) = waiting.min() else { return false };
-        if let Some(pace) = self.activity_by_id.remove(&number) {
-            pace.evict();
+        let Some((_, id)) = candidates.min() else { return false };
+        if let Some(activity) = self.activity_by_id.remove(&id) {
+            activity.evict();
         }
         true
     }
 }
 
 impl ConnectionPermit {
-    /// Keeps descriptors back again, now that the connection has given back its own.
+    /// Refills the reserve after the connection has closed its own descriptor.
     pub(super) fn refill_reserve(&self) {
         self.limiter.refill_reserve();
     }

@@ -1,4 +1,4 @@
-//! Errors as HTTP, with a body that both a program and a person can read.
+//! HTTP error responses with a JSON-RPC error as body.
 
 use hyper::header::{CONNECTION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
@@ -6,43 +6,43 @@ use portion_core::scan::quote;
 
 use crate::http::body::{Body, full};
 
-/// Why a request goes no further.
+/// Rejection of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     status: StatusCode,
     code: i32,
     message: String,
-    /// Of the request that it answers.
+    /// Raw id of the request that it answers.
     raw_id: String,
-    /// Seconds after which the client may try again, on another connection.
+    /// Seconds after which the client may retry, on another connection.
     with_retry_after: Option<u16>,
 }
 
 impl HttpError {
-    /// A refusal that answers no request in particular.
+    /// Creates an error with the id `null`.
     pub fn new(status: StatusCode, code: i32, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), raw_id: "null".to_owned(), with_retry_after: None }
     }
 
-    /// The same with the time, in seconds, after which the client may try again; the connection ends.
+    /// Sets the time in seconds after which the client may retry; the connection is closed.
     #[must_use]
     pub fn retry_after(self, seconds: u16) -> Self {
         Self { with_retry_after: Some(seconds), ..self }
     }
 
-    /// The same as the answer to the request of this id, as it was written. Of a 502 some
-    /// clients read nothing but the number, so then it is an answer like any other.
+    /// Makes it the response to the request with this raw id. A 502 is sent as 200, because some clients ignore the
+    /// body of a 502.
     #[must_use]
     pub fn for_request(self, raw_id: &str) -> Self {
-        let lost = self.status == StatusCode::BAD_GATEWAY;
-        let status = if lost { StatusCode::OK } else { self.status };
+        let is_bad_gateway = self.status == StatusCode::BAD_GATEWAY;
+        let status = if is_bad_gateway { StatusCode::OK } else { self.status };
         Self { status, raw_id: raw_id.to_owned(), ..self }
     }
 }
 
 impl From<HttpError> for Response<Body> {
-    fn from(refusal: HttpError) -> Self {
-        let HttpError { status, code, message, raw_id, with_retry_after: retry_after } = refusal;
+    fn from(error: HttpError) -> Self {
+        let HttpError { status, code, message, raw_id, with_retry_after: retry_after } = error;
         let mut response = json_response(status, json_rpc_error(&raw_id, code, &message));
         if let Some(seconds) = retry_after {
             response.headers_mut().insert(RETRY_AFTER, seconds.into());
@@ -52,7 +52,7 @@ impl From<HttpError> for Response<Body> {
     }
 }
 
-/// An answer of JSON.
+/// Returns a JSON response.
 pub fn json_response(status: StatusCode, json: impl Into<bytes::Bytes>) -> Response<Body> {
     let mut response = Response::new(full(json));
     *response.status_mut() = status;
@@ -60,7 +60,7 @@ pub fn json_response(status: StatusCode, json: impl Into<bytes::Bytes>) -> Respo
     response
 }
 
-/// A JSON-RPC error.
+/// Returns a JSON-RPC error response.
 pub fn json_rpc_error(raw_id: &str, code: i32, message: &str) -> String {
     let message = quote(message);
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{raw_id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")

@@ -1,30 +1,30 @@
-//! What clients of one listener may use up.
+//! Limits of one HTTP listener.
 
 use std::time::Duration;
 
-/// Bytes a second that a body has to arrive with, once its first seconds are over.
+/// Lowest transfer rate of a body in bytes per second, after the stall timeout.
 const MIN_BYTES_PER_SECOND: u32 = 8 << 10;
 
-/// What a client may use up.
+/// Limits of one HTTP listener.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpLimits {
-    /// Connections at the same time. A further one takes the place of the one that is idle longest.
+    /// Concurrent connections. A further connection evicts the one that is idle longest.
     pub max_connections: usize,
-    /// Bytes of a request's body.
+    /// Bytes of a request body.
     pub max_body_bytes: usize,
-    /// Bytes of the bodies of all requests that are not answered yet.
+    /// Total bytes of the bodies of all unanswered requests.
     pub max_total_body_bytes: usize,
-    /// Bytes of a request's head.
+    /// Bytes of a request head.
     pub max_head_bytes: usize,
-    /// How long a head may take to arrive, and how long a body may make no progress.
+    /// Timeout for the head of a request, and for a body without progress.
     pub stall_timeout: Duration,
-    /// How long a connection may be idle between two requests.
+    /// Longest idle time of a connection between two requests.
     pub idle_timeout: Duration,
-    /// How long a body may take to arrive.
+    /// Timeout for a whole body.
     pub body_timeout: Duration,
-    /// How long requests may take to finish once the listener is to end.
+    /// Time for running requests to finish at shutdown.
     pub drain_timeout: Duration,
-    /// File descriptors kept back, so that a connection can be taken when the process has no others left.
+    /// File descriptors in reserve, so that a connection can be accepted when the process has no others left.
     pub reserved_descriptors: usize,
 }
 
@@ -45,33 +45,34 @@ impl Default for HttpLimits {
 }
 
 impl HttpLimits {
-    /// Sets the bytes of a body. Two of the largest may be under way at once.
+    /// Sets the limit of a body, and the total to twice as much.
     #[must_use]
     pub fn with_max_body_bytes(self, body: usize) -> Self {
         Self { max_body_bytes: body, max_total_body_bytes: body.saturating_mul(2), ..self }
     }
 
-    /// How long the first `bytes` of a body may take to arrive: a slow client is told from one that stalls by its rate.
+    /// Returns the timeout for the first `bytes` of a body: the stall timeout plus their time at the lowest rate.
     pub(super) fn transfer_timeout(&self, bytes: usize) -> Duration {
         let at_slowest = Duration::from_secs(bytes as u64) / MIN_BYTES_PER_SECOND;
         self.stall_timeout.saturating_add(at_slowest).min(self.body_timeout)
     }
 
-    /// Connections at the same time, as far as the process has file descriptors for them and what they lead to.
+    /// Returns the limit of concurrent connections, reduced to half of the file descriptors: a connection may need
+    /// another descriptor upstream.
     pub(super) fn effective_max_connections(&self) -> usize {
         let affordable = descriptor_limit().map_or(usize::MAX, |limit| (limit / 2).max(16));
         self.max_connections.min(affordable).max(1)
     }
 }
 
-/// File descriptors that the process may have open.
+/// Returns the limit of open file descriptors.
 #[cfg(unix)]
 fn descriptor_limit() -> Option<usize> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
     usize::try_from(limit).ok()
 }
 
-/// File descriptors that the process may have open.
+/// Returns the limit of open file descriptors.
 #[cfg(not(unix))]
 fn descriptor_limit() -> Option<usize> {
     None

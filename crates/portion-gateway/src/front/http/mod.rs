@@ -1,19 +1,19 @@
-//! Clients over HTTP: the door through which every request comes.
+//! HTTP server for clients.
 //!
-//! What passes the door is whole, within its limits, from a place that may ask, and, where it is posted, JSON-RPC.
-//! Everything else is refused here with an error that a program and a person can read, before a server sees it.
-//! What is made of a request that passes is a [`Backend`]'s.
+//! A request that reaches a [`Backend`] is complete, within the limits, from an allowed host and origin, and, if it was
+//! posted, JSON-RPC. All other requests are rejected here with an error for programs and people, before a server sees
+//! them.
 //!
-//! - `guard`: `Host` and `Origin`
-//! - `principal`: who asks
+//! - `origin_guard`: checks `Host` and `Origin`
+//! - `principal`: identifies the caller
 //! - `well_known`: paths of OAuth discovery
-//! - `door`: from a connection to a backend
-//! - `limits`: what clients may use up
-//! - `seats`, `pace`: connections, and which of them are idle or slow
-//! - `intake`: bodies, within a budget for all of them
-//! - `running`: requests that are to finish before the end
-//! - `wire`: the connection
-//! - `refusal`, `batch`: errors and several answers as HTTP
+//! - `server`: from a connection to a backend
+//! - `limits`: limits of a listener
+//! - `connection_limiter`, `activity`: open connections, and which of them are idle or slow
+//! - `request_body`: request bodies, within a shared budget
+//! - `active_requests`: requests that must finish before shutdown
+//! - `connection_io`: the byte stream of a connection
+//! - `http_error`, `batch`: errors and joined responses
 
 mod active_requests;
 mod activity;
@@ -40,40 +40,40 @@ pub use principal::{DEFAULT_PRINCIPAL_HEADERS, Principal, PrincipalResolver};
 pub use server::HttpServer;
 pub use well_known::WellKnownDocument;
 
-/// A request that passed the door.
+/// A request that passed all checks.
 #[derive(Debug)]
 pub struct InboundRequest {
-    /// What is to be done.
+    /// HTTP method.
     pub method: Method,
-    /// The path, as it was written.
+    /// Path, as received.
     pub path: String,
-    /// After the question mark, as it was written.
+    /// Query without the question mark, as received.
     pub query: Option<String>,
-    /// As they came.
+    /// Header fields, as received.
     pub headers: HeaderMap,
-    /// All of it: JSON-RPC where it was posted.
+    /// Whole body; JSON-RPC if it was posted to a backend that [accepts it](Backend::accepts_json_rpc).
     pub body: Vec<u8>,
-    /// Who asks.
+    /// Caller.
     pub principal: Principal,
 }
 
-/// A promised answer.
+/// Future of a response.
 pub type ResponseFuture<'a> = Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
 
-/// What stands behind a path, or behind all paths below one.
+/// Handler of a path, or of all paths below it.
 pub trait Backend: Send + Sync {
-    /// Answers a request of MCP. Whoever asked may leave before: then the future is dropped, and so is the body.
+    /// Answers an MCP request. If the client disconnects, the future or the response body is dropped.
     fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_>;
 
-    /// Whether what is posted to it is JSON-RPC, and is refused before it where it is not.
+    /// Returns true if posts must be JSON-RPC; other posts are rejected before they reach the backend.
     fn accepts_json_rpc(&self) -> bool {
         true
     }
 
-    /// Answers a request for a document of OAuth discovery, which a client reads when it has to authenticate. `None`: this
-    /// backend has none.
+    /// Answers a request for an OAuth discovery document, which a client reads when it has to authenticate. Returns
+    /// `None` if this backend has none.
     fn well_known(&self, asked: InboundRequest, question: WellKnownDocument) -> Option<ResponseFuture<'_>>;
 
-    /// Ends what it has begun, for we are leaving.
+    /// Ends sessions and servers of the backend at shutdown.
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }

@@ -1,7 +1,7 @@
-//! Who may ask: a web page that a browser shows may not, wherever its name points to.
+//! Checks `Host` and `Origin`, so that web pages in a browser cannot send requests.
 //!
-//! A page of evil.example whose name is suddenly that of 127.0.0.1 sends `Host: evil.example` (DNS rebinding); any other
-//! page sends its `Origin`. Programs that are no browsers send neither, or our own.
+//! A page of evil.example, whose name was changed to resolve to 127.0.0.1, sends `Host: evil.example` (DNS rebinding);
+//! any other page sends its `Origin`. Programs other than browsers send our host and no origin.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -9,38 +9,38 @@ use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::Uri;
 use thiserror::Error;
 
-/// Characters of a name in the domain name system.
+/// Longest name in the domain name system.
 const MAX_HOST_NAME_BYTES: usize = 255;
 
-/// What `Host` and `Origin` may be.
+/// Allowed values of `Host` and `Origin`.
 #[derive(Clone, Debug)]
 pub struct OriginGuard {
-    /// Whether the listener can be reached from this machine alone.
+    /// True if the listener can be reached from this machine only.
     is_local: bool,
     allowed_hosts: Vec<String>,
     allowed_origins: Vec<String>,
 }
 
-/// Why a request is turned away.
+/// Reason that a request is rejected.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum OriginRejected {
-    /// It means somebody else.
+    /// The host is not allowed.
     #[error(
         "the host `{0}` is not served here; ask for localhost or an IP address of this machine, or start with --allow-host {0}"
     )]
     UnknownHost(String),
-    /// What it means is no host.
+    /// The host is invalid.
     #[error("`{0}` is no host; send Host as NAME, NAME:PORT or [IPV6]:PORT")]
     InvalidHost(String),
-    /// It does not say whom it means.
+    /// There is no `Host` header, or more than one.
     #[error("a request needs one Host header")]
     MissingHost,
-    /// It comes from a page that may not ask.
+    /// The origin is not allowed.
     #[error("pages of `{0}` may not ask; to let them, start with --allow-origin {0}")]
     ForbiddenOrigin(String),
 }
 
-/// A name or an address, without its port.
+/// Host name or address, without port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Host<'a> {
     Name(&'a str),
@@ -48,9 +48,10 @@ enum Host<'a> {
 }
 
 impl OriginGuard {
-    /// The guard of a listener at `address`. Who means `localhost` or a loopback address may ask; where others can reach the
-    /// listener, so may who means any IP address: a page can make its own name point anywhere, but not an address. `hosts`
-    /// (with or without a port) and `origins` may ask as well.
+    /// Creates the guard of a listener at `address`. It allows the hosts `localhost` and loopback addresses. If the
+    /// listener can be reached from other machines, it allows every IP address: a page can make its own name resolve to
+    /// any address, but cannot forge an address. `hosts` (with or without a port) and `origins` are allowed in
+    /// addition.
     pub fn new(address: SocketAddr, hosts: Vec<String>, origins: Vec<String>) -> Self {
         Self {
             is_local: address.ip().to_canonical().is_loopback(),
@@ -59,21 +60,21 @@ impl OriginGuard {
         }
     }
 
-    /// Whether a request may pass. `target`: what its first line names.
+    /// Checks a request. `target` is the URI of its request line.
     ///
     /// # Errors
-    /// [`OriginRejected`] tells why not.
+    /// Returns [`OriginRejected`] if host or origin are not allowed.
     pub fn check(&self, target: &Uri, headers: &HeaderMap) -> Result<(), OriginRejected> {
-        let mut named = headers.get_all(HOST).iter();
-        let host = match (target.authority(), named.next(), named.next()) {
+        let mut host_headers = headers.get_all(HOST).iter();
+        let host = match (target.authority(), host_headers.next(), host_headers.next()) {
             (_, _, Some(_)) | (None, None, None) => return Err(OriginRejected::MissingHost),
             (Some(authority), _, None) => authority.as_str().to_owned(),
             (None, Some(host), None) => String::from_utf8_lossy(host.as_bytes()).into_owned(),
         };
-        let meant =
+        let parsed_host =
             parse_authority(&host).ok_or_else(|| OriginRejected::InvalidHost(printable_name(&host)))?;
-        let is_ours = is_loopback(meant) || (!self.is_local && matches!(meant, Host::Address(_)));
-        if !is_ours && !self.allows_host(&host, meant) {
+        let is_own = is_loopback(parsed_host) || (!self.is_local && matches!(parsed_host, Host::Address(_)));
+        if !is_own && !self.allows_host(&host, parsed_host) {
             return Err(OriginRejected::UnknownHost(printable_name(&host)));
         }
         for origin in headers.get_all(ORIGIN) {
@@ -92,19 +93,19 @@ impl OriginGuard {
         Ok(())
     }
 
-    fn allows_host(&self, host: &str, meant: Host<'_>) -> bool {
+    fn allows_host(&self, host: &str, requested: Host<'_>) -> bool {
         self.allowed_hosts.iter().any(|allowed| {
             allowed == "*"
                 || allowed.eq_ignore_ascii_case(host)
                 || parse_authority(allowed).is_some_and(|allowed_host| {
-                    // One that is listed with a port is allowed with that port alone.
-                    has_no_port(allowed) && is_same_host(allowed_host, meant)
+                    // A host listed with a port is allowed with that port only.
+                    has_no_port(allowed) && is_same_host(allowed_host, requested)
                 })
         })
     }
 }
 
-/// The host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` where it is none.
+/// Returns the host of an authority, `NAME`, `NAME:PORT`, `ADDRESS:PORT` or `[IPV6]:PORT`; `None` if it is invalid.
 fn parse_authority(authority: &str) -> Option<Host<'_>> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (address, after) = rest.split_once(']')?;
@@ -112,8 +113,8 @@ fn parse_authority(authority: &str) -> Option<Host<'_>> {
         (Host::Address(address.into()), after.strip_prefix(':').or(after.is_empty().then_some("0"))?)
     } else {
         let (name, port) = authority.split_once(':').unwrap_or((authority, "0"));
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        if name.is_empty() || name.len() > MAX_HOST_NAME_BYTES || !name.bytes().all(plain) {
+        let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        if name.is_empty() || name.len() > MAX_HOST_NAME_BYTES || !name.bytes().all(is_name_byte) {
             return None;
         }
         (name.parse::<Ipv4Addr>().map_or(Host::Name(name), |address| Host::Address(address.into())), port)
@@ -122,7 +123,7 @@ fn parse_authority(authority: &str) -> Option<Host<'_>> {
     (is_port && port.parse::<u16>().is_ok()).then_some(host)
 }
 
-/// Whether an authority that [`parse_authority`] takes has no port.
+/// Returns true if an authority, valid for [`parse_authority`], has no port.
 fn has_no_port(authority: &str) -> bool {
     authority.ends_with(']') || !authority.contains(':')
 }
@@ -134,7 +135,7 @@ fn is_same_host(a: Host<'_>, b: Host<'_>) -> bool {
     }
 }
 
-/// Whether a host is this machine by its own name.
+/// Returns true for `localhost` and loopback addresses.
 fn is_loopback(host: Host<'_>) -> bool {
     match host {
         Host::Name(name) => name.eq_ignore_ascii_case("localhost"),
@@ -142,7 +143,7 @@ fn is_loopback(host: Host<'_>) -> bool {
     }
 }
 
-/// Enough of a name to know it by.
+/// Returns the beginning of a name, without control characters.
 fn printable_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(100).collect()
 }
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn on_loopback_only_loopback_may_ask() {
+    fn a_loopback_listener_allows_loopback_hosts_only() {
         let at = "127.0.0.1:8765";
         for host in
             ["localhost:8765", "127.0.0.1:8765", "LOCALHOST", "[::1]:8765", "127.9.9.9", "proxy.example:1"]
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_only_addresses_and_known_names_are_served_and_pages_of_these() {
+    fn a_public_listener_allows_addresses_and_listed_names() {
         for at in ["0.0.0.0:80", "[::]:80", "192.0.2.7:80"] {
             for host in ["192.0.2.7", "192.0.2.7:80", "[2001:db8::1]:80", "localhost", "proxy.example:5"] {
                 check(at, host, None, true);
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_needed_once() {
+    fn exactly_one_host_is_required() {
         let guard = OriginGuard::new(([127, 0, 0, 1], 1).into(), vec![], vec![]);
         let mut headers = HeaderMap::new();
         let target = "/".parse().expect("a path");

@@ -1,10 +1,10 @@
-//! Identifies the caller of a request, so that nobody reads what was kept for somebody else.
+//! Identifies the caller of a request, so that no caller can read snapshots of another.
 //!
 //! The principal is the keyed hash of every header that carries a credential, of the path and of the query. Without a
-//! credential it is the session, and without a session the request: then nothing is reused without a cursor, and a
-//! cursor is a bearer secret of the caller who got it.
+//! credential it also includes the session. With neither, nothing is reused without a cursor, and a cursor is a bearer
+//! secret of the caller that received it.
 //!
-//! The credentials are not verified here; that is the server's business. They only tell callers apart.
+//! The credentials are not verified here; that is the task of the server. They only distinguish callers.
 
 use std::sync::Arc;
 
@@ -16,12 +16,12 @@ use portion_core::cursor::Scope;
 
 use crate::session::ClientSession;
 
-/// The header that names a session.
+/// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";
-/// Authentication schemes that mean nothing without what follows them.
+/// Authentication schemes that are no credential without a value.
 const AUTH_SCHEMES: [&str; 7] = ["bearer", "basic", "digest", "dpop", "negotiate", "token", "apikey"];
 
-/// The headers that carry credentials, unless the operator names others.
+/// Headers that carry credentials by default.
 pub const DEFAULT_PRINCIPAL_HEADERS: [HeaderName; 6] = [
     AUTHORIZATION,
     PROXY_AUTHORIZATION,
@@ -31,33 +31,33 @@ pub const DEFAULT_PRINCIPAL_HEADERS: [HeaderName; 6] = [
     HeaderName::from_static("x-auth-token"),
 ];
 
-/// Identifies callers.
+/// Identifies callers by their credentials.
 #[derive(Clone)]
 pub struct PrincipalResolver {
     key: [u8; 32],
     credential_headers: Vec<HeaderName>,
 }
 
-/// The caller of a request.
+/// Caller of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Principal {
     /// Hash of path, query and credentials.
     credential_scope: Scope,
-    /// The same hash, with the subject of a JSON Web Token in place of the token.
+    /// The same hash with the subject of a JSON Web Token in place of the token.
     owner_scope: Scope,
-    /// Hash of the path, which is no secret.
+    /// Hash of the path, which is not secret.
     path_scope: Scope,
     has_credential: bool,
     session_id: Option<Box<str>>,
 }
 
 impl PrincipalResolver {
-    /// Identifies callers by these headers, hashed under a secret key.
+    /// Creates a resolver that hashes these headers under a secret key.
     pub fn new(key: [u8; 32], headers: Vec<HeaderName>) -> Self {
         Self { key, credential_headers: headers }
     }
 
-    /// The caller of a request with this path, query and header.
+    /// Returns the caller of a request with this path, query and headers.
     pub fn identify(&self, path: &str, query: Option<&str>, headers: &HeaderMap) -> Principal {
         let credentials: Vec<(&HeaderName, &[u8])> = self
             .credential_headers
@@ -66,50 +66,50 @@ impl PrincipalResolver {
             .filter(|(name, value)| is_credential(name, value))
             .collect();
         let request = [path.as_bytes(), query.unwrap_or_default().as_bytes()];
-        let plain = credentials.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
-        let base = Scope::from_parts(&self.key, request.into_iter().chain(plain));
+        let credential_parts = credentials.iter().flat_map(|(name, value)| [name.as_str().as_bytes(), value]);
+        let credential_scope = Scope::from_parts(&self.key, request.into_iter().chain(credential_parts));
         let mut parts: Vec<Vec<u8>> = vec![b"owner".to_vec()];
         parts.extend(request.map(<[u8]>::to_vec));
         for (name, value) in &credentials {
             parts.push(name.as_str().into());
             match jwt_subject(name, value) {
                 Some((issuer, subject)) => parts.extend([b"jwt".to_vec(), issuer.into(), subject.into()]),
-                // The mark keeps a value from reading like the parts of a token.
+                // The prefix distinguishes a value from the parts of a token.
                 None => parts.push([b"=", *value].concat()),
             }
         }
-        let owner = Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice));
-        let session =
+        let owner_scope = Scope::from_parts(&self.key, parts.iter().map(Vec::as_slice));
+        let session_id =
             headers.get(SESSION_ID_HEADER).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
-        let (has_credential, session) = (!credentials.is_empty(), session.map(Into::into));
+        let (has_credential, session_id) = (!credentials.is_empty(), session_id.map(Into::into));
         Principal {
-            credential_scope: base,
-            owner_scope: owner,
+            credential_scope,
+            owner_scope,
             path_scope: Scope::from_principal(path),
             has_credential,
-            session_id: session,
+            session_id,
         }
     }
 }
 
 impl Principal {
-    /// The id of the session that the request names.
+    /// Returns the session id of the request.
     pub fn session_id(&self) -> Option<&str> {
         self.session_id.as_deref()
     }
 
-    /// Owns what is kept for the request.
+    /// Returns the scope that owns the snapshots of the request.
     pub fn scope(&self) -> Scope {
         self.session_id().map_or(self.credential_scope, |id| self.session_scope(id))
     }
 
-    /// Owns what is kept for requests in this session.
+    /// Returns the scope that owns the snapshots of requests in this session.
     pub fn session_scope(&self, id: &str) -> Scope {
         if self.has_credential { self.credential_scope } else { self.credential_scope.derive(id) }
     }
 
-    /// The conversation of requests in this session, which is the same after a restart; or of all that the caller asks without
-    /// one.
+    /// Returns the client session of requests with this session id, which is stable across restarts; without an id,
+    /// that of all requests of the caller without a session.
     pub fn conversation(&self, id: Option<&str>) -> Arc<ClientSession> {
         match id {
             Some(id) => ClientSession::with_id(self.path_scope, id),
@@ -117,25 +117,24 @@ impl Principal {
         }
     }
 
-    /// Owns what is kept for the request where sessions mean nothing.
+    /// Returns the scope that owns the snapshots of the request in protocols without sessions.
     pub fn sessionless_scope(&self) -> Scope {
         self.credential_scope
     }
 
-    /// Whether the credentials of the request alone tell its caller from all others.
+    /// Returns true if the request has a credential, which alone identifies its caller.
     pub fn has_credential(&self) -> bool {
         self.has_credential
     }
 
-    /// Tells whether a session whose id is a secret was begun by the caller of this request. It is the same before and
-    /// after a JSON Web Token was refreshed, as long as issuer and subject are. Nobody verified these: without the id of the
-    /// session they must open nothing.
+    /// Returns the scope that owns a session with a secret id. It stays the same when a JSON Web Token is refreshed, as
+    /// long as issuer and subject do. These are not verified: without the session id they must grant no access.
     pub fn owner_scope(&self) -> Scope {
         self.owner_scope
     }
 }
 
-/// Whether a header tells anything about the caller: empty ones, and schemes without a credential, are sent by many.
+/// Returns true if a header identifies a caller: empty values and schemes without a credential do not.
 fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
     let value = value.trim_ascii();
     if value.is_empty() {
@@ -151,13 +150,14 @@ fn is_credential(name: &HeaderName, value: &[u8]) -> bool {
     }
     let (scheme, credential) = split_scheme(value);
     let is_scheme = AUTH_SCHEMES.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(scheme));
-    let is_nobody = || {
-        scheme.eq_ignore_ascii_case(b"basic") && STANDARD.decode(credential).is_ok_and(|both| both == b":")
+    let is_empty_basic = || {
+        scheme.eq_ignore_ascii_case(b"basic")
+            && STANDARD.decode(credential).is_ok_and(|decoded| decoded == b":")
     };
-    !(is_scheme && credential.is_empty() || is_nobody())
+    !(is_scheme && credential.is_empty() || is_empty_basic())
 }
 
-/// The issuer and the subject of a JSON Web Token, as it says itself.
+/// Returns the claimed issuer and subject of a JSON Web Token, unverified.
 fn jwt_subject(name: &HeaderName, value: &[u8]) -> Option<(String, String)> {
     let (scheme, token) = split_scheme(value.trim_ascii());
     if name != AUTHORIZATION || !scheme.eq_ignore_ascii_case(b"bearer") {
@@ -181,7 +181,7 @@ fn split_scheme(value: &[u8]) -> (&[u8], &[u8]) {
     (&value[..end], value[end..].trim_ascii())
 }
 
-/// Whether a request names more than one session, so that two readers may see different ones.
+/// Returns true if a request has more than one session id: two readers could use different ones.
 pub(super) fn has_duplicate_session_id(headers: &HeaderMap) -> bool {
     let mut ids = headers.get_all(SESSION_ID_HEADER).iter().map(HeaderValue::as_bytes);
     ids.next().is_some() && ids.next().is_some()
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_sets_of_credentials_read_the_same() {
+    fn different_credentials_have_different_scopes() {
         let all: Vec<Principal> = vec![
             of("/mcp", &[]),
             of("/other", &[]),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_sends_is_no_credential() {
+    fn common_header_values_are_no_credential() {
         for (name, value) in [
             ("x-api-key", ""),
             ("x-api-key", "  "),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_counts_where_there_is_no_credential() {
+    fn the_session_counts_only_without_a_credential() {
         let in_session = |id: &str, fields: &[(&str, &str)]| {
             of("/mcp", &[&[("mcp-session-id", id)], fields].concat()).scope()
         };

@@ -1,7 +1,7 @@
-//! Reads the bodies of requests, within bytes and time, and within what all of them may hold together.
+//! Reads request bodies within a size, a time and a memory budget shared by all requests.
 //!
-//! Memory follows what arrives, never what a request claims. The first [`UNCOUNTED_BYTES`] bytes of each body are not counted, so that
-//! ordinary calls pass while others fill the budget.
+//! Memory grows with the bytes received, not with the announced length. The first [`UNCOUNTED_BYTES`] bytes of each
+//! body are not counted, so that ordinary calls pass while large ones exhaust the budget.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,44 +15,44 @@ use tokio::time::{Instant, timeout_at};
 use super::limits::HttpLimits;
 use crate::http::body::TruncatedBody;
 
-/// Bytes of each body that are not counted.
+/// Bytes of each body that do not count towards the budget.
 const UNCOUNTED_BYTES: usize = 16 << 10;
 
-/// Bytes that the bodies of requests may hold together.
+/// Memory budget shared by all request bodies.
 #[derive(Clone, Debug)]
 pub(super) struct BodyBudget {
     available_bytes: Arc<AtomicUsize>,
     total_bytes: usize,
 }
 
-/// What one body holds of a budget; given back when this is dropped.
+/// Part of the budget held by one body; returned when this is dropped.
 #[derive(Debug)]
 pub(super) struct BodyReservation {
     budget: BodyBudget,
     reserved_bytes: usize,
 }
 
-/// Why a body was not read.
+/// Error of reading a request body.
 #[derive(Debug, Error)]
 pub(super) enum RequestBodyError {
-    /// It is longer than this many bytes.
+    /// The body is longer than this limit in bytes.
     #[error("the body has more than {0} bytes; send less, or have clientMessageLimit raised")]
     TooLarge(usize),
-    /// Others hold what all bodies may have together.
+    /// Other requests hold the budget of this many bytes.
     #[error(
         "unanswered requests hold all of the {0} bytes that their bodies may have; try again in a moment"
     )]
     BudgetExhausted(usize),
-    /// It does not arrive fast enough.
+    /// The body arrives too slowly.
     #[error("the body arrives too slowly: {bytes} bytes in {seconds} s")]
     TooSlow { bytes: usize, seconds: u64 },
-    /// It ended before its time.
+    /// The body ended too early.
     #[error(transparent)]
     Truncated(#[from] TruncatedBody),
 }
 
 impl BodyBudget {
-    /// A budget of so many bytes.
+    /// Creates a budget of this many bytes.
     pub(super) fn new(bytes: usize) -> Self {
         Self { available_bytes: Arc::new(AtomicUsize::new(bytes)), total_bytes: bytes }
     }
@@ -63,15 +63,15 @@ impl BodyBudget {
 }
 
 impl BodyReservation {
-    /// Grows to what a body of `bytes` bytes needs. Returns false where there is no room for that.
+    /// Grows the reservation for a body of `bytes` bytes. Returns false if the budget is exhausted.
     fn grow(&mut self, bytes: usize) -> bool {
-        let more = bytes.saturating_sub(UNCOUNTED_BYTES).saturating_sub(self.reserved_bytes);
-        let taken = self
-            .budget
-            .available_bytes
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| left.checked_sub(more));
-        self.reserved_bytes += if taken.is_ok() { more } else { 0 };
-        taken.is_ok()
+        let additional = bytes.saturating_sub(UNCOUNTED_BYTES).saturating_sub(self.reserved_bytes);
+        let result =
+            self.budget.available_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, |available| {
+                available.checked_sub(additional)
+            });
+        self.reserved_bytes += if result.is_ok() { additional } else { 0 };
+        result.is_ok()
     }
 }
 
@@ -81,10 +81,10 @@ impl Drop for BodyReservation {
     }
 }
 
-/// Reads a body. What it holds of the budget is to be kept for as long as the bytes are.
+/// Reads a body. The reservation must be kept as long as the bytes.
 ///
 /// # Errors
-/// [`RequestBodyError`] where it is too large, too slow, broken off, or where others hold the budget.
+/// Returns [`RequestBodyError`] if the body is too large, too slow or truncated, or the budget is exhausted.
 pub(super) async fn read_body<B>(
     mut body: B,
     limits: &HttpLimits,
@@ -94,26 +94,26 @@ where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let promised = body.size_hint().lower();
-    if promised > limits.max_body_bytes as u64 {
+    let announced_bytes = body.size_hint().lower();
+    if announced_bytes > limits.max_body_bytes as u64 {
         return Err(RequestBodyError::TooLarge(limits.max_body_bytes));
     }
-    let began = Instant::now();
-    let mut share = budget.reserve();
-    let mut all = Vec::with_capacity((promised as usize).min(UNCOUNTED_BYTES));
+    let started = Instant::now();
+    let mut reservation = budget.reserve();
+    let mut all = Vec::with_capacity((announced_bytes as usize).min(UNCOUNTED_BYTES));
     loop {
         let now = Instant::now();
-        let deadline = (now + limits.stall_timeout).min(began + limits.transfer_timeout(all.len()));
+        let deadline = (now + limits.stall_timeout).min(started + limits.transfer_timeout(all.len()));
         let Ok(frame) = timeout_at(deadline, body.frame()).await else {
-            return Err(RequestBodyError::TooSlow { bytes: all.len(), seconds: began.elapsed().as_secs() });
+            return Err(RequestBodyError::TooSlow { bytes: all.len(), seconds: started.elapsed().as_secs() });
         };
-        let Some(frame) = frame else { return Ok((all, share)) };
+        let Some(frame) = frame else { return Ok((all, reservation)) };
         let frame = frame.map_err(|error| TruncatedBody(error.into()))?;
         let Some(bytes) = frame.data_ref() else { continue };
         if bytes.len() > limits.max_body_bytes - all.len() {
             return Err(RequestBodyError::TooLarge(limits.max_body_bytes));
         }
-        if !share.grow(all.len() + bytes.len()) {
+        if !reservation.grow(all.len() + bytes.len()) {
             return Err(RequestBodyError::BudgetExhausted(budget.total_bytes));
         }
         all.extend_from_slice(bytes);
@@ -182,7 +182,7 @@ mod tests {
         assert!(matches!(error, Some(RequestBodyError::TooSlow { bytes: 0, .. })), "{error:?}");
         let error = every(Duration::from_millis(20), 1).await;
         assert!(matches!(error, Some(RequestBodyError::TooSlow { .. })), "{error:?}");
-        // One that is only slow gets its time.
+        // A slow body is read to its end.
         let error = every(Duration::from_millis(200), 16 << 10).await;
         assert!(matches!(error, Some(RequestBodyError::BudgetExhausted(_))), "{error:?}");
     }

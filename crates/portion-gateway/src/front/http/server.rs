@@ -1,4 +1,4 @@
-//! From a connection to a backend.
+//! Accepts connections, checks requests and passes them to backends.
 
 use std::convert::Infallible;
 use std::io;
@@ -30,92 +30,92 @@ use crate::mcp::error_code::{INVALID_REQUEST, PARSE_ERROR, SERVER_BUSY};
 use crate::mcp::{InvalidMessage, ParsedBatch, request_whole_results};
 use crate::one_shot_flag::OneShotFlag;
 
-/// How long backends and connections may take to end, once nothing runs any more or may.
+/// Timeout for backends and connections to end after draining.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(1950);
-/// How long what still runs then has for an answer of its backend, before it gets one of ours.
+/// Time for running requests to be answered by their backend after draining; then they get an error.
 const FINAL_RESPONSE_TIMEOUT: Duration = Duration::from_millis(300);
-/// Seconds after which a client that was sent away should try again.
+/// Seconds after which a rejected client should retry.
 const RETRY_AFTER_SECONDS: u16 = 1;
-/// How long a listener rests that cannot take a connection.
+/// Pause of the listener after it failed to accept a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(20);
-/// By which a program asks for the result of a call whole.
+/// Header by which a program requests the whole result of a call.
 const WHOLE_HEADER: &str = "x-portion-whole";
 
-/// The paths that are served, and who may ask.
+/// HTTP server of one listener: backends by path, access rules and limits.
 pub struct HttpServer {
     guard: OriginGuard,
     principal_resolver: PrincipalResolver,
     limits: HttpLimits,
-    /// A path, and what stands behind it; one that ends in `/` is for all paths below it, too.
+    /// Backends by path; a path that ends in `/` includes all paths below it.
     backends: Vec<(String, Arc<dyn Backend>)>,
     body_budget: BodyBudget,
     active_requests: ActiveRequests,
-    /// Set once requests are only finished, and once connections are closed.
+    /// Set when new requests are rejected, and when connections are closed.
     draining: OneShotFlag,
     connections_closing: OneShotFlag,
 }
 
-/// A request that was let in, with what it holds until it is answered.
+/// An admitted request, with the resources that it holds until it is answered.
 struct AdmittedRequest {
     request: InboundRequest,
     _body_reservation: BodyReservation,
-    /// `None`: the end of the listener need not wait for its answer.
+    /// `None` if shutdown need not wait for the response.
     active_request: Option<ActiveRequest>,
 }
 
 impl HttpServer {
-    /// A door to these backends, by their paths: `/mcp` is that path alone, `/api/` all paths that begin so. A path's
-    /// own backend comes before those it is below, the nearest of which counts.
+    /// Creates a server of these backends by path: `/mcp` matches that path only, `/api/` all paths with that prefix.
+    /// The longest match counts.
     pub fn new(
         guard: OriginGuard,
-        principals: PrincipalResolver,
+        principal_resolver: PrincipalResolver,
         limits: HttpLimits,
         backends: Vec<(String, Arc<dyn Backend>)>,
     ) -> Self {
-        let budget = BodyBudget::new(limits.max_total_body_bytes);
-        let (running, draining, closing) =
+        let body_budget = BodyBudget::new(limits.max_total_body_bytes);
+        let (active_requests, draining, connections_closing) =
             (ActiveRequests::default(), OneShotFlag::default(), OneShotFlag::default());
         Self {
             guard,
-            principal_resolver: principals,
+            principal_resolver,
             limits,
             backends,
-            body_budget: budget,
-            active_requests: running,
+            body_budget,
+            active_requests,
             draining,
-            connections_closing: closing,
+            connections_closing,
         }
     }
 
-    /// Serves until `leave` is set. Then it refuses new requests, gives those that run [`HttpLimits::drain_timeout`] to finish, and ends
-    /// its backends.
+    /// Serves until `shutdown` is set. Then it rejects new requests, waits up to [`HttpLimits::drain_timeout`] for
+    /// running requests, and closes its backends.
     ///
     /// # Errors
-    /// Where the listener fails for good.
-    pub async fn serve(self: Arc<Self>, listener: TcpListener, leave: Arc<OneShotFlag>) -> io::Result<()> {
-        let seats =
+    /// Returns an error if the listener fails permanently.
+    pub async fn serve(self: Arc<Self>, listener: TcpListener, shutdown: Arc<OneShotFlag>) -> io::Result<()> {
+        let limiter =
             ConnectionLimiter::new(self.limits.effective_max_connections(), self.limits.reserved_descriptors);
-        let mut drained = pin!(self.wait_until_drained(&leave));
-        let left = loop {
+        let mut drained = pin!(self.wait_until_drained(&shutdown));
+        let result = loop {
             let accepted = tokio::select! {
                 () = drained.as_mut() => break Ok(()),
                 accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, _)) => match seats.try_acquire() {
-                    Some(seat) => {
-                        let door = Arc::clone(&self);
-                        tokio::spawn(async move { door.handle_connection(stream, seat).await });
+                Ok((stream, _)) => match limiter.try_acquire() {
+                    Some(permit) => {
+                        let server = Arc::clone(&self);
+                        tokio::spawn(async move { server.handle_connection(stream, permit).await });
                     }
                     None => reject_connection(&stream),
                 },
                 Err(error) if is_out_of_descriptors(&error) => {
-                    // Room is made for the next one, and this one takes what was kept back for it.
+                    // Idle connections are evicted for the next one; this one takes a reserved descriptor.
                     tracing::warn!(%error, "no descriptors are left: connections that are idle are closed");
-                    seats.evict_idle();
-                    if !seats.release_reserve() {
+                    limiter.evict_idle();
+                    if !limiter.release_reserve() {
                         sleep(ACCEPT_RETRY_INTERVAL).await;
-                        seats.refill_reserve();
+                        limiter.refill_reserve();
                     }
                 }
                 Err(error) if is_transient(&error) => {
@@ -130,16 +130,16 @@ impl HttpServer {
         let ended = async {
             tokio::join!(
                 join_all(self.backends.iter().map(|(_, backend)| backend.close())),
-                seats.wait_until_empty()
+                limiter.wait_until_empty()
             );
         };
         let _ = timeout(CLOSE_TIMEOUT, ended).await;
-        left
+        result
     }
 
-    /// Waits until the listener is to end and nothing runs any more, or may.
-    async fn wait_until_drained(&self, leave: &OneShotFlag) {
-        leave.wait().await;
+    /// Waits for the shutdown, and then for the running requests, up to the drain timeout.
+    async fn wait_until_drained(&self, shutdown: &OneShotFlag) {
+        shutdown.wait().await;
         self.draining.set();
         let running = self.active_requests.count();
         if running > 0 {
@@ -151,47 +151,47 @@ impl HttpServer {
         }
     }
 
-    async fn handle_connection(&self, stream: TcpStream, seat: ConnectionPermit) {
-        if let Err(why) = self.serve_connection(stream, &seat).await {
+    async fn handle_connection(&self, stream: TcpStream, permit: ConnectionPermit) {
+        if let Err(why) = self.serve_connection(stream, &permit).await {
             tracing::debug!(why, "a connection ended");
         }
-        // The socket is closed by now.
-        seat.refill_reserve();
+        // The socket is closed here.
+        permit.refill_reserve();
     }
 
     /// Serves the requests of a connection until it ends.
-    async fn serve_connection(&self, stream: TcpStream, seat: &ConnectionPermit) -> Result<(), String> {
+    async fn serve_connection(&self, stream: TcpStream, permit: &ConnectionPermit) -> Result<(), String> {
         let _ = stream.set_nodelay(true);
-        let (owed, pace) = (ResponsePending::default(), seat.activity.clone());
+        let (response_pending, activity) = (ResponsePending::default(), permit.activity.clone());
         let service = service_fn(|request| {
-            owed.set();
-            let answer = pace.on_request();
+            response_pending.set();
+            let response_guard = activity.on_request();
             async {
                 let mut response = self.handle_request(request).await;
                 if self.draining.is_set() {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(response.map(|body| body::with_guard(body, answer)))
+                Ok::<_, Infallible>(response.map(|body| body::with_guard(body, response_guard)))
             }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.limits.idle_timeout)
             .max_buf_size(self.limits.max_head_bytes.max(8 << 10))
-            .serve_connection(ConnectionIo::new(TokioIo::new(stream), &owed, &pace), service);
+            .serve_connection(ConnectionIo::new(TokioIo::new(stream), &response_pending, &activity), service);
         let mut connection = pin!(connection);
-        let (mut overdue, mut closing) =
-            (pin!(pace.wait_timed_out(&self.limits)), pin!(self.connections_closing.wait()));
+        let (mut timed_out, mut closing) =
+            (pin!(activity.wait_timed_out(&self.limits)), pin!(self.connections_closing.wait()));
         let mut is_closing = false;
         loop {
             tokio::select! {
                 biased;
-                ended = connection.as_mut() => break ended.map_err(|error| error.to_string()),
-                () = overdue.as_mut() => break Err("the client was idle, or slow".to_owned()),
-                () = pace.wait_evicted() => break Err("it made room for another".to_owned()),
+                result = connection.as_mut() => break result.map_err(|error| error.to_string()),
+                () = timed_out.as_mut() => break Err("the client was idle, or slow".to_owned()),
+                () = activity.wait_evicted() => break Err("it made room for another".to_owned()),
                 () = closing.as_mut(), if !is_closing => {
                     is_closing = true;
-                    pace.begin_closing();
+                    activity.begin_closing();
                     connection.as_mut().graceful_shutdown();
                 }
             }
@@ -225,40 +225,41 @@ impl HttpServer {
     }
 
     fn not_found(&self) -> Response<Body> {
-        let paths: Vec<&str> = self.backends.iter().map(|(at, _)| at.as_str()).collect();
+        let paths: Vec<&str> = self.backends.iter().map(|(path, _)| path.as_str()).collect();
         let message = format!("nothing is served at this path; served: {}", paths.join(", "));
         HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message).into()
     }
 
-    /// The backend's answer, or ours where it has none by the time that everything ends.
+    /// Returns the backend's response, or an error if it has none by the end of the shutdown.
     async fn response_or_unavailable<'a>(
         &self,
         admitted: AdmittedRequest,
-        answer: impl FnOnce(InboundRequest) -> Option<ResponseFuture<'a>>,
+        respond: impl FnOnce(InboundRequest) -> Option<ResponseFuture<'a>>,
     ) -> Response<Body> {
-        let AdmittedRequest { request: asked, _body_reservation: _share, active_request: run } = admitted;
-        let Some(answering) = answer(asked) else { return self.not_found() };
-        let given_up = async {
+        let AdmittedRequest { request, _body_reservation: _reservation, active_request } = admitted;
+        let Some(response) = respond(request) else { return self.not_found() };
+        let deadline = async {
             self.connections_closing.wait().await;
             sleep(FINAL_RESPONSE_TIMEOUT).await;
         };
         let response = tokio::select! {
             biased;
-            response = answering => response,
-            () = given_up => {
+            response = response => response,
+            () = deadline => {
                 let message = "the gateway ended before the server answered; the call may have acted";
                 HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message).retry_after(RETRY_AFTER_SECONDS).into()
             }
         };
-        response.map(|body| body::with_guard(body, run))
+        response.map(|body| body::with_guard(body, active_request))
     }
 
-    /// What stands behind a path.
+    /// Returns the backend of a path.
     fn backend_for(&self, path: &str) -> Option<&dyn Backend> {
-        let stands = |at: &str| at == path || (at.ends_with('/') && path.starts_with(at));
-        // The path itself is longer than all that it is below.
-        let behind = self.backends.iter().filter(|(at, _)| stands(at)).max_by_key(|(at, _)| at.len());
-        behind.map(|(_, backend)| &**backend)
+        let matches = |prefix: &str| prefix == path || (prefix.ends_with('/') && path.starts_with(prefix));
+        // The longest match is the nearest; an exact match is the longest of all.
+        let backend =
+            self.backends.iter().filter(|(prefix, _)| matches(prefix)).max_by_key(|(prefix, _)| prefix.len());
+        backend.map(|(_, backend)| &**backend)
     }
 
     async fn admit(&self, request: Request<Incoming>, is_rpc: bool) -> Result<AdmittedRequest, HttpError> {
@@ -269,62 +270,62 @@ impl HttpServer {
             let message = format!("a body compressed as `{coding}` is not taken here; send it plain");
             return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, INVALID_REQUEST, message));
         }
-        let (mut body, share) = request_body::read_body(body, &self.limits, &self.body_budget)
+        let (mut body, reservation) = request_body::read_body(body, &self.limits, &self.body_budget)
             .await
             .map_err(|why| body_error_response(&why))?;
         if is_rpc {
             strip_byte_order_mark(&mut body);
         }
         let is_message = is_rpc && head.method == Method::POST;
-        let posted = is_message.then(|| classify_post(&body)).transpose()?;
-        // A header of ours, which no server is to see.
-        let asks_for_whole =
-            head.headers.remove(WHOLE_HEADER).is_some_and(|value| value.as_bytes() == b"true");
-        if asks_for_whole && posted.is_some() {
-            let asking = std::str::from_utf8(&body).ok().and_then(request_whole_results);
-            body = asking.map_or(body, String::into_bytes);
+        let post_kind = is_message.then(|| classify_post(&body)).transpose()?;
+        // Our own header; it is not forwarded.
+        let wants_whole = head.headers.remove(WHOLE_HEADER).is_some_and(|value| value.as_bytes() == b"true");
+        if wants_whole && post_kind.is_some() {
+            let rewritten = std::str::from_utf8(&body).ok().and_then(request_whole_results);
+            body = rewritten.map_or(body, String::into_bytes);
         }
-        // What belongs to requests that run may come: their cancellation, an answer that they wait for, the session's end.
-        let belongs = posted.map_or(head.method == Method::DELETE, |posted| posted == PostKind::NoRequest);
-        if self.draining.is_set() && !belongs {
+        // While draining, messages about running requests are admitted: cancellations, responses, and the end of the
+        // session.
+        let is_follow_up =
+            post_kind.map_or(head.method == Method::DELETE, |post_kind| post_kind == PostKind::NoRequest);
+        if self.draining.is_set() && !is_follow_up {
             let message = "the gateway is about to end and takes no new requests; try again in a moment";
             return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, SERVER_BUSY, message)
                 .retry_after(RETRY_AFTER_SECONDS));
         }
-        let run = (posted == Some(PostKind::Request)).then(|| self.active_requests.begin());
+        let active_request = (post_kind == Some(PostKind::Request)).then(|| self.active_requests.begin());
         let principal = self.principal_resolver.identify(head.uri.path(), head.uri.query(), &head.headers);
         let (path, query) = (head.uri.path().to_owned(), head.uri.query().map(str::to_owned));
-        let asked =
+        let request =
             InboundRequest { method: head.method, path, query, headers: head.headers, body, principal };
-        Ok(AdmittedRequest { request: asked, _body_reservation: share, active_request: run })
+        Ok(AdmittedRequest { request, _body_reservation: reservation, active_request })
     }
 
-    /// The document of discovery at a path, and the backend that it is about: the one whose path it names, or the only
-    /// one.
+    /// Returns the discovery document at a path, and its backend: the backend whose path it names, or the only backend.
     fn find_well_known(&self, path: &str) -> Option<(&dyn Backend, WellKnownDocument)> {
-        let named = self.backends.iter().find_map(|(at, backend)| {
-            let known = WellKnownDocument::for_server(path, at)?;
-            Some((&**backend, known))
+        let by_path = self.backends.iter().find_map(|(base, backend)| {
+            let document = WellKnownDocument::for_server(path, base)?;
+            Some((&**backend, document))
         });
-        named.or_else(|| match self.backends.as_slice() {
+        by_path.or_else(|| match self.backends.as_slice() {
             [(_, backend)] => Some((&**backend, WellKnownDocument::for_host(path)?)),
             _ => None,
         })
     }
 }
 
-/// Whether the next connection may be taken all the same: this one is gone.
+/// Returns true if only this connection failed, and the next one can be accepted.
 fn is_transient(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
 }
 
-/// Whether there are too many open files, in the system or here.
+/// Returns true if there are too many open files, in the system (ENFILE) or in this process (EMFILE).
 fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(23 | 24))
 }
 
-/// Says that every connection is busy, as far as that can be said without waiting.
+/// Sends a 503 response if that is possible without blocking.
 fn reject_connection(stream: &TcpStream) {
     tracing::warn!("a connection was turned away: all others are busy");
     let message = "all connections are busy; try again in a moment";
@@ -348,7 +349,8 @@ fn body_error_response(why: &RequestBodyError) -> HttpError {
     if status == StatusCode::SERVICE_UNAVAILABLE { refusal.retry_after(RETRY_AFTER_SECONDS) } else { refusal }
 }
 
-/// Refuses what browsers send of pages without asking, and what two readers may read differently.
+/// Rejects posts that web pages can send without a CORS preflight, and headers that two readers may interpret
+/// differently.
 fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
     if has_duplicate_session_id(headers) {
         let message = "the header field Mcp-Session-Id stands more than once";
@@ -365,31 +367,31 @@ fn check_head(headers: &HeaderMap, is_message: bool) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// What was posted, as far as the end of the listener depends on it.
+/// Kind of a post, as far as it matters for shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PostKind {
-    /// A request whose answer has an end.
+    /// A request whose response ends.
     Request,
-    /// A request for what the server says from now on.
+    /// A request whose response is an endless stream of notifications.
     Subscription,
-    /// Notifications or answers.
+    /// Notifications or responses.
     NoRequest,
 }
 
-/// What was posted is a message, or a batch of such; the server need not see anything else.
+/// Parses and classifies a post. Returns an error if it is not a JSON-RPC message or batch.
 fn classify_post(body: &[u8]) -> Result<PostKind, HttpError> {
-    let bad = |code, why: &str| {
+    let bad_request = |code, why: &str| {
         let message = format!("the body is no JSON-RPC 2.0 message: {why}");
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     };
-    let text = std::str::from_utf8(body).map_err(|_| bad(PARSE_ERROR, "it is not UTF-8"))?;
-    let heard = ParsedBatch::parse(text).map_err(|why| match why {
-        InvalidMessage::Json(error) => bad(PARSE_ERROR, &error.to_string()),
+    let text = std::str::from_utf8(body).map_err(|_| bad_request(PARSE_ERROR, "it is not UTF-8"))?;
+    let batch = ParsedBatch::parse(text).map_err(|why| match why {
+        InvalidMessage::Json(error) => bad_request(PARSE_ERROR, &error.to_string()),
         InvalidMessage::NotJsonRpc(_) | InvalidMessage::BatchTooLarge => {
-            bad(INVALID_REQUEST, &why.to_string())
+            bad_request(INVALID_REQUEST, &why.to_string())
         }
     })?;
-    let mut requests = heard.requests();
+    let mut requests = batch.requests();
     Ok(match requests.next() {
         None => PostKind::NoRequest,
         Some(request) if request.method() == "subscriptions/listen" => PostKind::Subscription,
@@ -405,7 +407,7 @@ mod tests {
     use super::*;
     use crate::front::http::ResponseFuture;
 
-    /// Says which one it is.
+    /// Answers with its own name.
     struct Named(&'static str);
 
     impl Backend for Named {
