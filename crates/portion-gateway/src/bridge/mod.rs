@@ -1,10 +1,10 @@
-//! HTTP in front of a server that is one conversation: a process on its pipes, or whatever else is a [`Link`].
+//! Serves HTTP clients in front of a server with a single message stream: a child process, or any other [`Link`].
 //!
-//! Revisions up to 2025-11-25 have sessions: each is a link of its own (`session`). From 2026-07-28 on there are none:
-//! all posts share one link (`stateless`). Which it is, each request says itself; nothing is negotiated here.
+//! Revisions up to 2025-11-25 have sessions, each with a link of its own (`session`). Since 2026-07-28 there are none:
+//! all posts share one link (`stateless`). Each request declares its revision; nothing is negotiated here.
 //!
-//! - `era`: with sessions or without
-//! - `reply`: the answer to a post, as JSON or as a stream of events
+//! - `session_mode`: with or without sessions
+//! - `post_response`: the response to a post, as JSON or as a stream of events
 //!
 //! [`Link`]: crate::upstream::link::Link
 
@@ -30,12 +30,12 @@ use session::SessionManager;
 use session_mode::SessionMode;
 use stateless::StatelessClients;
 
-/// What clients may use up.
+/// Limits of a bridge.
 #[derive(Clone, Copy, Debug)]
 pub struct BridgeLimits {
-    /// Sessions at the same time.
+    /// Concurrent sessions.
     pub max_sessions: usize,
-    /// How long a session may be idle, and the link that those without sessions share.
+    /// Longest idle time of a session, and of the shared link of clients without sessions.
     pub idle_timeout: Duration,
 }
 
@@ -45,39 +45,47 @@ impl Default for BridgeLimits {
     }
 }
 
-/// A server behind a path of ours, with which one can only have a conversation.
+/// Backend in front of a server with a single message stream.
 pub struct Bridge {
     sessions: Arc<SessionManager>,
     stateless: Arc<StatelessClients>,
 }
 
 impl Bridge {
-    /// A bridge to the server that `dial` reaches. Nobody is dialled before somebody asks.
-    pub fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, limits: BridgeLimits) -> Self {
-        let sessions = Arc::new(SessionManager::new(Arc::clone(&dial), lanes.clone(), limits));
-        Self { sessions, stateless: Arc::new(StatelessClients::new(dial, lanes, limits.idle_timeout)) }
+    /// Creates a bridge to the server of `connector`. It connects at the first request.
+    pub fn new(
+        connector: Arc<dyn Connector>,
+        processor_factory: McpProcessorFactory,
+        limits: BridgeLimits,
+    ) -> Self {
+        let sessions =
+            Arc::new(SessionManager::new(Arc::clone(&connector), processor_factory.clone(), limits));
+        Self {
+            sessions,
+            stateless: Arc::new(StatelessClients::new(connector, processor_factory, limits.idle_timeout)),
+        }
     }
 
-    async fn handle_post(&self, asked: InboundRequest) -> Result<Response<Body>, HttpError> {
-        let text = String::from_utf8(asked.body).map_err(|error| bad_request(error.to_string()))?;
-        let heard = ParsedBatch::parse(&text).map_err(|error| bad_request(error.to_string()))?;
-        match session_mode::from_post(&asked.headers, &heard)? {
+    async fn handle_post(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
+        let text = String::from_utf8(request.body).map_err(|error| bad_request(error.to_string()))?;
+        let batch = ParsedBatch::parse(&text).map_err(|error| bad_request(error.to_string()))?;
+        match session_mode::from_post(&request.headers, &batch)? {
             SessionMode::Stateful => {
-                self.sessions.handle_post(&asked.principal, &asked.headers, &text, &heard).await
+                self.sessions.handle_post(&request.principal, &request.headers, &text, &batch).await
             }
             SessionMode::Stateless => {
-                self.stateless.handle_post(&asked.principal, &asked.headers, &text, &heard).await
+                self.stateless.handle_post(&request.principal, &request.headers, &text, &batch).await
             }
         }
     }
 
-    fn handle_other(&self, asked: InboundRequest) -> Result<Response<Body>, HttpError> {
-        match (asked.method, session_mode::from_headers(&asked.headers)?) {
+    fn handle_other(&self, request: InboundRequest) -> Result<Response<Body>, HttpError> {
+        match (request.method, session_mode::from_headers(&request.headers)?) {
             (Method::GET, SessionMode::Stateful) => {
-                self.sessions.open_stream(&asked.principal, &asked.headers)
+                self.sessions.open_stream(&request.principal, &request.headers)
             }
             (Method::DELETE, SessionMode::Stateful) => {
-                self.sessions.end_session(&asked.principal, &asked.headers)
+                self.sessions.end_session(&request.principal, &request.headers)
             }
             (_, SessionMode::Stateful) => Ok(method_not_allowed("GET, POST, DELETE")),
             (_, SessionMode::Stateless) => Ok(method_not_allowed("POST")),
@@ -86,14 +94,14 @@ impl Bridge {
 }
 
 impl Backend for Bridge {
-    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
         Box::pin(async {
-            let answer = if asked.method == Method::POST {
-                self.handle_post(asked).await
+            let response = if request.method == Method::POST {
+                self.handle_post(request).await
             } else {
-                self.handle_other(asked)
+                self.handle_other(request)
             };
-            answer.unwrap_or_else(Into::into)
+            response.unwrap_or_else(Into::into)
         })
     }
 
@@ -120,14 +128,14 @@ fn method_not_allowed(allowed: &'static str) -> Response<Body> {
     response
 }
 
-/// What was only to be taken has been.
+/// Returns an empty 202 response.
 fn accepted() -> Response<Body> {
     let mut response = Response::new(body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
-/// The text of a header field that may stand once.
+/// Returns the text of a header field that may occur once.
 fn header_value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }

@@ -1,4 +1,4 @@
-//! The answer to a post: JSON where the answer is what comes first, else a stream of events.
+//! Builds the response to a post: JSON if the first message is the response, else a stream of events.
 
 use std::future::Future;
 use std::pin::pin;
@@ -16,102 +16,102 @@ use crate::http::body::{self, Body, TruncatedBody};
 use crate::http::sse;
 use crate::mcp::error_code::INVALID_REQUEST;
 
-/// How long a post may wait in silence before its answer begins as a stream, so that nobody between takes it for dead.
+/// Silence after which the response begins as a stream, so that no proxy in between times out.
 const STREAM_AFTER: Duration = Duration::from_secs(10);
-/// How often a silent stream says that it lives.
+/// Interval of keepalive comments on a silent stream.
 const PING_INTERVAL: Duration = Duration::from_secs(15);
-/// How long a client whose stream broke should wait before it comes back: as SDKs do that are not told.
+/// Delay before a client whose stream broke reconnects; the default of the SDKs.
 const CLIENT_RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Where the messages for one client come from.
+/// Source of the messages for one client.
 pub(super) trait MessageSource: Send + 'static {
-    /// Waits until something can be taken. May be given up at any time.
+    /// Waits until an item can be taken. Cancel-safe.
     fn wait(&mut self) -> impl Future<Output = ()> + Send;
 
-    /// Takes what there is. Once begun it is carried through.
+    /// Takes the next item. Not cancel-safe.
     fn take(&mut self) -> impl Future<Output = SourceItem> + Send;
 
-    /// From now on the client can tell what it has got.
+    /// Marks the response as a stream: the client can resume it from an event id.
     fn mark_streamed(&mut self) {}
 }
 
-/// What was taken.
+/// Item of a [`MessageSource`].
 #[derive(Debug)]
 pub(super) enum SourceItem {
     Message(ResponseMessage),
-    /// Nothing yet.
+    /// No message yet.
     Pending,
-    /// Every answer has been given.
+    /// All responses have been taken.
     End,
-    /// The rest is lost.
+    /// The remaining messages are lost, for this reason.
     Truncated(&'static str),
 }
 
 /// A message for the client.
 #[derive(Debug)]
 pub(super) struct ResponseMessage {
-    /// By which it may ask for what came after it.
+    /// Event id, after which the client can resume the stream.
     pub event_id: Option<String>,
     pub data: Bytes,
-    /// It answers what was posted.
+    /// True if it responds to the post.
     pub is_response: bool,
 }
 
-/// What a client takes.
+/// Media types that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AcceptedTypes {
     pub accepts_json: bool,
     pub accepts_stream: bool,
-    /// It names the stream before JSON.
+    /// True if it lists the event stream before JSON.
     lists_stream_first: bool,
 }
 
-/// What an answer has become.
+/// Form of a response to a post.
 pub(super) enum PostResponse {
-    /// All of it, JSON.
+    /// Complete, as JSON.
     Json(Vec<u8>),
-    /// A stream that goes on.
+    /// A stream of events.
     Stream(Response<Body>),
     Lost(&'static str),
 }
 
 impl AcceptedTypes {
-    /// What the client says it takes; everything, where it does not say.
+    /// Parses `Accept`; without it, the client accepts everything.
     pub(super) fn from_headers(headers: &HeaderMap) -> Self {
-        let mut accept = Self { accepts_json: false, accepts_stream: false, lists_stream_first: false };
-        let mut said = false;
+        let mut accepted = Self { accepts_json: false, accepts_stream: false, lists_stream_first: false };
+        let mut has_header = false;
         for range in headers
             .get_all(ACCEPT)
             .iter()
             .filter_map(|value| value.to_str().ok())
             .flat_map(|value| value.split(','))
         {
-            said = true;
+            has_header = true;
             let mut parts = range.split(';').map(str::trim);
             let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
-            let refused = parts.any(|part| {
+            let is_rejected = parts.any(|part| {
                 part.strip_prefix("q=").is_some_and(|q| q.parse::<f32>().is_ok_and(|q| q <= 0.0))
             });
-            if !refused {
-                accept.accepts_json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
-                accept.accepts_stream |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
-                accept.lists_stream_first |= accept.accepts_stream && !accept.accepts_json;
+            if !is_rejected {
+                accepted.accepts_json |= matches!(&*kind, "application/json" | "application/*" | "*/*");
+                accepted.accepts_stream |= matches!(&*kind, "text/event-stream" | "text/*" | "*/*");
+                accepted.lists_stream_first |= accepted.accepts_stream && !accepted.accepts_json;
             }
         }
-        if said {
-            accept
+        if has_header {
+            accepted
         } else {
             Self { accepts_json: true, accepts_stream: true, lists_stream_first: false }
         }
     }
 
-    /// Only the stream, if that is what the client names first: nothing else says what it would rather have.
+    /// Accepts only the stream if the client lists it first: the order is the only sign of a preference.
     pub(super) fn prefer_listed_first(self) -> Self {
         Self { accepts_json: self.accepts_json && !self.lists_stream_first, ..self }
     }
 
     /// # Errors
-    /// Where it takes neither form of an answer.
+    /// Returns an error if the client accepts neither JSON nor a stream.
     pub(super) fn require_any(self) -> Result<Self, HttpError> {
         if self.accepts_json || self.accepts_stream {
             return Ok(self);
@@ -121,8 +121,8 @@ impl AcceptedTypes {
     }
 }
 
-/// The answer to a post, in the form that fits. `batch`: an array was posted, and so is answered. `priming`: the id
-/// with which a stream begins, for clients that know such events.
+/// Builds the response to a post. `batch` is set if an array was posted, and makes the response an array. `priming` is
+/// the event id with which a stream begins, for clients that support such events.
 pub(super) async fn respond<S: MessageSource>(
     mut source: S,
     accept: AcceptedTypes,
@@ -139,10 +139,10 @@ pub(super) async fn respond<S: MessageSource>(
                 () = &mut silence, if accept.accepts_stream => break,
             }
             match source.take().await {
-                SourceItem::Message(piece) => {
-                    let is_answer = piece.is_response;
-                    first.push(piece);
-                    if !is_answer {
+                SourceItem::Message(message) => {
+                    let is_response = message.is_response;
+                    first.push(message);
+                    if !is_response {
                         break;
                     }
                 }
@@ -150,11 +150,11 @@ pub(super) async fn respond<S: MessageSource>(
                 SourceItem::End if first.is_empty() => return PostResponse::Lost("there is no answer"),
                 SourceItem::End => {
                     return PostResponse::Json(join_responses(
-                        first.iter().map(|piece| &piece.data[..]),
+                        first.iter().map(|message| &message.data[..]),
                         batch,
                     ));
                 }
-                SourceItem::Truncated(why) => return PostResponse::Lost(why),
+                SourceItem::Truncated(reason) => return PostResponse::Lost(reason),
             }
         }
     }
@@ -162,34 +162,35 @@ pub(super) async fn respond<S: MessageSource>(
     PostResponse::Stream(event_stream_response(source, &first, priming))
 }
 
-/// A stream of events: `first`, then what comes.
+/// Returns a stream of events: `first`, then the messages of `source`.
 pub(super) fn event_stream_response<S: MessageSource>(
     source: S,
     first: &[ResponseMessage],
     priming: Option<String>,
 ) -> Response<Body> {
-    let primed = priming.map(|id| sse::encode_priming_event(&id, CLIENT_RETRY_DELAY));
-    let first: Vec<u8> = primed.into_iter().chain(first.iter().map(encode_message)).flatten().collect();
-    let begun = (!first.is_empty()).then(|| first.into());
-    let chunks = stream::unfold(Some((source, begun)), |state| async move {
-        let (mut source, begun) = state?;
-        if let Some(begun) = begun {
-            return Some((Ok(begun), Some((source, None))));
+    let priming_event = priming.map(|id| sse::encode_priming_event(&id, CLIENT_RETRY_DELAY));
+    let first: Vec<u8> =
+        priming_event.into_iter().chain(first.iter().map(encode_message)).flatten().collect();
+    let initial = (!first.is_empty()).then(|| first.into());
+    let chunks = stream::unfold(Some((source, initial)), |state| async move {
+        let (mut source, initial) = state?;
+        if let Some(initial) = initial {
+            return Some((Ok(initial), Some((source, None))));
         }
-        let ping = Instant::now() + PING_INTERVAL;
+        let ping_at = Instant::now() + PING_INTERVAL;
         loop {
             tokio::select! {
                 biased;
                 () = source.wait() => {}
-                () = sleep_until(ping) => return Some((Ok(Bytes::from_static(sse::PING)), Some((source, None)))),
+                () = sleep_until(ping_at) => return Some((Ok(Bytes::from_static(sse::PING)), Some((source, None)))),
             }
             match source.take().await {
-                SourceItem::Message(piece) => {
-                    return Some((Ok(encode_message(&piece).into()), Some((source, None))));
+                SourceItem::Message(message) => {
+                    return Some((Ok(encode_message(&message).into()), Some((source, None))));
                 }
                 SourceItem::Pending => {}
                 SourceItem::End => return None,
-                SourceItem::Truncated(why) => return Some((Err(TruncatedBody(why.into())), None)),
+                SourceItem::Truncated(reason) => return Some((Err(TruncatedBody(reason.into())), None)),
             }
         }
     });
@@ -197,13 +198,13 @@ pub(super) fn event_stream_response<S: MessageSource>(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Asks proxies of the nginx family to pass events at once.
+    // Makes nginx forward events without buffering.
     headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
     response
 }
 
-fn encode_message(piece: &ResponseMessage) -> Vec<u8> {
-    sse::encode_event(piece.event_id.as_deref(), &piece.data)
+fn encode_message(message: &ResponseMessage) -> Vec<u8> {
+    sse::encode_event(message.event_id.as_deref(), &message.data)
 }
 
 #[cfg(test)]
@@ -214,7 +215,7 @@ mod tests {
     use super::AcceptedTypes;
 
     #[test]
-    fn reads_what_a_client_takes() {
+    fn accept_headers_are_parsed() {
         let check = |said: &[&'static str], json: bool, stream: bool| {
             let mut headers = HeaderMap::new();
             said.iter().for_each(|value| {

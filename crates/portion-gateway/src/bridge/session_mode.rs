@@ -1,4 +1,4 @@
-//! With sessions or without: each request says itself of which revision it is.
+//! Determines from the revision of a request if it belongs to a session.
 
 use hyper::HeaderMap;
 
@@ -6,27 +6,27 @@ use super::{bad_request, header_value};
 use crate::front::http::http_error::HttpError;
 use crate::mcp::ParsedBatch;
 
-/// The header field that names the revision.
+/// Header with the protocol revision.
 pub(super) const PROTOCOL_VERSION_HEADER: &str = "mcp-protocol-version";
-/// The first revisions without sessions are of this year.
+/// Year of the first revision without sessions.
 const STATELESS_SINCE: &str = "2026";
 
-/// The revisions with sessions.
+/// Revisions with sessions.
 const STATEFUL_REVISIONS: [&str; 5] = ["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// How a revision uses HTTP.
+/// Use of sessions by a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SessionMode {
-    /// `initialize` begins a session, as in 2024-11-05 to 2025-11-25.
+    /// `initialize` begins a session (2024-11-05 to 2025-11-25).
     Stateful,
-    /// Each post stands for itself, as since 2026-07-28.
+    /// Each post is independent (since 2026-07-28).
     Stateless,
 }
 
-/// The era of a request without a body.
+/// Returns the mode of a request without a body.
 ///
 /// # Errors
-/// Where what it names is no revision.
+/// Returns an error if the header is not a revision.
 pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError> {
     let Some(version) = headers.get(PROTOCOL_VERSION_HEADER) else { return Ok(SessionMode::Stateful) };
     let Some(version) = version.to_str().ok().filter(|version| is_revision(version)) else {
@@ -38,43 +38,46 @@ pub(super) fn from_headers(headers: &HeaderMap) -> Result<SessionMode, HttpError
     Ok(if version < STATELESS_SINCE { SessionMode::Stateful } else { SessionMode::Stateless })
 }
 
-/// The era of what was posted.
+/// Returns the mode of a post.
 ///
 /// # Errors
-/// Where what it names is no revision.
-pub(super) fn from_post(headers: &HeaderMap, heard: &ParsedBatch<'_>) -> Result<SessionMode, HttpError> {
-    if heard.messages.iter().any(|note| note.protocol_version().is_some()) {
+/// Returns an error if the header is not a revision.
+pub(super) fn from_post(headers: &HeaderMap, batch: &ParsedBatch<'_>) -> Result<SessionMode, HttpError> {
+    if batch.messages.iter().any(|message| message.protocol_version().is_some()) {
         return Ok(SessionMode::Stateless);
     }
-    // The revision of what `initialize` begins is not settled before its answer.
-    if heard.requests().any(|note| note.method() == "initialize") {
+    // The revision of a new session is not negotiated before the response to `initialize`.
+    if batch.requests().any(|message| message.method() == "initialize") {
         return Ok(SessionMode::Stateful);
     }
     from_headers(headers)
 }
 
-/// Whether what a request in a session names is a revision that it can be answered in: one that is known here, or the one that
-/// was settled on, which may be any.
+/// Checks the revision header of a request in a session: it must be a known revision or the negotiated one, which may
+/// be any.
 ///
 /// # Errors
-/// Where it is neither, as 2025-06-18 has it.
-pub(super) fn check_negotiated_version(headers: &HeaderMap, settled: Option<&str>) -> Result<(), HttpError> {
+/// Returns an error if it is neither, as 2025-06-18 requires.
+pub(super) fn check_negotiated_version(
+    headers: &HeaderMap,
+    negotiated: Option<&str>,
+) -> Result<(), HttpError> {
     let Some(version) = header_value(headers, PROTOCOL_VERSION_HEADER) else { return Ok(()) };
-    if STATEFUL_REVISIONS.contains(&version) || settled == Some(version) {
+    if STATEFUL_REVISIONS.contains(&version) || negotiated == Some(version) {
         return Ok(());
     }
-    let expected = settled.unwrap_or("2025-11-25");
+    let expected = negotiated.unwrap_or("2025-11-25");
     Err(bad_request(format!(
         "`{version}` in MCP-Protocol-Version is not spoken in this session; send {expected}"
     )))
 }
 
-/// Whether the client knows events without data, which came with 2025-11-25.
+/// Returns true if the client supports events without data, introduced with 2025-11-25.
 pub(super) fn supports_priming(headers: &HeaderMap) -> bool {
     header_value(headers, PROTOCOL_VERSION_HEADER).is_some_and(|version| version >= "2025-11-25")
 }
 
-/// `YYYY-MM-DD`.
+/// Returns true for `YYYY-MM-DD`.
 fn is_revision(version: &str) -> bool {
     let shape =
         |(i, byte): (usize, u8)| if matches!(i, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
@@ -100,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_of_which_era_it_is() {
+    fn the_mode_follows_from_the_revision_of_a_request() {
         let modern = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
         check(None, "{}", "tools/list", Some(SessionMode::Stateful));
         check(Some("2025-06-18"), "{}", "tools/list", Some(SessionMode::Stateful));

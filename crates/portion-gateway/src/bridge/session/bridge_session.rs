@@ -1,7 +1,7 @@
-//! One session: a link of its own, a lane, and the streams on which the client hears.
+//! One session: its link, its message processor and its streams to the client.
 //!
-//! What the client posts is carried to the server whether the client stays or not: only `notifications/cancelled`
-//! cancels. What the server says is dealt with by one task, which lives as long as the link.
+//! A post is forwarded to the server even if the client disconnects: only `notifications/cancelled` cancels. Messages
+//! of the server are processed by one task, which lives as long as the link.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -18,45 +18,45 @@ use crate::one_shot_flag::OneShotFlag;
 use crate::relay::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
-/// How long a server may take to leave, before nobody listens any more and it is made to.
+/// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
 const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// What the server's direction may have waiting for the server: a question of our own, a call that was held back.
+/// Messages to the server queued by the server's direction: requests of our own, calls that were held back.
 const OUTBOUND_QUEUE_LIMIT: usize = 1024;
 
-/// A session.
+/// A client session.
 pub(super) struct BridgeSession {
-    /// By which the client names it: nobody can guess it.
+    /// Session id, which cannot be guessed.
     pub id: String,
-    /// Who began it; see [`Principal::owner_scope`](crate::front::http::Principal::owner_scope).
+    /// Scope of the owner; see [`Principal::owner_scope`](crate::front::http::Principal::owner_scope).
     pub owner: Scope,
-    /// The revision that the answer to `initialize` has settled on.
+    /// Revision in the response to `initialize`.
     negotiated_version: OnceLock<String>,
     processor: McpProcessor,
-    /// Taken once the session is over.
+    /// `None` once the session is over.
     outbox: Mutex<Option<Outbox>>,
-    /// Why the server is gone.
+    /// Reason that the server has ended.
     gone_reason: OnceLock<String>,
-    /// Held while a message of the client is dealt with: one at a time, in order.
+    /// Held while a client message is processed: one at a time, in order.
     client_order_lock: tokio::sync::Mutex<()>,
     router: Mutex<StreamRouter>,
-    /// Notified when anything on the desk has changed.
+    /// Notified when a stream of the router has changed.
     pub changed: Notify,
     is_over: AtomicBool,
     end_requested: OneShotFlag,
-    /// The server has left as well.
+    /// Set when the server has ended as well.
     ended: OneShotFlag,
     has_ended: AtomicBool,
 }
 
 impl BridgeSession {
-    /// A session over this link.
-    pub(super) fn start(id: String, owner: Scope, lane: McpProcessor, link: Link) -> Arc<Self> {
+    /// Starts a session over this link.
+    pub(super) fn start(id: String, owner: Scope, processor: McpProcessor, link: Link) -> Arc<Self> {
         let Link { outbox, inbox } = link;
         let session = Arc::new(Self {
             id,
             owner,
             negotiated_version: OnceLock::new(),
-            processor: lane,
+            processor,
             outbox: Mutex::new(Some(outbox.clone())),
             gone_reason: OnceLock::new(),
             client_order_lock: tokio::sync::Mutex::default(),
@@ -71,88 +71,90 @@ impl BridgeSession {
         session
     }
 
-    /// The streams.
+    /// Returns the router of its streams.
     pub(super) fn router(&self) -> MutexGuard<'_, StreamRouter> {
         self.router.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The revision that was settled on.
+    /// Returns the negotiated revision.
     pub(super) fn negotiated_version(&self) -> Option<&str> {
         self.negotiated_version.get().map(String::as_str)
     }
 
-    /// Whether it has come to its end.
+    /// Returns true if the session accepts no more requests.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether its server has left as well.
+    /// Returns true if its server has ended as well.
     pub(super) fn has_ended(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// Ends it: the server is asked to leave, and what waits is answered.
+    /// Ends the session: closes the link and answers pending requests.
     pub(super) fn end(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.end_requested.set();
     }
 
-    /// Waits until the server has left.
+    /// Waits until the server has ended.
     pub(super) async fn ended(&self) {
         self.ended.wait().await;
     }
 
-    /// Carries what the client has posted to the server. Goes on even if nobody waits for it.
+    /// Forwards a post to the server. Continues even if the future is dropped.
     pub(super) async fn forward_post(
         self: &Arc<Self>,
         text: &str,
-        heard: &ParsedBatch<'_>,
-        seat: Option<Subscription>,
+        batch: &ParsedBatch<'_>,
+        subscription: Option<Subscription>,
     ) {
-        let cancelled =
-            heard.messages.iter().filter_map(|note| Some(note.slice(note.cancelled_id()?).to_owned()));
+        let cancelled = batch
+            .messages
+            .iter()
+            .filter_map(|message| Some(message.slice(message.cancelled_id()?).to_owned()));
         let (body, cancelled): (_, Vec<String>) = (text.as_bytes().to_vec(), cancelled.collect());
         let session = Arc::clone(self);
         let frame = Frame::Message(body);
-        // What is answered here, and not at once, keeps no other message waiting.
-        let takes_long = seat.is_some() && self.processor.is_deferred(&frame);
-        let carried = tokio::spawn(async move {
-            let said = if takes_long {
+        // A deferred message must not delay later messages.
+        let is_deferred = subscription.is_some() && self.processor.is_deferred(&frame);
+        let task = tokio::spawn(async move {
+            let outgoing = if is_deferred {
                 session.processor.process_deferred(frame).await
             } else {
-                return session.forward_in_order(frame, &cancelled, seat).await;
+                return session.forward_in_order(frame, &cancelled, subscription).await;
             };
-            session.dispatch(said, seat).await;
+            session.dispatch(outgoing, subscription).await;
             session.changed.notify_waiters();
         });
-        let _ = carried.await;
+        let _ = task.await;
     }
 
-    async fn forward_in_order(&self, frame: Frame, cancelled: &[String], seat: Option<Subscription>) {
-        let _turn = self.client_order_lock.lock().await;
-        let mut said = self.processor.process_client_frame(frame).await;
-        if let Some(why) = self.gone_reason.get() {
-            // Nobody hears the server's end any more.
-            said.extend(self.processor.on_server_gone(why));
+    async fn forward_in_order(&self, frame: Frame, cancelled: &[String], subscription: Option<Subscription>) {
+        let _order_guard = self.client_order_lock.lock().await;
+        let mut outgoing = self.processor.process_client_frame(frame).await;
+        if let Some(reason) = self.gone_reason.get() {
+            // The end of the server has already been processed, so later requests are answered here.
+            outgoing.extend(self.processor.on_server_gone(reason));
         }
-        self.dispatch(said, seat).await;
+        self.dispatch(outgoing, subscription).await;
         cancelled.iter().for_each(|id| self.router().cancel_request(id));
         self.changed.notify_waiters();
     }
 
-    /// Carries what the lane made of a message to where it goes.
-    async fn dispatch(&self, said: Vec<OutgoingMessage>, seat: Option<Subscription>) {
+    /// Sends the messages that the processor returned for a post.
+    async fn dispatch(&self, outgoing: Vec<OutgoingMessage>, subscription: Option<Subscription>) {
         let outbox = self.outbox().clone();
         {
-            for said in said {
-                match (said, seat) {
-                    (OutgoingMessage::ToClient(answer), Some(seat)) => {
-                        self.router().push_local_response(seat.stream_id, answer);
+            for outgoing in outgoing {
+                match (outgoing, subscription) {
+                    (OutgoingMessage::ToClient(message), Some(subscription)) => {
+                        self.router().push_local_response(subscription.stream_id, message);
                     }
                     (OutgoingMessage::ToClient(_), None) => {}
                     (OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message), _) => {
                         if let Some(outbox) = &outbox {
-                            // The link's end is heard by `attend`, which answers.
+                            // Fails if the link is closed; `run_server_side` then answers the request.
                             let _ = outbox.send(message).await;
                         }
                     }
@@ -161,37 +163,37 @@ impl BridgeSession {
         }
     }
 
-    /// Deals with what the server says, to its end.
+    /// Processes the messages of the server until the link is closed.
     async fn run_server_side(self: Arc<Self>, mut inbox: Inbox, outbox: Outbox) {
-        let (errands, mut waiting) = mpsc::channel(OUTBOUND_QUEUE_LIMIT);
-        // A server may not read while it writes: who hears it must not wait for it to read.
+        let (commands, mut queue) = mpsc::channel(OUTBOUND_QUEUE_LIMIT);
+        // A server may not read while it writes, so this task must not wait for it to read.
         tokio::spawn(async move {
-            while let Some(message) = waiting.recv().await {
+            while let Some(message) = queue.recv().await {
                 let _ = outbox.send(message).await;
             }
         });
-        let why = loop {
+        let reason = loop {
             tokio::select! {
-                said = inbox.next() => match said {
-                    Some(LinkEvent::Frame(frame)) => self.dispatch_from_server(self.processor.process_server_frame(frame).await, &errands).await,
-                    Some(LinkEvent::Closed(why)) => break why,
+                event = inbox.next() => match event {
+                    Some(LinkEvent::Frame(frame)) => self.dispatch_from_server(self.processor.process_server_frame(frame).await, &commands).await,
+                    Some(LinkEvent::Closed(reason)) => break reason,
                     None => break "the server is gone".to_owned(),
                 },
-                said = self.processor.next_timeout() => self.dispatch_from_server(said, &errands).await,
+                outgoing = self.processor.next_timeout() => self.dispatch_from_server(outgoing, &commands).await,
                 () = self.end_requested.wait() => break "the session was ended".to_owned(),
             }
         };
         self.is_over.store(true, Ordering::Relaxed);
-        drop(errands);
+        drop(commands);
         let outbox = self.outbox().take();
         drop(outbox);
         {
-            // Who has the turn may wait for a server that does not read.
-            let _turn = timeout(SERVER_EXIT_TIMEOUT, self.client_order_lock.lock()).await;
-            let _ = self.gone_reason.set(why.clone());
-            for said in self.processor.on_server_gone(&why) {
-                if let OutgoingMessage::ToClient(answer) = said {
-                    self.router().route_server_message(answer);
+            // The lock holder may be waiting for a server that does not read.
+            let _order_guard = timeout(SERVER_EXIT_TIMEOUT, self.client_order_lock.lock()).await;
+            let _ = self.gone_reason.set(reason.clone());
+            for outgoing in self.processor.on_server_gone(&reason) {
+                if let OutgoingMessage::ToClient(message) = outgoing {
+                    self.router().route_server_message(message);
                 }
             }
             self.router().finish();
@@ -203,10 +205,10 @@ impl BridgeSession {
         self.ended.set();
     }
 
-    /// Sends what the lane made of what the server said, or failed to say.
-    async fn dispatch_from_server(&self, said: Vec<OutgoingMessage>, errands: &mpsc::Sender<Vec<u8>>) {
-        for said in said {
-            match said {
+    /// Sends the messages that a server message or a timeout has caused.
+    async fn dispatch_from_server(&self, outgoing: Vec<OutgoingMessage>, commands: &mpsc::Sender<Vec<u8>>) {
+        for outgoing in outgoing {
+            match outgoing {
                 OutgoingMessage::ToClient(message) => {
                     self.record_negotiated_version(&message);
                     let stream = self.router().route_server_message(message);
@@ -216,27 +218,27 @@ impl BridgeSession {
                     }
                 }
                 OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
-                    let _ = errands.send(message).await;
+                    let _ = commands.send(message).await;
                 }
             }
         }
     }
 
-    /// Notes the revision, where a message is the answer to `initialize`.
+    /// Records the revision if the message is the response to `initialize`.
     fn record_negotiated_version(&self, message: &[u8]) {
         if self.negotiated_version.get().is_some() {
             return;
         }
         let text = String::from_utf8_lossy(message);
-        let heard = ParsedBatch::parse(&text);
+        let batch = ParsedBatch::parse(&text);
         if let Some(version) =
-            heard.iter().flat_map(|heard| &heard.messages).find_map(MessageView::negotiated_version)
+            batch.iter().flat_map(|batch| &batch.messages).find_map(MessageView::negotiated_version)
         {
             let _ = self.negotiated_version.set(version);
         }
     }
 
-    /// Waits while the client reads a stream too slowly.
+    /// Waits while the queue of a stream is full.
     async fn wait_while_full(&self, stream: u64) {
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());

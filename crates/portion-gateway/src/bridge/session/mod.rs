@@ -1,10 +1,10 @@
-//! The sessions of clients of revisions up to 2025-11-25: each has a link, and so a server, of its own.
+//! Sessions of clients of revisions up to 2025-11-25. Each has a link, and thus a server, of its own.
 //!
-//! - `conversation`: one session
-//! - `desk`: whose is what its server says
-//! - `stream`: what is on its way by one answer
-//! - `kept`: what was delivered and may have got lost
-//! - `reader`: a client that hears a stream
+//! - `bridge_session`: one session
+//! - `stream_router`: routes server messages to streams
+//! - `stream`: messages queued for one response
+//! - `replay_buffer`: delivered messages that may have been lost
+//! - `reader`: a client that reads a stream
 
 mod bridge_session;
 mod reader;
@@ -31,16 +31,16 @@ use crate::upstream::link::Connector;
 use bridge_session::BridgeSession;
 use reader::{SubscriptionReader, parse_event_id};
 
-/// The header field that names the session.
+/// Header with the session id.
 const SESSION_ID_HEADER: &str = "mcp-session-id";
-/// The header field that names the last event that a client has heard.
+/// Header with the id of the last event that a client has received.
 const LAST_EVENT_ID_HEADER: &str = "last-event-id";
-/// How long a session must have been idle to make room for another.
+/// Idle time after which a session may be evicted for a new one.
 const MIN_IDLE_TO_EVICT: Duration = Duration::from_mins(1);
-/// How often sessions are looked at.
+/// Interval at which idle sessions are ended.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(15);
 
-/// All sessions.
+/// All sessions of a bridge.
 pub(super) struct SessionManager {
     connector: Arc<dyn Connector>,
     processor_factory: McpProcessorFactory,
@@ -49,64 +49,68 @@ pub(super) struct SessionManager {
     has_sweeper: AtomicBool,
 }
 
-/// A session whose beginning nobody has seen yet: dropping it ends the session.
+/// Guard of a session whose id the client has not received yet: dropping it ends the session.
 struct NewSessionGuard(Option<Arc<BridgeSession>>);
 
 impl SessionManager {
-    pub(super) fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, limits: BridgeLimits) -> Self {
+    pub(super) fn new(
+        connector: Arc<dyn Connector>,
+        processor_factory: McpProcessorFactory,
+        limits: BridgeLimits,
+    ) -> Self {
         Self {
-            connector: dial,
-            processor_factory: lanes,
+            connector,
+            processor_factory,
             limits,
             sessions: Mutex::default(),
             has_sweeper: AtomicBool::new(false),
         }
     }
 
-    /// Answers what was posted.
+    /// Answers a post.
     pub(super) async fn handle_post(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        heard: &ParsedBatch<'_>,
+        batch: &ParsedBatch<'_>,
     ) -> Result<Response<Body>, HttpError> {
-        if heard.requests().next().is_none() {
+        if batch.requests().next().is_none() {
             let session = self.find_session(principal, headers)?;
             session.router().touch(Instant::now());
-            session.forward_post(text, heard, None).await;
+            session.forward_post(text, batch, None).await;
             return Ok(accepted());
         }
         let accept = AcceptedTypes::from_headers(headers).require_any()?;
-        let begins = !headers.contains_key(SESSION_ID_HEADER)
-            && heard.requests().any(|request| request.method() == "initialize");
-        // What answers `initialize` is looked at first, where the client lets us.
-        let accept = if begins { accept } else { accept.prefer_listed_first() };
-        let session = if begins {
-            let first = heard.requests().next().map_or("null", |request| request.id());
-            self.open_session(principal).await.map_err(|refusal| refusal.for_request(first))?
+        let is_new = !headers.contains_key(SESSION_ID_HEADER)
+            && batch.requests().any(|request| request.method() == "initialize");
+        // The response to `initialize` is preferred as JSON, so that an error can end the session.
+        let accept = if is_new { accept } else { accept.prefer_listed_first() };
+        let session = if is_new {
+            let first_id = batch.requests().next().map_or("null", |request| request.id());
+            self.open_session(principal).await.map_err(|error| error.for_request(first_id))?
         } else {
             self.find_session(principal, headers)?
         };
-        let opening = NewSessionGuard(begins.then(|| Arc::clone(&session)));
-        let seat = session.router().open_post_stream(heard, accept.accepts_stream, Instant::now());
-        let reader = SubscriptionReader::new(&session, seat);
+        let guard = NewSessionGuard(is_new.then(|| Arc::clone(&session)));
+        let subscription = session.router().open_post_stream(batch, accept.accepts_stream, Instant::now());
+        let reader = SubscriptionReader::new(&session, subscription);
         let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
-        session.forward_post(text, heard, Some(seat)).await;
-        let mut response = match respond(reader, accept, heard.is_batch, priming).await {
-            PostResponse::Json(answer) if begins && !is_result(&answer) => {
-                return Ok(json_response(StatusCode::OK, answer));
+        session.forward_post(text, batch, Some(subscription)).await;
+        let mut response = match respond(reader, accept, batch.is_batch, priming).await {
+            PostResponse::Json(json) if is_new && !is_result(&json) => {
+                return Ok(json_response(StatusCode::OK, json));
             }
-            PostResponse::Json(answer) => json_response(StatusCode::OK, answer),
+            PostResponse::Json(json) => json_response(StatusCode::OK, json),
             PostResponse::Stream(response) => response,
             PostResponse::Lost(_) => return Err(session_not_found()),
         };
-        opening.disarm();
+        guard.disarm();
         set_session_header(&mut response, &session);
         Ok(response)
     }
 
-    /// The stream of what belongs to no post, or of what a client has missed.
+    /// Opens the listening stream, or resumes a stream.
     pub(super) fn open_stream(
         &self,
         principal: &Principal,
@@ -123,12 +127,12 @@ impl SessionManager {
             ),
             None => None,
         };
-        let seat = session.router().subscribe(after, Instant::now());
-        let seat =
-            seat.ok_or_else(|| bad_request("what came after this event is not kept any more; ask anew"))?;
-        // Whoever read here before hears its end.
+        let subscription = session.router().subscribe(after, Instant::now());
+        let subscription = subscription
+            .ok_or_else(|| bad_request("what came after this event is not kept any more; ask anew"))?;
+        // Wakes the previous reader, whose stream ends.
         session.changed.notify_waiters();
-        let mut reader = SubscriptionReader::new(&session, seat);
+        let mut reader = SubscriptionReader::new(&session, subscription);
         reader.mark_streamed();
         let priming = session_mode::supports_priming(headers).then(|| reader.current_event_id());
         let mut response = event_stream_response(reader, &[], priming);
@@ -136,7 +140,7 @@ impl SessionManager {
         Ok(response)
     }
 
-    /// Ends a session.
+    /// Ends the session of a request.
     pub(super) fn end_session(
         &self,
         principal: &Principal,
@@ -147,7 +151,7 @@ impl SessionManager {
         Ok(Response::new(body::empty()))
     }
 
-    /// Ends all of them, and waits until their servers have left.
+    /// Ends all sessions and waits until their servers have ended.
     pub(super) async fn close(&self) {
         let all: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
         all.iter().for_each(|session| session.end());
@@ -181,8 +185,8 @@ impl SessionManager {
             link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
         let id = random_session_id()?;
         let scope = principal.session_scope(&id);
-        let lane = self.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
-        let session = BridgeSession::start(id.clone(), principal.owner_scope(), lane, link);
+        let processor = self.processor_factory.new_processor(scope, principal.conversation(Some(&id)));
+        let session = BridgeSession::start(id.clone(), principal.owner_scope(), processor, link);
         self.sessions().insert(id, Arc::clone(&session));
         if !self.has_sweeper.swap(true, Ordering::Relaxed) {
             tokio::spawn(sweep_periodically(Arc::downgrade(self)));
@@ -211,17 +215,17 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Ends what is idle.
+    /// Ends idle sessions, and drops expired messages.
     fn end_idle_sessions(&self, now: Instant) {
         let mut all = self.sessions();
         all.retain(|_, session| !session.has_ended());
         for session in all.values().filter(|session| !session.is_over()) {
-            let idle = {
-                let mut desk = session.router();
-                desk.expire(now);
-                desk.idle_since()
+            let idle_since = {
+                let mut router = session.router();
+                router.expire(now);
+                router.idle_since()
             };
-            if idle.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
+            if idle_since.is_some_and(|since| now.duration_since(since) > self.limits.idle_timeout) {
                 tracing::info!("ended a session that was idle");
                 session.end();
             }
@@ -256,25 +260,25 @@ async fn sweep_periodically(sessions: Weak<SessionManager>) {
 }
 
 fn session_not_found() -> HttpError {
-    // The same for all three: who guesses an id learns nothing.
+    // The same error in all three cases: guessing an id reveals nothing.
     let message = "this session does not exist, has ended, or was begun with other credentials, such as a token that was \
                    refreshed since and is no JSON Web Token of the same subject; send initialize again";
     HttpError::new(StatusCode::NOT_FOUND, INVALID_REQUEST, message)
 }
 
-/// Tells the client the name of its session.
+/// Sets the session id header.
 fn set_session_header(response: &mut Response<Body>, session: &BridgeSession) {
     if let Ok(id) = HeaderValue::from_str(&session.id) {
         response.headers_mut().insert(SESSION_ID_HEADER, id);
     }
 }
 
-fn is_result(answer: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(answer);
-    ParsedBatch::parse(&text).is_ok_and(|heard| heard.messages.iter().any(MessageView::is_result))
+fn is_result(json: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(json);
+    ParsedBatch::parse(&text).is_ok_and(|batch| batch.messages.iter().any(MessageView::is_result))
 }
 
-/// 128 bits that nobody can guess.
+/// Returns a random id of 128 bits.
 fn random_session_id() -> Result<String, HttpError> {
     let mut id = [0; 16];
     getrandom::fill(&mut id).map_err(|error| {

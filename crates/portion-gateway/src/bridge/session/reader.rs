@@ -1,4 +1,4 @@
-//! A client that hears a stream of its session.
+//! Reads a stream of a session for one client.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,21 +7,21 @@ use super::bridge_session::BridgeSession;
 use super::stream_router::{NextEvent, Subscription};
 use crate::bridge::post_response::{MessageSource, ResponseMessage, SourceItem};
 
-/// A client at a stream. Dropping it leaves the stream.
+/// Reader of a stream. Dropping it unsubscribes.
 pub(super) struct SubscriptionReader {
     session: Arc<BridgeSession>,
     subscription: Subscription,
-    /// It has been told by which ids it can come back.
+    /// True if the client has received event ids and can resume the stream.
     can_resume: bool,
 }
 
 impl SubscriptionReader {
-    /// At a place that the session's desk has given out.
-    pub(super) fn new(session: &Arc<BridgeSession>, seat: Subscription) -> Self {
-        Self { session: Arc::clone(session), subscription: seat, can_resume: false }
+    /// Creates a reader for a subscription of the session's router.
+    pub(super) fn new(session: &Arc<BridgeSession>, subscription: Subscription) -> Self {
+        Self { session: Arc::clone(session), subscription, can_resume: false }
     }
 
-    /// The id of what is to come after now, by which a client can come back that has heard nothing yet.
+    /// Returns an event id for the current position, from which a client can resume that has received no event.
     pub(super) fn current_event_id(&self) -> String {
         let number = self.session.router().next_id();
         format_event_id(self.subscription.stream_id, number)
@@ -42,7 +42,7 @@ impl MessageSource for SubscriptionReader {
 
     async fn take(&mut self) -> SourceItem {
         let next = self.session.router().next_event(self.subscription, Instant::now());
-        // Somebody may wait for this stream to become shorter.
+        // The server's task may be waiting for space in this stream.
         self.session.changed.notify_waiters();
         match next {
             NextEvent::Event(event) => {
@@ -70,12 +70,12 @@ impl Drop for SubscriptionReader {
     }
 }
 
-/// The id of a message on a stream.
+/// Returns the event id of a message on a stream.
 fn format_event_id(stream: u64, number: u64) -> String {
     format!("{stream}-{number}")
 }
 
-/// The stream, and the message on it, that an id names.
+/// Returns the stream and the message number of an event id.
 pub(super) fn parse_event_id(id: &str) -> Option<(u64, u64)> {
     let (stream, number) = id.split_once('-')?;
     Some((stream.parse().ok()?, number.parse().ok()?))

@@ -1,27 +1,27 @@
-//! What is on its way to the client by one answer over HTTP, or by several where it lost the first.
+//! Messages queued for one HTTP response, or for the responses that resume it.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use bytes::Bytes;
 
-/// What may wait for a client that reads slowly, before the server waits as well.
+/// Queue limits of a stream; when they are exceeded, the server has to wait.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
 const MAX_QUEUED_MESSAGES: usize = 1024;
 
-/// Messages in order, and who reads them.
+/// Queue of a stream, and its reader.
 #[derive(Debug, Default)]
 pub(super) struct OutboundStream {
     queue: VecDeque<StreamEvent>,
     queued_bytes: usize,
-    /// Answers still to come.
+    /// Responses that are still pending.
     pub pending_response_count: usize,
-    /// The requests that are to be answered, by their ids as they were written.
+    /// Raw ids of the pending requests.
     pub request_ids: Vec<String>,
-    /// The client takes other messages than answers on it.
+    /// True if the client accepts messages other than responses on it.
     pub accepts_other_messages: bool,
     pub reader_id: Option<u64>,
-    /// When the last reader left.
+    /// Time at which the last reader left.
     pub reader_left_at: Option<Instant>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct StreamEvent {
 }
 
 impl OutboundStream {
-    /// For the answers to these requests.
+    /// Creates a stream for the responses to these requests.
     pub(super) fn for_post(ids: Vec<String>, is_open: bool) -> Self {
         Self {
             pending_response_count: ids.len(),
@@ -49,7 +49,7 @@ impl OutboundStream {
         self.queue.push_back(event);
     }
 
-    /// Puts back what got lost on its way, in order.
+    /// Puts lost messages back at the front, in order.
     pub(super) fn requeue(&mut self, lost: Vec<StreamEvent>) {
         self.queued_bytes += lost.iter().map(|event| event.data.len()).sum::<usize>();
         lost.into_iter().rev().for_each(|event| self.queue.push_front(event));
@@ -65,12 +65,12 @@ impl OutboundStream {
         self.queue.is_empty()
     }
 
-    /// Messages and bytes that wait, and the number of the oldest.
+    /// Returns the number and bytes of queued messages, and the number of the oldest.
     pub(super) fn backlog(&self) -> (usize, usize, Option<u64>) {
         (self.queue.len(), self.queued_bytes, self.queue.front().map(|event| event.number))
     }
 
-    /// Whether its client reads it so slowly that the server should wait.
+    /// Returns true if it has a reader and the queue exceeds a limit.
     pub(super) fn is_full(&self) -> bool {
         self.reader_id.is_some()
             && (self.queue.len() > MAX_QUEUED_MESSAGES

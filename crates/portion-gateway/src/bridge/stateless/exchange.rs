@@ -1,6 +1,6 @@
-//! A post and what the server says of it, for as long as the client waits.
+//! A pending post and the server messages for it.
 //!
-//! The client's going is a cancellation: then this is dropped, and the server hears of it.
+//! A client that disconnects cancels its request: the exchange is dropped, and the server is notified.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,24 +14,24 @@ use crate::frame::Frame;
 use crate::mcp::McpProcessor;
 use crate::relay::{MessageProcessor as _, OutgoingMessage};
 
-/// A post that waits.
+/// A pending post.
 pub(super) struct StatelessExchange {
     connection: Arc<SharedConnection>,
     processor: McpProcessor,
     post_id: u64,
     receiver: mpsc::Receiver<Result<Frame, String>>,
-    /// What was heard and not yet dealt with.
+    /// Input that was received and not yet processed.
     next_input: Option<ExchangeInput>,
     queued_messages: VecDeque<ResponseMessage>,
     state: ExchangeState,
 }
 
-/// What a post hears.
+/// Input of an exchange.
 enum ExchangeInput {
     Frame(Frame),
-    /// The server has been silent for too long.
+    /// The request timed out; the messages to send.
     TimedOut(Vec<OutgoingMessage>),
-    /// Nothing follows, for this reason.
+    /// The connection was closed, for this reason.
     Closed(String),
     Overrun,
 }
@@ -40,49 +40,49 @@ enum ExchangeInput {
 enum ExchangeState {
     Waiting,
     Answered,
-    /// It reads so slowly that what others wait for would have to wait for it.
+    /// The client reads so slowly that it would delay other clients.
     Overrun,
 }
 
 impl StatelessExchange {
-    /// The post of this number on a trunk.
+    /// Creates the exchange of a post on a shared connection.
     pub(super) fn new(
-        trunk: &Arc<SharedConnection>,
-        lane: McpProcessor,
-        post: u64,
-        hears: mpsc::Receiver<Result<Frame, String>>,
+        connection: &Arc<SharedConnection>,
+        processor: McpProcessor,
+        post_id: u64,
+        receiver: mpsc::Receiver<Result<Frame, String>>,
     ) -> Self {
-        let (trunk, pieces) = (Arc::clone(trunk), VecDeque::new());
+        let (connection, queued_messages) = (Arc::clone(connection), VecDeque::new());
         Self {
-            connection: trunk,
-            processor: lane,
-            post_id: post,
-            receiver: hears,
+            connection,
+            processor,
+            post_id,
+            receiver,
             next_input: None,
-            queued_messages: pieces,
+            queued_messages,
             state: ExchangeState::Waiting,
         }
     }
 
-    /// Carries what was posted to the server.
+    /// Sends the posted request to the server.
     pub(super) async fn send_request(&mut self, text: &str) {
-        let said = self.processor.process_client_frame(Frame::Message(text.as_bytes().to_vec())).await;
-        self.dispatch(said).await;
+        let outgoing = self.processor.process_client_frame(Frame::Message(text.as_bytes().to_vec())).await;
+        self.dispatch(outgoing).await;
     }
 
-    async fn dispatch(&mut self, said: Vec<OutgoingMessage>) {
-        for said in said {
-            match said {
+    async fn dispatch(&mut self, outgoing: Vec<OutgoingMessage>) {
+        for outgoing in outgoing {
+            match outgoing {
                 OutgoingMessage::ToClient(data) => {
-                    // One request was posted: once none waits, this answers it.
-                    let answer = self.processor.pending_count() == 0;
-                    if answer {
+                    // Exactly one request was posted: if none is pending, this is its response.
+                    let is_response = self.processor.pending_count() == 0;
+                    if is_response {
                         self.state = ExchangeState::Answered;
                     }
                     self.queued_messages.push_back(ResponseMessage {
                         event_id: None,
                         data: data.into(),
-                        is_response: answer,
+                        is_response,
                     });
                 }
                 OutgoingMessage::ToServer(message) | OutgoingMessage::InternalRequest(message) => {
@@ -100,12 +100,12 @@ impl MessageSource for StatelessExchange {
             && self.state == ExchangeState::Waiting
         {
             self.next_input = Some(tokio::select! {
-                said = self.receiver.recv() => match said {
+                input = self.receiver.recv() => match input {
                     Some(Ok(frame)) => ExchangeInput::Frame(frame),
-                    Some(Err(why)) => ExchangeInput::Closed(why),
+                    Some(Err(reason)) => ExchangeInput::Closed(reason),
                     None => ExchangeInput::Overrun,
                 },
-                said = self.processor.next_timeout() => ExchangeInput::TimedOut(said),
+                input = self.processor.next_timeout() => ExchangeInput::TimedOut(input),
             });
         }
     }
@@ -114,17 +114,17 @@ impl MessageSource for StatelessExchange {
         if self.queued_messages.is_empty() && self.state == ExchangeState::Waiting {
             match self.next_input.take() {
                 Some(ExchangeInput::Frame(frame)) => {
-                    let said = self.processor.process_server_frame(frame).await;
-                    self.dispatch(said).await;
+                    let outgoing = self.processor.process_server_frame(frame).await;
+                    self.dispatch(outgoing).await;
                 }
-                Some(ExchangeInput::TimedOut(mut said)) => {
-                    // The server hears of it when this is dropped.
-                    said.retain(|said| matches!(said, OutgoingMessage::ToClient(_)));
-                    self.dispatch(said).await;
+                Some(ExchangeInput::TimedOut(mut outgoing)) => {
+                    // The server gets the cancellation when this is dropped.
+                    outgoing.retain(|outgoing| matches!(outgoing, OutgoingMessage::ToClient(_)));
+                    self.dispatch(outgoing).await;
                 }
-                Some(ExchangeInput::Closed(why)) => {
-                    let said = self.processor.on_server_gone(&why);
-                    self.dispatch(said).await;
+                Some(ExchangeInput::Closed(reason)) => {
+                    let outgoing = self.processor.on_server_gone(&reason);
+                    self.dispatch(outgoing).await;
                     self.state = ExchangeState::Answered;
                 }
                 Some(ExchangeInput::Overrun) => self.state = ExchangeState::Overrun,
@@ -132,7 +132,7 @@ impl MessageSource for StatelessExchange {
             }
         }
         match (self.queued_messages.pop_front(), self.state) {
-            (Some(piece), _) => SourceItem::Message(piece),
+            (Some(message), _) => SourceItem::Message(message),
             (None, ExchangeState::Waiting) => SourceItem::Pending,
             (None, ExchangeState::Answered) => SourceItem::End,
             (None, ExchangeState::Overrun) => SourceItem::Truncated("the client reads too slowly"),

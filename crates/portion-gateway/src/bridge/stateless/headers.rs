@@ -1,5 +1,7 @@
-//! In 2026-07-28 header fields repeat what the body says, so that whoever is between need not read it; where they do not
-//! say the same, nobody may act on either.
+//! Checks the header fields that repeat parts of the body.
+//!
+//! Since 2026-07-28 they exist so that intermediaries need not parse the body. If they differ from it, neither may be
+//! acted on.
 
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
@@ -10,10 +12,10 @@ use crate::mcp::error_code::{HEADER_MISMATCH, INVALID_PARAMS};
 use crate::mcp::request_headers::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, decode_value};
 use crate::mcp::{McpProcessor, MessageView};
 
-/// Whether the revision, the method and the name are the same in the header fields.
+/// Checks that revision, method and name are the same in the header fields.
 ///
 /// # Errors
-/// [`HttpError`] names the field that is not.
+/// Returns [`HttpError`], which names the differing field.
 pub(super) fn check_standard_headers(
     headers: &HeaderMap,
     request: &MessageView<'_>,
@@ -26,41 +28,41 @@ pub(super) fn check_standard_headers(
             "params._meta does not say the revision: io.modelcontextprotocol/protocolVersion is missing";
         return Err(HttpError::new(StatusCode::BAD_REQUEST, INVALID_PARAMS, message));
     };
-    let says = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if says(PROTOCOL_VERSION_HEADER) != Some(&version) {
+    let field = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    if field(PROTOCOL_VERSION_HEADER) != Some(&version) {
         return Err(header_mismatch("MCP-Protocol-Version", "the revision in the body"));
     }
-    if says(METHOD_HEADER) != Some(&*request.method()) {
+    if field(METHOD_HEADER) != Some(&*request.method()) {
         return Err(header_mismatch("Mcp-Method", "the method in the body"));
     }
-    // Tasks are an extension: clients that know only the core say no name for them.
-    let may_be_left_out = request.method().starts_with("tasks/") && !headers.contains_key(NAME_HEADER);
-    match request.name().filter(|_| !may_be_left_out) {
-        Some(name) if says(NAME_HEADER).and_then(decode_value).as_deref() != Some(&name) => {
+    // Tasks are an extension: clients that support only the core send no name for them.
+    let is_optional = request.method().starts_with("tasks/") && !headers.contains_key(NAME_HEADER);
+    match request.name().filter(|_| !is_optional) {
+        Some(name) if field(NAME_HEADER).and_then(decode_value).as_deref() != Some(&name) => {
             Err(header_mismatch("Mcp-Name", "what the body names"))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether the arguments that the tool wants repeated are the same in the header fields, as far as the tool is known.
+/// Checks that the arguments that a known tool wants repeated are the same in the header fields.
 ///
 /// # Errors
-/// [`HttpError`] names the field that is not.
+/// Returns [`HttpError`], which names the differing field.
 pub(super) fn check_param_headers(
     headers: &HeaderMap,
     request: &MessageView<'_>,
-    lane: &McpProcessor,
+    processor: &McpProcessor,
 ) -> Result<(), HttpError> {
     let Some(tool) = request.name().filter(|_| request.method() == "tools/call") else { return Ok(()) };
-    for mirrored in lane.header_params(&tool) {
+    for mirrored in processor.header_params(&tool) {
         let name = format!("{PARAM_HEADER_PREFIX}{}", mirrored.header.to_ascii_lowercase());
         let shown = format!("Mcp-Param-{}", mirrored.header);
         require_single(headers, &name)?;
         let field = headers.get(&*name).map(|value| value.to_str().ok().and_then(decode_value));
         let is_same = match (field, mirrored.find_argument(request.arguments().unwrap_or_default())) {
             (None, argument) => argument.is_none_or(|argument| argument.is_unrepresentable()),
-            (Some(said), Some(argument)) => said.is_some_and(|said| argument.matches_header(&said)),
+            (Some(value), Some(argument)) => value.is_some_and(|value| argument.matches_header(&value)),
             (Some(_), None) => false,
         };
         if !is_same {
@@ -112,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_say_what_the_body_says() {
+    fn header_fields_must_equal_the_body() {
         let version = ("mcp-protocol-version", "2026-07-28");
         let list = ("mcp-method", "tools/list");
         say(&[version, list], "tools/list", "", None);

@@ -1,9 +1,9 @@
-//! Clients of 2026-07-28 and later: no sessions, one link for all, dialled when somebody asks.
+//! Clients of revisions since 2026-07-28, without sessions: all share one link, opened at the first request.
 //!
-//! - `headers`: the header fields say what the body says
-//! - `trunk`: the link
-//! - `table`: whose is what its server says
-//! - `exchange`: a post and its answer
+//! - `headers`: checks header fields against the body
+//! - `shared_connection`: the link
+//! - `request_table`: maps request ids, and routes server messages to posts
+//! - `exchange`: a post and its response
 
 mod exchange;
 mod headers;
@@ -35,13 +35,13 @@ use crate::upstream::link::Connector;
 use exchange::StatelessExchange;
 use shared_connection::SharedConnection;
 
-/// How long a server that has never said anything may take for `server/discover`. Clients wait 10 s, and servers of
-/// earlier revisions may say nothing before `initialize`.
+/// Timeout of `server/discover` if the server has never sent anything. Clients wait 10 s, and servers of earlier
+/// revisions may send nothing before `initialize`.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(8);
-/// How often the link is looked at.
+/// Interval at which the link is checked for idleness.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
-/// The link that all of them share, and how it is made.
+/// The shared link, and its connector.
 pub(super) struct StatelessClients {
     connector: Arc<dyn Connector>,
     processor_factory: McpProcessorFactory,
@@ -50,37 +50,41 @@ pub(super) struct StatelessClients {
 }
 
 impl StatelessClients {
-    pub(super) fn new(dial: Arc<dyn Connector>, lanes: McpProcessorFactory, idle: Duration) -> Self {
-        Self { connector: dial, processor_factory: lanes, idle_timeout: idle, connection: Mutex::default() }
+    pub(super) fn new(
+        connector: Arc<dyn Connector>,
+        processor_factory: McpProcessorFactory,
+        idle_timeout: Duration,
+    ) -> Self {
+        Self { connector, processor_factory, idle_timeout, connection: Mutex::default() }
     }
 
-    /// Answers what was posted.
+    /// Answers a post.
     pub(super) async fn handle_post(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        heard: &ParsedBatch<'_>,
+        batch: &ParsedBatch<'_>,
     ) -> Result<Response<Body>, HttpError> {
-        let [note] = &*heard.messages else {
+        let [message] = &*batch.messages else {
             return Err(bad_request("a batch; this revision has none: post one message"));
         };
-        match note.kind() {
-            _ if heard.is_batch => Err(bad_request("a batch; this revision has none: post one message")),
+        match message.kind() {
+            _ if batch.is_batch => Err(bad_request("a batch; this revision has none: post one message")),
             MessageKind::Response => Err(bad_request("an answer; in this revision servers ask nothing")),
-            MessageKind::Notification => self.handle_notification(principal, text, note).await,
+            MessageKind::Notification => self.handle_notification(principal, text, message).await,
             MessageKind::Request => self
-                .handle_request(principal, headers, text, note)
+                .handle_request(principal, headers, text, message)
                 .await
-                .map_err(|refusal| refusal.for_request(note.id())),
+                .map_err(|error| error.for_request(message.id())),
         }
     }
 
-    /// Ends the link, and waits until the server has left.
+    /// Closes the link and waits until the server has ended.
     pub(super) async fn close(&self) {
-        if let Some(trunk) = self.connection.lock().await.take() {
-            trunk.end();
-            trunk.ended().await;
+        if let Some(connection) = self.connection.lock().await.take() {
+            connection.end();
+            connection.ended().await;
         }
     }
 
@@ -89,10 +93,10 @@ impl StatelessClients {
         principal: &Principal,
         headers: &HeaderMap,
         text: &str,
-        note: &MessageView<'_>,
+        request: &MessageView<'_>,
     ) -> Result<Response<Body>, HttpError> {
         let mut accept = AcceptedTypes::from_headers(headers).require_any()?;
-        let method = note.method();
+        let method = request.method();
         if method == "subscriptions/listen" {
             if !accept.accepts_stream {
                 let message = "a subscription is heard as text/event-stream; send Accept with it";
@@ -100,29 +104,31 @@ impl StatelessClients {
             }
             accept.accepts_json = false;
         }
-        headers::check_standard_headers(headers, note)?;
+        headers::check_standard_headers(headers, request)?;
         if method == "initialize" {
             return Err(initialize_unsupported());
         }
-        let (trunk, mut exchange) = self.open_exchange(principal, headers, note).await?;
+        let (connection, mut exchange) = self.open_exchange(principal, headers, request).await?;
         let is_probe = method == "server/discover";
-        if is_probe && trunk.is_unresponsive() {
+        if is_probe && connection.is_unresponsive() {
             return Err(discover_unanswered());
         }
         exchange.send_request(text).await;
-        let mut reply = pin!(respond(exchange, accept, false, None));
-        let reply = match timeout(DISCOVER_TIMEOUT, &mut reply).await {
-            Ok(reply) => reply,
-            Err(_) if is_probe && !trunk.has_received() => {
-                trunk.mark_unresponsive();
+        let mut response = pin!(respond(exchange, accept, false, None));
+        let response = match timeout(DISCOVER_TIMEOUT, &mut response).await {
+            Ok(response) => response,
+            Err(_) if is_probe && !connection.has_received() => {
+                connection.mark_unresponsive();
                 return Err(discover_unanswered());
             }
-            Err(_) => reply.await,
+            Err(_) => response.await,
         };
-        match reply {
-            PostResponse::Json(answer) => Ok(json_response(http_status(&answer), answer)),
+        match response {
+            PostResponse::Json(json) => Ok(json_response(http_status(&json), json)),
             PostResponse::Stream(response) => Ok(response),
-            PostResponse::Lost(why) => Err(HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, why)),
+            PostResponse::Lost(reason) => {
+                Err(HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, reason))
+            }
         }
     }
 
@@ -130,85 +136,90 @@ impl StatelessClients {
         self: &Arc<Self>,
         principal: &Principal,
         text: &str,
-        note: &MessageView<'_>,
+        notification: &MessageView<'_>,
     ) -> Result<Response<Body>, HttpError> {
-        // Its id would be one of another's: who wants to cancel leaves.
-        if note.method() != "notifications/cancelled" {
-            let trunk = self.connection().await?;
+        // Its id could be that of another client's request. Clients cancel by disconnecting.
+        if notification.method() != "notifications/cancelled" {
+            let connection = self.connection().await?;
             let frame = Frame::Message(text.as_bytes().to_vec());
-            for said in trunk.processor_for(principal).process_client_frame(frame).await {
-                if let OutgoingMessage::ToServer(message) = said {
-                    trunk.send_verbatim(message).await;
+            for outgoing in connection.processor_for(principal).process_client_frame(frame).await {
+                if let OutgoingMessage::ToServer(message) = outgoing {
+                    connection.send_verbatim(message).await;
                 }
             }
         }
         Ok(accepted())
     }
 
-    /// A place on the link, for a request whose header fields are right.
+    /// Opens an exchange on the link, after the argument headers have been checked.
     async fn open_exchange(
         self: &Arc<Self>,
         principal: &Principal,
         headers: &HeaderMap,
-        note: &MessageView<'_>,
+        request: &MessageView<'_>,
     ) -> Result<(Arc<SharedConnection>, StatelessExchange), HttpError> {
         loop {
-            let trunk = self.connection().await?;
-            let lane = trunk.processor_for(principal);
-            headers::check_param_headers(headers, note, &lane)?;
-            if let Some(exchange) = trunk.open_exchange(lane, principal.sessionless_scope(), note) {
-                return Ok((trunk, exchange));
+            let connection = self.connection().await?;
+            let processor = connection.processor_for(principal);
+            headers::check_param_headers(headers, request, &processor)?;
+            if let Some(exchange) =
+                connection.open_exchange(processor, principal.sessionless_scope(), request)
+            {
+                return Ok((connection, exchange));
             }
         }
     }
 
     async fn connection(self: &Arc<Self>) -> Result<Arc<SharedConnection>, HttpError> {
         let mut current = self.connection.lock().await;
-        if let Some(trunk) = current.as_ref().filter(|trunk| !trunk.is_over()) {
-            return Ok(Arc::clone(trunk));
+        if let Some(connection) = current.as_ref().filter(|connection| !connection.is_over()) {
+            return Ok(Arc::clone(connection));
         }
         let link = self.connector.connect().await;
         let link =
             link.map_err(|error| HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()))?;
-        let trunk = SharedConnection::start(self.processor_factory.clone(), link);
-        tokio::spawn(close_when_idle(Arc::downgrade(&trunk), self.idle_timeout));
-        *current = Some(Arc::clone(&trunk));
-        Ok(trunk)
+        let connection = SharedConnection::start(self.processor_factory.clone(), link);
+        tokio::spawn(close_when_idle(Arc::downgrade(&connection), self.idle_timeout));
+        *current = Some(Arc::clone(&connection));
+        Ok(connection)
     }
 }
 
-/// Ends a link that nobody has used for so long.
-async fn close_when_idle(trunk: Weak<SharedConnection>, idle: Duration) {
+/// Closes the link after it has been idle for `idle`.
+async fn close_when_idle(connection: Weak<SharedConnection>, idle: Duration) {
     loop {
         tokio::time::sleep(IDLE_CHECK_INTERVAL).await;
-        let Some(trunk) = trunk.upgrade().filter(|trunk| !trunk.is_over()) else { return };
-        if trunk.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
+        let Some(connection) = connection.upgrade().filter(|connection| !connection.is_over()) else {
+            return;
+        };
+        if connection.idle_since().is_some_and(|since| Instant::now().duration_since(since) > idle) {
             tracing::info!("ended the server of clients without sessions, for it was idle");
-            trunk.end();
+            connection.end();
         }
     }
 }
 
-/// What makes a client of several revisions go on with `initialize`.
+/// Returns the error that makes a client of several revisions fall back to `initialize`.
 fn discover_unanswered() -> HttpError {
     let message =
         "the server does not answer server/discover; it may be of an earlier revision: send initialize";
     HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
-/// A server that knows both kinds of revisions might begin a session with it, on the link that is everybody's.
+/// Returns the error for `initialize`, which is not forwarded: a server of both kinds of revisions might begin a
+/// session on the shared link.
 fn initialize_unsupported() -> HttpError {
     let message =
         "this revision has no initialize; send what you want to ask, or initialize as 2025-11-25 has it";
     HttpError::new(StatusCode::NOT_FOUND, METHOD_NOT_FOUND, message)
 }
 
-/// The status that an answer has in this revision.
-fn http_status(answer: &[u8]) -> StatusCode {
-    let text = String::from_utf8_lossy(answer);
+/// Returns the HTTP status of a response, by its error code.
+fn http_status(response: &[u8]) -> StatusCode {
+    let text = String::from_utf8_lossy(response);
     let code = ParsedBatch::parse(&text)
         .ok()
-        .and_then(|heard| heard.messages.first().and_then(MessageView::error_code));
+        .and_then(|batch| batch.messages.first().and_then(MessageView::error_code));
     let is = |known: i32| code == Some(known.into());
     if is(METHOD_NOT_FOUND) {
         StatusCode::NOT_FOUND

@@ -1,4 +1,4 @@
-//! The link that all clients without sessions share.
+//! The link shared by all clients without sessions.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,34 +20,34 @@ use crate::one_shot_flag::OneShotFlag;
 use crate::relay::MessageProcessor as _;
 use crate::upstream::link::{Inbox, Link, LinkEvent, Outbox};
 
-/// How long a server may take to leave, before nobody listens any more and it is made to.
+/// Time for the link to close after its outbox was dropped; then the inbox is dropped as well.
 const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Messages that may wait for one client. Who reads more slowly is cut off, for others wait for the same server.
+/// Messages queued for one client. A slower client is disconnected, because others wait for the same server.
 const POST_QUEUE_LIMIT: usize = 256;
-/// Principals of whom is remembered what they were told about the server.
+/// Principals whose server state (catalogue, capabilities) is kept.
 const MAX_PRINCIPALS: usize = 256;
 
-/// A link with its posts.
+/// A link and its posts.
 pub(super) struct SharedConnection {
     processor_factory: McpProcessorFactory,
     requests: Mutex<RequestTable>,
-    /// What each principal knows of the server, and when it last asked.
+    /// Processor of each principal, with its state of the server, and the time of its last request.
     processor_by_principal: Mutex<HashMap<Scope, (Arc<McpProcessor>, Instant)>>,
-    /// Taken once the link is no more.
+    /// `None` once the link is closed.
     outbox: Mutex<Option<Outbox>>,
     has_received: AtomicBool,
     is_unresponsive: AtomicBool,
     end_requested: OneShotFlag,
-    /// The server has left.
+    /// Set when the server has ended.
     ended: OneShotFlag,
 }
 
 impl SharedConnection {
-    /// A trunk over this link.
-    pub(super) fn start(lanes: McpProcessorFactory, link: Link) -> Arc<Self> {
+    /// Starts a shared connection over this link.
+    pub(super) fn start(processor_factory: McpProcessorFactory, link: Link) -> Arc<Self> {
         let Link { outbox, inbox } = link;
-        let trunk = Arc::new(Self {
-            processor_factory: lanes,
+        let connection = Arc::new(Self {
+            processor_factory,
             requests: Mutex::new(RequestTable::new(Instant::now())),
             processor_by_principal: Mutex::default(),
             outbox: Mutex::new(Some(outbox)),
@@ -56,83 +56,84 @@ impl SharedConnection {
             end_requested: OneShotFlag::default(),
             ended: OneShotFlag::default(),
         });
-        tokio::spawn(Arc::clone(&trunk).run_server_side(inbox));
-        trunk
+        tokio::spawn(Arc::clone(&connection).run_server_side(inbox));
+        connection
     }
 
-    /// Whether it has come to its end.
+    /// Returns true if the link is closed.
     pub(super) fn is_over(&self) -> bool {
         self.outbox().is_none()
     }
 
-    /// Ends it: the server is asked to leave, and what waits is answered.
+    /// Closes the link and answers pending requests.
     pub(super) fn end(&self) {
         self.end_requested.set();
     }
 
-    /// Waits until the server has left.
+    /// Waits until the server has ended.
     pub(super) async fn ended(&self) {
         self.ended.wait().await;
     }
 
-    /// Since when nobody waits here; `None` while somebody does.
+    /// Returns the time since which no post is pending; `None` while one is.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.requests().idle_since()
     }
 
-    /// Whether the server has ever said anything.
+    /// Returns true if the server has ever sent anything.
     pub(super) fn has_received(&self) -> bool {
         self.has_received.load(Ordering::Relaxed)
     }
 
-    /// Whether it has let somebody wait in vain and never said anything.
+    /// Returns true if a request has timed out and the server has never sent anything.
     pub(super) fn is_unresponsive(&self) -> bool {
         self.is_unresponsive.load(Ordering::Relaxed) && !self.has_received()
     }
 
-    /// Remembers that it has let somebody wait in vain.
+    /// Records that a request has timed out.
     pub(super) fn mark_unresponsive(&self) {
         self.is_unresponsive.store(true, Ordering::Relaxed);
     }
 
-    /// A lane for a request of this principal.
+    /// Returns a processor for a request of this principal.
     pub(super) fn processor_for(&self, principal: &Principal) -> McpProcessor {
         let scope = principal.sessionless_scope();
         let mut principals = self.processor_by_principal();
         if !principals.contains_key(&scope) && principals.len() >= MAX_PRINCIPALS {
-            let oldest = principals.iter().min_by_key(|(_, (_, asked))| *asked).map(|(scope, _)| *scope);
+            let oldest =
+                principals.iter().min_by_key(|(_, (_, last_used))| *last_used).map(|(scope, _)| *scope);
             oldest.map(|oldest| principals.remove(&oldest));
         }
-        let fresh = || {
+        let new_entry = || {
             (
                 Arc::new(self.processor_factory.new_processor(scope, principal.conversation(None))),
                 Instant::now(),
             )
         };
-        let (lane, asked) = principals.entry(scope).or_insert_with(fresh);
-        *asked = Instant::now();
-        lane.fork().with_reuse(principal.has_credential())
+        let (processor, last_used) = principals.entry(scope).or_insert_with(new_entry);
+        *last_used = Instant::now();
+        processor.fork().with_reuse(principal.has_credential())
     }
 
-    /// A request that waits here from now on. `None`: the link is no more.
+    /// Opens the exchange of a request. Returns `None` if the link is closed.
     pub(super) fn open_exchange(
         self: &Arc<Self>,
-        lane: McpProcessor,
+        processor: McpProcessor,
         scope: Scope,
         request: &MessageView<'_>,
     ) -> Option<StatelessExchange> {
-        let (to, hears) = mpsc::channel(POST_QUEUE_LIMIT);
-        let post = self.requests().register_post(to, scope, request)?;
-        Some(StatelessExchange::new(self, lane, post, hears))
+        let (sender, receiver) = mpsc::channel(POST_QUEUE_LIMIT);
+        let post = self.requests().register_post(sender, scope, request)?;
+        Some(StatelessExchange::new(self, processor, post, receiver))
     }
 
-    /// Carries a message of a post to the server. That the link is no more each post hears by itself.
+    /// Sends a message of a post to the server. Each post is notified separately if the link is closed.
     pub(super) async fn send_for_post(&self, post: u64, message: Vec<u8>) {
         let message = self.requests().rewrite_outbound(post, message);
         self.send_verbatim(message).await;
     }
 
-    /// Carries a message that nobody waits for.
+    /// Sends a message with unchanged ids.
     pub(super) async fn send_verbatim(&self, message: Vec<u8>) {
         let outbox = self.outbox().clone();
         if let Some(outbox) = outbox {
@@ -140,14 +141,15 @@ impl SharedConnection {
         }
     }
 
-    /// A post waits no longer; what it waited for need not be done.
+    /// Removes a post and cancels its pending requests at the server.
     pub(super) fn close_post(&self, post: u64, now: Instant) {
-        let open = self.requests().remove_post(post, now);
-        let Some(outbox) = self.outbox().clone().filter(|_| !open.is_empty()) else { return };
+        let cancelled = self.requests().remove_post(post, now);
+        let Some(outbox) = self.outbox().clone().filter(|_| !cancelled.is_empty()) else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            for ours in open {
-                let params = format!("{{\"requestId\":{ours},\"reason\":\"nobody waits for the answer\"}}");
+            for link_id in cancelled {
+                let params =
+                    format!("{{\"requestId\":{link_id},\"reason\":\"nobody waits for the answer\"}}");
                 let cancel = format!(
                     "{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{params}}}"
                 );
@@ -156,13 +158,13 @@ impl SharedConnection {
         });
     }
 
-    /// Deals with what the server says, to its end.
+    /// Processes the messages of the server until the link is closed.
     async fn run_server_side(self: Arc<Self>, mut inbox: Inbox) {
-        let why = loop {
+        let reason = loop {
             tokio::select! {
-                said = inbox.next() => match said {
+                event = inbox.next() => match event {
                     Some(LinkEvent::Frame(frame)) => self.handle_frame(frame).await,
-                    Some(LinkEvent::Closed(why)) => break why,
+                    Some(LinkEvent::Closed(reason)) => break reason,
                     None => break "the server is gone".to_owned(),
                 },
                 () = self.end_requested.wait() => break "the server was ended".to_owned(),
@@ -170,7 +172,7 @@ impl SharedConnection {
         };
         let outbox = self.outbox().take();
         drop(outbox);
-        self.requests().close(&why);
+        self.requests().close(&reason);
         let _ = timeout(SERVER_EXIT_TIMEOUT, async { while inbox.next().await.is_some() {} }).await;
         drop(inbox);
         self.ended.set();
@@ -184,8 +186,8 @@ impl SharedConnection {
                 let mut table = self.requests();
                 let Some((post, id)) = table.take_request(&id) else { return };
                 let frame = Frame::TooLarge { id: Some(id.into()), has_method: false, bytes };
-                if let Some(hears) = table.sender(post) {
-                    let _ = hears.try_send(Ok(frame));
+                if let Some(sender) = table.sender(post) {
+                    let _ = sender.try_send(Ok(frame));
                 }
                 return;
             }
@@ -197,7 +199,7 @@ impl SharedConnection {
             }
         };
         let text = String::from_utf8_lossy(&line);
-        let Ok(heard) = ParsedBatch::parse(&text) else {
+        let Ok(batch) = ParsedBatch::parse(&text) else {
             self.processor_factory.gateway.record_drop(
                 DropReason::Invalid,
                 line.len(),
@@ -205,20 +207,20 @@ impl SharedConnection {
             );
             return;
         };
-        for note in &heard.messages {
-            if note.kind() == MessageKind::Request {
-                self.reject_server_request(note.id());
+        for message in &batch.messages {
+            if message.kind() == MessageKind::Request {
+                self.reject_server_request(message.id());
                 continue;
             }
-            if note.method() == "notifications/tools/list_changed" {
-                self.invalidate_tools(note).await;
+            if message.method() == "notifications/tools/list_changed" {
+                self.invalidate_tools(message).await;
             }
-            let delivery = self.requests().rewrite_inbound(&text, note);
+            let delivery = self.requests().rewrite_inbound(&text, message);
             if let Some(delivery) = delivery {
                 self.deliver(delivery);
             } else {
                 let why = "an answer that no pending request has asked for";
-                if note.kind() == MessageKind::Response {
+                if message.kind() == MessageKind::Response {
                     self.processor_factory.gateway.record_drop(DropReason::Unsolicited, line.len(), why);
                 }
             }
@@ -226,35 +228,35 @@ impl SharedConnection {
     }
 
     fn deliver(&self, delivery: Delivery) {
-        let Delivery { post_ids: posts, text, end_reason: last } = delivery;
-        for post in posts {
-            let Some(hears) = self.requests().sender(post) else { continue };
-            let said = hears.try_send(Ok(Frame::Message(text.clone().into_bytes())));
-            let ended = last.map(|why| hears.try_send(Err(why.to_owned())));
-            if said.is_err() || ended.is_some() {
-                // It hears what waits for it, and then that nothing follows.
-                self.close_post(post, Instant::now());
+        let Delivery { post_ids, text, end_reason } = delivery;
+        for post_id in post_ids {
+            let Some(sender) = self.requests().sender(post_id) else { continue };
+            let sent = sender.try_send(Ok(Frame::Message(text.clone().into_bytes())));
+            let ended = end_reason.map(|why| sender.try_send(Err(why.to_owned())));
+            if sent.is_err() || ended.is_some() {
+                // The exchange still reads its queued messages, and then the end of the channel.
+                self.close_post(post_id, Instant::now());
             }
         }
     }
 
-    /// What a principal knows of the tools holds no longer, whoever listens.
-    async fn invalidate_tools(&self, note: &MessageView<'_>) {
-        let text = note.slice(note.span()).as_bytes().to_vec();
-        let lanes: Vec<_> =
-            self.processor_by_principal().values().map(|(lane, _)| Arc::clone(lane)).collect();
-        for lane in lanes {
-            lane.process_server_frame(Frame::Message(text.clone())).await;
+    /// Invalidates the tool lists of all principals.
+    async fn invalidate_tools(&self, message: &MessageView<'_>) {
+        let text = message.slice(message.span()).as_bytes().to_vec();
+        let processors: Vec<_> =
+            self.processor_by_principal().values().map(|(processor, _)| Arc::clone(processor)).collect();
+        for processor in processors {
+            processor.process_server_frame(Frame::Message(text.clone())).await;
         }
     }
 
-    /// In these revisions servers ask nobody.
+    /// Rejects a request of the server, which these revisions do not allow.
     fn reject_server_request(self: &Arc<Self>, raw_id: &str) {
         let message = "no client of this revision takes requests";
         let error = http_error::json_rpc_error(raw_id, METHOD_NOT_FOUND, message).into_bytes();
-        let trunk = Arc::clone(self);
-        // Not here: a server may not read while it writes.
-        tokio::spawn(async move { trunk.send_verbatim(error).await });
+        let connection = Arc::clone(self);
+        // In a task, because a server may not read while it writes.
+        tokio::spawn(async move { connection.send_verbatim(error).await });
     }
 
     fn requests(&self) -> MutexGuard<'_, RequestTable> {

@@ -3,68 +3,70 @@ use std::time::{Duration, Instant};
 use super::{LISTENING_STREAM, NextEvent, StreamRouter, Subscription};
 use crate::mcp::ParsedBatch;
 
-/// A desk, and those who sit at it by the names of a test.
+/// A router and its subscriptions by name.
 struct Scene {
-    desk: StreamRouter,
+    router: StreamRouter,
     now: Instant,
-    seats: Vec<(&'static str, Subscription)>,
+    subscriptions: Vec<(&'static str, Subscription)>,
 }
 
 impl Scene {
     fn new() -> Self {
         let now = Instant::now();
-        Self { desk: StreamRouter::new(now), now, seats: Vec::new() }
+        Self { router: StreamRouter::new(now), now, subscriptions: Vec::new() }
     }
 
     fn posts(&mut self, who: &'static str, text: &str, is_open: bool) {
-        let seat =
-            self.desk.open_post_stream(&ParsedBatch::parse(text).expect("a message"), is_open, self.now);
-        self.seats.push((who, seat));
+        let subscription =
+            self.router.open_post_stream(&ParsedBatch::parse(text).expect("a message"), is_open, self.now);
+        self.subscriptions.push((who, subscription));
     }
 
     fn listens(&mut self, who: &'static str, after: Option<(u64, u64)>) -> bool {
-        let seat = self.desk.subscribe(after, self.now);
-        self.seats.extend(seat.map(|seat| (who, seat)));
-        seat.is_some()
+        let subscription = self.router.subscribe(after, self.now);
+        self.subscriptions.extend(subscription.map(|subscription| (who, subscription)));
+        subscription.is_some()
     }
 
-    fn seat(&self, who: &str) -> Subscription {
-        self.seats.iter().rev().find(|(name, _)| *name == who).expect("it sits").1
+    fn subscription(&self, who: &str) -> Subscription {
+        self.subscriptions.iter().rev().find(|(name, _)| *name == who).expect("it sits").1
     }
 
     fn leaves(&mut self, who: &str, can_return: bool) {
-        self.desk.unsubscribe(self.seat(who), can_return, self.now);
+        self.router.unsubscribe(self.subscription(who), can_return, self.now);
     }
 
     fn server(&mut self, text: &str) {
-        self.desk.route_server_message(text.as_bytes().to_vec());
+        self.router.route_server_message(text.as_bytes().to_vec());
     }
 
-    /// All that somebody hears now, `.` at the end where nothing follows.
+    /// Returns all events that a subscription has now, with `.` if the stream has ended.
     fn hears(&mut self, who: &str) -> String {
-        let seat = self.seat(who);
-        let mut heard = Vec::new();
+        let subscription = self.subscription(who);
+        let mut events = Vec::new();
         loop {
-            let is_ready = self.desk.is_ready(seat);
-            match self.desk.next_event(seat, self.now) {
-                NextEvent::Event(event) => heard.push(String::from_utf8_lossy(&event.data).into_owned()),
+            let is_ready = self.router.is_ready(subscription);
+            match self.router.next_event(subscription, self.now) {
+                NextEvent::Event(event) => events.push(String::from_utf8_lossy(&event.data).into_owned()),
                 NextEvent::Pending => {
                     assert!(!is_ready);
-                    return heard.join(" ");
+                    return events.join(" ");
                 }
                 NextEvent::End => {
-                    heard.push(".".to_owned());
-                    return heard.join(" ");
+                    events.push(".".to_owned());
+                    return events.join(" ");
                 }
             }
         }
     }
 
-    /// The id of the last event that somebody heard on its stream.
+    /// Takes the next event of a subscription and returns its id.
     fn last_heard(&mut self, who: &str) -> (u64, u64) {
-        let seat = self.seat(who);
-        let NextEvent::Event(event) = self.desk.next_event(seat, self.now) else { panic!("there is one") };
-        (seat.stream_id, event.number)
+        let subscription = self.subscription(who);
+        let NextEvent::Event(event) = self.router.next_event(subscription, self.now) else {
+            panic!("there is one")
+        };
+        (subscription.stream_id, event.number)
     }
 }
 
@@ -85,7 +87,7 @@ const LOG: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":
 const ROOTS: &str = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
 
 #[test]
-fn answers_and_progress_find_their_posts() {
+fn responses_and_progress_go_to_their_posts() {
     let mut scene = Scene::new();
     scene.posts("a", &request("1"), true);
     scene.posts("b", &request("\"1\""), true);
@@ -101,7 +103,7 @@ fn answers_and_progress_find_their_posts() {
 }
 
 #[test]
-fn what_belongs_to_no_post_goes_to_the_only_one_that_waits_or_to_who_listens() {
+fn other_messages_go_to_the_only_pending_post_or_to_the_listener() {
     let mut scene = Scene::new();
     scene.server(ROOTS);
     scene.posts("only", &request("1"), true);
@@ -139,29 +141,29 @@ fn a_batch_is_answered_where_it_was_posted() {
 }
 
 #[test]
-fn a_request_that_was_refused_here_does_not_take_the_answer_of_the_one_with_its_id() {
+fn a_rejected_request_does_not_take_the_response_to_another_with_its_id() {
     let mut scene = Scene::new();
     scene.posts("first", &request("1"), true);
     scene.posts("second", &request("1"), true);
     let refused = r#"{"jsonrpc":"2.0","id":1,"error":{}}"#;
-    scene.desk.push_local_response(scene.seat("second").stream_id, refused.into());
+    scene.router.push_local_response(scene.subscription("second").stream_id, refused.into());
     scene.server(&answer("1"));
     assert_eq!(scene.hears("second"), format!("{refused} ."));
     assert_eq!(scene.hears("first"), format!("{} .", answer("1")));
 }
 
 #[test]
-fn a_request_that_was_cancelled_ends_its_post() {
+fn a_cancelled_request_ends_its_post() {
     let mut scene = Scene::new();
     scene.posts("a", &request("1"), true);
-    scene.desk.cancel_request("1");
-    let heard = scene.hears("a");
-    assert!(heard.contains(r#""id":1,"error":{"code":-32800"#) && heard.ends_with(" ."), "{heard}");
+    scene.router.cancel_request("1");
+    let events = scene.hears("a");
+    assert!(events.contains(r#""id":1,"error":{"code":-32800"#) && events.ends_with(" ."), "{events}");
     scene.server(&answer("1"));
 }
 
 #[test]
-fn a_client_that_comes_back_hears_what_it_missed() {
+fn a_client_that_reconnects_gets_missed_messages() {
     let mut scene = Scene::new();
     scene.posts("a", &request("1"), true);
     scene.server(&progress("1"));
@@ -177,13 +179,13 @@ fn a_client_that_comes_back_hears_what_it_missed() {
     assert_eq!(scene.hears("a"), format!("{LOG} {} .", answer("1")));
     scene.leaves("a", true);
     scene.now += Duration::from_mins(3);
-    scene.desk.expire(scene.now);
+    scene.router.expire(scene.now);
     assert!(!scene.listens("a", Some(seen)), "it came too late");
     assert!(!scene.listens("a", Some((7, 7))));
 }
 
 #[test]
-fn who_cannot_come_back_leaves_nothing_behind() {
+fn a_client_that_cannot_reconnect_leaves_no_stream() {
     let mut scene = Scene::new();
     scene.posts("a", &request("1"), true);
     scene.leaves("a", false);
@@ -206,7 +208,7 @@ fn the_newer_listener_replaces_the_older() {
 }
 
 #[test]
-fn what_nobody_hears_is_bounded_and_the_latest_is_kept() {
+fn undelivered_messages_are_bounded_and_the_latest_is_kept() {
     let mut scene = Scene::new();
     let large = LOG.replace("{}", &format!(r#"{{"data":"{}"}}"#, "x".repeat(100_000)));
     (0..10).for_each(|_| scene.server(&large));
@@ -221,17 +223,17 @@ fn what_nobody_hears_is_bounded_and_the_latest_is_kept() {
 }
 
 #[test]
-fn a_session_that_is_over_ends_its_streams_and_one_that_is_read_is_not_idle() {
+fn a_finished_session_ends_its_streams_and_a_read_one_is_not_idle() {
     let mut scene = Scene::new();
-    assert_eq!(scene.desk.idle_since(), Some(scene.now));
+    assert_eq!(scene.router.idle_since(), Some(scene.now));
     scene.posts("a", &request("1"), true);
-    assert_eq!(scene.desk.idle_since(), None);
+    assert_eq!(scene.router.idle_since(), None);
     scene.listens("b", None);
-    assert_eq!(scene.seat("b").stream_id, LISTENING_STREAM);
+    assert_eq!(scene.subscription("b").stream_id, LISTENING_STREAM);
     scene.server(&answer("1"));
-    scene.desk.finish();
+    scene.router.finish();
     assert_eq!((scene.hears("a"), scene.hears("b")), (format!("{} .", answer("1")), ".".to_owned()));
     scene.leaves("a", true);
     scene.leaves("b", true);
-    assert_eq!(scene.desk.idle_since(), Some(scene.now));
+    assert_eq!(scene.router.idle_since(), Some(scene.now));
 }

@@ -1,7 +1,7 @@
-//! Whose is what: clients that share a link choose their ids without knowing of each other, so on the link each request
-//! has an id of ours, and what the server says of it gets the client's own bytes back.
+//! Maps request ids of clients that share a link, and routes server messages to their posts.
 //!
-//! The id, the progress token and the id of a subscription are one number on the link.
+//! Clients choose ids independently, so each request gets a unique id on the link, and messages of the server get the
+//! client's own bytes back. Request id, progress token and subscription id are the same number on the link.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -13,18 +13,18 @@ use tokio::sync::mpsc;
 use crate::frame::Frame;
 use crate::mcp::{MessageKind, MessageView, ParsedBatch, replace_spans};
 
-/// What a post hears: messages, or at last why there are no more.
+/// Sender to a post: frames, or at the end the reason that no more follow.
 pub(super) type PostSender = mpsc::Sender<Result<Frame, String>>;
 
-/// The posts that wait, and their requests by the ids that they have on the link.
+/// Pending posts, and their requests by link id.
 #[derive(Debug)]
 pub(super) struct RequestTable {
     posts: HashMap<u64, WaitingPost>,
     requests: HashMap<u64, ForwardedRequest>,
     last_id: u64,
-    /// Why nobody may ask any more.
+    /// Reason that the link is closed.
     closed_reason: Option<String>,
-    /// When a client last did anything.
+    /// Time of the last client activity.
     last_activity_at: Instant,
 }
 
@@ -35,23 +35,23 @@ struct WaitingPost {
     wants_logs: bool,
 }
 
-/// A request as its client wrote it.
+/// A request with the ids that its client chose.
 #[derive(Debug)]
 struct ForwardedRequest {
     post_id: u64,
     client_request_id: String,
     client_progress_token: Option<String>,
     is_subscription: bool,
-    /// Of a method that may be cancelled.
+    /// True if its method may be cancelled.
     is_cancellable: bool,
 }
 
-/// A message for some posts, as each of their clients would write it.
+/// A message for some posts, with the ids of their clients.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Delivery {
     pub post_ids: Vec<u64>,
     pub text: String,
-    /// Nothing follows, for this reason.
+    /// Reason that no more messages follow, if so.
     pub end_reason: Option<&'static str>,
 }
 
@@ -66,10 +66,10 @@ impl RequestTable {
         }
     }
 
-    /// Lets a post wait here. `None`: the link is no more.
+    /// Adds a post. Returns `None` if the link is closed.
     pub(super) fn register_post(
         &mut self,
-        hears: PostSender,
+        sender: PostSender,
         scope: Scope,
         request: &MessageView<'_>,
     ) -> Option<u64> {
@@ -77,77 +77,81 @@ impl RequestTable {
             return None;
         }
         self.last_id += 1;
-        self.posts
-            .insert(self.last_id, WaitingPost { sender: hears, scope, wants_logs: request.wants_logs() });
+        self.posts.insert(self.last_id, WaitingPost { sender, scope, wants_logs: request.wants_logs() });
         Some(self.last_id)
     }
 
-    /// A post's message as it goes over the link.
+    /// Replaces the ids in a message of a post by link ids.
     pub(super) fn rewrite_outbound(&mut self, post: u64, message: Vec<u8>) -> Vec<u8> {
         let Ok(text) = std::str::from_utf8(&message) else { return message };
-        let Ok(heard) = ParsedBatch::parse(text) else { return message };
-        let mut places = Vec::new();
-        for request in heard.requests() {
+        let Ok(batch) = ParsedBatch::parse(text) else { return message };
+        let mut replacements = Vec::new();
+        for request in batch.requests() {
             self.last_id += 1;
-            let ours = self.last_id;
+            let link_id = self.last_id;
             let token = request.progress_token();
-            places.extend(request.id_span().into_iter().chain(token).map(|place| (place, ours.to_string())));
+            replacements
+                .extend(request.id_span().into_iter().chain(token).map(|span| (span, link_id.to_string())));
             let method = request.method();
-            let asked = ForwardedRequest {
+            let forwarded = ForwardedRequest {
                 post_id: post,
                 client_request_id: request.id().to_owned(),
                 client_progress_token: token.map(|token| request.slice(token).to_owned()),
                 is_subscription: method == "subscriptions/listen",
                 is_cancellable: !matches!(&*method, "initialize" | "server/discover"),
             };
-            self.requests.insert(ours, asked);
+            self.requests.insert(link_id, forwarded);
         }
-        if places.is_empty() { message } else { replace_spans(text, places).into_bytes() }
+        if replacements.is_empty() { message } else { replace_spans(text, replacements).into_bytes() }
     }
 
-    /// What becomes of a message of the server's.
-    pub(super) fn rewrite_inbound(&mut self, text: &str, note: &MessageView<'_>) -> Option<Delivery> {
-        let only = |post: u64, text: String| Some(Delivery { post_ids: vec![post], text, end_reason: None });
-        match note.kind() {
+    /// Replaces link ids in a message of the server by those of the client, and returns the posts that it goes to.
+    pub(super) fn rewrite_inbound(&mut self, text: &str, message: &MessageView<'_>) -> Option<Delivery> {
+        let deliver_to =
+            |post: u64, text: String| Some(Delivery { post_ids: vec![post], text, end_reason: None });
+        match message.kind() {
             MessageKind::Response => {
-                let asked = self.requests.remove(&parse_link_id(note.id())?)?;
-                // Only the end of a subscription names it, and results can be large.
-                let named = note.subscription_id().filter(|_| asked.is_subscription);
-                let places = note.id_span().into_iter().chain(named);
-                only(asked.post_id, replace_request_ids(text, note, places, &asked.client_request_id))
+                let request = self.requests.remove(&parse_link_id(message.id())?)?;
+                // Only the response to a subscription contains its id; searching other results would be slow.
+                let subscription_id = message.subscription_id().filter(|_| request.is_subscription);
+                let spans = message.id_span().into_iter().chain(subscription_id);
+                deliver_to(
+                    request.post_id,
+                    replace_request_ids(text, message, spans, &request.client_request_id),
+                )
             }
             MessageKind::Request => None,
             MessageKind::Notification => {
-                if let Some(place) = note.subscription_id() {
-                    let asked = self.requests.get(&parse_link_id(note.slice(place))?)?;
-                    return only(
-                        asked.post_id,
-                        replace_request_ids(text, note, Some(place), &asked.client_request_id),
+                if let Some(span) = message.subscription_id() {
+                    let request = self.requests.get(&parse_link_id(message.slice(span))?)?;
+                    return deliver_to(
+                        request.post_id,
+                        replace_request_ids(text, message, Some(span), &request.client_request_id),
                     );
                 }
-                match &*note.method() {
+                match &*message.method() {
                     "notifications/progress" => {
-                        let place = note.progress_token()?;
-                        let asked = self.requests.get(&parse_link_id(note.slice(place))?)?;
-                        only(
-                            asked.post_id,
+                        let span = message.progress_token()?;
+                        let request = self.requests.get(&parse_link_id(message.slice(span))?)?;
+                        deliver_to(
+                            request.post_id,
                             replace_request_ids(
                                 text,
-                                note,
-                                Some(place),
-                                asked.client_progress_token.as_ref()?,
+                                message,
+                                Some(span),
+                                request.client_progress_token.as_ref()?,
                             ),
                         )
                     }
                     "notifications/cancelled" => {
-                        let place = note.cancelled_id()?;
-                        let asked = self.requests.remove(&parse_link_id(note.slice(place))?)?;
-                        let text = replace_request_ids(text, note, Some(place), &asked.client_request_id);
-                        let last = Some("the server cancelled the request");
-                        Some(Delivery { post_ids: vec![asked.post_id], text, end_reason: last })
+                        let span = message.cancelled_id()?;
+                        let request = self.requests.remove(&parse_link_id(message.slice(span))?)?;
+                        let text = replace_request_ids(text, message, Some(span), &request.client_request_id);
+                        let end_reason = Some("the server cancelled the request");
+                        Some(Delivery { post_ids: vec![request.post_id], text, end_reason })
                     }
                     "notifications/message" => {
-                        let text = replace_request_ids(text, note, None, "");
+                        let text = replace_request_ids(text, message, None, "");
                         Some(Delivery {
                             post_ids: self.posts_of_single_principal(|post| post.wants_logs),
                             text,
@@ -155,7 +159,7 @@ impl RequestTable {
                         })
                     }
                     _ => {
-                        let text = replace_request_ids(text, note, None, "");
+                        let text = replace_request_ids(text, message, None, "");
                         Some(Delivery {
                             post_ids: self.posts_of_single_principal(|_| true),
                             text,
@@ -167,28 +171,29 @@ impl RequestTable {
         }
     }
 
-    /// The post that waits for the answer to a request, and the id that its client gave it.
+    /// Removes a pending request. Returns its post and the id that its client chose.
     pub(super) fn take_request(&mut self, raw_id: &str) -> Option<(u64, String)> {
-        let asked = self.requests.remove(&parse_link_id(raw_id)?)?;
-        Some((asked.post_id, asked.client_request_id))
+        let request = self.requests.remove(&parse_link_id(raw_id)?)?;
+        Some((request.post_id, request.client_request_id))
     }
 
-    /// Where a post hears.
+    /// Returns the sender to a post.
     pub(super) fn sender(&self, post: u64) -> Option<PostSender> {
         self.posts.get(&post).map(|post| post.sender.clone())
     }
 
-    /// A post waits no longer. Returns the ids of what the server need not answer any more.
+    /// Removes a post. Returns the link ids of its requests to be cancelled.
     pub(super) fn remove_post(&mut self, post: u64, now: Instant) -> Vec<u64> {
         self.posts.remove(&post);
         self.last_activity_at = now;
-        let open = self.requests.iter().filter(|(_, asked)| asked.post_id == post && asked.is_cancellable);
-        let open = open.map(|(ours, _)| *ours).collect();
-        self.requests.retain(|_, asked| asked.post_id != post);
-        open
+        let cancelled =
+            self.requests.iter().filter(|(_, request)| request.post_id == post && request.is_cancellable);
+        let cancelled = cancelled.map(|(link_id, _)| *link_id).collect();
+        self.requests.retain(|_, request| request.post_id != post);
+        cancelled
     }
 
-    /// The link is no more: everybody hears why.
+    /// Closes the table and sends the reason to all posts.
     pub(super) fn close(&mut self, why: &str) {
         self.closed_reason = Some(why.to_owned());
         self.requests.clear();
@@ -197,23 +202,23 @@ impl RequestTable {
         }
     }
 
-    /// Since when nobody waits here nor has asked anything; `None` while somebody waits.
+    /// Returns the time of the last client activity; `None` while a post is pending.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         self.posts.is_empty().then_some(self.last_activity_at)
     }
 
-    /// Those of the posts, unless they are of several principals: what is meant for one is not for another, and it
-    /// cannot be told for which it is.
-    fn posts_of_single_principal(&self, which: impl Fn(&WaitingPost) -> bool) -> Vec<u64> {
-        let mut posts = self.posts.iter().filter(|(_, post)| which(post)).peekable();
+    /// Returns the matching posts if all belong to one principal, else none: the message may be private to one
+    /// principal, and it does not say to which.
+    fn posts_of_single_principal(&self, matches: impl Fn(&WaitingPost) -> bool) -> Vec<u64> {
+        let mut posts = self.posts.iter().filter(|(_, post)| matches(post)).peekable();
         let scope = posts.peek().map(|(_, post)| post.scope);
         let all: Vec<_> = posts.collect();
-        let is_one = all.iter().all(|(_, post)| Some(post.scope) == scope);
-        if is_one { all.into_iter().map(|(number, _)| *number).collect() } else { Vec::new() }
+        let is_single = all.iter().all(|(_, post)| Some(post.scope) == scope);
+        if is_single { all.into_iter().map(|(id, _)| *id).collect() } else { Vec::new() }
     }
 }
 
-/// The number that an id of ours is. Servers that read numbers as doubles may write `7.0`.
+/// Parses a link id. Servers that read numbers as doubles may write `7.0`.
 fn parse_link_id(raw: &str) -> Option<u64> {
     raw.parse().ok().or_else(|| {
         let number = raw.parse::<f64>().ok().filter(|number| number.fract() == 0.0 && *number >= 0.0);
@@ -221,20 +226,20 @@ fn parse_link_id(raw: &str) -> Option<u64> {
     })
 }
 
-/// A message of a text, with something else in some of its places.
+/// Returns one message of a text with some spans replaced.
 fn replace_request_ids(
     text: &str,
-    note: &MessageView<'_>,
-    places: impl IntoIterator<Item = Span>,
-    what: &str,
+    message: &MessageView<'_>,
+    spans: impl IntoIterator<Item = Span>,
+    replacement: &str,
 ) -> String {
-    let whole = note.span();
+    let whole = message.span();
     let before = Span { start: 0, end: whole.start };
     let after = Span { start: whole.end, end: Span::new(0, text.len()).end };
-    let places = places.into_iter().map(|place| (place, what.to_owned()));
-    // Of a batch, only this one.
+    let spans = spans.into_iter().map(|span| (span, replacement.to_owned()));
+    // Removes the other messages of a batch.
     let edges = [(before, String::new()), (after, String::new())];
-    replace_spans(text, places.chain(edges).collect())
+    replace_spans(text, spans.chain(edges).collect())
 }
 
 #[cfg(test)]

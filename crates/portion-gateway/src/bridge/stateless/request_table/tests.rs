@@ -14,17 +14,18 @@ fn table() -> RequestTable {
     RequestTable::new(Instant::now())
 }
 
-/// Posts a message of somebody's, and returns the post's number and what goes over the link.
+/// Posts a message of a principal. Returns the id of the post and the message on the link.
 fn posted(table: &mut RequestTable, who: &str, text: &str) -> (u64, String) {
-    let heard = ParsedBatch::parse(text).expect("a message");
-    let (to, _) = mpsc::channel(1);
-    let post = table.register_post(to, Scope::from_principal(who), &heard.messages[0]).expect("it is open");
+    let batch = ParsedBatch::parse(text).expect("a message");
+    let (sender, _) = mpsc::channel(1);
+    let post =
+        table.register_post(sender, Scope::from_principal(who), &batch.messages[0]).expect("it is open");
     (post, String::from_utf8(table.rewrite_outbound(post, text.into())).expect("text"))
 }
 
 fn inward(table: &mut RequestTable, text: &str) -> Option<Delivery> {
-    let heard = ParsedBatch::parse(text).expect("a message");
-    table.rewrite_inbound(text, &heard.messages[0])
+    let batch = ParsedBatch::parse(text).expect("a message");
+    table.rewrite_inbound(text, &batch.messages[0])
 }
 
 fn check(table: &mut RequestTable, text: &str, expect: Option<(&[u64], &str)>) {
@@ -33,7 +34,7 @@ fn check(table: &mut RequestTable, text: &str, expect: Option<(&[u64], &str)>) {
 }
 
 #[test]
-fn each_hears_its_own_by_its_own_ids() {
+fn each_client_gets_its_own_messages_with_its_own_ids() {
     let mut table = table();
     let ask = format!(
         r#"{{"jsonrpc":"2.0","id":"x","method":"subscriptions/listen","params":{{"_meta":{{{VERSION},"progressToken" : 1.0}}}}}}"#
@@ -67,7 +68,7 @@ fn each_hears_its_own_by_its_own_ids() {
 }
 
 #[test]
-fn logs_go_to_those_who_want_them_unless_they_may_be_anothers() {
+fn logs_go_to_subscribers_unless_there_are_several_principals() {
     let mut table = table();
     let quiet = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"m","params":{{"_meta":{{{VERSION}}}}}}}"#);
     let loud = quiet.replace(VERSION, &format!(r#"{VERSION},"io.modelcontextprotocol/logLevel":"info""#));
@@ -81,7 +82,7 @@ fn logs_go_to_those_who_want_them_unless_they_may_be_anothers() {
 }
 
 #[test]
-fn who_leaves_cancels_what_waits_and_hears_nothing_more() {
+fn a_client_that_leaves_cancels_its_requests_and_gets_no_messages() {
     let mut table = table();
     let (call, sent) = posted(&mut table, "a", r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
     let (probe, _) = posted(&mut table, "a", r#"{"jsonrpc":"2.0","id":1,"method":"server/discover"}"#);
@@ -109,9 +110,9 @@ fn id() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever the clients choose, nobody gets another's answer, and everybody its own bytes.
+    /// With any ids, each client gets its own responses, with the bytes of its own ids.
     #[test]
-    fn ids_come_back_as_they_were(asked in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
+    fn ids_keep_their_bytes(asked in prop::collection::vec((id(), id()), 1..20), turn in any::<prop::sample::Index>()) {
         let mut table = table();
         let mut sent = Vec::new();
         for (id, token) in &asked {
