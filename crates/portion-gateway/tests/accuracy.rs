@@ -1,5 +1,5 @@
-//! Counts are held against what they should be: a sample of replies beside, and where counts are badly too low, the byte
-//! limit decides until they are not.
+//! Tests of the accuracy of token counts: replies are sampled in the background, and the byte limit applies
+//! while counts are far too low.
 
 mod samples;
 
@@ -29,7 +29,7 @@ use samples::{bookings, list_bookings, text};
 
 const LONG: Duration = Duration::from_mins(1);
 
-/// A gateway, who listens to it, and what it logs.
+/// A gateway, its observer, and its log.
 struct Scene {
     gateway: Gateway,
     heard: Arc<Heard>,
@@ -86,7 +86,7 @@ impl Scene {
         self.answer(None, Intent::FollowUp { request }).await
     }
 
-    /// What was heard of the last request, all having been told.
+    /// Returns the last record, once all are emitted.
     fn last(&self) -> RequestServed {
         assert!(self.gateway.flush(LONG));
         let heard = self.heard.0.lock().expect("nobody panics with it");
@@ -102,7 +102,7 @@ fn endpoint(name: &str) -> Endpoint {
     Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: false }
 }
 
-/// What is hardly text: by its length alone it seems to cost about half.
+/// Returns text for which a length-based counter estimates about half of the tokens.
 fn digest(n: usize) -> String {
     let word = |n: usize| format!("{:016x}", n.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     word(2 * n) + &word(2 * n + 1)
@@ -113,7 +113,7 @@ fn digests(count: usize) -> Payload {
     text(format!("[{}]", items.join(",")))
 }
 
-/// Records that are prose.
+/// Returns records with prose.
 fn prose(count: usize) -> Payload {
     let said = "and then the others of the house were asked about the weather in the evening";
     let items: Vec<String> = (0..count).map(|n| format!("{{\"id\":{n},\"said\":\"{said}\"}}")).collect();
@@ -178,7 +178,7 @@ async fn without_a_sample_nothing_is_counted_once_more() {
         scene.fresh(list_bookings(), payload).await;
         assert_eq!(scene.last().actual_tokens, None);
     }
-    // What is small is counted whatever the sample is, if there is one.
+    // Small replies are always recounted, whatever the sampling rate, unless it is 0.
     let scene = Scene::by(Tokenizer::O200k, 1e-9);
     scene.fresh(list_bookings(), bookings(2)).await;
     assert!(scene.last().actual_tokens.is_some());
@@ -236,7 +236,8 @@ async fn nothing_is_lost_at_the_end() {
     assert!(heard.iter().all(|served| served.shadow.is_some()));
 }
 
-/// V6.3: estimates badly wrong are noticed, logged, and the byte limit holds, until they are not.
+/// V6.3: badly wrong estimates are detected and logged, and the byte limit applies until they are accurate
+/// again.
 #[tokio::test]
 async fn v6_3_badly_wrong_estimates_are_noticed_and_the_byte_limit_holds() {
     let scene = Scene::by(Tokenizer::Chars4, 0.0);
@@ -257,10 +258,10 @@ async fn v6_3_badly_wrong_estimates_are_noticed_and_the_byte_limit_holds() {
         assert!(warnings[0].contains(part), "{part}: {warnings:?}");
     }
     assert_eq!(scene.gateway.accuracy_stats().in_fallback_count, 1);
-    // Others are served as ever.
+    // Other endpoints are not affected.
     scene.fresh(others, bookings(2_000)).await;
     assert_eq!(scene.last().outcome, Outcome::Paginated);
-    // What is near now is capped until that is sure.
+    // The byte limit applies until enough counts are accurate.
     let mut outcomes = Vec::new();
     for _ in 0..7 {
         scene.fresh(hashes.clone(), bookings(2_000)).await;
@@ -273,7 +274,8 @@ async fn v6_3_badly_wrong_estimates_are_noticed_and_the_byte_limit_holds() {
     assert_eq!((scene.warnings().len(), scene.gateway.accuracy_stats().in_fallback_count), (2, 0));
 }
 
-/// The same where a reply is counted when it is on its way: the next ones are within the byte limit.
+/// The same for replies that are recounted in the background: the following replies keep within the byte
+/// limit.
 #[tokio::test]
 async fn v6_3_what_a_sample_shows_holds_for_the_next_replies_and_a_walk_loses_nothing() {
     let reference = Tokenizer::O200k.reference_counter(Factor::ONE);
@@ -282,7 +284,7 @@ async fn v6_3_what_a_sample_shows_holds_for_the_next_replies_and_a_walk_loses_no
     let hashes = endpoint("hashes");
     let first = portion(scene.fresh(hashes.clone(), digests(600)).await);
     assert_eq!(scene.last().outcome, Outcome::Paginated);
-    // A small reply is always counted; this one is small, and costs far more than it seems.
+    // A small reply is always recounted; this one costs far more than estimated.
     let wall: String = first_text(&digests(40)).chars().take(2_048).collect();
     assert!(matches!(scene.fresh(hashes, text(wall)).await, Reply::Untouched));
     assert!(scene.last().actual_tokens > Some(700), "{:?}", scene.last());
@@ -318,15 +320,15 @@ async fn a_factor_is_obeyed_and_what_was_learnt_of_the_counter_before_is_forgott
     assert!((0.8..1.2).contains(&near(&told)), "{told:?}");
 }
 
-/// Every file below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// How near counts of replies come to their reference, on documents below the folder `PORTION_DOCUMENTS`: printed, and held
-/// against what is promised of those that are no rule of thumb. `cargo test -p portion-gateway --test accuracy -- --ignored
-/// --nocapture`
+/// Measures the accuracy of counts on documents below the folder `PORTION_DOCUMENTS`: prints it, and compares
+/// it with the documented accuracy of exact counters. `cargo test -p portion-gateway --test accuracy --
+/// --ignored --nocapture`
 #[tokio::test]
 #[ignore = "it reads a folder of documents"]
 #[expect(clippy::print_stdout, reason = "it measures")]

@@ -1,4 +1,4 @@
-//! What the log tells of a reply: what was decided and the sizes, and never what the payload or the request says.
+//! Tests of the log: outcome and sizes of each reply, and never content of payloads or requests.
 
 mod samples;
 
@@ -20,7 +20,7 @@ use portion_gateway::store::{MemoryStore, StoreLimits};
 use samples::lines::Lines;
 use samples::{bookings, list_bookings, text};
 
-/// Answers one call after another, and holds what is logged against parts that each line must have.
+/// Makes one call after another, and asserts that each log line contains these parts.
 async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) {
     let log = logged(memory, LimitOverrides::default(), async |clerk| {
         for (count, request) in calls {
@@ -30,7 +30,7 @@ async fn check(memory: usize, calls: Vec<(usize, Request)>, expect: &[&[&str]]) 
     hold(&log.await, expect);
 }
 
-/// A gateway, and who calls it.
+/// A gateway, called by one client.
 struct Clerk {
     gateway: Gateway,
 }
@@ -40,7 +40,7 @@ impl Clerk {
         self.answer_of(None, intent).await
     }
 
-    /// The reply to a call of one of several servers.
+    /// Calls one of several servers.
     async fn answer_of(&self, upstream: Option<&str>, intent: Intent) -> Reply {
         let scope = Scope::from_principal("secret-token");
         let rule = Arc::clone(self.gateway.rules().default_rule());
@@ -52,7 +52,7 @@ impl Clerk {
         };
         let call = Call { caller, endpoint: Some(list_bookings()), intent };
         let reply = self.gateway.answer(call).await;
-        // What is recorded is logged when it is known.
+        // The log line is written when the record is complete.
         assert!(self.gateway.flush(Duration::from_mins(1)));
         reply
     }
@@ -62,7 +62,7 @@ fn fresh(payload: Payload, request: Request) -> Intent {
     Intent::Fresh { payload, request, reuse: None }
 }
 
-/// What is logged of the calls that are made.
+/// Returns the log of these calls.
 async fn logged(memory: usize, given: LimitOverrides, calls: impl AsyncFnOnce(&Clerk)) -> String {
     let lines = Lines::default();
     let guard = tracing::subscriber::set_default(lines.clone());
@@ -102,7 +102,8 @@ async fn portions_tell_sizes_kind_tokens_and_reduction() {
         "tokens=",
         "reduction=0.9",
     ];
-    // A page without a given size: one with a size goes down to identities before it gets fewer.
+    // A page without a requested size: with one, records are reduced to their identities before there are
+    // fewer.
     let many = Request { max_tokens: Some(400), ..Request::default() };
     check(1 << 20, vec![plain(2_000), (2_000, many)], &[&expect, &["stages=\"", "fewer\""]]).await;
 }

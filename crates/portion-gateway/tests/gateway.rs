@@ -1,5 +1,5 @@
-//! The neck: what becomes of fresh payloads, cursors and requests that an earlier payload can answer, and that
-//! every failure makes a reply smaller or plainer.
+//! Tests of `Gateway::answer`: fresh payloads, cursors, reuse, and failures that make replies smaller or
+//! simpler.
 
 mod samples;
 
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use samples::trial::{Broken, Quarters, Trial, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 
-/// A counter that sees a hundredth of the truth.
+/// Counts a hundredth of the actual tokens.
 struct Blind;
 
 impl TokenCounter for Blind {
@@ -37,7 +37,7 @@ impl TokenCounter for Blind {
     }
 }
 
-/// A store that does not answer.
+/// A store that never answers.
 struct Unreachable;
 
 const WHY: &str = "connection refused";
@@ -252,7 +252,7 @@ async fn a_wrong_request_keeps_the_payload() {
     }
 }
 
-/// Without a `limit`, pages by number are as large as the first reply was, by the same call and by its handle.
+/// Without a `limit`, numbered pages have the size of the first reply, by the same call and by its cursor.
 #[tokio::test]
 async fn pages_by_number_go_on_where_the_first_reply_ended() {
     let trial = Trial::new();
@@ -356,7 +356,7 @@ fn faults_read_as_the_contract_says() {
 }
 
 proptest! {
-    /// Whatever was asked for, and however it was written, a fault fits the least budget there is.
+    /// A fault fits the smallest budget, whatever the request contains.
     #[test]
     fn faults_fit(given in "\\PC{0,2000}", names in proptest::collection::vec("\\PC{0,80}", 0..200)) {
         let error = ViewError::Path {

@@ -1,4 +1,4 @@
-//! What a gateway does by rules that change, differ from endpoint to endpoint, or let some replies pass as they come.
+//! Tests of rules that change, differ between endpoints, or relay replies unshaped.
 
 mod samples;
 
@@ -19,7 +19,7 @@ use portion_gateway::store::MemoryStore;
 use samples::trial::{Ear, ada, fault, next_cursor, notice, portion, shown};
 use samples::{bookings, create_order, list_bookings, text};
 
-/// A gateway that is governed, with who listens to it.
+/// A gateway with configurable rules, and its observer.
 struct Realm {
     gateway: Gateway,
     ear: Arc<Ear>,
@@ -36,7 +36,7 @@ impl Realm {
         Self { gateway: Gateway::new(settings), ear, session: ClientSession::with_id(ada(), "one") }
     }
 
-    /// Whoever calls an endpoint now.
+    /// Returns a caller under the current rules.
     fn caller(&self, endpoint: Option<&Endpoint>) -> Caller {
         let rules = self.gateway.rules();
         let rule = match endpoint {
@@ -68,7 +68,7 @@ impl Realm {
         self.gateway.answer(Call { caller: self.caller(None), endpoint: None, intent }).await
     }
 
-    /// What was heard of the last request, once it has been.
+    /// Waits for this number of records, and returns the last.
     async fn heard(&self, requests: usize) -> RequestServed {
         loop {
             {
@@ -106,7 +106,7 @@ fn served(reply: Reply) -> u64 {
     notice(&portion(reply))["meta"]["served"].as_u64().expect("a page")
 }
 
-/// V3.1: what is asked after a change obeys it. What was asked before, and what follows from it, does not.
+/// V3.1: a change applies to later requests, but not to earlier ones and their follow-ups.
 #[tokio::test]
 async fn v3_1_the_next_replies_obey() {
     let realm = Realm::under(pages_of(20));
@@ -123,7 +123,7 @@ async fn v3_1_the_next_replies_obey() {
     assert_eq!(served(realm.follow(next_cursor(&next)).await), 20);
 }
 
-/// What was captured before `redact` was switched on is served neither by cursor nor by a second equal call.
+/// A snapshot from before `redact` was enabled is served neither by cursor nor for an equal call.
 #[tokio::test]
 async fn snapshots_captured_under_another_redaction_are_not_served() {
     let redacting = |secrets: bool| EndpointConfig {
@@ -176,7 +176,7 @@ async fn errors_are_not_reused() {
     assert!(again().await.is_none(), "nor is what was answered before it");
 }
 
-/// Bookings are paged, nothing else is.
+/// Pages for bookings, and nothing for other endpoints.
 struct BookingsAlone;
 
 impl PolicySource for BookingsAlone {
@@ -190,7 +190,7 @@ impl PolicySource for BookingsAlone {
     }
 }
 
-/// V3.2, where an endpoint differs from the others: what follows from its replies goes by its rule, too.
+/// V3.2: follow-ups of an endpoint with its own rule use that rule, too.
 #[tokio::test]
 async fn v3_2_what_is_written_for_one_endpoint_is_for_no_other() {
     let realm = Realm::under(BookingsAlone);
@@ -226,7 +226,7 @@ async fn secrets_are_hidden_of_what_is_relayed() {
     let shown = shown(&reply);
     assert!(!shown.contains("hunter"), "{}", &shown[..300]);
     assert!(shown.contains("\"id\":0") && shown.contains("\"id\":2999"), "the rest is whole");
-    // Where there is nothing to hide, nothing is touched.
+    // Without anything to redact, the reply is unchanged.
     assert!(matches!(realm.fresh(list_bookings(), bookings(3_000)).await, Reply::Untouched));
 }
 
@@ -240,7 +240,7 @@ async fn a_shadow_tells_what_would_have_been() {
     assert_eq!((told.outcome, told.arm), (Outcome::Unshaped, Some(ExperimentArm::Unshaped)));
     assert_eq!(shadow.outcome, Outcome::Paginated);
     assert!(shadow.tokens <= 4_000 && shadow.bytes < told.response_bytes / 50, "{shadow:?}");
-    // The same is served where it is no experiment.
+    // Without the experiment, the simulated reply is served.
     realm.gateway.replace_rules(rules(pages_of(20)));
     let shaped = portion(realm.fresh(list_bookings(), bookings(5_000)).await);
     assert_eq!(shadow.tokens, shaped.tokens() as u64);
@@ -300,7 +300,7 @@ async fn replies_get_smaller_as_the_session_fills() {
     assert!(costs.is_sorted_by(|before, after| after <= &(before + 100)), "{costs:?}");
     assert!(costs[0] > 1_000 && costs[0] <= 2_000 && costs[59] <= 300, "{costs:?}");
     assert_eq!(realm.session.served_tokens(), costs.iter().sum::<usize>());
-    // Another session has all of its own left.
+    // Another session has its full budget.
     let caller =
         Caller { session: ClientSession::with_id(ada(), "two"), ..realm.caller(Some(&list_bookings())) };
     let other = realm.fresh_of(caller, list_bookings(), bookings(5_000)).await;

@@ -1,4 +1,4 @@
-//! What an operator says of payloads reaches every reply: the first, and those that follow it.
+//! Render options apply to every reply: the first one and its follow-ups.
 
 mod samples;
 
@@ -17,7 +17,7 @@ use portion_gateway::session::ClientSession;
 use portion_gateway::store::MemoryStore;
 use samples::{list_bookings, text};
 
-/// What is shown, and where it goes on.
+/// Returns the shown content, and the cursor to the next page.
 async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option<String>) {
     let (scope, rule) = (Scope::from_principal("ada"), Arc::clone(gateway.rules().default_rule()));
     let caller = Caller { query_tool: None, ..Caller::new(scope, ClientSession::new_unique(), rule) };

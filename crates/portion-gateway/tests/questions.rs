@@ -1,5 +1,5 @@
-//! Questions about what is kept: the upstream is not asked, answers are portioned and kept like any payload, and
-//! what cannot be answered leaves everything as it was.
+//! Tests of queries on snapshots: they never reach the upstream, their answers are shaped and stored like any
+//! payload, and a failed query changes nothing.
 
 mod samples;
 
@@ -32,7 +32,7 @@ fn handle(portion: &Portion) -> String {
     notice(portion)["meta"]["cursor"].as_str().expect("a handle").to_owned()
 }
 
-/// Items of a list that is kept, and its cursor.
+/// Stores a list with this number of items, and returns its cursor.
 async fn kept(trial: &Trial, items: usize) -> String {
     handle(&portion(trial.fresh(create_order(), bookings(items), Request::default()).await))
 }
@@ -41,7 +41,7 @@ fn rows(portion: &Portion) -> Value {
     serde_json::from_str(&shown(portion)).expect("an answer is JSON")
 }
 
-/// The answer, found to be one of so many matches.
+/// Returns the answer, asserting the number of matches.
 fn answer(reply: portion_gateway::call::Reply, matches: usize) -> Portion {
     let portion = portion(reply);
     let meta = &notice(&portion)["meta"];
@@ -87,7 +87,7 @@ async fn a_long_answer_is_read_to_its_end() {
     assert!(ids.iter().copied().eq((0..2_000).rev()), "{ids:?}");
     let sum = answer(trial.ask(middle, sql("SELECT sum(id) AS sum FROM items")).await, 1);
     assert_eq!(rows(&sum), json!([{"sum": 1_999_000}]), "wherever a cursor stands, all of it is asked about");
-    // The same question has the same answer, but for its cursors.
+    // The same query has the same answer, apart from cursors.
     let again = answer(trial.ask(&list, asked()).await, 2_000);
     assert_eq!(shown(&again), shown(&answer(trial.ask(&list, asked()).await, 2_000)));
 }
@@ -191,7 +191,7 @@ async fn values_are_bound_and_fields_of_nothing_are_no_error() {
 async fn however_large_an_answer_is_it_keeps_within_the_limits() {
     let trial = Trial::new();
     let note = "Arrives late, by train. ".repeat(56);
-    // Few and long: a question has but so much time, and this is not about that.
+    // Few long records: queries have a time limit, which is not the subject here.
     let records: Vec<Value> =
         (0..100).map(|n| json!({"id": n, "guest": format!("Guest {n}"), "note": note})).collect();
     let records = text(Value::from(records).to_string());
@@ -231,7 +231,7 @@ async fn answers_share_the_room_of_who_asked() {
     let unkept = answer(trial.ask(&list, sql(large)).await, 12_000);
     assert!(notice(&unkept)["meta"]["store_unavailable"].is_string(), "{}", unkept.notice());
     assert!(next_cursor(&unkept).is_none() && !shown(&unkept).is_empty());
-    // What was asked about has not been given up for it.
+    // The queried snapshot is not evicted for the answers.
     for _ in 0..30 {
         answer(trial.ask(&list, sql("SELECT id FROM items")).await, 400);
         assert!(trial.figures().bytes <= 400_000, "{:?}", trial.figures());

@@ -1,4 +1,4 @@
-//! What is to be hidden is in no reply: not in small ones, not in follow-ups, not in bytes as they are.
+//! Secrets are in no reply: neither small ones, nor follow-ups, nor raw bytes.
 
 mod samples;
 
@@ -37,7 +37,7 @@ async fn fresh(gateway: &Gateway, payload: Payload) -> Reply {
     answer(gateway, Intent::Fresh { payload, request: Request::default(), reuse: None }).await
 }
 
-/// All that a reply shows, and its notice; a secret is in neither.
+/// Returns the shown content and the notice, asserting that neither contains a secret.
 fn shown(reply: Reply) -> (String, serde_json::Value) {
     let Reply::Portion(portion) = reply else { panic!("expected a portion: {reply:?}") };
     let pieces: Vec<&str> = portion.pieces().iter().map(|piece| piece.body.as_str()).collect();

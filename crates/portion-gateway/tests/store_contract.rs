@@ -1,4 +1,4 @@
-//! What every snapshot store must do, whatever it keeps them in. A new backend is one more test at the end.
+//! Contract of snapshot stores, for any backend. A new backend adds one test at the end.
 
 mod samples;
 
@@ -14,11 +14,11 @@ use portion_gateway::store::{
 };
 use samples::{create_order, drawer, drawers, list_bookings};
 
-/// A store to be tried, empty, and the time that it lives in.
+/// An empty store under test, and its clock.
 struct Trial<'a> {
     store: &'a dyn SnapshotStore,
     ttl: Duration,
-    /// Lets time pass, and tells it.
+    /// Advances the clock, and returns the time.
     pass: Box<dyn FnMut(Duration) -> Instant + 'a>,
 }
 
@@ -60,7 +60,7 @@ fn key(arguments: &str) -> ReuseKey {
     ReuseKey::new(&list_bookings(), arguments)
 }
 
-/// Runs the whole contract on one store.
+/// Tests the whole contract on one store.
 async fn contract(mut trial: Trial<'_>) {
     what_was_put_is_found(&mut trial).await;
     nobody_else_finds_it(&mut trial).await;
@@ -105,7 +105,7 @@ async fn views_are_kept_with_it(trial: &mut Trial<'_>) {
     for view in &views {
         let now = trial.now();
         trial.store.put_view(&scope, named(3), view.clone(), now).await.expect("it is small");
-        // One that is used again and again stays, and so does the root.
+        // A view that is used repeatedly stays, and so does the root.
         trial.find(&scope, 3, &views[0]).await.expect("it is in use");
     }
     trial.find(&scope, 3, &views[499]).await.expect("it is the latest");

@@ -1,5 +1,5 @@
-//! What is told of a request, to whoever records it: of one that fails what it was about, as far as that is known by then,
-//! and of one that is cut what is left.
+//! Tests of the records of requests: failed ones name their endpoint if it is known, and capped ones their
+//! outcome.
 
 mod samples;
 
@@ -23,14 +23,14 @@ fn find(pattern: &str) -> SnapshotQuery {
     SnapshotQuery::Find { pattern: pattern.into(), context: None, fields: None }
 }
 
-/// The cursor of a list that is kept, and its origin.
+/// Stores a list, and returns its cursor and origin.
 async fn kept(trial: &Trial) -> (String, u64) {
     let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
     let cursor = notice(&first)["meta"]["cursor"].as_str().expect("a cursor").to_owned();
     (cursor, trial.told()[0].origin.expect("it is kept"))
 }
 
-/// What was told of a follow-up that failed: of which endpoint, whence, and with which error.
+/// Checks the record of a failed follow-up: endpoint, origin and error.
 fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &str) {
     let told = (&*served.endpoint, served.kind, served.origin, served.error, served.follow_up);
     assert_eq!(told, (endpoint, "tool", origin, Some(error), true));
@@ -54,7 +54,7 @@ async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
         check(told, "create_order", Some(origin), "cursor_expired");
         assert_eq!(told.outcome, Outcome::Expired);
     }
-    // By the tool itself, which need not be the one that it came from.
+    // By the tool itself, which may differ from the snapshot's endpoint.
     let intent = Intent::FollowUp { request: at(&cursor) };
     let call = Call { caller: trial.caller(ada()), endpoint: Some(list_bookings()), intent };
     trial.gateway.answer(call).await;
@@ -65,7 +65,7 @@ async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
 async fn of_what_nobody_remembers_the_cursor_says_the_origin() {
     let trial = Trial::new();
     let (cursor, origin) = kept(&trial).await;
-    // Another process under the same key, or the same one long after.
+    // Another process with the same key, or the same process much later.
     let another = Trial::of(&Quarters, Arc::new(MemoryStore::new(StoreLimits::default())));
     another.follow(&cursor).await;
     check(&another.told()[0], "", Some(origin), "cursor_expired");

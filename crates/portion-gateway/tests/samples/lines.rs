@@ -1,4 +1,4 @@
-//! What is logged while a test runs.
+//! Captures the log of a test.
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
 use std::fmt::{Debug, Write as _};
@@ -8,12 +8,12 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// Writes down every event at INFO and above, a line each.
+/// Collects all events at INFO and above, one per line.
 #[derive(Clone, Default)]
 pub(crate) struct Lines(Arc<Mutex<String>>);
 
 impl Lines {
-    /// What was written down so far.
+    /// Returns the log so far.
     pub(crate) fn text(&self) -> String {
         self.0.lock().expect("nobody panics with it").clone()
     }

@@ -1,4 +1,4 @@
-//! A gateway with its store and its time, and what its replies say.
+//! A gateway under test, with its store, clock and observer.
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use portion_gateway::rules::EndpointRules;
 use portion_gateway::session::ClientSession;
 use portion_gateway::store::{MemoryStore, SnapshotStore, StoreLimits, StoreStats};
 
-/// A token for every four bytes.
+/// Counts a token for every four bytes.
 pub(crate) struct Quarters;
 
 impl TokenCounter for Quarters {
@@ -36,7 +36,7 @@ impl TokenCounter for Quarters {
     }
 }
 
-/// A counter that cannot count.
+/// A counter that panics.
 pub(crate) struct Broken;
 
 impl TokenCounter for Broken {
@@ -53,7 +53,7 @@ impl TokenCounter for Broken {
     }
 }
 
-/// A gateway with its store and its time, and what is told of its replies.
+/// A gateway with its store, clock and records.
 pub(crate) struct Trial {
     pub(crate) gateway: Gateway,
     pub(crate) store: Arc<dyn SnapshotStore>,
@@ -61,7 +61,7 @@ pub(crate) struct Trial {
     ear: Arc<Ear>,
 }
 
-/// Remembers what it hears.
+/// Collects records.
 #[derive(Default)]
 pub(crate) struct Ear(pub(crate) Mutex<Vec<RequestServed>>);
 
@@ -84,7 +84,7 @@ impl Trial {
         Self::on(EffectivePolicy::new(Policy::default(), counter, None), store)
     }
 
-    /// With a store that has so many bytes.
+    /// Creates a gateway whose store holds this number of bytes.
     pub(crate) fn within(memory: usize) -> Self {
         Self::of(
             &Quarters,
@@ -92,7 +92,7 @@ impl Trial {
         )
     }
 
-    /// On these terms.
+    /// Creates a gateway with this policy.
     pub(crate) fn on(terms: EffectivePolicy, store: Arc<dyn SnapshotStore>) -> Self {
         let now = Arc::new(Mutex::new(Instant::now()));
         let time = Arc::clone(&now);
@@ -118,7 +118,7 @@ impl Trial {
         }
     }
 
-    /// What was told since the last time of asking, in the order of the requests.
+    /// Returns the records since the last call, in the order of the requests.
     pub(crate) fn told(&self) -> Vec<RequestServed> {
         assert!(self.gateway.flush(Duration::from_mins(1)), "something is still to be told");
         let mut told = std::mem::take(&mut *self.ear.0.lock().expect("nobody panics with it"));
@@ -146,7 +146,7 @@ impl Trial {
         self.gateway.answer(Call { caller, endpoint: None, intent }).await
     }
 
-    /// Asks about what a cursor points to, as somebody who knows the tool for it.
+    /// Sends a query on the content of a cursor, by a caller with a query tool.
     pub(crate) async fn ask(&self, cursor: impl ToString, ask: SnapshotQuery) -> Reply {
         self.ask_for(Request { cursor: Some(cursor.to_string()), ..Request::default() }, ask).await
     }

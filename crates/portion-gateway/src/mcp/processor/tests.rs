@@ -1,4 +1,4 @@
-//! The lane between a client and a server that are written out here, message by message.
+//! Tests of the message processor: conversations between a client and a server, message by message.
 
 mod clients;
 mod describe;
@@ -36,7 +36,7 @@ use crate::upstream::stdio::ServerExit;
 
 mod resources;
 
-/// A token for every four bytes.
+/// Counts a token for every four bytes.
 struct Quarters;
 
 impl TokenCounter for Quarters {
@@ -81,7 +81,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// What is sent: `>` to the server, `<` to the client.
+/// Returns the outgoing messages: `>` to the server, `<` to the client.
 fn sent(outgoing: Vec<OutgoingMessage>) -> Vec<String> {
     let text = |line: Vec<u8>| String::from_utf8(line).expect("text");
     outgoing
@@ -103,8 +103,8 @@ fn server(lane: &McpProcessor, said: &str) -> Vec<String> {
     sent(run(lane.process_server_frame(Frame::Message(said.as_bytes().to_vec()))))
 }
 
-/// A conversation: each line said (`c ` by the client, `s ` by the server), and the lines that go out.
-/// `=` stands for the line as it was said.
+/// Runs a conversation: each message, `c ` from the client or `s ` from the server, and the expected outgoing
+/// messages. `=` stands for the unchanged message.
 fn check(lane: &McpProcessor, conversation: &[(&str, &[&str])]) {
     for (said, expect) in conversation {
         let (who, text) = said.split_at(2);
@@ -125,12 +125,12 @@ fn lane_with_tools() -> McpProcessor {
     lane
 }
 
-/// A text of many lines, as it stands in JSON.
+/// Returns a text of many lines, escaped for JSON.
 fn big() -> String {
     (0..5_000).fold(String::new(), |text, i| text + &format!("line {i}\\n"))
 }
 
-/// Has `list_x` answer with a long text, and returns the cursor to the rest of it.
+/// Returns the cursor of a shortened result of `list_x`.
 fn cursor(lane: &McpProcessor, arguments: &str) -> String {
     let params = format!(r#"{{"name":"list_x","arguments":{arguments}}}"#);
     client(lane, &format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{params}}}"#));
@@ -489,7 +489,7 @@ proptest! {
             format!(r#"{{"params":{params}, "jsonrpc":"2.0","id":{n},"method":"{method}"}}"#),
             format!(r#"{{"params":{params}, "jsonrpc":"2.0","method":"{method}"}}"#),
         ] {
-            // What is said in our name does not pass.
+            // Reserved members of the server are removed.
             if !line.contains("io.portion/") {
                 prop_assert_eq!(server(&lane, &line), [format!("< {line}")]);
             }
@@ -497,7 +497,7 @@ proptest! {
         }
     }
 
-    /// Whatever a result or a list looks like, what is sent is JSON, and nothing panics.
+    /// For any result or list the output is JSON, and nothing panics.
     #[test]
     fn any_answer_is_survived(result in json(), style in prop::sample::select(&ListingStyle::ALL), method in prop_oneof![
         Just("tools/call"), Just("tools/list"), Just("initialize"), Just("resources/read"), Just("prompts/get")
@@ -511,7 +511,7 @@ proptest! {
         }
     }
 
-    /// No line makes it panic, whatever it is.
+    /// No line causes a panic.
     #[test]
     fn any_line_is_survived(line in prop::collection::vec(any::<u8>(), 0..64)) {
         let lane = lane();

@@ -1,4 +1,4 @@
-//! A result, its payload, and the result with a portion in the payload's place.
+//! Tests of results: extracting the payload, and writing a portion in its place.
 
 use portion_core::payload::Content;
 use portion_core::render::{Piece, PieceBody};
@@ -19,7 +19,7 @@ fn outline_of(result: &str, shape: ResultShape) -> ResultOutline<'_> {
     }
 }
 
-/// `expect`: the address of each part, and what is in it; a block as `=` and its JSON, structured as `:`.
+/// `expect`: address and content of each part; a block as `=` and its JSON, `structuredContent` as `:`.
 fn check_payload(shape: ResultShape, result: &str, expect: &[(&str, &str)]) {
     let outline = outline_of(result, shape);
     let blocks = outline.payload(0).blocks;
@@ -171,7 +171,7 @@ fn what_stands_around_a_part_is_known() {
         let outline = outline_of(result, shape);
         let block = outline.payload(0).blocks.remove(0);
         assert_eq!((block.label.source.as_deref(), block.label.mime_type.as_deref()), (of, mime), "{result}");
-        // At least what is sent beside the text, and not much more.
+        // At least the size of the members beside the text, and not much more.
         assert!(
             (frame..frame + 8).contains(&block.label.frame_bytes),
             "{}: {result}",
@@ -260,7 +260,7 @@ fn puts_a_portion_in_its_places() {
             r#"{{"content":[{{"type":"text","text":"\u0061\/"}},{{"type" :"image"}},{BLOCK}],"_meta":{{{OURS}}}}}"#
         ),
     );
-    // A block that is told of.
+    // A block that is described.
     check(
         ResultShape::Tool,
         r#"{"content":[{"type":"image","data":"AAAA"}]}"#,
@@ -268,7 +268,7 @@ fn puts_a_portion_in_its_places() {
         None,
         &format!(r#"{{"content":[{{"type":"text","text":"[an image]"}},{BLOCK}],"_meta":{{{OURS}}}}}"#),
     );
-    // Everything later.
+    // The whole content is left for a follow-up.
     check(
         ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"a"}],"structuredContent":{"a":1}}"#,
@@ -276,7 +276,7 @@ fn puts_a_portion_in_its_places() {
         Some(r#"{"meta":{}}"#),
         &format!(r#"{{"content":[{BLOCK}],"structuredContent":{{"meta":{{}}}},"_meta":{{{OURS}}}}}"#),
     );
-    // An error goes without structured content.
+    // An error has no structured content.
     check(
         ResultShape::Tool,
         r#"{"structuredContent":{"a":1},"content":[{"type":"text","text":"a"}],"isError":true}"#,
@@ -401,7 +401,7 @@ fn resources_and_prompts_carry_the_notice_in_their_own_form() {
     );
 }
 
-/// An envelope in the place of a part: no notice of its own, and of its own type.
+/// Writes an envelope in place of a part, with its own MIME type and without a separate notice.
 fn check_enveloped(shape: ResultShape, result: &str, address: &str, expect: &str) {
     let outline = outline_of(result, shape);
     let (body, mime) = (PieceBody::Text(r#"{"meta":{}}"#.into()), Some("application/json".into()));

@@ -1,4 +1,4 @@
-//! Who asks decides on which terms.
+//! Tests of the policy that applies to each client.
 
 use portion_core::policy::{ClientLimits, LimitOverrides, Policy};
 use portion_core::tokens::Tokenizer;
@@ -37,7 +37,7 @@ fn lane(rules: EndpointRules) -> McpProcessor {
         .new_processor(Scope::from_principal("stdio"), ClientSession::new_unique())
 }
 
-/// A lane whose client has said who it is.
+/// Creates a processor after `initialize` with this `clientInfo`.
 fn opened(rules: EndpointRules, client_info: &str) -> McpProcessor {
     let lane = lane(rules);
     let params =
@@ -47,7 +47,7 @@ fn opened(rules: EndpointRules, client_info: &str) -> McpProcessor {
     lane
 }
 
-/// The terms for whoever sends a request with these params.
+/// Returns the policy of a request with these params.
 fn terms(lane: &McpProcessor, params: &str) -> Arc<EffectivePolicy> {
     client(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{params}}}"#));
     let asked = lane.pending_requests().take("1").expect("it waits");
@@ -55,7 +55,7 @@ fn terms(lane: &McpProcessor, params: &str) -> Arc<EffectivePolicy> {
     caller.effective_policy
 }
 
-/// After `initialize` with this `clientInfo`: the byte limit, and what counts.
+/// `expect`: the byte limit and the counter after `initialize` with this `clientInfo`.
 fn check(preset: &str, client_info: &str, expect: (usize, &str)) {
     let lane = opened(rules(preset, LimitOverrides::default()), client_info);
     let terms = terms(&lane, "{}");
@@ -119,7 +119,7 @@ fn a_counter_that_is_blind_is_audited() {
     assert!(!audited(Tokenizer::Auto, CODEX) && !audited(Tokenizer::Auto, "{}"));
 }
 
-/// The answer of a tool that says much, after `initialize` and `tools/list`.
+/// Returns the size of a large tool result after `initialize` and `tools/list`.
 fn called(lane: &McpProcessor, meta: &str) -> usize {
     let tool = format!(r#"{{"name":"log","inputSchema":{{"type":"object","properties":{{}}}}{meta}}}"#);
     client(lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);

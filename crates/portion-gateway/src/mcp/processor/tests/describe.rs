@@ -1,4 +1,4 @@
-//! Lists of one line a tool, and the tool of ours that says the rest.
+//! Tests of one-line tool lists and of the describe tool.
 
 use portion_core::scan::{JsonReader, quote, unescape};
 

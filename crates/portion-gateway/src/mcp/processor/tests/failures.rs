@@ -1,4 +1,4 @@
-//! What is told of calls that the server fails: that it did, whatever becomes of the reply, once each.
+//! Tests of the records of failed calls: one record each, whatever reply the client gets.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -20,7 +20,7 @@ impl Observer for Heard {
     }
 }
 
-/// A lane whose replies are shaped, or relayed as they come, and what is heard of it.
+/// Creates a processor that shapes or relays replies, and the observer of its records.
 fn heard_of(experiment: Experiment) -> (McpProcessor, Arc<Heard>) {
     let heard: Arc<Heard> = Arc::default();
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
@@ -37,7 +37,7 @@ fn heard_of(experiment: Experiment) -> (McpProcessor, Arc<Heard>) {
     (lane, heard)
 }
 
-/// What is told of a request, once the server has done its part: the outcome and the error.
+/// Returns the outcome and the error in the record of a request, after `act` has played the server.
 fn told(
     lane: &McpProcessor,
     heard: &Heard,
@@ -104,7 +104,7 @@ fn calls_that_get_no_answer_are_told_of_too() {
     assert_eq!(told(&|lane| drop(lane.on_server_unreachable(&"nobody listens"))), ours("upstream_gone"));
     let large = || Frame::TooLarge { id: Some("1".into()), has_method: false, bytes: 9 };
     assert_eq!(told(&|lane| drop(run(lane.process_server_frame(large())))), ours("message_too_large"));
-    // Something that is no message passes as it came.
+    // An invalid response is passed on unchanged.
     assert_eq!(told(&|lane| lane.discard_all_pending(21)), (Outcome::Untouched, FAILED));
     assert_eq!(lane.pending_count(), 0);
 }

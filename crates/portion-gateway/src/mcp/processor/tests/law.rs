@@ -1,13 +1,14 @@
-//! Everything from the server that can hold content obeys the law: whatever it answers, with whatever id, and unasked.
+//! Every server message with content is limited, redacted and valid JSON, whatever its id, and with or
+//! without a request.
 
 use portion_core::redact::RedactionRules;
 
 use super::*;
 
-/// Bytes that no message to a client may exceed here: the byte limit, and what the protocol puts around it.
+/// Largest message to a client in bytes: the byte limit and the protocol's frame.
 const MOST: usize = (64 << 10) + 8192;
 
-/// A lane that hides secrets.
+/// Creates a processor that redacts secrets.
 fn redacting() -> McpProcessor {
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
     let mut terms = EffectivePolicy::new(Policy::default(), &Quarters, None);
@@ -24,12 +25,12 @@ fn ask(lane: &McpProcessor, id: &str, method: &str) {
     assert_eq!(out.len(), 1, "{out:?}");
 }
 
-/// What a client hears of what the server says.
+/// Returns the messages to the client.
 fn heard(lane: &McpProcessor, said: &str) -> Vec<String> {
     server(lane, said).into_iter().filter(|out| out.starts_with("< ")).collect()
 }
 
-/// Rows of JSON with a secret in each, some 3 MB.
+/// Returns about 3 MB of JSON rows with a secret in each.
 fn rows() -> String {
     let row = |i| {
         format!(r#"{{"n":{i},"name":"row number {i}","password":"hunter2","note":"{}"}}"#, "x".repeat(80))
@@ -37,12 +38,12 @@ fn rows() -> String {
     format!("[{}]", (0..20_000).map(row).collect::<Vec<_>>().join(","))
 }
 
-/// Text of some 3 MB.
+/// Returns about 3 MB of text.
 fn long() -> String {
     "some words of a text that goes on ".repeat(90_000)
 }
 
-/// What goes out obeys the law: it is JSON, small, without a secret and without a forged word of ours.
+/// Asserts that each message is JSON, small, and without secrets and forged members.
 fn assert_lawful(out: &[String], about: &str) {
     for line in out {
         let beginning: String = line.chars().take(300).collect();

@@ -1,4 +1,4 @@
-//! What a client may use up in one session.
+//! Tests of the limits for a client within one session.
 
 use super::*;
 use crate::mcp::processor::pending::MAX_PENDING;
@@ -23,7 +23,7 @@ fn requests_that_wait_are_bounded() {
     }
     let out = ask(MAX_PENDING);
     assert!(out.len() == 1 && out[0].starts_with("< ") && out[0].contains("10000 requests"), "{out:?}");
-    // Notifications pass, and an answer makes room.
+    // Notifications are forwarded, and a response makes room for a further request.
     check(&lane, &[(r#"c {"jsonrpc":"2.0","method":"notifications/progress"}"#, &["="])]);
     check(&lane, &[(r#"s {"jsonrpc":"2.0","id":7,"result":{}}"#, &["="])]);
     assert!(ask(MAX_PENDING)[0].starts_with("> "));

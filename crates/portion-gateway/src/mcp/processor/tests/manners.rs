@@ -1,4 +1,4 @@
-//! Replies in another manner, wherever they are sent.
+//! Tests of render options in every kind of result.
 
 use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions, Techniques};
 use serde_json::{Value, json};
@@ -22,7 +22,8 @@ fn wrapped() -> McpProcessor {
     lane
 }
 
-/// Asks with a method and has the server answer with a result, or expects our own answer where there is none.
+/// Sends a request, and the server's response if there is one; otherwise expects a response without the
+/// server.
 fn ask(lane: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>) -> Value {
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let out = client(lane, &question);
@@ -42,7 +43,7 @@ fn call(lane: &McpProcessor, name: &str, arguments: &Value, answer: Option<&Valu
     ask(lane, "tools/call", &params, answer)["result"].clone()
 }
 
-/// The members of an envelope, in the only block of a result.
+/// Returns the envelope in the only block of a result, with these members.
 fn envelope(blocks: &Value, expect: &[&str]) -> Value {
     let [block] = &blocks.as_array().expect("blocks")[..] else { panic!("{blocks}") };
     let text = block.get("text").or_else(|| block["content"].get("text")).and_then(Value::as_str);

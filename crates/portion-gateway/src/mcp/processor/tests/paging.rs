@@ -1,4 +1,4 @@
-//! Payloads that are pages of the upstream's own, and the arguments that go on.
+//! Tests of payloads that are pages of the upstream, and of the arguments for the next page.
 
 use portion_core::scan::quote;
 

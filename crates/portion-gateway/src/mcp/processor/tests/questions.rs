@@ -1,4 +1,4 @@
-//! `portion_query` between a client and a server: it never reaches the server, unless it is the server's own.
+//! Tests of `portion_query`: it never reaches the server, unless the server has a tool of that name.
 
 use super::super::super::catalog::{ListingOptions, ListingStyle};
 use super::{LIST, check, client, cursor, lane_listing, lane_with_tools, server};
@@ -82,7 +82,7 @@ fn what_takes_long_is_a_question_and_nothing_else() {
     check(&lane, "portion_query", false);
 }
 
-/// A question of this id, as a frame.
+/// Builds a query with this id as a frame.
 fn question(lane: &McpProcessor, id: &str, what: &str) -> Frame {
     let cursor = cursor(lane, "{}");
     let arguments = format!(r#"{{"cursor":"{cursor}",{what}}}"#);

@@ -1,4 +1,4 @@
-//! Resources and prompts: read on by URI as by tool, blobs in ranges, one snapshot a read.
+//! Tests of resources and prompts: follow-ups by URI and by tool, ranges of blobs, one snapshot per read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +8,8 @@ use super::{McpProcessor, check, client, lane_with_tools, server};
 
 const MODERN: &str = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
 
-/// Asks with a method and has the server answer with a result, or expects our own answer where there is none.
+/// Sends a request, and the server's response if there is one; otherwise expects a response without the
+/// server.
 fn ask(lane: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>) -> Value {
     let question = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
     let out = client(lane, &question);
@@ -23,7 +24,7 @@ fn ask(lane: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>
     serde_json::from_str(message).expect("JSON")
 }
 
-/// The result of a read: its own entries, and its notice.
+/// Reads a resource: returns the server's entries and the notice.
 fn read(lane: &McpProcessor, uri: &str, contents: Option<&Value>) -> (Vec<Value>, Value) {
     let result = contents.map(|contents| json!({"contents": contents}));
     let message = ask(lane, "resources/read", &json!({"uri": uri}), result.as_ref());
@@ -38,7 +39,7 @@ fn read(lane: &McpProcessor, uri: &str, contents: Option<&Value>) -> (Vec<Value>
     (entries, notice.clone())
 }
 
-/// The same by `portion_read`: its blocks.
+/// Follows up with `portion_read`: returns the blocks and the notice.
 fn follow(lane: &McpProcessor, arguments: &Value) -> (Vec<Value>, Value) {
     let params = json!({"name": "portion_read", "arguments": arguments});
     let message = ask(lane, "tools/call", &params, None);
@@ -47,7 +48,7 @@ fn follow(lane: &McpProcessor, arguments: &Value) -> (Vec<Value>, Value) {
     (blocks, message["result"]["_meta"]["io.portion/notice"].clone())
 }
 
-/// All that is read from a first reply on, now by one way, now by the other. `by_tool` says which, by the step.
+/// Reads all follow-ups of a first reply, by tool or by URI. `by_tool` selects the way for each step.
 fn walk(
     lane: &McpProcessor,
     first: (Vec<Value>, Value),

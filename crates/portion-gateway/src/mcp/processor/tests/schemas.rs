@@ -1,4 +1,4 @@
-//! What is served as `structuredContent` is valid against the schema that was listed, and its records are whole.
+//! Served `structuredContent` is valid against the listed schema, and its records are whole.
 
 use portion_core::policy::{
     ClientLimits, EnvelopeMode, LimitOverrides, MetadataMode, MetadataStyle, Policy, PolicyProfile,
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::super::catalog::ListingOptions;
 use super::{McpProcessor, client, lane_under, server};
 
-/// Numbers that follow from a seed.
+/// Pseudo-random numbers from a seed.
 struct Dice(u64);
 
 impl Dice {
@@ -24,13 +24,13 @@ impl Dice {
     }
 }
 
-/// A schema and a value that is valid against it.
+/// A schema and a valid value.
 struct Typed {
     schema: Value,
     value: Value,
 }
 
-/// Whether a value is valid, as far as the keywords go that are used here.
+/// Returns true if a value is valid, for the keywords that occur in these tests.
 fn is_valid(value: &Value, schema: &Value, root: &Value) -> bool {
     let Value::Object(schema) = schema else { return schema != &Value::Bool(false) };
     let within = |schema: &Value| is_valid(value, schema, root);
@@ -90,7 +90,7 @@ fn record_schema(dice: &mut Dice) -> Value {
     schema
 }
 
-/// A result of a tool: lists, with other things around them, in wrappers, in schemas of several styles.
+/// Generates a tool result: lists beside other members, in wrappers, with schemas of several styles.
 fn typed(dice: &mut Dice) -> Typed {
     let counts = [0, 3, 40, 200];
     let long = dice.one_in(6);
@@ -199,7 +199,7 @@ fn ask(lane: &McpProcessor, method: &str, params: &Value, answer: Option<&Value>
     serde_json::from_str(out[0].strip_prefix("< ").expect("an answer")).expect("JSON")
 }
 
-/// Every list in what is served that stands where one of the payload stands.
+/// Collects the lists at the same place in the served value and in the payload.
 fn lists<'a>(served: &'a Value, whole: &'a Value, found: &mut Vec<(&'a Value, &'a Value)>) {
     match (served, whole) {
         (Value::Array(_), Value::Array(_)) => found.push((served, whole)),
@@ -214,7 +214,7 @@ fn lists<'a>(served: &'a Value, whole: &'a Value, found: &mut Vec<(&'a Value, &'
     }
 }
 
-/// The records of a list, from any place of it on, each as it is there.
+/// Asserts that served records are a contiguous part of the list, each unchanged.
 fn assert_whole(served: &Value, whole: &Value) {
     let (served, whole) = (served.as_array().expect("a list"), whole.as_array().expect("a list"));
     let at = served.first().and_then(|first| whole.iter().position(|item| item == first)).unwrap_or(0);
@@ -263,13 +263,13 @@ fn check(seed: u64) {
         lists(served, &in_items, &mut found);
         found.iter().for_each(|(served, whole)| assert_whole(served, whole));
         if value.to_string().contains("\"relations\"") {
-            // Which of two lists is paged is not looked at here, nor joined.
+            // With two lists this test does not check which one is paged.
             return;
         }
         let longest = found.iter().max_by_key(|(_, whole)| whole.as_array().map_or(0, Vec::len));
         let Some((some, whole)) = longest else { return };
         walked.extend(some.as_array().expect("a list").iter().cloned());
-        // A server's own cursor keeps its place, and ours stands under `portion`.
+        // A server's own cursor keeps its place, and the gateway's cursor is under `portion`.
         let ours = served.get("portion").unwrap_or(served);
         let next = ours.get(style.key("nextCursor")).and_then(Value::as_str);
         let Some(next) = next.filter(|next| *next != "theirs") else {
@@ -292,7 +292,7 @@ proptest! {
     }
 }
 
-/// A tool that is listed with its own schema keeps to it, also where a call is answered from an earlier equal one.
+/// The listed schema also holds for results that are reused for an equal call.
 #[test]
 fn a_schema_that_is_listed_unchanged_holds_for_reused_results() {
     let schema = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"],

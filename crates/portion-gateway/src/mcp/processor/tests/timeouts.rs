@@ -1,4 +1,4 @@
-//! How long requests wait, in a time that is moved by hand.
+//! Tests of request timeouts with a manual clock.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use portion_core::policy::ClientLimits;
 
 const TIMEOUT: Duration = Duration::from_mins(10);
 
-/// A lane, and what time it is there.
+/// A processor and its clock.
 struct Timed {
     lane: McpProcessor,
     now: Arc<Mutex<Instant>>,
@@ -35,7 +35,7 @@ impl Timed {
         Self { lane, now }
     }
 
-    /// What is sent when so many seconds have passed.
+    /// Returns the outgoing messages once these seconds have passed.
     fn after(&self, seconds: u64) -> Vec<String> {
         let now = {
             let mut now = self.now.lock().expect("nobody panics");
@@ -164,7 +164,7 @@ fn whoever_waits_for_that_hears_of_requests_that_come_later() {
     let lane = lane_at(Duration::from_millis(20), Arc::new(Instant::now));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let call = lane.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));
-    // The wait is polled first, when there is nothing to wait for.
+    // The timeout future is polled first, when no request is pending.
     let (expired, _) = runtime.block_on(async { tokio::join!(biased; lane.next_timeout(), call) });
     assert_eq!(sent(expired)[1..], [CANCELLED]);
 }

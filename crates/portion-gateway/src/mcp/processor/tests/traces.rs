@@ -1,4 +1,4 @@
-//! A request's place in a trace: told to the server only where traces are exported, and then in as many bytes.
+//! Tests of trace contexts: changed only if traces are exported, and then with the same length.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,7 +11,7 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const ID: u128 = 0x0af7_6519_16cd_43dd_8448_eb21_1c80_319c;
 const SPAN: u64 = 0xb7ad_6b71_6920_3331;
 
-/// Where the requests that were served belong.
+/// Trace contexts of served requests.
 #[derive(Default)]
 struct Heard(Mutex<Vec<Option<TraceContext>>>);
 
@@ -23,7 +23,7 @@ impl Observer for Heard {
     }
 }
 
-/// A lane that knows its tools, and what is heard of it.
+/// Creates a processor that knows its tools, and the observer of its records.
 fn traced(traces: bool) -> (McpProcessor, Arc<Heard>) {
     let heard: Arc<Heard> = Arc::default();
     let store = Arc::new(MemoryStore::new(StoreLimits::default()));
@@ -38,7 +38,7 @@ fn traced(traces: bool) -> (McpProcessor, Arc<Heard>) {
     (lane, heard)
 }
 
-/// A request with a `traceparent`, spaces and what else a client may write around it.
+/// Builds a request with a `traceparent`, spaces and other members that a client may write around it.
 fn request(method: &str, params: &str, parent: &str) -> String {
     format!(
         r#"{{ "jsonrpc":"2.0", "id":1,"method":"{method}","params":{{{params}, "_meta" : {{"tracestate":"a=1,b=2", "traceparent":"{parent}" ,"progressToken":1e0}}}} }}"#
@@ -49,7 +49,7 @@ fn answer(lane: &McpProcessor, result: &str) {
     server(lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#));
 }
 
-/// Where the last request belongs: told when its reply is on its way.
+/// Returns the trace context of the last record, which is emitted after the reply.
 fn heard(lane: &McpProcessor, heard: &Heard) -> TraceContext {
     assert!(lane.gateway.flush(Duration::from_mins(1)));
     heard.0.lock().expect("nobody panics").pop().expect("it was served").expect("it belongs to a trace")
@@ -134,7 +134,7 @@ fn a_follow_up_has_a_span_although_no_server_hears_of_it() {
 }
 
 proptest! {
-    /// Whatever stands there, a request goes on with as many bytes, and but for the id of a span the same.
+    /// Whatever the value, a forwarded request keeps its length, and all bytes except the span id.
     #[test]
     fn any_traceparent_goes_on_in_as_many_bytes(parent in "[0-9a-f-]{0,60}|00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}") {
         let (lane, _) = traced(true);

@@ -1,4 +1,4 @@
-//! Every message that leaves the lane is one JSON value without a raw line break, whatever the server's layout.
+//! Every outgoing message is one JSON value without a raw line break, whatever the server's layout.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::super::super::catalog::ListingOptions;
 use super::{McpProcessor, Quarters, client, lane_of_terms, server};
 use crate::effective_policy::EffectivePolicy;
 
-/// Layouts of one JSON value: compact, and with every kind of white space that JSON allows.
+/// Returns layouts of a JSON value: compact, and with every kind of white space that JSON allows.
 fn layouts(value: &Value) -> Vec<String> {
     let pretty = serde_json::to_string_pretty(value).expect("JSON");
     vec![
@@ -35,7 +35,7 @@ fn records(count: usize) -> Value {
     (0..count).map(record).collect::<Vec<_>>().into()
 }
 
-/// Payloads of every shape that is told apart.
+/// Returns payloads of every shape that is handled separately.
 fn payloads() -> Vec<Value> {
     let object: serde_json::Map<String, Value> =
         (0..80).map(|i| (format!("field{i}"), json!({"a": i, "b": "long text ".repeat(12)}))).collect();
@@ -58,7 +58,7 @@ fn payloads() -> Vec<Value> {
     payloads
 }
 
-/// Results that carry a payload, as text in some layout and as `structuredContent`.
+/// Returns results with a payload as text in several layouts and as `structuredContent`.
 fn results(payload: &Value) -> Vec<String> {
     let mut results = Vec::new();
     for (i, text) in layouts(payload).iter().enumerate() {
@@ -69,7 +69,7 @@ fn results(payload: &Value) -> Vec<String> {
         let as_string = json!({"result": text});
         results.push(format!("{{\"content\":[{block}],\"structuredContent\":{payload}}}"));
         results.push(format!("{{\"content\":[{embedded}],\"structuredContent\":{wrapped}}}"));
-        // These take another way than a twin in one layout as in another.
+        // For these the layout makes no difference to the code path.
         if i < 2 {
             results
                 .push(format!("{{\"content\":[{block}],\"structuredContent\":{payload},\"isError\":true}}"));
@@ -82,7 +82,7 @@ fn results(payload: &Value) -> Vec<String> {
     results
 }
 
-/// Options that change how a reply is written.
+/// Returns policies and redaction rules that change how a reply is written.
 fn options() -> Vec<(Policy, Option<Arc<RedactionRules>>)> {
     let secrets = || Some(Arc::new(RedactionRules::default_secrets()));
     let policy = |manner: RenderOptions, profile: PolicyProfile, rows: Option<RowStyle>| {
@@ -123,7 +123,7 @@ fn lines(out: &[String], about: &str) -> Value {
     out.last().map(|line| serde_json::from_str(&line[2..]).expect("JSON")).unwrap_or_default()
 }
 
-/// A result that the server writes in one line, and all that can be read on from it.
+/// Asserts that a result and all its follow-ups are single lines.
 fn check(lane: &McpProcessor, result: &str) {
     ask(lane, 7, "tools/call", &json!({"name": "t", "arguments": {}}));
     let out = server(lane, &format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{result}}}"));
