@@ -368,7 +368,7 @@ mod tests {
     use super::uniform_hash;
 
     #[test]
-    fn a_sample_is_spread_evenly_wherever_it_begins() {
+    fn samples_are_spread_evenly_from_any_start() {
         for begin in [0, 1, 1_000_003, u64::MAX - 5_000] {
             let drawn = |percent: f64, of: u64| {
                 (0..of).filter(|n| uniform_hash(begin.wrapping_add(*n)) * 100.0 < percent).count() as f64

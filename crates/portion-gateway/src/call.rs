@@ -258,7 +258,7 @@ mod tests {
     use super::{Endpoint, EndpointKind, ReuseKey};
 
     #[test]
-    fn names_are_told_within_bounds() {
+    fn logged_names_are_limited() {
         let told = |name: &str| {
             let endpoint =
                 Endpoint { name: name.into(), kind: EndpointKind::Tool, read_only: true, idempotent: true };
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_calls_apart() {
+    fn keys_differ_between_calls() {
         let key = |kind, name: &str, arguments: &str| {
             let endpoint = Endpoint { name: name.into(), kind, read_only: true, idempotent: true };
             ReuseKey::new(&endpoint, arguments)

@@ -68,7 +68,7 @@ mod tests {
     use super::reduction;
 
     #[test]
-    fn reductions_are_of_the_original() {
+    fn reductions_are_relative_to_the_original() {
         let cases = [
             (0, 0, None),
             (1000, 250, Some(0.75)),

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_beside_and_waited_for() {
+    fn jobs_run_in_the_background_and_are_waited_for() {
         let (told, tellings) = channel();
         let beside = DeferredWorker::default();
         for n in 0..10 {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_told_at_once() {
+    fn jobs_beyond_the_limit_run_at_once() {
         let beside = DeferredWorker::default();
         let go = held_up(&beside);
         let (told, tellings) = channel();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_it_is_told_without_being_thorough() {
+    fn a_flush_ends_at_its_limit_while_a_job_runs() {
         let beside = DeferredWorker::default();
         let go = held_up(&beside);
         let (told, tellings) = channel();
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn counting_has_a_share_of_the_time() {
+    fn counting_has_a_share_of_cpu_time() {
         let mut state = QueueState::default();
         let now = Instant::now();
         assert_eq!(state.decayed_time_spent(now), Duration::ZERO);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_ends_one_piece_of_work() {
+    fn a_panic_ends_one_job() {
         let beside = DeferredWorker::default();
         beside.submit(JobPriority::Required, 0, |_| panic!("as it should"));
         let (told, tellings) = channel();

@@ -106,7 +106,7 @@ mod tests {
     use super::{DropCounter, DropCounts, DropReason, LOG_WINDOW, LogRateLimit, MAX_LINES_PER_WINDOW};
 
     #[test]
-    fn logs_so_many_within_a_window_and_tells_how_many_it_did_not() {
+    fn logs_a_limited_number_per_window_and_counts_the_rest() {
         let (pace, now) = (LogRateLimit::default(), Instant::now());
         for _ in 0..MAX_LINES_PER_WINDOW {
             assert_eq!(pace.acquire(now), Some(0));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_each_reason_by_itself() {
+    fn counts_each_reason_separately() {
         let drops = DropCounter::default();
         for dropped in
             [DropReason::Unsolicited, DropReason::Unsolicited, DropReason::Cancelled, DropReason::Oversized]

@@ -100,7 +100,7 @@ mod tests {
     use super::{CancelFlag, MAX_CONCURRENT_QUERIES, MAX_WAITING_QUERIES, QueryLimiter};
 
     #[tokio::test]
-    async fn so_many_are_answered_so_many_wait_and_further_ones_are_refused() {
+    async fn running_and_queued_queries_are_limited() {
         let questions = QueryLimiter::default();
         let mut places = Vec::new();
         for _ in 0..MAX_CONCURRENT_QUERIES {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn work_ends_with_who_waits_for_it() {
+    fn dropping_the_guard_cancels() {
         let stop = CancelFlag::default();
         let guard = stop.cancel_on_drop();
         assert!(!stop.is_cancelled());

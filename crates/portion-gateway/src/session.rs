@@ -83,7 +83,7 @@ mod tests {
     use super::ClientSession;
 
     #[test]
-    fn a_session_is_told_by_its_principal_and_its_id() {
+    fn a_session_is_identified_by_its_principal_and_its_id() {
         let key =
             |principal: &str, id: &str| ClientSession::with_id(Scope::from_principal(principal), id).key();
         assert_eq!(key("a", "1"), key("a", "1"));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn lots_are_stable_and_evenly_spread() {
+    fn hashes_are_stable_and_evenly_spread() {
         let lot = |n: usize, salt: &str| {
             ClientSession::with_id(Scope::from_principal("a"), &n.to_string()).uniform_hash("rollout", salt)
         };

@@ -37,7 +37,7 @@ mod tests {
     use super::{SpanIds, mix64};
 
     #[test]
-    fn each_is_its_own_and_none_is_0() {
+    fn ids_are_unique_and_never_0() {
         assert_eq!(mix64(0), 0);
         // The counter passes 0, which is not a valid id.
         let spans = SpanIds((u64::MAX - 500).into());

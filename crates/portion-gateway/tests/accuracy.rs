@@ -127,7 +127,7 @@ fn near(served: &RequestServed) -> f64 {
 }
 
 #[tokio::test]
-async fn estimate_and_exact_count_are_of_the_same_reply() {
+async fn estimated_and_exact_counts_belong_to_the_same_reply() {
     let scene = Scene::by(Tokenizer::O200k, 100.0);
     let reference = Tokenizer::O200k.reference_counter(Factor::ONE);
     let structured = Block::new(
@@ -163,7 +163,7 @@ fn first_text(payload: &Payload) -> String {
 }
 
 #[tokio::test]
-async fn an_estimate_is_held_against_the_best_that_is_known() {
+async fn estimates_are_compared_with_the_best_reference() {
     let scene = Scene::by(Tokenizer::Claude, 100.0);
     scene.fresh(list_bookings(), bookings(2_000)).await;
     let share = near(&scene.last());
@@ -172,7 +172,7 @@ async fn an_estimate_is_held_against_the_best_that_is_known() {
 }
 
 #[tokio::test]
-async fn without_a_sample_nothing_is_counted_once_more() {
+async fn without_sampling_nothing_is_recounted() {
     let scene = Scene::by(Tokenizer::O200k, 0.0);
     for payload in [bookings(2), bookings(2_000)] {
         scene.fresh(list_bookings(), payload).await;
@@ -187,7 +187,7 @@ async fn without_a_sample_nothing_is_counted_once_more() {
 }
 
 #[tokio::test]
-async fn what_a_payload_would_have_cost_is_counted_rather_than_reckoned() {
+async fn the_cost_of_a_payload_is_counted_rather_than_extrapolated() {
     let scene = Scene::by(Tokenizer::O200k, 0.0);
     scene.fresh(list_bookings(), digests(5_000)).await;
     let (told, payload) = (scene.last(), first_text(&digests(5_000)));
@@ -197,7 +197,7 @@ async fn what_a_payload_would_have_cost_is_counted_rather_than_reckoned() {
 }
 
 #[tokio::test]
-async fn the_log_says_what_is_recorded() {
+async fn the_log_agrees_with_the_records() {
     let scene = Scene::by(Tokenizer::O200k, 100.0);
     for payload in [digests(5_000), bookings(3)] {
         scene.fresh(list_bookings(), payload).await;
@@ -217,7 +217,7 @@ async fn the_log_says_what_is_recorded() {
 }
 
 #[tokio::test]
-async fn nothing_is_lost_at_the_end() {
+async fn no_record_is_lost_at_the_end() {
     let written = EndpointConfig { experiment: Experiment::Shadow, ..EndpointConfig::default() };
     let scene = Scene::written(written);
     for n in 0..20 {
@@ -239,7 +239,7 @@ async fn nothing_is_lost_at_the_end() {
 /// V6.3: badly wrong estimates are detected and logged, and the byte limit applies until they are accurate
 /// again.
 #[tokio::test]
-async fn v6_3_badly_wrong_estimates_are_noticed_and_the_byte_limit_holds() {
+async fn v6_3_badly_wrong_estimates_are_detected_and_the_byte_limit_applies() {
     let scene = Scene::by(Tokenizer::Chars4, 0.0);
     let (hashes, others) = (endpoint("hashes"), endpoint("others"));
     let most = Policy::default().fallback_byte_limit;
@@ -277,7 +277,7 @@ async fn v6_3_badly_wrong_estimates_are_noticed_and_the_byte_limit_holds() {
 /// The same for replies that are recounted in the background: the following replies keep within the byte
 /// limit.
 #[tokio::test]
-async fn v6_3_what_a_sample_shows_holds_for_the_next_replies_and_a_walk_loses_nothing() {
+async fn v6_3_a_sample_applies_to_the_next_replies_and_pagination_loses_nothing() {
     let reference = Tokenizer::O200k.reference_counter(Factor::ONE);
     let terms = EffectivePolicy::new(Policy::default(), Tokenizer::Len4.counter(), Some(reference));
     let scene = Scene::of(EndpointRules::fixed(terms));
@@ -305,7 +305,7 @@ async fn v6_3_what_a_sample_shows_holds_for_the_next_replies_and_a_walk_loses_no
 }
 
 #[tokio::test]
-async fn a_factor_is_obeyed_and_what_was_learnt_of_the_counter_before_is_forgotten() {
+async fn a_factor_is_applied_and_earlier_samples_are_cleared() {
     let scene = Scene::by(Tokenizer::Len4, 0.0);
     scene.fresh(endpoint("hashes"), digests(2_000)).await;
     assert_eq!(scene.gateway.accuracy_stats().in_fallback_count, 1);
@@ -332,7 +332,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 #[tokio::test]
 #[ignore = "it reads a folder of documents"]
 #[expect(clippy::print_stdout, reason = "it measures")]
-async fn counts_of_replies_to_real_documents_are_near() {
+async fn counts_of_replies_to_real_documents_are_accurate() {
     let folder = std::env::var_os("PORTION_DOCUMENTS").expect("PORTION_DOCUMENTS names a folder");
     let documents = files(Path::new(&folder)).into_iter().filter_map(|path| fs::read_to_string(path).ok());
     let documents: Vec<String> = documents.filter(|text| (1 << 10..2 << 20).contains(&text.len())).collect();

@@ -92,7 +92,7 @@ fn plain(count: usize) -> (usize, Request) {
 }
 
 #[tokio::test]
-async fn portions_tell_sizes_kind_tokens_and_reduction() {
+async fn portions_are_logged_with_sizes_kind_tokens_and_reduction() {
     let expect = [
         "INFO",
         "list_bookings",
@@ -109,14 +109,14 @@ async fn portions_tell_sizes_kind_tokens_and_reduction() {
 }
 
 #[tokio::test]
-async fn small_payloads_and_faults_are_told() {
+async fn small_payloads_and_faults_are_logged() {
     let wrong = Request { path: Some("/nowhere".into()), ..Request::default() };
     let calls = vec![plain(2), (2, wrong)];
     check(1 << 20, calls, &[&["INFO", "untouched", "original_bytes="], &["INFO", "path_unknown"]]).await;
 }
 
 #[tokio::test]
-async fn evictions_and_refusals_are_told() {
+async fn evictions_and_refusals_are_logged() {
     let evicted: &[&str] = &["INFO", "evicted", "list_bookings", "bytes="];
     let served: &[&str] = &["INFO", "paginated"];
     check(200_000, vec![plain(2_000), plain(2_000)], &[served, evicted, served]).await;
@@ -124,7 +124,7 @@ async fn evictions_and_refusals_are_told() {
 }
 
 #[tokio::test]
-async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
+async fn queries_are_logged_with_kind_and_matches_but_without_text() {
     let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         let reply = clerk.answer(fresh(bookings(2_000), Request::default())).await;
         let Reply::Portion(first) = reply else { panic!("{reply:?}") };
@@ -162,7 +162,7 @@ async fn questions_tell_their_kind_and_the_matches_and_no_word_of_them() {
 }
 
 #[tokio::test]
-async fn ranked_results_that_are_left_out_are_warned_of() {
+async fn dropped_ranked_results_are_logged_as_warnings() {
     let scored = |count: usize| {
         let words = "what was found ".repeat(40);
         let found = |n: usize| format!("{{\"score\":{}.5,\"text\":\"{n} {words}\"}}", count - n);
@@ -185,7 +185,7 @@ async fn ranked_results_that_are_left_out_are_warned_of() {
 }
 
 #[tokio::test]
-async fn lines_of_several_servers_are_told_apart() {
+async fn log_lines_name_the_server() {
     let log = logged(1 << 20, LimitOverrides::default(), async |clerk| {
         for (upstream, count) in [("docs", 2_000), ("git", 2)] {
             clerk.answer_of(Some(upstream), fresh(bookings(count), Request::default())).await;

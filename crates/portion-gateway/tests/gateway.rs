@@ -95,7 +95,7 @@ fn page(page: u32) -> Request {
 }
 
 #[tokio::test]
-async fn small_payloads_pass_and_are_not_kept() {
+async fn small_payloads_pass_and_are_not_stored() {
     let trial = Trial::new();
     let reply = trial.fresh(list_bookings(), bookings(3), Request::default()).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
@@ -103,7 +103,7 @@ async fn small_payloads_pass_and_are_not_kept() {
 }
 
 #[tokio::test]
-async fn large_ones_are_served_in_portions_to_the_end() {
+async fn large_payloads_are_served_in_portions_to_the_end() {
     let trial = Trial::new();
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     assert_eq!(trial.figures().snapshots, 1);
@@ -122,7 +122,7 @@ async fn large_ones_are_served_in_portions_to_the_end() {
 }
 
 #[tokio::test]
-async fn forged_foreign_and_mangled_cursors_read_the_same() {
+async fn forged_foreign_and_mangled_cursors_get_the_same_error() {
     let trial = Trial::new();
     let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let cursor = next_cursor(&first).expect("there is more");
@@ -171,7 +171,7 @@ async fn cursors_live_ten_minutes_from_the_last_one_issued() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_to_repeat_what_may_act() {
+async fn repeating_calls_with_side_effects_is_never_advised() {
     let trial = Trial::new();
     let first = portion(trial.fresh(create_order(), bookings(2_000), Request::default()).await);
     trial.pass(Duration::from_mins(10));
@@ -190,7 +190,7 @@ async fn a_cursor_of_an_earlier_process_has_expired() {
 }
 
 #[tokio::test]
-async fn what_finds_no_room_is_served_without_cursors() {
+async fn payloads_that_do_not_fit_the_store_are_served_without_cursors() {
     for trial in [Trial::within(4_096), Trial::of(&Quarters, Arc::new(Unreachable))] {
         let first = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
         assert!(shown(&first).len() > 1_000);
@@ -206,7 +206,7 @@ async fn what_finds_no_room_is_served_without_cursors() {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_is_said_to() {
+async fn an_unreachable_store_is_reported() {
     let (kept, lost) = (Trial::new(), Trial::of(&Quarters, Arc::new(Unreachable)));
     let first = portion(kept.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let fault = fault(lost.follow(next_cursor(&first).expect("there is more")).await);
@@ -214,7 +214,7 @@ async fn a_store_that_does_not_answer_is_said_to() {
 }
 
 #[tokio::test]
-async fn an_estimate_that_is_badly_wrong_is_caught_and_the_byte_limit_decides() {
+async fn a_badly_wrong_estimate_is_detected_and_the_byte_limit_applies() {
     for items in [100, 2_000] {
         let reference = Tokenizer::O200k.reference_counter(Factor::ONE);
         let mut terms = EffectivePolicy::new(Policy::default(), &Blind, Some(reference));
@@ -238,7 +238,7 @@ async fn a_broken_counter_makes_replies_smaller() {
 }
 
 #[tokio::test]
-async fn a_wrong_request_keeps_the_payload() {
+async fn an_invalid_request_keeps_the_payload() {
     let trial = Trial::new();
     let wrong = Request { path: Some("/missing/part".into()), ..Request::default() };
     let fault = fault(trial.fresh(create_order(), bookings(2_000), wrong.clone()).await);
@@ -254,7 +254,7 @@ async fn a_wrong_request_keeps_the_payload() {
 
 /// Without a `limit`, numbered pages have the size of the first reply, by the same call and by its cursor.
 #[tokio::test]
-async fn pages_by_number_go_on_where_the_first_reply_ended() {
+async fn numbered_pages_continue_after_the_first_reply() {
     let trial = Trial::new();
     let wide = |count: usize| {
         let record = |id: usize| format!("{{\"id\":{id},\"notes\":[\"{}\"]}}", "word ".repeat(900));
@@ -276,7 +276,7 @@ async fn pages_by_number_go_on_where_the_first_reply_ended() {
 }
 
 #[tokio::test]
-async fn an_earlier_payload_answers_what_it_can() {
+async fn an_earlier_payload_answers_later_requests() {
     let trial = Trial::new();
     let fields = || Request { fields: Some("id".into()), ..Request::default() };
     assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_none(), "nothing is there yet");
@@ -297,7 +297,7 @@ async fn an_earlier_payload_answers_what_it_can() {
 }
 
 #[tokio::test]
-async fn a_newer_answer_that_was_not_kept_hides_the_older() {
+async fn a_newer_response_that_was_not_stored_hides_the_older() {
     let trial = Trial::new();
     trial.fresh(list_bookings(), bookings(2_000), Request::default()).await;
     assert!(trial.recall(ada(), &list_bookings(), page(2)).await.is_some());
@@ -306,7 +306,7 @@ async fn a_newer_answer_that_was_not_kept_hides_the_older() {
 }
 
 #[tokio::test]
-async fn a_selection_that_is_no_longer_kept_leads_back_to_the_whole() {
+async fn an_expired_view_leads_back_to_the_whole() {
     let trial = Trial::new();
     let filler = "lorem ipsum dolor sit amet ".repeat(1_500);
     let keys: Vec<String> = (0..60).map(|n| format!("\"k{n}\":\"{filler}\"")).collect();
@@ -326,7 +326,7 @@ async fn a_selection_that_is_no_longer_kept_leads_back_to_the_whole() {
 }
 
 #[tokio::test]
-async fn replies_from_many_callers_at_once() {
+async fn serves_many_callers_concurrently() {
     let trial = Arc::new(Trial::new());
     let calls = (0..16).map(|_| {
         let trial = Arc::clone(&trial);
@@ -342,7 +342,7 @@ async fn replies_from_many_callers_at_once() {
 }
 
 #[test]
-fn faults_read_as_the_contract_says() {
+fn faults_follow_the_contract() {
     let cursor = |fault: &Fault| fault.cursor.as_ref().map(CursorToken::to_string);
     let fault = Fault::cursor_expired(Some(&list_bookings()));
     assert_eq!(cursor(&fault), None);
@@ -358,7 +358,7 @@ fn faults_read_as_the_contract_says() {
 proptest! {
     /// A fault fits the smallest budget, whatever the request contains.
     #[test]
-    fn faults_fit(given in "\\PC{0,2000}", names in proptest::collection::vec("\\PC{0,80}", 0..200)) {
+    fn faults_fit_the_smallest_budget(given in "\\PC{0,2000}", names in proptest::collection::vec("\\PC{0,80}", 0..200)) {
         let error = ViewError::Path {
             given: given.clone(),
             reached: given.clone(),

@@ -108,7 +108,7 @@ fn served(reply: Reply) -> u64 {
 
 /// V3.1: a change applies to later requests, but not to earlier ones and their follow-ups.
 #[tokio::test]
-async fn v3_1_the_next_replies_obey() {
+async fn v3_1_changes_apply_to_later_requests() {
     let realm = Realm::under(pages_of(20));
     let early = realm.caller(Some(&list_bookings()));
     let before = portion(realm.fresh(list_bookings(), bookings(500)).await);
@@ -192,7 +192,7 @@ impl PolicySource for BookingsAlone {
 
 /// V3.2: follow-ups of an endpoint with its own rule use that rule, too.
 #[tokio::test]
-async fn v3_2_what_is_written_for_one_endpoint_is_for_no_other() {
+async fn v3_2_rules_apply_to_their_endpoint_only() {
     let realm = Realm::under(BookingsAlone);
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
     assert_eq!(notice(&page)["totalCount"], 500);
@@ -217,7 +217,7 @@ async fn endpoints_that_are_not_rolled_out_are_relayed() {
 }
 
 #[tokio::test]
-async fn secrets_are_hidden_of_what_is_relayed() {
+async fn relayed_replies_are_redacted() {
     let redact = Some(Arc::new(RedactionRules::default_secrets()));
     let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, redact, ..pages_of(20) });
     let secret = |n: usize| format!("{{\"id\":{n},\"password\":\"hunter{n}\"}}");
@@ -231,7 +231,7 @@ async fn secrets_are_hidden_of_what_is_relayed() {
 }
 
 #[tokio::test]
-async fn a_shadow_tells_what_would_have_been() {
+async fn a_shadow_experiment_records_the_simulated_reply() {
     let realm = Realm::under(EndpointConfig { experiment: Experiment::Shadow, ..pages_of(20) });
     let reply = realm.fresh(list_bookings(), bookings(5_000)).await;
     assert!(matches!(reply, Reply::Untouched), "{reply:?}");
@@ -256,7 +256,7 @@ async fn a_dry_run_shapes_nothing() {
 }
 
 #[tokio::test]
-async fn questions_can_be_switched_off() {
+async fn queries_can_be_disabled() {
     let realm = Realm::under(without(Techniques { query: false, ..Techniques::ALL }));
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
     let request = Request { cursor: next_cursor(&page), ..Request::default() };
@@ -269,7 +269,7 @@ async fn questions_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn what_may_be_answered_from_before_is_for_the_operator_to_say() {
+async fn reuse_is_configurable() {
     let check = async |reuse: Option<bool>, endpoint: Endpoint, request: Request, expect: bool| {
         let realm = Realm::under(EndpointConfig { reuse, ..pages_of(20) });
         realm.fresh(endpoint.clone(), bookings(500)).await;
@@ -308,7 +308,7 @@ async fn replies_get_smaller_as_the_session_fills() {
 }
 
 #[tokio::test]
-async fn each_request_is_told_of_once() {
+async fn each_request_is_recorded_once() {
     let realm = Realm::under(pages_of(20));
     let page = portion(realm.fresh(list_bookings(), bookings(500)).await);
     let told = realm.heard(1).await;

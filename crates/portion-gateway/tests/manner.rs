@@ -29,7 +29,7 @@ async fn answer(gateway: &Gateway, intent: Intent) -> (serde_json::Value, Option
 }
 
 #[tokio::test]
-async fn lists_are_where_they_are_said_to_be_and_in_the_order_that_is_wanted() {
+async fn configured_list_paths_and_orders_apply() {
     let manner = RenderOptions {
         list_path: Some("data.found".into()),
         default_sort: Some("id desc".into()),

@@ -53,7 +53,7 @@ fn answer(reply: portion_gateway::call::Reply, matches: usize) -> Portion {
 }
 
 #[tokio::test]
-async fn an_answer_comes_from_what_is_kept_and_is_kept_itself() {
+async fn an_answer_comes_from_a_snapshot_and_becomes_one() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
     let counted =
@@ -93,7 +93,7 @@ async fn a_long_answer_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_leads_nowhere_is_said_to() {
+async fn an_unresolved_cursor_is_reported() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
     let flipped = if list.ends_with('A') { "B" } else { "A" };
@@ -113,7 +113,7 @@ async fn a_cursor_that_leads_nowhere_is_said_to() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_said_and_everything_is_still_there() {
+async fn an_invalid_query_is_reported_and_loses_nothing() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
     let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
@@ -139,7 +139,7 @@ async fn what_is_wrong_is_said_and_everything_is_still_there() {
 }
 
 #[tokio::test]
-async fn a_fault_about_very_many_columns_fits_the_least_budget() {
+async fn a_fault_about_very_many_columns_fits_the_smallest_budget() {
     let trial = Trial::new();
     let fields: Vec<String> = (0..3_000).map(|n| format!("\"a field with quite a name, {n}\":{n}")).collect();
     let record = format!("{{{}}}", fields.join(","));
@@ -154,7 +154,7 @@ async fn a_fault_about_very_many_columns_fits_the_least_budget() {
 }
 
 #[tokio::test]
-async fn a_path_says_what_is_asked_about() {
+async fn a_path_selects_the_queried_content() {
     let trial = Trial::new();
     let rooms: Vec<Value> = (0..40).map(|n| json!({"room": n, "beds": n % 3})).collect();
     let guests: Vec<Value> = (0..900).map(|n| json!({"guest": n, "room": n % 40})).collect();
@@ -171,7 +171,7 @@ async fn a_path_says_what_is_asked_about() {
 }
 
 #[tokio::test]
-async fn values_are_bound_and_fields_of_nothing_are_no_error() {
+async fn params_are_bound_and_fields_of_an_empty_answer_are_no_error() {
     let trial = Trial::new();
     let list = kept(&trial, 2_000).await;
     let bound = |id: &str| SnapshotQuery::Sql {
@@ -188,7 +188,7 @@ async fn values_are_bound_and_fields_of_nothing_are_no_error() {
 }
 
 #[tokio::test]
-async fn however_large_an_answer_is_it_keeps_within_the_limits() {
+async fn an_answer_of_any_size_keeps_within_the_limits() {
     let trial = Trial::new();
     let note = "Arrives late, by train. ".repeat(56);
     // Few long records: queries have a time limit, which is not the subject here.
@@ -224,7 +224,7 @@ async fn however_large_an_answer_is_it_keeps_within_the_limits() {
 }
 
 #[tokio::test]
-async fn answers_share_the_room_of_who_asked() {
+async fn answers_count_into_the_share_of_their_principal() {
     let trial = Trial::within(400_000);
     let list = kept(&trial, 400).await;
     let large = "SELECT a.item FROM items AS a JOIN items AS b ON b.id < 30";
@@ -240,7 +240,7 @@ async fn answers_share_the_room_of_who_asked() {
 }
 
 #[tokio::test]
-async fn questions_that_never_end_hold_nobody_up() {
+async fn endless_queries_block_nobody() {
     let trial = Arc::new(Trial::new());
     let list = kept(&trial, 2_000).await;
     let hostile = [

@@ -48,7 +48,7 @@ fn shown(reply: Reply) -> (String, serde_json::Value) {
 }
 
 #[tokio::test]
-async fn small_payloads_are_shown_without() {
+async fn small_payloads_are_redacted() {
     let json = r#"{"id":1,"doorCode":"hunter","pin":1234}"#;
     let structured = Block::new(STRUCTURED_CONTENT, Content::Structured(json.into()));
     let mut payload = text(json);
@@ -59,7 +59,7 @@ async fn small_payloads_are_shown_without() {
 }
 
 #[tokio::test]
-async fn follow_ups_and_bytes_as_they_are_do_without() {
+async fn follow_ups_and_raw_bytes_are_redacted() {
     let gateway = gateway();
     let item = |n: usize| {
         format!("{{\"id\":{n},\"name\":\"Flat {n}\",\"access\":{{\"wifiPassword\":\"hunter{n}\"}}}}")
@@ -80,7 +80,7 @@ async fn follow_ups_and_bytes_as_they_are_do_without() {
 }
 
 #[tokio::test]
-async fn questions_are_asked_of_what_is_left() {
+async fn queries_see_redacted_content_only() {
     let gateway = gateway();
     let item = |n: usize| format!("{{\"id\":{n},\"pin\":{n},\"wifiPassword\":\"hunter{n}\"}}");
     let list = format!("[{}]", (0..300).map(item).collect::<Vec<_>>().join(","));
@@ -104,7 +104,7 @@ async fn questions_are_asked_of_what_is_left() {
 }
 
 #[tokio::test]
-async fn a_payload_may_hide_nothing_by_its_own_word() {
+async fn a_payload_may_disable_redaction() {
     let redact = Some(Arc::new(RedactionRules::none()));
     let reply =
         fresh(&gateway(), Payload { redaction_rules: redact, ..text(r#"{"password":{"type":"string"}}"#) })

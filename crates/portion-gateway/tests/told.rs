@@ -37,7 +37,7 @@ fn check(served: &RequestServed, endpoint: &str, origin: Option<u64>, error: &st
 }
 
 #[tokio::test]
-async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
+async fn a_late_cursor_is_recorded_with_its_source() {
     let trial = Trial::new();
     let (cursor, origin) = kept(&trial).await;
     let answer = portion(trial.ask(&cursor, find("Guest 1")).await);
@@ -62,7 +62,7 @@ async fn a_cursor_that_comes_too_late_is_told_of_with_what_it_came_from() {
 }
 
 #[tokio::test]
-async fn of_what_nobody_remembers_the_cursor_says_the_origin() {
+async fn the_cursor_names_the_origin_of_a_forgotten_snapshot() {
     let trial = Trial::new();
     let (cursor, origin) = kept(&trial).await;
     // Another process with the same key, or the same process much later.
@@ -74,7 +74,7 @@ async fn of_what_nobody_remembers_the_cursor_says_the_origin() {
 }
 
 #[tokio::test]
-async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
+async fn an_invalid_follow_up_is_recorded_with_its_origin() {
     let trial = Trial::new();
     let (cursor, origin) = kept(&trial).await;
     let field = Request { fields: Some("nowhere".into()), ..at(&cursor) };
@@ -97,7 +97,7 @@ async fn whatever_else_is_wrong_with_a_follow_up_its_origin_is_told() {
 }
 
 #[tokio::test]
-async fn what_the_byte_limit_leaves_is_a_page_a_chunk_or_an_answer_all_the_same() {
+async fn capped_replies_are_still_recorded_as_page_chunk_or_answer() {
     let trial = Trial::of(&Broken, Arc::new(MemoryStore::default()));
     let told = |kind: &str| {
         let [told] = &trial.told()[..] else { panic!("one a request") };
@@ -114,7 +114,7 @@ async fn what_the_byte_limit_leaves_is_a_page_a_chunk_or_an_answer_all_the_same(
 }
 
 #[tokio::test]
-async fn a_name_without_end_is_told_in_part() {
+async fn a_long_name_is_recorded_in_part() {
     let trial = Trial::new();
     let endpoint = Endpoint { name: "x".repeat(1 << 16), ..list_bookings() };
     let first = portion(trial.fresh(endpoint.clone(), bookings(2_000), Request::default()).await);
@@ -128,7 +128,7 @@ async fn a_name_without_end_is_told_in_part() {
 }
 
 #[tokio::test]
-async fn a_payload_is_weighed_when_it_comes_and_not_again() {
+async fn a_payload_is_counted_on_arrival_and_not_again() {
     let trial = Trial::new();
     let list = portion(trial.fresh(list_bookings(), bookings(2_000), Request::default()).await);
     let cursor = next_cursor(&list).expect("more");

@@ -201,7 +201,7 @@ mod tests {
     const FAR: CountSample = CountSample { estimated: 1_000, actual: 2_000 };
 
     #[test]
-    fn each_endpoint_stands_for_itself_and_each_counter() {
+    fn endpoints_and_counters_are_tracked_separately() {
         let ledger = AccuracyTracker::default();
         ledger.record(&subject("a"), FAR, 500);
         assert!(low(&ledger, "a") && !low(&ledger, "b"));
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn of_small_replies_nothing_follows_but_a_figure() {
+    fn small_replies_only_count_in_the_statistics() {
         let ledger = AccuracyTracker::default();
         ledger.record(&subject("a"), CountSample { estimated: 1, actual: 400 }, 500);
         assert!(!low(&ledger, "a"));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn names_without_end_take_no_memory_without_end_and_what_is_wrong_is_kept() {
+    fn the_number_of_endpoints_is_limited_and_wrong_ones_are_kept() {
         let ledger = AccuracyTracker::default();
         ledger.record(&subject("wrong"), FAR, 0);
         for n in 0..2 * MAX_ENDPOINTS {

@@ -8,7 +8,7 @@ fn check(name: &str, expect: Option<&str>) {
 }
 
 #[test]
-fn clients_are_known_by_what_they_call_themselves() {
+fn clients_are_recognized_by_name() {
     check("claude-code", Some("claude-code"));
     check("Claude Code", Some("claude-code"));
     check("claude-ai", Some("claude-desktop"));
@@ -27,7 +27,7 @@ fn clients_are_known_by_what_they_call_themselves() {
 }
 
 #[test]
-fn others_are_not_taken_for_them() {
+fn other_names_are_not_recognized() {
     for name in
         ["", "*", "-", "claude", "claude-code-2", "codex-mcp", "my-codex", "cursor-vscode", "Zed", "mcp"]
     {
@@ -36,7 +36,7 @@ fn others_are_not_taken_for_them() {
 }
 
 #[test]
-fn the_table_is_of_one_piece() {
+fn the_table_is_consistent() {
     for client in &CLIENTS {
         for name in client.name_patterns {
             check(name.trim_end_matches('*'), Some(client.preset));
@@ -53,7 +53,7 @@ fn the_table_is_of_one_piece() {
 }
 
 #[test]
-fn a_limit_leaves_its_room() {
+fn limits_leave_headroom() {
     let check = |limits: &[ResultLimit], expect: ClientLimits| {
         let room =
             limits.iter().fold(ClientLimits::UNKNOWN, |room, limit| room.intersect(limit.reply_room()));
@@ -72,7 +72,7 @@ fn a_limit_leaves_its_room() {
 }
 
 #[test]
-fn presets_are_read_as_they_are_written() {
+fn presets_are_parsed_as_displayed() {
     for name in ["none", "auto", "code", "codex"] {
         assert_eq!(name.parse::<Preset>().expect("a preset").to_string(), name);
     }

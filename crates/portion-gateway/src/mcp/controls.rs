@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_what_is_ours_and_keeps_the_bytes_of_the_rest() {
+    fn removes_controls_and_keeps_the_bytes_of_other_arguments() {
         check(r#"{"b": 1.0, "a":[ 1 ]}"#, (r#"{"b": 1.0, "a":[ 1 ]}"#, r#"{"a":[1],"b":1.0}"#, None));
         check(r#"{"limit":3}"#, ("{}", "{}", Some(3)));
         check(
@@ -216,13 +216,13 @@ mod tests {
     }
 
     #[test]
-    fn deep_arguments_end() {
+    fn deeply_nested_arguments_are_handled() {
         let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
         check(&deep, (&deep, &deep, None));
     }
 
     #[test]
-    fn names_what_is_wrong() {
+    fn reports_invalid_controls() {
         let check = |arguments: &str, expect: &str| {
             let error = parse_read_arguments(arguments, walk::document_span(arguments), &Policy::default())
                 .expect_err("bad");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn sees_controls() {
+    fn recognizes_controls() {
         let check = |text: &str, expect: bool| {
             assert_eq!(has_control(text, walk::document_span(text)), expect, "{text}")
         };
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_questions_however_they_are_written() {
+    fn parses_queries_in_all_spellings() {
         let sql = |sql: &str, params: &[(&str, &str)]| {
             let params = params.iter().map(|(name, json)| ((*name).into(), (*json).into())).collect();
             SnapshotQuery::Sql { sql: sql.into(), params }
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_wrong_with_a_question() {
+    fn reports_invalid_queries() {
         let check = |arguments: &str, code: &str, named: &str| {
             let error = asks(arguments).expect_err(arguments);
             assert!(error.starts_with(code) && error.contains(named), "{arguments}: {error}");

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_messages_apart() {
+    fn recognizes_the_kinds_of_messages() {
         check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Some((MessageKind::Request, "1")));
         check(r#" {"method":"x","\u0069d":"a","jsonrpc":"2.0"} "#, Some((MessageKind::Request, "\"a\"")));
         check(r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, Some((MessageKind::Request, "null")));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_message() {
+    fn rejects_invalid_messages() {
         for text in [
             "",
             "server listening on 8080",
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_batches() {
+    fn parses_batches() {
         let text = r#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","method":"b"}]"#;
         let Ok(MessageOrBatch::Batch(batch)) = parse(text) else { panic!("a batch") };
         assert_eq!(batch.iter().map(|e| e.method(text)).collect::<Vec<_>>(), ["a", "b"]);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_bounded() {
+    fn the_size_of_a_batch_is_limited() {
         let batch = |count: usize| {
             let message = r#"{"jsonrpc":"2.0","method":"b"}"#;
             format!("[{}]", vec![message; count].join(","))
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn replaces_and_counts_what_is_no_text() {
+    fn replaces_and_counts_invalid_utf8() {
         let (text, replaced) = decode_line(b"a\xff\xfeb\xc3");
         assert_eq!((&*text, replaced), ("a\u{fffd}\u{fffd}b\u{fffd}", 3));
         assert_eq!(decode_line("é".as_bytes()), ("é".into(), 0));

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_is_what_the_field_says() {
+    fn arguments_are_compared_with_fields() {
         let region = r#"{"properties":{"region":{"type":"string","x-mcp-header":"Region"},"n":{}}}"#;
         check(region, r#"{"region":"eu \u00e9"}"#, "eu é", &[("Region", Some(true))]);
         check(region, r#"{"region":"eu"}"#, "us", &[("Region", Some(false))]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_wants_what_is_not_allowed_wants_nothing() {
+    fn a_schema_with_an_invalid_annotation_repeats_nothing() {
         for schema in [
             r#"{"properties":{"a":{"type":"number","x-mcp-header":"A"}}}"#,
             r#"{"properties":{"a":{"type":"string","x-mcp-header":"A b"}}}"#,

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_hidden_here() {
+    fn members_are_redacted() {
         check(
             r#"{"password":"x","pin":123,"a":{"token":"y"},"t":"password=z"}"#,
             1_000,

@@ -210,7 +210,7 @@ mod tests {
     use super::request_whole_results;
 
     #[test]
-    fn calls_of_tools_ask_for_the_whole() {
+    fn tool_calls_request_unshaped_results() {
         let check = |params: &str, expect: &str| {
             let call = |params: &str| {
                 format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#)

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_our_prefix_out_wherever_it_stands() {
+    fn removes_reserved_members_at_any_depth() {
         check(r#"{"result":{"content":[{"_meta":{"a":1}}]}}"#, None);
         check(r#"{"a":{"io.portion/notice":1}}"#, None);
         check(r#"{"a":[{"_meta":{"io.portion/notice":1}}]}"#, Some(r#"{"a":[{"_meta":{}}]}"#));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_payloads_and_the_result_alone() {
+    fn keeps_payloads_and_the_meta_of_the_result() {
         check(r#"{"result":{"_meta":{"io.portion/notice":1}}}"#, None);
         check(r#"{"result":{"structuredContent":{"_meta":{"io.portion/notice":1}}}}"#, None);
         check(
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_costs_no_stack_and_little_time() {
+    fn nesting_costs_no_stack_and_little_time() {
         let (open, shut) = ("[".repeat(200_000), "]".repeat(200_000));
         let deep = format!(r#"{{"a":{open}{{"_meta":{{"io.portion/a":1}}}}{shut}}}"#);
         assert!(strip_reserved(&deep).is_some_and(|text| !text.contains("io.portion")));

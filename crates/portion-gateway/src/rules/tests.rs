@@ -31,7 +31,7 @@ fn target(name: &str) -> EndpointTarget<'_> {
 }
 
 #[test]
-fn each_endpoint_has_a_rule_of_its_own_and_keeps_it() {
+fn each_endpoint_has_its_own_cached_rule() {
     let rules = EndpointRules::new(Arc::new(Names), ClientLimits::UNKNOWN);
     let check = |target: EndpointTarget<'_>, expect: usize| {
         let rule = rules.rule_for(target);
@@ -49,7 +49,7 @@ fn each_endpoint_has_a_rule_of_its_own_and_keeps_it() {
 }
 
 #[test]
-fn names_without_end_take_no_memory_without_end() {
+fn the_number_of_cached_names_is_limited() {
     let rules = EndpointRules::new(Arc::new(Names), ClientLimits::UNKNOWN);
     for n in 0..2 * super::MAX_CACHED_NAMES {
         rules.rule_for(target(&format!("file:///{n:>9}")));

@@ -89,7 +89,7 @@ mod tests {
     use AccuracyStatus::{Near, TooHigh, TooLow};
 
     #[test]
-    fn it_is_the_median_of_the_last_that_decides() {
+    fn the_median_of_the_last_replies_decides() {
         check(&[1_000, 1_100, 900, 1_000], &[]);
         // One wrong count is an outlier, three are not.
         check(&[1_500, 1_000, 1_000, 1_500, 1_500], &[(4, TooHigh)]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_far_too_low_is_enough() {
+    fn one_count_that_is_far_too_low_is_enough() {
         check(&[660], &[(0, TooLow)]);
         check(&[1_000, 1_000, 1_000, 1_000, 1_000, 500], &[(5, TooLow)]);
         // Counts that are far too high have no consequence, because nothing overflows.
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_over_later_than_it_began() {
+    fn the_status_ends_later_than_it_begins() {
         check(&[660, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow)]);
         check(&[660, 1_000, 1_000, 1_000, 1_000, 1_000], &[(0, TooLow), (5, Near)]);
         // At an error of a quarter the status never changes.

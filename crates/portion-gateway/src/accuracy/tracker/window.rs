@@ -62,7 +62,7 @@ mod tests {
     use super::NearShareWindow;
 
     #[test]
-    fn too_few_are_told_of_once_and_enough_again() {
+    fn each_change_of_the_share_is_reported_once() {
         let mut window = NearShareWindow::default();
         let mut note =
             |many: usize, is_near: bool| (0..many).filter_map(|_| window.record(is_near)).collect::<Vec<_>>();

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn never_grows_a_schema_beyond_what_clients_take() {
+    fn extended_schemas_stay_within_the_size_that_clients_accept() {
         for size in
             [MAX_SCHEMA_BYTES - 300, MAX_SCHEMA_BYTES - 150, MAX_SCHEMA_BYTES - 40, MAX_SCHEMA_BYTES + 10]
         {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn our_tools_are_cheap() {
+    fn builtin_tools_cost_few_tokens() {
         let cost = |tool| {
             let listed = builtin_listing(tool, "portion_tool");
             JsonReader::new(&listed).skip().expect("JSON");

@@ -111,7 +111,7 @@ mod tests {
     use super::{BuiltinTool, BuiltinToolNames, ListingOptions, ListingStyle, ToolOwner};
 
     #[test]
-    fn no_two_tools_have_one_name() {
+    fn tool_names_are_unique() {
         let check = |read: &str, describe: &str, taken: &[&str], expect: [&str; 2]| {
             let style = ListingStyle::Lazy;
             let (read_tool, describe_tool) = (read.into(), describe.into());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_not_ours() {
+    fn unlisted_builtin_tools_belong_to_the_upstream() {
         let mut full = BuiltinToolNames::new(&ListingOptions::default());
         assert_eq!(full.owner("portion_describe"), ToolOwner::Upstream);
         assert_eq!(full.owner("portion_read_7"), ToolOwner::Unknown);

@@ -191,7 +191,7 @@ proptest! {
 
     /// Every tool keeps its name and annotations; the same list gives the same bytes.
     #[test]
-    fn every_tool_stays(tools in tools(), pretty in any::<bool>()) {
+    fn every_tool_stays_listed(tools in tools(), pretty in any::<bool>()) {
         let list = serde_json::json!({"tools": tools, "ttlMs": 5, "cacheScope": "public"});
         let text = if pretty { serde_json::to_string_pretty(&list) } else { serde_json::to_string(&list) };
         let text = text.expect("JSON");
@@ -213,7 +213,7 @@ proptest! {
 
     /// Trimming removes only what it may, in input and output schemas: compared with the full list.
     #[test]
-    fn a_trimmed_list_is_the_full_one_but_for_noise(tools in tools()) {
+    fn trimming_removes_only_what_it_may(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();
         let (catalogue, full) = page(ListingStyle::Full, &text);
         let (full, _) = theirs(&catalogue, &full);
@@ -227,7 +227,7 @@ proptest! {
 
     /// The describe tool returns what a lazy list omits, as the upstream wrote it apart from controls.
     #[test]
-    fn a_lazy_list_leaves_nothing_unknown(tools in tools()) {
+    fn the_describe_tool_returns_what_a_lazy_list_omits(tools in tools()) {
         let text = serde_json::json!({"tools": tools}).to_string();
         let (catalogue, _) = page(ListingStyle::Lazy, &text);
         for tool in &tools {

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_a_name_and_a_line() {
+    fn a_tool_is_listed_as_a_name_and_a_line() {
         check(
             r#"{ "name":"x", "title":"X","description":"Does it\n  for all. Much more.","inputSchema":{"type":"object","properties":{"a":{}}}, "outputSchema":{"type":"object"},"annotations":{ "readOnlyHint":true },"_meta":{"v":1.0}}"#,
             &format!(
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_repeat_in_headers_stays_to_be_seen() {
+    fn parameters_repeated_in_headers_stay_listed() {
         check(
             r#"{"name":"x","inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"region":{"type":"string","description":"Region","x-mcp-header":"Region"}}}}"#,
             r#"{"name":"x","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#,

@@ -119,7 +119,7 @@ mod tests {
     use super::ListingStyle;
 
     #[test]
-    fn names_are_read_as_they_are_written() {
+    fn names_are_parsed_as_displayed() {
         for style in ListingStyle::ALL {
             assert_eq!(style.to_string().parse(), Ok(style));
         }

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn our_tool_is_on_the_last_page_only_under_a_free_name() {
+    fn builtin_tools_are_on_the_last_page_under_free_names() {
         let mut all = catalogue(ListingStyle::Full);
         let first = r#"{"tools":[{"name":"portion_read","inputSchema":{"type":"object"}}],"nextCursor":""}"#;
         assert_eq!(page(&mut all, first), (first.to_owned(), Some(String::new())));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_none_is_left_alone() {
+    fn an_invalid_list_is_unchanged() {
         for text in ["{}", r#"{"tools":{}}"#, "null", r#"{"tool":[]}"#] {
             let mut all = catalogue(ListingStyle::Full);
             assert_eq!(page(&mut all, text), (text.to_owned(), None));
@@ -274,7 +274,7 @@ mod tests {
     );
 
     #[test]
-    fn a_trimmed_list_has_our_controls_and_our_tool() {
+    fn a_trimmed_list_has_controls_and_builtin_tools() {
         let mut all = catalogue(ListingStyle::Trim);
         let (text, _) = page(&mut all, TOOLS);
         let beginning = r#"{"tools":[ {"name":"list_x","description":"Lists x. All of it.","inputSchema":{"type":"object","properties":{"q":{},"limit":{"#;

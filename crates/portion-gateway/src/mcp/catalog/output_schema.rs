@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_shortened_keeps_its_schema() {
+    fn results_that_are_never_shortened_keep_their_schema() {
         for schema in [
             r#"{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-fastmcp-wrap-result":true}"#,
             r#"{ "type":"object","properties":{"t":{"type":"number"},"k":{"enum":["a"]}},"additionalProperties":false}"#,
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn records_keep_what_they_require() {
+    fn records_keep_their_required_members() {
         let item = r#"{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"]}"#;
         let list = |least: &str| format!(r#"{{"type":"array",{least}"items":{item}}}"#);
         let theirs = format!(
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn references_lead_where_they_led() {
+    fn references_keep_their_targets() {
         check(
             r##"{"$schema":"s","type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/properties/l"},"me":{"$ref":"#"}},"$defs":{"L":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/A"}},"A":{"required":["b"]}}}"##,
             r##"{"type":"object","properties":{"l":{"$ref":"#/$defs/L"},"p":{"$ref":"#/anyOf/0/properties/l"},"me":{"$ref":"#/anyOf/0"}}}"##,
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_may_come_wrapped() {
+    fn an_array_may_be_wrapped() {
         let theirs = r#"{"type":"array","minItems":1,"items":{"required":["x"]}}"#;
         check(
             theirs,
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_taken_moves_the_notice() {
+    fn a_name_conflict_moves_the_notice() {
         let theirs = r#"{"type":"object","properties":{"meta":{"type":"string"}}}"#;
         check(
             theirs,
@@ -493,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sole_member_is_shown_beside_its_cursor() {
+    fn an_only_member_is_listed_with_the_cursor() {
         let theirs = r#"{"type":"object","properties":{"result":{"type":"array","minItems":1}},"required":["result"],"x-fastmcp-wrap-result":true}"#;
         check(
             theirs,
@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_may_come_in_an_envelope() {
+    fn any_content_may_be_in_an_envelope() {
         let manner = RenderOptions {
             envelope: EnvelopeMode::Wrap,
             metadata_style: MetadataStyle::Snake,

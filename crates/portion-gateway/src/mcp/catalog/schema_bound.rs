@@ -110,7 +110,7 @@ mod tests {
     use super::max_tokens;
 
     #[test]
-    fn only_what_is_bounded_has_a_bound() {
+    fn only_bounded_schemas_have_a_bound() {
         let check = |schema: &str, expect: bool| assert_eq!(max_tokens(schema).is_some(), expect, "{schema}");
         check(
             r#"{"type":"object","properties":{"result":{"type":"integer","title":"R"}},"required":["result"]}"#,

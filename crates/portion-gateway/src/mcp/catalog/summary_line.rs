@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_ends_where_it_does() {
+    fn finds_the_end_of_a_sentence() {
         check("", "");
         check("Lists files", "Lists files");
         check(" Lists the files. Then more.", "Lists the files.");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_announced_list_belongs_to_its_sentence() {
+    fn a_list_belongs_to_the_sentence_that_introduces_it() {
         check("The order, one of:\n- asc\n- desc\n\nMore.", "The order, one of:\n- asc\n- desc");
         check(
             "One of these:\n\n* a. First\n  of all\n* b\nMore.",
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_only_repeats_a_name() {
+    fn recognizes_text_that_only_repeats_a_name() {
         for (text, name) in [
             ("Repo Path", "repo_path"),
             ("The repo path.", "repoPath"),

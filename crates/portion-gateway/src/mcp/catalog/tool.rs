@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_by_which_arguments_its_pages_are_walked() {
+    fn finds_pagination_arguments() {
         let schema =
             r#"{"type":"object","properties":{"q":{},"pageToken":{},"per_page":{},"page":{},"fields":{}}}"#;
         let text = format!(r#"{{"name":"x","inputSchema":{schema}}}"#);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_only_what_cannot_be_the_tools_own() {
+    fn accepts_controls_only_if_they_cannot_belong_to_the_tool() {
         check(r#"{"type":"object","properties":{"q":{}}}"#, [true; 3]);
         check(r#"{"type":"object","properties":{}}"#, [true; 3]);
         check(r#"{"properties":{"l\u0069mit":{}},"additionalProperties":false}"#, [false, true, true]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_lists_by_their_names() {
+    fn recognizes_lists_by_name() {
         for name in [
             "list",
             "list_items",
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_lists_by_their_schemas() {
+    fn recognizes_lists_by_schema() {
         let check = |schema: &str, expect: bool| {
             let text = format!(r#"{{"name":"x","outputSchema":{schema}}}"#);
             let tool = UpstreamTool::parse(&text, walk::document_span(&text)).expect("a tool");

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_validates_nothing_goes() {
+    fn annotations_are_removed() {
         check(
             r#"{"$schema":"http://json-schema.org/draft-07/schema#","title":"GetXArguments","type":"object","properties":{"repo_path":{"title":"Repo Path","type":"string","description":"The repo path."},"n":{"examples":[1],"$comment":"c","type":"integer","default":1.0}},"additionalProperties":false}"#,
             r#"{"type":"object","properties":{"repo_path":{"type":"string"},"n":{"type":"integer","default":1.0}},"additionalProperties":false}"#,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_named_where_it_matters() {
+    fn the_draft_stays_where_it_changes_the_meaning() {
         const DRAFT: &str = r#""$schema":"http://json-schema.org/draft-07/schema#""#;
         for rest in [
             r#""properties":{"a":{"items":[{}]}}"#,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_that_nothing_refers_to_go() {
+    fn unused_definitions_are_removed() {
         check(
             r##"{"$defs":{"A":{"$ref":"#/$defs/B/properties/c"},"B":{"title":"B"},"C":{"$ref":"#/$defs/D"},"D":{}},"properties":{"a":{"$ref":"#/$defs/A"}}}"##,
             r##"{"$defs":{"A":{"$ref":"#/$defs/B/properties/c"},"B":{}},"properties":{"a":{"$ref":"#/$defs/A"}}}"##,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_is_not_followed_keeps_it_all() {
+    fn unresolved_references_keep_all_members() {
         for reference in ["other.json", "#anchor", "#/items/0", "#/$defs/A%20B", "#/properties/a/examples/0"]
         {
             check_stays(&format!(
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_schemas_end() {
+    fn deeply_nested_schemas_are_handled() {
         let deep = |depth: usize| {
             let inner = r#"{"$comment":"c","description":"First of all. Then more."}"#;
             "{\"items\":".repeat(depth) + inner + &"}".repeat(depth)

@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_finds_its_request() {
+    fn a_response_finds_its_request() {
         check(&["1", "\"1\""], "1", Some("1"));
         check(&["1", "\"1\""], "\"1\"", Some("\"1\""));
         check(&["\"é\""], "\"\\u00e9\"", Some("\"é\""));

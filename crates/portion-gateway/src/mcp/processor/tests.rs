@@ -144,7 +144,7 @@ fn cursor(lane: &McpProcessor, arguments: &str) -> String {
 }
 
 #[test]
-fn relays_what_is_not_reshaped_as_it_came() {
+fn relays_other_messages_unchanged() {
     check(
         &lane(),
         &[
@@ -192,7 +192,7 @@ fn relays_what_is_not_reshaped_as_it_came() {
 }
 
 #[test]
-fn shapes_what_is_large_and_keeps_what_is_around_it() {
+fn shapes_large_content_and_keeps_other_members() {
     let lane = lane();
     let big = big();
     for (method, params, before, after) in [
@@ -239,7 +239,7 @@ fn shapes_what_is_large_and_keeps_what_is_around_it() {
 }
 
 #[test]
-fn takes_our_controls_out_and_nothing_else() {
+fn removes_only_controls() {
     let lane = lane_with_tools();
     check(
         &lane,
@@ -284,7 +284,7 @@ fn takes_our_controls_out_and_nothing_else() {
 }
 
 #[test]
-fn a_wrong_field_is_told_only_of_a_result_that_is_none() {
+fn unknown_fields_are_reported_only_for_successful_results() {
     let lane = lane_with_tools();
     let params = r#"{"name":"list_x","arguments":{"fields":"nope"}}"#;
     let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
@@ -300,7 +300,7 @@ fn a_wrong_field_is_told_only_of_a_result_that_is_none() {
 }
 
 #[test]
-fn answers_its_own_tool_and_uris() {
+fn answers_builtin_tools_and_read_uris() {
     let lane = lane_with_tools();
     let cursor = cursor(&lane, "{}");
     let params = format!(r#"{{"name":"portion_read","arguments":{{"cursor":"{cursor}","limit":2}}}}"#);
@@ -321,7 +321,7 @@ fn answers_its_own_tool_and_uris() {
 }
 
 #[test]
-fn lists_the_tools_itself_where_it_must() {
+fn requests_the_tool_list_when_it_is_needed() {
     let lane = lane();
     let meta = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
     let call = format!(
@@ -369,7 +369,7 @@ fn a_server_that_does_not_list_keeps_its_arguments() {
 }
 
 #[test]
-fn a_server_without_tools_gains_ours() {
+fn a_server_without_tools_gains_the_builtin_tools() {
     let lane = lane();
     check(
         &lane,
@@ -415,7 +415,7 @@ fn every_request_is_answered_once() {
 }
 
 #[test]
-fn batches_are_taken_apart_only_where_they_must() {
+fn batches_are_split_only_when_necessary() {
     let lane = lane_with_tools();
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let read = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"portion_read","arguments":{"cursor":"CURSOR"}}}"#;
@@ -428,7 +428,7 @@ fn batches_are_taken_apart_only_where_they_must() {
 }
 
 #[test]
-fn a_changed_list_is_forgotten() {
+fn a_changed_tool_list_clears_the_catalog() {
     let lane = lane_with_tools();
     check(&lane, &[(r#"s {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#, &["="])]);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
@@ -436,7 +436,7 @@ fn a_changed_list_is_forgotten() {
 }
 
 #[test]
-fn what_is_no_text_is_replaced() {
+fn invalid_utf8_is_replaced() {
     let lane = lane();
     client(&lane, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#);
     let said =
@@ -473,7 +473,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_message_passes_as_it_came(params in json(), result in json(), method in "[a-z/]{1,20}", n in 0..9i32) {
+    fn any_other_message_passes_unchanged(params in json(), result in json(), method in "[a-z/]{1,20}", n in 0..9i32) {
         let lane = lane();
         for line in [
             format!(r#"{{"params":{params}, "jsonrpc":"2.0","id":{n},"method":"vendor/{method}"}}"#),
@@ -499,7 +499,7 @@ proptest! {
 
     /// For any result or list the output is JSON, and nothing panics.
     #[test]
-    fn any_answer_is_survived(result in json(), style in prop::sample::select(&ListingStyle::ALL), method in prop_oneof![
+    fn no_response_causes_a_panic(result in json(), style in prop::sample::select(&ListingStyle::ALL), method in prop_oneof![
         Just("tools/call"), Just("tools/list"), Just("initialize"), Just("resources/read"), Just("prompts/get")
     ]) {
         let lane = lane_of(style);
@@ -513,7 +513,7 @@ proptest! {
 
     /// No line causes a panic.
     #[test]
-    fn any_line_is_survived(line in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn no_line_causes_a_panic(line in prop::collection::vec(any::<u8>(), 0..64)) {
         let lane = lane();
         run(lane.process_client_frame(Frame::Message(line.clone())));
         run(lane.process_server_frame(Frame::Message(line)));

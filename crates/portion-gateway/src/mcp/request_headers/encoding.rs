@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_would_not_survive_is_encoded() {
+    fn only_values_that_need_it_are_encoded() {
         check("", "");
         check("get_weather", "get_weather");
         check("a b?=", "a b?=");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn marked_parameters_are_repeated() {
+    fn annotated_parameters_are_repeated() {
         let schema = r#"{"type":"object","properties":{
             "region":{"type":"string","x-mcp-header":"Region"},
             "n":{"type":"integer","x-mcp-header":"N"},"plain":{"type":"string"},
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_name_what_they_are_about() {
+    fn requests_repeat_their_names() {
         let check = |method: &str, params: &str, expect: &[&str]| {
             let text = format!(r#"{{"jsonrpc":"2.0","id":2,"method":"{method}","params":{params}}}"#);
             let heard = ParsedBatch::parse(&text).expect("a request");

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_what_an_error_carries() {
+    fn limits_the_content_of_an_error() {
         let nothing = SHOWN;
         let cut = format!("{} …", "é".repeat(300));
         check(

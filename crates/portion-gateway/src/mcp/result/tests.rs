@@ -70,7 +70,7 @@ fn check(shape: ResultShape, result: &str, shown: &[(&str, &str)], structured: O
 }
 
 #[test]
-fn finds_the_parts_of_a_tools_result() {
+fn finds_the_parts_of_a_tool_result() {
     check_payload(
         ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"a\n\u00e9"},{"text":"b","annotations":{"x":1},"type":"text"},
@@ -124,7 +124,7 @@ fn finds_the_parts_of_resources_and_prompts() {
 }
 
 #[test]
-fn what_stands_beside_the_content_is_bounded() {
+fn extra_members_are_limited() {
     let big = "x".repeat(5000);
     let result = format!(
         r#"{{"content":[{{"type":"text","text":"a","_meta":{{"k":"{big}"}}}}],"vendor":"{big}","_meta":{{"s":1}}}}"#
@@ -146,7 +146,7 @@ fn what_stands_beside_the_content_is_bounded() {
 }
 
 #[test]
-fn more_parts_than_a_cursor_tells_apart_are_one() {
+fn more_parts_than_a_cursor_can_address_become_one_part() {
     let link = r#"{"type":"resource_link","uri":"u"}"#;
     let list = |count: usize| format!("[{}]", vec![link; count].join(","));
     let outline_of = |result: &str| {
@@ -166,7 +166,7 @@ fn more_parts_than_a_cursor_tells_apart_are_one() {
 }
 
 #[test]
-fn what_stands_around_a_part_is_known() {
+fn parts_have_the_labels_of_their_blocks() {
     let check = |shape: ResultShape, result: &str, of: Option<&str>, mime: Option<&str>, frame: usize| {
         let outline = outline_of(result, shape);
         let block = outline.payload(0).blocks.remove(0);
@@ -193,7 +193,7 @@ fn what_stands_around_a_part_is_known() {
 }
 
 #[test]
-fn binary_is_known_by_its_kind_and_size() {
+fn binary_parts_have_a_kind_and_a_size() {
     let check = |shape: ResultShape, result: &str, expect: Option<(&str, usize, bool)>| {
         let outline = outline_of(result, shape);
         let Content::Atomic { binary, .. } = outline.payload(0).blocks.remove(0).content else {
@@ -219,7 +219,7 @@ fn binary_is_known_by_its_kind_and_size() {
 }
 
 #[test]
-fn only_completed_results_have_an_outline() {
+fn only_complete_results_have_an_outline() {
     for result in [
         r#"{"resultType":"input_required","content":[]}"#,
         r#"{"resultType":"task","taskId":"1"}"#,
@@ -240,7 +240,7 @@ fn only_completed_results_have_an_outline() {
 }
 
 #[test]
-fn puts_a_portion_in_its_places() {
+fn writes_a_portion_into_the_result() {
     check(
         ResultShape::Tool,
         r#"{ "content": [ {"type":"text", "text":"abc","vendor":1e400}, {"type":"text","text":"d"} ], "x":"\u0041" }"#,
@@ -301,7 +301,7 @@ fn puts_a_portion_in_its_places() {
 }
 
 #[test]
-fn an_error_shows_among_its_texts_what_it_has_for_programs() {
+fn an_error_shows_its_structured_content_as_text() {
     let own = [("/structuredContent", r#"{"a":2}"#)];
     let shown = format!(r#"{{"type":"text","text":"{{\"a\":2}}"}},{BLOCK}"#);
     check(
@@ -321,7 +321,7 @@ fn an_error_shows_among_its_texts_what_it_has_for_programs() {
 }
 
 #[test]
-fn keeps_our_names_ours() {
+fn removes_reserved_members_of_the_server() {
     let spoof = r#""io.portion/notice":{"nextCursor":"evil"}"#;
     check(
         ResultShape::Tool,
@@ -338,7 +338,7 @@ fn keeps_our_names_ours() {
 }
 
 #[test]
-fn the_notice_of_a_portion_behind_is_told_under_another_name() {
+fn the_notice_of_another_portion_is_kept_under_another_key() {
     let behind = r#"{"nextCursor":"D","meta":{"cursor":"E"}}"#;
     let meta = format!(r#""io.portion/notice":{behind}"#);
     let told = format!(r#""io.portion/upstream":{behind}"#);
@@ -357,7 +357,7 @@ fn the_notice_of_a_portion_behind_is_told_under_another_name() {
 }
 
 #[test]
-fn a_cut_result_is_not_marked_as_a_sole_value() {
+fn a_shortened_result_is_not_marked_as_an_only_value() {
     check(
         ResultShape::Tool,
         r#"{"content":[],"structuredContent":{"result":[1,2]},"_meta":{"fastmcp":{"wrap_result":true},"b":2}}"#,
@@ -421,7 +421,7 @@ fn check_enveloped(shape: ResultShape, result: &str, address: &str, expect: &str
 }
 
 #[test]
-fn an_envelope_says_the_notice() {
+fn an_envelope_contains_the_notice() {
     let text = r#""text":"{\"meta\":{}}""#;
     check_enveloped(
         ResultShape::Tool,
@@ -454,7 +454,7 @@ fn an_envelope_says_the_notice() {
 }
 
 #[test]
-fn what_has_cursors_in_it_is_not_cached_for_others() {
+fn results_with_cursors_are_not_cached_for_others() {
     let entry = NOTICE.replace('"', "\\\"");
     check(
         ResultShape::Resource,
@@ -468,7 +468,7 @@ fn what_has_cursors_in_it_is_not_cached_for_others() {
 }
 
 #[test]
-fn of_two_members_of_a_name_the_last_counts() {
+fn of_duplicate_members_the_last_counts() {
     check(
         ResultShape::Tool,
         r#"{"content":[{"type":"text","text":"hidden"}],"content":[{"type":"text","text":"seen"}]}"#,

@@ -227,7 +227,7 @@ impl Trial {
 
 proptest! {
     #[test]
-    fn bounded_fair_least_recently_used_and_in_time(acts in vec(act(), 1..60)) {
+    fn evicts_fairly_by_last_use_and_expires_in_time(acts in vec(act(), 1..60)) {
         let mut trial = Trial::new();
         for act in &acts {
             trial.act(act);

@@ -64,7 +64,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
-    fn remembers_the_latest_within_its_room() {
+    fn keeps_the_latest_within_its_limit() {
         let (scope, mut gone) = (Scope::from_principal("ada"), Tombstones::default());
         for n in 0..20_000_u64 {
             let name = "x".repeat(n as usize % 700);

@@ -66,7 +66,7 @@ const CODEX: &str = r#"{"name":"codex-mcp-client","title":"Codex","version":"0.1
 const CLAUDE: &str = r#"{"version":"2.1.209","name":"claude-code"}"#;
 
 #[test]
-fn the_tokenizer_follows_the_client_and_its_limits_do_where_wished() {
+fn the_tokenizer_follows_the_client_and_limits_follow_the_preset() {
     check("none", CODEX, (65_536, "o200k"));
     check("none", CLAUDE, (65_536, "claude"));
     check("none", r#"{"name":"c\u006fdex"}"#, (65_536, "o200k"));
@@ -82,7 +82,7 @@ fn the_tokenizer_follows_the_client_and_its_limits_do_where_wished() {
 }
 
 #[test]
-fn what_an_operator_wrote_stands() {
+fn configured_limits_take_precedence() {
     let given = LimitOverrides { hard_byte_limit: Some(60_000), ..LimitOverrides::default() };
     let lane = opened(worked_out(given, Tokenizer::Cl100k, Preset::Auto, ClientLimits::UNKNOWN), CODEX);
     let terms = terms(&lane, "{}");
@@ -90,7 +90,7 @@ fn what_an_operator_wrote_stands() {
 }
 
 #[test]
-fn a_request_of_the_stateless_era_says_itself_who_asks() {
+fn a_stateless_request_names_its_client() {
     let lane = opened(rules("auto", LimitOverrides::default()), CLAUDE);
     let limit = |params: &str| terms(&lane, params).policy.hard_byte_limit;
     let meta = |info: &str| {
@@ -107,7 +107,7 @@ fn a_request_of_the_stateless_era_says_itself_who_asks() {
 }
 
 #[test]
-fn a_counter_that_is_blind_is_audited() {
+fn length_based_counters_are_audited() {
     let audited = |tokenizer, info| {
         let lane = opened(
             worked_out(LimitOverrides::default(), tokenizer, Preset::Auto, ClientLimits::UNKNOWN),
@@ -134,7 +134,7 @@ fn called(lane: &McpProcessor, meta: &str) -> usize {
 }
 
 #[test]
-fn pages_get_as_small_as_the_client_needs_them() {
+fn pages_fit_the_client() {
     let reply = |preset, info| called(&opened(rules(preset, LimitOverrides::default()), info), "");
     let unbounded = reply("none", CODEX);
     assert!(unbounded > 10_000, "{unbounded}");
@@ -145,7 +145,7 @@ fn pages_get_as_small_as_the_client_needs_them() {
 }
 
 #[test]
-fn what_a_tool_says_of_itself_holds_for_those_who_heed_it() {
+fn a_tools_own_limit_applies_to_clients_that_honour_it() {
     let says = |characters: &str| format!(r#","_meta":{{"anthropic/maxResultSizeChars":{characters}}}"#);
     let reply =
         |preset, info, meta: &str| called(&opened(rules(preset, LimitOverrides::default()), info), meta);
@@ -161,7 +161,7 @@ fn what_a_tool_says_of_itself_holds_for_those_who_heed_it() {
 }
 
 #[test]
-fn a_tool_takes_the_place_of_the_clients_own_characters_alone() {
+fn a_tools_own_limit_replaces_only_the_clients_limit_in_characters() {
     let claude = "claude-code".parse().expect("a preset");
     let rules = worked_out(LimitOverrides::default(), Tokenizer::Auto, Preset::Auto, ClientLimits::UNKNOWN);
     let Preset::Named(client) = claude else { panic!("a client") };
@@ -178,7 +178,7 @@ fn a_tool_takes_the_place_of_the_clients_own_characters_alone() {
 
 proptest! {
     #[test]
-    fn whoever_asks_the_policy_is_valid_and_never_lean(
+    fn the_policy_of_any_client_is_valid_and_within_its_limits(
         name in prop_oneof![".{0,20}", "(claude|codex|goose|Visual Studio Code|gemini-cli-mcp-client).{0,12}"],
         preset in prop_oneof![Just("none"), Just("auto"), Just("vscode"), Just("claude-code")],
         tokens in proptest::option::of(0_usize..30_000),

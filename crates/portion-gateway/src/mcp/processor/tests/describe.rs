@@ -24,7 +24,7 @@ fn describe(lane: &McpProcessor, arguments: &str) -> String {
 }
 
 #[test]
-fn describes_what_it_lists_in_one_line() {
+fn describes_tools_listed_in_one_line() {
     let lane = listed_lazily(LIST);
     let own = r#"{"name":"own","inputSchema":{"type":"object","properties":{"limit":{}}}}"#;
     let free = r#"{"name":"free","inputSchema":{"type":"object"}}"#;
@@ -66,7 +66,7 @@ fn a_tool_listed_in_one_line_can_be_called() {
 }
 
 #[test]
-fn a_large_description_comes_in_portions() {
+fn a_large_description_is_served_in_portions() {
     let field = |n: usize| format!(r#""field_{n}":{{"type":"string","description":"What field {n} says."}}"#);
     let fields: Vec<String> = (0..400).map(field).collect();
     let schema = format!(r#"{{"type":"object","properties":{{{}}}}}"#, fields.join(","));
@@ -97,7 +97,7 @@ fn a_large_description_comes_in_portions() {
 }
 
 #[test]
-fn nothing_is_described_before_it_is_known() {
+fn nothing_is_described_before_the_tools_are_known() {
     let lane = lane_of(ListingStyle::Lazy);
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"portion_describe","arguments":{"names":["own"]}}}"#;
     let out = client(&lane, call);

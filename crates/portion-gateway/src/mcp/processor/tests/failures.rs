@@ -69,7 +69,7 @@ const TASK: &str = r#""taskId":"7""#;
 const FAILED: Option<&str> = Some("upstream");
 
 #[test]
-fn errors_of_the_server_are_told_whatever_becomes_of_the_reply() {
+fn server_errors_are_recorded_whatever_the_reply() {
     let said = |text: &str, more: &str| {
         format!(r#""result":{{"content":[{{"type":"text","text":"{text}"}}]{more}}}"#)
     };
@@ -96,7 +96,7 @@ fn errors_of_the_server_are_told_whatever_becomes_of_the_reply() {
 }
 
 #[test]
-fn calls_that_get_no_answer_are_told_of_too() {
+fn calls_without_a_response_are_recorded() {
     let (lane, heard) = heard_of(Experiment::default());
     let told = |act: &dyn Fn(&McpProcessor)| told(&lane, &heard, CALL, act);
     let ours = |code| (Outcome::Refused, Some(code));
@@ -110,7 +110,7 @@ fn calls_that_get_no_answer_are_told_of_too() {
 }
 
 #[test]
-fn what_is_read_of_an_error_later_is_none() {
+fn follow_ups_of_an_error_are_not_recorded_as_errors() {
     let (lane, heard) = heard_of(Experiment::default());
     let answer = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{}"}}],"isError":true}}}}"#,

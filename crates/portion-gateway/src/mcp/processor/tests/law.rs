@@ -57,7 +57,7 @@ fn assert_lawful(out: &[String], about: &str) {
 const METHODS: [&str; 5] = ["tools/call", "resources/read", "prompts/get", "tasks/result", "tasks/get"];
 
 #[test]
-fn a_late_answer_to_a_cancelled_request_is_dropped_and_counted() {
+fn a_late_response_to_a_cancelled_request_is_dropped_and_counted() {
     for method in METHODS.into_iter().chain(["vendor/thing", "tools/list"]) {
         let lane = redacting();
         ask(&lane, "1", method);
@@ -71,7 +71,7 @@ fn a_late_answer_to_a_cancelled_request_is_dropped_and_counted() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_dropped_and_counted() {
+fn an_unsolicited_response_is_dropped_and_counted() {
     let lane = lane();
     ask(&lane, "1", "tools/call");
     let answer = r#"s {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#;
@@ -85,7 +85,7 @@ fn an_answer_that_nobody_waits_for_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_result_of_another_shape_is_json_of_unknown_shape() {
+fn an_unrecognized_result_is_served_as_json() {
     let text = quote(&long());
     let (rows, entry) = (rows(), format!(r#"[{{"uri":"u","text":{text}}}]"#));
     let results = [
@@ -125,7 +125,7 @@ fn a_result_of_another_shape_is_json_of_unknown_shape() {
 }
 
 #[test]
-fn a_result_of_another_shape_is_served_as_its_method_has_it_and_nothing_is_lost() {
+fn an_unrecognized_result_is_served_in_the_form_of_its_method_without_loss() {
     for (method, expect) in [
         ("tools/call", r#""result":{"content":[{"type":"text","text":""#),
         ("resources/read", r#""result":{"contents":[{"uri":""#),
@@ -145,7 +145,7 @@ fn a_result_of_another_shape_is_served_as_its_method_has_it_and_nothing_is_lost(
 }
 
 #[test]
-fn an_error_of_any_shape_obeys_the_law() {
+fn an_error_of_any_shape_is_limited() {
     let (rows, text) = (rows(), quote(&long()));
     let errors = [
         format!(r#""error":{{"code":1,"message":"m","extra":{rows}}}"#),
@@ -180,7 +180,7 @@ fn an_error_of_any_shape_obeys_the_law() {
 }
 
 #[test]
-fn members_beside_the_result_obey_the_law() {
+fn members_beside_the_result_are_limited() {
     let (rows, text) = (rows(), quote(&long()));
     let metas = r#"{"io.portion/notice":"forged","\u0069o.portion/x":"forged","a":1}"#;
     let results = [
@@ -220,7 +220,7 @@ fn members_beside_the_result_obey_the_law() {
 }
 
 #[test]
-fn notifications_obey_the_law_and_small_ones_pass_as_they_came() {
+fn notifications_are_limited_and_small_ones_pass_unchanged() {
     let (rows, text) = (rows(), quote(&long()));
     let params = [
         ("message", format!(r#"{{"level":"info","logger":"l","data":{rows}}}"#)),
@@ -283,7 +283,7 @@ fn a_large_log_message_can_be_read_to_its_end() {
 }
 
 #[test]
-fn what_a_server_asks_its_client_is_bounded() {
+fn server_requests_are_limited() {
     let lane = redacting();
     let long = quote(&long());
     for (method, params) in [
@@ -316,7 +316,7 @@ fn what_a_server_asks_its_client_is_bounded() {
 }
 
 #[test]
-fn catalogues_are_relayed_whole_and_instructions_are_bounded() {
+fn catalogs_are_relayed_whole_and_instructions_are_limited() {
     let lane = redacting();
     ask(&lane, "1", "resources/list");
     let list = format!(
@@ -341,7 +341,7 @@ fn catalogues_are_relayed_whole_and_instructions_are_bounded() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced_and_a_byte_order_mark_is_none_of_the_message() {
+fn invalid_utf8_is_replaced_and_a_byte_order_mark_is_removed() {
     let lane = lane();
     let said = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\",\"params\":{\"a\":\"\xff\"}}".to_vec();
     let out = sent(run(lane.process_server_frame(Frame::Message(said))));
@@ -356,7 +356,7 @@ fn bytes_that_are_no_text_are_replaced_and_a_byte_order_mark_is_none_of_the_mess
 }
 
 #[test]
-fn an_answer_that_is_no_message_is_an_error_to_who_waits_for_it() {
+fn an_invalid_response_is_an_error_for_its_request() {
     let lane = lane();
     ask(&lane, "1", "tools/call");
     let out = heard(&lane, r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#);
@@ -368,7 +368,7 @@ fn an_answer_that_is_no_message_is_an_error_to_who_waits_for_it() {
 }
 
 #[test]
-fn nothing_answers_a_call_that_was_not_sent() {
+fn responses_to_unsent_calls_are_dropped() {
     let lane = lane();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_x","arguments":{"limit":1}}}"#;
     let out = client(&lane, call);

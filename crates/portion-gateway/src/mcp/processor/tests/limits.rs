@@ -4,7 +4,7 @@ use super::*;
 use crate::mcp::processor::pending::MAX_PENDING;
 
 #[test]
-fn a_batch_of_too_many_messages_is_one_error_and_goes_no_further() {
+fn a_batch_of_too_many_messages_is_one_error_and_is_not_forwarded() {
     let lane = lane();
     let one = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let out = client(&lane, &format!("[{}]", vec![one; 1001].join(",")));
@@ -15,7 +15,7 @@ fn a_batch_of_too_many_messages_is_one_error_and_goes_no_further() {
 }
 
 #[test]
-fn requests_that_wait_are_bounded() {
+fn pending_requests_are_limited() {
     let lane = lane();
     let ask = |id: usize| client(&lane, &format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x/y"}}"#));
     for id in 0..MAX_PENDING {
@@ -30,7 +30,7 @@ fn requests_that_wait_are_bounded() {
 }
 
 #[test]
-fn a_message_of_the_client_that_is_too_large_is_the_clients_own() {
+fn an_oversized_client_message_is_the_clients_error() {
     let lane = lane();
     let large = Frame::TooLarge { id: Some("5".into()), has_method: true, bytes: 9 };
     let out = sent(run(lane.process_client_frame(large)));

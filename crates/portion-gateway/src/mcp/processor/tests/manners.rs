@@ -57,7 +57,7 @@ const PAGE: [&str; 3] = ["items", "next_cursor", "meta"];
 const CHUNK: [&str; 5] = ["content", "chunk_index", "total_chunks", "next_cursor", "metadata"];
 
 #[test]
-fn a_page_is_an_envelope_in_every_form_and_is_read_on_as_one() {
+fn a_page_and_its_follow_ups_are_envelopes_in_every_kind_of_result() {
     let lane = wrapped();
     let text = rows(60);
     let answer = json!({"content": [{"type": "text", "text": text.to_string()}], "structuredContent": text});
@@ -81,7 +81,7 @@ fn a_page_is_an_envelope_in_every_form_and_is_read_on_as_one() {
 }
 
 #[test]
-fn a_chunk_is_an_envelope_of_a_resource_and_of_a_prompt() {
+fn a_chunk_of_a_resource_or_prompt_is_an_envelope() {
     let lane = wrapped();
     let prose = "One line of many.\n".repeat(2_000);
     let entry = json!({"uri": "u:1", "mimeType": "text/plain", "text": prose});
@@ -103,7 +103,7 @@ fn a_chunk_is_an_envelope_of_a_resource_and_of_a_prompt() {
 }
 
 #[test]
-fn what_is_switched_off_is_relayed_until_something_is_asked() {
+fn content_is_relayed_while_techniques_are_off_and_no_control_is_given() {
     let techniques = Techniques { pagination: false, query: false, ..Techniques::ALL };
     let lane = lane(RenderOptions { techniques, ..RenderOptions::default() });
     ask(
@@ -121,7 +121,7 @@ fn what_is_switched_off_is_relayed_until_something_is_asked() {
 }
 
 #[test]
-fn what_is_small_is_told_of_where_that_is_wanted() {
+fn small_results_have_metadata_if_configured() {
     let lane = lane(RenderOptions { metadata: MetadataMode::Always, ..RenderOptions::default() });
     ask(&lane, "tools/list", &json!({}), Some(&json!({"tools": []})));
     let answer = json!({"content": [{"type": "text", "text": "Done. "}], "x": 1});

@@ -7,7 +7,7 @@ use super::{client, lane, server};
 const LIST: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"tools":[{"name":"search_schools","inputSchema":{"type":"object","properties":{"state":{},"page":{},"per_page":{}}}}]}}"#;
 
 #[test]
-fn the_argument_that_goes_on_is_told() {
+fn the_argument_for_the_next_page_is_named() {
     let lane = lane();
     client(&lane, r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#);
     server(&lane, LIST);

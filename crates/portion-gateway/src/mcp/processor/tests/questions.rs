@@ -16,7 +16,7 @@ fn asked(lane: &McpProcessor, name: &str, arguments: &str) -> String {
 }
 
 #[test]
-fn questions_are_answered_here() {
+fn queries_are_answered_without_the_server() {
     let lane = lane_with_tools();
     let cursor = cursor(&lane, "{}");
     let check = |question: &str, expect: &[&str]| {
@@ -39,7 +39,7 @@ fn questions_are_answered_here() {
 }
 
 #[test]
-fn a_tool_that_is_not_listed_is_not_ours() {
+fn an_unlisted_query_tool_belongs_to_the_server() {
     let lane = lane_listing(&ListingOptions { query_tool: None, ..ListingOptions::default() });
     let list = r#"c {"jsonrpc":"2.0","id":0,"method":"tools/list"}"#;
     check(&lane, &[(list, &["="])]);
@@ -63,7 +63,7 @@ fn a_renamed_tool_answers_to_its_name_in_every_style() {
 }
 
 #[test]
-fn what_takes_long_is_a_question_and_nothing_else() {
+fn only_queries_are_deferred() {
     let (lane, new) = (lane_with_tools(), super::lane());
     let call = |name: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}"}}}}"#)
@@ -98,7 +98,7 @@ fn cancelling(id: &str) -> String {
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n";
 
 #[test]
-fn a_question_that_waits_for_its_turn_can_be_cancelled() {
+fn a_queued_query_can_be_cancelled() {
     let lane = lane_with_tools();
     let asked = question(&lane, "7", r#""sql":"SELECT 1 AS n""#);
     assert!(lane.is_deferred(&asked));
@@ -110,7 +110,7 @@ fn a_question_that_waits_for_its_turn_can_be_cancelled() {
 }
 
 #[test]
-fn a_question_ends_when_it_is_cancelled() {
+fn a_running_query_can_be_cancelled() {
     let lane = std::sync::Arc::new(lane_with_tools());
     let sql = format!(r#""sql":{}"#, quote(ENDLESS));
     let asked = question(&lane, "7", &sql);
@@ -126,7 +126,7 @@ fn a_question_ends_when_it_is_cancelled() {
 }
 
 #[test]
-fn an_id_in_flight_is_refused_for_questions_too() {
+fn a_pending_id_is_refused_for_queries_too() {
     let lane = lane_with_tools();
     let asked = question(&lane, "7", r#""sql":"SELECT 1 AS n""#);
     assert!(lane.is_deferred(&asked));
@@ -140,7 +140,7 @@ fn an_id_in_flight_is_refused_for_questions_too() {
 }
 
 #[test]
-fn what_is_no_request_gets_an_error_and_does_not_reach_the_server() {
+fn an_invalid_request_gets_an_error_and_does_not_reach_the_server() {
     let lane = lane_with_tools();
     for said in [
         r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#,

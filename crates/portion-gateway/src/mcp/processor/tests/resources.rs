@@ -79,7 +79,7 @@ fn texts(entries: &[Value]) -> String {
 }
 
 #[test]
-fn every_entry_is_read_to_its_end_by_either_way_and_by_both() {
+fn every_entry_is_read_to_its_end_by_uri_by_tool_and_by_both() {
     let (a, b) = (lines("first", 3_000), lines("second", 2_000));
     let contents = json!([
         {"uri": "file:///a.md", "mimeType": "text/markdown", "text": a},
@@ -101,7 +101,7 @@ fn every_entry_is_read_to_its_end_by_either_way_and_by_both() {
 }
 
 #[test]
-fn what_is_read_on_keeps_its_type_and_tells_whose_it_is() {
+fn follow_ups_keep_the_type_and_name_their_source() {
     let lane = lane_with_tools();
     let json = |n: usize| format!("[{}]", vec!["{\"id\":1,\"name\":\"x\"}"; n].join(","));
     let contents = json!([
@@ -155,7 +155,7 @@ fn a_blob_is_described_and_read_in_ranges_that_can_be_decoded() {
 }
 
 #[test]
-fn blocks_of_a_tool_are_entries_where_they_are_read_as_such() {
+fn tool_blocks_become_entries_when_read_by_uri() {
     let lane = lane_with_tools();
     let link = json!({"type": "resource_link", "uri": "file:///l", "name": "l"});
     let image = json!({"type": "image", "mimeType": "image/png", "data": "iVBORw0K"});
@@ -191,7 +191,7 @@ fn an_update_makes_a_new_snapshot_and_leaves_the_old() {
 }
 
 #[test]
-fn a_uri_that_leads_nowhere_is_an_error_with_the_way_on() {
+fn an_invalid_read_uri_is_an_error_with_advice() {
     let lane = lane_with_tools();
     let first = read(&lane, "file:///a", Some(&json!([{"uri": "file:///a", "text": lines("a", 900)}])));
     let cursor = first.1["meta"]["cursor"].as_str().expect("a handle");
@@ -223,7 +223,7 @@ fn a_uri_that_leads_nowhere_is_an_error_with_the_way_on() {
 }
 
 #[test]
-fn a_prompt_goes_on_with_the_roles_told() {
+fn follow_ups_of_a_prompt_name_the_roles() {
     let lane = lane_with_tools();
     let message = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
     let texts_of = ["question", "answer", "doubt"].map(|name| lines(name, 700));

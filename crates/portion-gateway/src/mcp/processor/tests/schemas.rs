@@ -287,7 +287,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_served_is_valid_against_what_was_listed(seed in any::<u64>()) {
+    fn served_content_is_valid_against_the_listed_schema(seed in any::<u64>()) {
         check(seed);
     }
 }

@@ -51,7 +51,7 @@ const CALL: &str =
 const CANCELLED: &str = r#"> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer within requestTimeout"}}"#;
 
 #[test]
-fn a_call_ends_with_one_error_and_its_late_answer_is_dropped() {
+fn a_timed_out_call_gets_one_error_and_its_late_response_is_dropped() {
     let timed = Timed::new();
     client(&timed.lane, CALL);
     assert_eq!(timed.after(599), [""; 0]);
@@ -68,7 +68,7 @@ fn a_call_ends_with_one_error_and_its_late_answer_is_dropped() {
 }
 
 #[test]
-fn what_is_no_call_ends_with_an_error() {
+fn other_timed_out_requests_get_an_error() {
     let timed = Timed::new();
     client(&timed.lane, r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#);
     let out = timed.after(600);
@@ -85,7 +85,7 @@ fn initialize_is_not_cancelled() {
 }
 
 #[test]
-fn what_waits_on_purpose_has_no_timeout() {
+fn requests_that_wait_on_purpose_have_no_timeout() {
     for method in ["subscriptions/listen", "tasks/result"] {
         let timed = Timed::new();
         client(&timed.lane, &format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{}}}}"#));
@@ -94,7 +94,7 @@ fn what_waits_on_purpose_has_no_timeout() {
 }
 
 #[test]
-fn progress_starts_the_time_anew() {
+fn progress_restarts_the_timer() {
     let timed = Timed::new();
     let meta = r#""_meta":{"progressToken":"p\u0031"},"name":"free""#;
     client(&timed.lane, &CALL.replace(r#""name":"free""#, meta));
@@ -113,7 +113,7 @@ fn progress_starts_the_time_anew() {
 }
 
 #[test]
-fn progress_that_another_lane_of_the_session_hears_of_counts() {
+fn progress_on_another_stream_of_the_session_restarts_the_timer() {
     let timed = Timed::new();
     let post = Timed { lane: timed.lane.fork_in_session(), now: Arc::clone(&timed.now) };
     client(&post.lane, &CALL.replace(r#""name""#, r#""_meta":{"progressToken":7},"name""#));
@@ -127,7 +127,7 @@ fn progress_that_another_lane_of_the_session_hears_of_counts() {
 }
 
 #[test]
-fn no_time_runs_out_while_the_client_is_asked() {
+fn timers_pause_while_the_client_is_asked() {
     let asks = r#"{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?"}}"#;
     for (end, by_client) in [
         (r#"{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}"#, true),
@@ -160,7 +160,7 @@ fn a_call_that_was_never_sent_is_not_cancelled() {
 }
 
 #[test]
-fn whoever_waits_for_that_hears_of_requests_that_come_later() {
+fn the_timeout_future_notices_later_requests() {
     let lane = lane_at(Duration::from_millis(20), Arc::new(Instant::now));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
     let call = lane.process_client_frame(Frame::Message(CALL.as_bytes().to_vec()));

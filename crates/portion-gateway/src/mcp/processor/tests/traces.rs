@@ -70,7 +70,7 @@ const CONTENT: [(&str, &str, &str); 3] = [
 ];
 
 #[test]
-fn without_exported_traces_requests_pass_as_they_came() {
+fn without_exported_traces_requests_pass_unchanged() {
     let (lane, observer) = traced(false);
     for (method, params, result) in CONTENT {
         let said = request(method, params, PARENT);
@@ -82,7 +82,7 @@ fn without_exported_traces_requests_pass_as_they_came() {
 }
 
 #[test]
-fn the_server_is_told_of_our_span_and_no_other_byte_is_changed() {
+fn the_server_receives_the_gateways_span_and_no_other_byte_changes() {
     let (lane, observer) = traced(true);
     let mut spans = Vec::new();
     for (method, params, result) in CONTENT {
@@ -99,7 +99,7 @@ fn the_server_is_told_of_our_span_and_no_other_byte_is_changed() {
 }
 
 #[test]
-fn what_has_no_span_of_ours_passes_as_it_came() {
+fn requests_without_a_gateway_span_pass_unchanged() {
     let (lane, _) = traced(true);
     let unsampled = PARENT.replace("-01", "-00");
     for parent in [unsampled.as_str(), "", "00-", &PARENT.to_uppercase(), &PARENT.replace("00-", "ff-")] {
@@ -115,7 +115,7 @@ fn what_has_no_span_of_ours_passes_as_it_came() {
 }
 
 #[test]
-fn a_follow_up_has_a_span_although_no_server_hears_of_it() {
+fn a_follow_up_has_a_span_without_reaching_the_server() {
     let (lane, observer) = traced(true);
     let said = request("tools/call", r#""name":"list_x","arguments":{}"#, PARENT);
     client(&lane, &said);
@@ -136,7 +136,7 @@ fn a_follow_up_has_a_span_although_no_server_hears_of_it() {
 proptest! {
     /// Whatever the value, a forwarded request keeps its length, and all bytes except the span id.
     #[test]
-    fn any_traceparent_goes_on_in_as_many_bytes(parent in "[0-9a-f-]{0,60}|00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}") {
+    fn any_traceparent_keeps_its_length(parent in "[0-9a-f-]{0,60}|00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}") {
         let (lane, _) = traced(true);
         let said = request("tools/call", CONTENT[0].1, &parent);
         let out = client(&lane, &said);
