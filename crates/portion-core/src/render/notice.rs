@@ -34,7 +34,7 @@ pub(super) struct Notice<'a> {
     pub redacted_fields: &'a [String],
     /// Items or bytes that the previous page did not show.
     pub unshown: Option<&'a UnshownRange>,
-    /// How the JSON that is shown was found in a text.
+    /// Description of how the shown JSON was found in a text.
     pub read_as: Option<&'a str>,
     /// Address of the part that the notice is about, if there are several parts.
     pub part_address: Option<&'a str>,
@@ -52,7 +52,7 @@ pub(super) struct Notice<'a> {
     pub is_enveloped: bool,
     /// True if everything is shown as received.
     pub is_whole: bool,
-    /// What `structuredContent` lacks of what the text shows.
+    /// Content that the text shows and `structuredContent` lacks.
     pub structured_gap: Option<Value>,
 }
 

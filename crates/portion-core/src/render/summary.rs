@@ -22,7 +22,7 @@ use crate::view::{CustomSection, RequestedFields, SectionScope, core_object, cus
 
 /// Characters kept of long strings, in the order of attempts.
 const ELISION_LIMITS: [usize; 3] = [240, 100, 40];
-/// The same for answers, where a string often is the whole content.
+/// Limits for answers, where a string often is the whole content.
 const ANSWER_ELISION_LIMITS: [usize; 5] = [8_000, 4_000, 2_000, 1_000, 500];
 /// Estimated cost of a shortened string, in tokens.
 const ELIDED_STRING_TOKENS: usize = 80;
@@ -360,7 +360,7 @@ fn choose_fields(
     kept.into_iter().collect()
 }
 
-/// What each field costs to show, long strings shortened.
+/// Returns the cost of each field in tokens, with long strings shortened.
 fn field_costs(
     text: &str,
     room: &RemainingBudget<'_>,

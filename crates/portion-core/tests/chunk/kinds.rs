@@ -1,4 +1,4 @@
-//! Which kind of text a text is taken for.
+//! Tests which kind a text is recognised as.
 
 use portion_core::chunk::chunker_for;
 
@@ -6,7 +6,7 @@ fn check(expect: &str, text: &str) {
     assert_eq!(chunker_for(text).name(), expect, "{text}");
 }
 
-/// Three entries that begin alike.
+/// Checks that three entries with this line are recognised as a log.
 fn log(line: &str) {
     check("log", &format!("{line}\n{line}\n{line}\n"));
 }
@@ -44,7 +44,7 @@ fn stamps() {
 }
 
 #[test]
-fn what_only_looks_like_a_stamp() {
+fn text_with_dates_that_is_not_a_log() {
     check("markdown", "# Changes\n\n## 2024-05-01\n\n- one\n- two\n\n## 2024-04-01\n\n- three\n");
     check(
         "prose",

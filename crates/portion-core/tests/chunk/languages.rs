@@ -1,4 +1,4 @@
-//! Code and configuration of the common languages: whole declarations, statements and sections.
+//! Chunks of code and configuration in common languages: whole declarations, statements and sections.
 
 use super::rules::check;
 

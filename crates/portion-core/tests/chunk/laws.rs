@@ -1,4 +1,4 @@
-//! What holds for every text, whatever the limits.
+//! Properties of chunks for every text and all limits.
 
 use portion_core::chunk::{CHUNKERS, ChunkLimits, Chunker, cut};
 use portion_core::tokens::TokenCounter;
@@ -6,12 +6,12 @@ use proptest::prelude::*;
 
 use super::{Chars, chunks};
 
-/// Bytes that a piece takes inside a JSON string.
+/// Returns the bytes of a piece inside a JSON string.
 fn escaped(piece: &str) -> usize {
     serde_json::to_string(piece).map_or(usize::MAX, |json| json.len() - 2)
 }
 
-/// Joined, the chunks are the text; each is within the limits or a single character.
+/// Checks that the chunks join to the text, and that each is within the limits or a single character.
 fn check(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &ChunkLimits) {
     let mut at = from;
     while at < to {
@@ -27,7 +27,7 @@ fn check(text: &str, from: usize, to: usize, chunker: &dyn Chunker, limits: &Chu
     }
 }
 
-/// A counter that finds a shorter text the costlier one now and then, as real ones do.
+/// A counter that sometimes counts more tokens for a shorter text, as real ones do.
 struct Uneven;
 
 impl TokenCounter for Uneven {
@@ -45,7 +45,7 @@ impl TokenCounter for Uneven {
     }
 }
 
-/// Text of the pieces that the chunkers look for.
+/// Generates text from pieces that chunkers recognise.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         2 => prop::sample::select(vec![
@@ -74,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn any_offsets_do(text in any::<String>(), from in any::<usize>(), to in any::<usize>(), kind in 0..CHUNKERS.len()) {
+    fn any_offsets_are_accepted(text in any::<String>(), from in any::<usize>(), to in any::<usize>(), kind in 0..CHUNKERS.len()) {
         let limits = ChunkLimits { counter: &Chars(4), max_tokens: 3, max_lines: 2, max_bytes: 100 };
         let (from, to) = (from % (text.len() + 2), to % (text.len() + 2));
         let end = cut(&text, from, to, CHUNKERS[kind], &limits);
@@ -100,7 +100,7 @@ proptest! {
     }
 }
 
-/// The texts on which scanners that look back or ahead without bounds never come to an end.
+/// Texts on which a scanner with unbounded look-back or look-ahead does not finish.
 #[test]
 fn hostile_texts_are_cut() {
     let units = [
@@ -145,7 +145,7 @@ fn hostile_texts_are_cut() {
                 assert!(end > from);
                 (from, cuts) = (end, cuts + 1);
             }
-            // One chunk may hold whatever the limits of tokens and lines let it.
+            // A single chunk may be as large as the token and line limits allow.
             let limits =
                 ChunkLimits { max_tokens: 60_000, max_lines: usize::MAX, max_bytes: usize::MAX, ..limits };
             assert!(cut(&text, 3 * unit.len(), text.len(), *chunker, &limits) > 3 * unit.len());

@@ -1,4 +1,4 @@
-//! Where chunks end: rules by example, laws on anything.
+//! Tests of chunk boundaries: examples of rules, and properties of any text.
 
 use portion_core::chunk::{ChunkLimits, chunker_for, cut};
 use portion_core::tokens::TokenCounter;
@@ -13,7 +13,7 @@ mod rules;
 mod sentences;
 mod traces;
 
-/// A token per so many characters, begun ones included: limits that a reader of a test can count.
+/// Counts one token per so many characters, rounded up, so that limits are easy to verify by eye.
 struct Chars(usize);
 
 impl TokenCounter for Chars {
@@ -34,7 +34,7 @@ impl TokenCounter for Chars {
     }
 }
 
-/// All chunks of a text.
+/// Returns all chunks of a text.
 fn chunks<'a>(text: &'a str, limits: &ChunkLimits) -> Vec<&'a str> {
     let chunker = chunker_for(text);
     let mut from = 0;

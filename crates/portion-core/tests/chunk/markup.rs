@@ -1,4 +1,4 @@
-//! HTML and XML, by themselves and within markdown: cut between elements.
+//! Chunks of HTML and XML, standalone and within markdown: cut between elements.
 
 use portion_core::chunk::{ChunkLimits, chunker_for};
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ fn blocks_of_html_in_markdown_stay_whole() {
 }
 
 proptest! {
-    /// Elements that fit are not cut, so that no chunk ends inside a tag.
+    /// Elements that fit are not cut, so no chunk ends inside a tag.
     #[test]
     fn no_chunk_ends_inside_a_tag(words in prop::collection::vec("[a-z]{1,12}", 4..80)) {
         let item = |word: &String| format!("<li class=\"a b\"><a href='/{word}?q=1 2'>{word} {word}</a><br/></li>");

@@ -2,7 +2,7 @@
 
 use portion_core::chunk::outline::headings;
 
-/// Each heading as `level title: the text of its section's last line`.
+/// Checks headings, each as `level title: text of the section's last line`.
 fn check(text: &str, expect: &[&str]) {
     let shown: Vec<_> = headings(text)
         .iter()
@@ -27,7 +27,7 @@ fn sections_end_at_the_next_of_their_level() {
 }
 
 #[test]
-fn signs_are_no_part_of_a_title() {
+fn heading_marks_are_not_part_of_a_title() {
     check("## Two ##\r\ntext\r\n# C#\r\n#no\n####### no\n#\n", &["2 Two: text", "1 C#: ####### no", "1 : #"]);
 }
 
@@ -38,7 +38,7 @@ fn underlined_paragraphs_are_headings() {
 }
 
 #[test]
-fn there_are_none_in_fences_comments_and_front_matter() {
+fn fences_comments_and_front_matter_have_no_headings() {
     check(
         "---\n# no: 1\ntitle: x\n---\n# A\n~~~~\n# no\n~~~\n# no\n~~~~\n<!--\n# no\n-->\n> ```\n> # no\n> ```\n# B\n    # no\n",
         &["1 A: > ```", "1 B:     # no"],

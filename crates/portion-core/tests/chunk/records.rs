@@ -1,4 +1,4 @@
-//! JSON lines and tables of separated values: whole records.
+//! Chunks of JSON lines and tables of separated values: whole records.
 
 use portion_core::chunk::ChunkLimits;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn rows_stay_whole() {
 }
 
 #[test]
-fn a_quote_without_its_fellow_is_one() {
+fn an_unpaired_quote_is_a_character() {
     check("table", 40, "size\tname\tfor\n5\t\"5 inch\ta\n6\t6\tb\n¦7\t7 inch\tc\n8\t8\td\n");
 }
 

@@ -1,11 +1,11 @@
-//! Each rule of cutting in one small text; `¦` stands where a chunk ends.
+//! Tests each chunking rule on one small text. `¦` marks the end of a chunk.
 
 use portion_core::chunk::{ChunkLimits, chunker_for};
 use portion_core::tokens::TokenCounter;
 
 use super::{Chars, chunks};
 
-/// Chunks of at most `limit` characters and `lines` lines end where the text says.
+/// Checks that chunks of at most `limit` characters and `lines` lines end at the marks.
 fn check_lines(kind: &str, limit: usize, lines: usize, expect: &str) {
     let text = expect.replace('¦', "");
     assert_eq!(chunker_for(&text).name(), kind, "{text}");
@@ -120,7 +120,7 @@ fn sentences_end_in_every_script() {
 }
 
 #[test]
-fn wrapped_lines_are_no_ends() {
+fn wrapped_lines_do_not_end_sentences() {
     check(
         "prose",
         110,
@@ -130,7 +130,7 @@ fn wrapped_lines_are_no_ends() {
 }
 
 #[test]
-fn a_sentence_goes_on_over_the_page() {
+fn a_sentence_continues_across_a_page_break() {
     check(
         "prose",
         252,
@@ -144,7 +144,7 @@ fn a_sentence_goes_on_over_the_page() {
 }
 
 #[test]
-fn prose_has_sections_too() {
+fn prose_is_cut_between_sections() {
     check(
         "prose",
         120,
@@ -155,7 +155,7 @@ fn prose_has_sections_too() {
 }
 
 #[test]
-fn crlf_is_a_line_end() {
+fn crlf_ends_a_line() {
     check("prose", 40, "The first one is here.\r\n\r\n¦The second one is there.\r\n");
     check_lines("lines", 1000, 1, "a\r\n¦b\r\n");
 }
@@ -198,7 +198,7 @@ fn a_fence_stays_whole() {
 }
 
 #[test]
-fn a_fence_too_large_is_split_inside_and_found_again() {
+fn a_fence_too_large_is_split_inside() {
     check(
         "markdown",
         70,
@@ -269,7 +269,7 @@ fn indented_lines_stay_with_their_key() {
     check("config", 40, "one:\n  a: 1\n  b: 2\ntwo:\n  a: 1\n¦three:\n  a: 1\n  b: 2\n  c: 3\n");
 }
 
-/// Refuses to look at more than so many lines at once: counting is what costs.
+/// Fails if asked to count more than this many lines at once, because counting is the main cost.
 struct FewLines(usize);
 
 impl TokenCounter for FewLines {
@@ -289,7 +289,7 @@ impl TokenCounter for FewLines {
 }
 
 #[test]
-fn what_is_beyond_the_lines_of_a_chunk_is_not_counted() {
+fn text_beyond_the_line_limit_is_not_counted() {
     let text = "\n".repeat(5_000);
     let limits = ChunkLimits { counter: &FewLines(20), max_tokens: 1, max_lines: 20, max_bytes: 65_536 };
     assert!(chunks(&text, &limits).iter().all(|chunk| chunk.len() == 20));

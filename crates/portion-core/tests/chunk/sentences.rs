@@ -1,5 +1,4 @@
-//! Where sentences end in running text, with the abbreviations and quotes of each language; `¦`
-//! stands between two sentences.
+//! Sentence boundaries in running text, with abbreviations and quotes of each language. `¦` marks a boundary.
 
 use portion_core::chunk::sentence_starts;
 

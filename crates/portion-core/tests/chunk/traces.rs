@@ -1,4 +1,4 @@
-//! Stack traces and dumps without stamps, and those inside of logs.
+//! Chunks of stack traces and dumps without timestamps, and of those inside logs.
 
 use super::rules::check;
 

@@ -1,11 +1,11 @@
-//! What holds for the entries of any text.
+//! Properties of log entries for any text.
 
 use portion_core::chunk::{BoundaryLevel, CHUNKERS, ChunkWindow};
 use portion_core::log_entry::entries;
 use portion_core::snapshot::LineIndex;
 use proptest::prelude::*;
 
-/// The entries of a text that is taken for a log: one after the other they are the text.
+/// Checks that the entries of a text that is treated as a log join to the text.
 fn check(text: &str) {
     let mut index = LineIndex::new(text);
     index.chunker = *CHUNKERS.iter().find(|chunker| chunker.name() == "log").expect("a log chunker");
@@ -26,7 +26,7 @@ fn check(text: &str) {
         at = entry.span.end as usize;
     }
     assert_eq!(at, text.len());
-    // A chunk begins an entry where we do, or with the blank lines above it.
+    // A chunk begins where an entry begins, or with the blank lines before it.
     let marks = index.chunker.boundaries(&ChunkWindow { text, from: 0, to: text.len() });
     let head = text.len() - text.trim_start().len();
     let is_head =

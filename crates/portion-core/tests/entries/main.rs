@@ -1,4 +1,4 @@
-//! The entries of logs: what they say of their time and level, and where they begin.
+//! Tests of log entries: boundaries, times and levels.
 
 use portion_core::log_entry::{LogEntry, LogLevel, entries};
 use portion_core::snapshot::LineIndex;
@@ -6,13 +6,13 @@ use portion_core::snapshot::LineIndex;
 mod laws;
 mod stamps;
 
-/// The entries of a text, none where it is no log.
+/// Returns the entries of a text, or none if it is no log.
 fn read(text: &str) -> Vec<LogEntry> {
     entries(text, &LineIndex::new(text)).map(Iterator::collect).unwrap_or_default()
 }
 
 #[test]
-fn an_entry_has_all_that_follows_it() {
+fn an_entry_includes_its_continuation_lines() {
     let text = "# made by hand\n2024-05-01 10:00:00 INFO up\n\n2024-05-01 10:00:01 ERROR down\njava.lang.Oh: no\n\tat a.b(C.java:1)\n\
                 2024-05-01 10:00:02 WARN still\n";
     let told: Vec<_> = read(text)
@@ -38,7 +38,7 @@ fn an_entry_has_all_that_follows_it() {
 }
 
 #[test]
-fn blank_lines_at_the_beginning_are_no_entry() {
+fn leading_blank_lines_are_not_an_entry() {
     let entries = read("\n\n10:00:00 a\n10:00:01 b\n10:00:02 c");
     assert_eq!(entries.len(), 3);
     assert_eq!(
@@ -48,7 +48,7 @@ fn blank_lines_at_the_beginning_are_no_entry() {
 }
 
 #[test]
-fn what_is_no_log_has_no_entries() {
+fn other_text_has_no_entries() {
     for text in
         ["", "\n\n", "# Title\n\nSome words, and some more of them.\n", "fn main() {\n}\n\nfn a() {\n}\n"]
     {
@@ -57,7 +57,7 @@ fn what_is_no_log_has_no_entries() {
 }
 
 #[test]
-fn levels_are_known_by_many_names() {
+fn levels_have_many_names() {
     for (word, level) in [
         ("error", Some(LogLevel::Error)),
         ("Warning", Some(LogLevel::Warn)),

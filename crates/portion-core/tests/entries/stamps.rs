@@ -1,8 +1,8 @@
-//! What the first line of an entry says of its time and its level.
+//! Times and levels in the first line of an entry.
 
 use super::read;
 
-/// Three entries that begin with this line; `-` where nothing is said.
+/// Checks three entries with this line; `-` for an absent value.
 fn check(line: &str, time: &str, level: &str) {
     let text = format!("{line}\n{line}\n{line}\n");
     let entries = read(&text);
@@ -100,7 +100,7 @@ fn keys() {
     check("WARNING 2024-05-01 10:00:00 x", "2024-05-01 10:00:00", "WARNING");
 }
 
-/// Words that are levels elsewhere.
+/// Level words in the message are not levels.
 #[test]
 fn words() {
     check("2024-05-01 10:00:00 there was an error in it", "2024-05-01 10:00:00", "-");

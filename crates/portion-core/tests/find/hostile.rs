@@ -1,10 +1,10 @@
-//! Patterns and payloads that none should give: each is answered, soon, and none ends the process.
+//! Hostile patterns and payloads: each is answered in bounded time, and none ends the process.
 
 use portion_core::find::{FindError, SearchQuery};
 
 use super::ask;
 
-/// Patterns that stand for much, nest, repeat, or are malformed.
+/// Returns patterns that expand, nest or repeat without bounds, or are malformed.
 fn patterns() -> Vec<String> {
     let mut all: Vec<String> = [
         "/(a{1000}){1000}/",
@@ -123,7 +123,7 @@ fn hostile_patterns_are_answered() {
 }
 
 #[test]
-fn what_stands_for_too_much_is_refused() {
+fn patterns_that_expand_too_much_are_refused() {
     let refused = |pattern: &str| ask("text", &SearchQuery::new(pattern)).map(|found| found.match_count);
     for pattern in ["/(a{1000}){1000}/", r"/\pL{500}/", r"/[\p{L}\p{N}\p{S}]{900}/", r"/\w{1000000}/"] {
         assert_eq!(refused(pattern), Err(FindError::TooLarge), "{pattern}");
@@ -132,19 +132,19 @@ fn what_stands_for_too_much_is_refused() {
 }
 
 #[test]
-fn what_would_take_minutes_is_refused() {
-    // Each line matches only after all that follows was read.
+fn searches_that_would_take_minutes_are_refused() {
+    // Each line matches only after all of the following text was read.
     let text = "A\n".repeat(400_000);
     let slow = ask(&text, &SearchQuery::new("/(?s)[A-Z]{0,200}.{0,200}[^A-Z\n]|[A-Z]/"));
     assert!(slow.is_ok() || slow == Err(FindError::TooCostly));
-    // Words that are everywhere, and never all of them.
+    // The words occur everywhere, but the last one is missing.
     let text = "a b ".repeat(500_000);
     let slow = ask(&text, &SearchQuery::new(&format!("{}c", "a b ".repeat(1_000))));
     assert_eq!(slow, Err(FindError::TooCostly));
 }
 
 #[test]
-fn what_is_everywhere_is_found() {
+fn frequent_matches_are_found() {
     let members: Vec<String> = (0..50_000).map(|i| format!(r#""key{i}":"value{i}""#)).collect();
     let object = format!(r#"{{"id":1,"all":{{{}}}}}"#, members.join(","));
     for (pattern, matches) in
@@ -166,6 +166,6 @@ fn what_is_everywhere_is_found() {
             "{pattern}"
         );
     }
-    // A match is not cut where it is looked for piece by piece.
+    // A match is not cut at the end of a search window.
     assert_eq!(ask(&"x".repeat(100_000), &SearchQuery::new("/x+/")).map(|found| found.match_count), Ok(1));
 }

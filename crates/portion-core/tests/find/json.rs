@@ -1,4 +1,4 @@
-//! JSON: records, values, names.
+//! Searches of JSON: records, values and names.
 
 use portion_core::find::SearchQuery;
 
@@ -10,7 +10,7 @@ const GUESTS: &str = r#"{"status":"ok","result":[
  {"id":12,"name":"Cy \"the\" key","guest":{"city":"Lisbon\nAlfama","tags":["vip"]},"price":12,"note":"caf\u00e9"}]}"#;
 
 #[test]
-fn a_record_is_told_by_what_identifies_it() {
+fn a_record_is_shown_by_its_identity_fields() {
     check(
         GUESTS,
         "Porto",
@@ -29,7 +29,7 @@ fn a_record_is_told_by_what_identifies_it() {
 }
 
 #[test]
-fn values_are_looked_at_as_what_they_say() {
+fn values_are_searched_without_escapes() {
     check(
         GUESTS,
         "café",
@@ -60,7 +60,7 @@ fn values_are_looked_at_as_what_they_say() {
 }
 
 #[test]
-fn values_that_are_the_pattern_come_first() {
+fn exact_matches_come_first() {
     check(
         GUESTS,
         "12",
@@ -69,7 +69,7 @@ fn values_that_are_the_pattern_come_first() {
 }
 
 #[test]
-fn fields_that_are_asked_for_are_shown() {
+fn requested_fields_are_shown() {
     let with = |fields, pattern| {
         told(ask(GUESTS, &SearchQuery { fields: Some(fields), ..SearchQuery::new(pattern) }))
     };
@@ -85,7 +85,7 @@ fn fields_that_are_asked_for_are_shown() {
 }
 
 #[test]
-fn tables_maps_and_lines_are_lists_too() {
+fn tables_maps_and_lines_are_searched_as_lists() {
     check(
         r#"{"columns":["id","city"],"rows":[[1,"Rome"],[2,"Oslo"]]}"#,
         "Oslo",
@@ -110,7 +110,7 @@ fn tables_maps_and_lines_are_lists_too() {
 }
 
 #[test]
-fn values_of_an_object_are_told_by_path() {
+fn values_of_an_object_have_paths() {
     let object = r#"{"name":"app","version":"1.2","server":{"host":"db.example.org","ports":[{"name":"http","port":8080},{"name":"admin","port":9090}]},"owner":{"id":7,"team":"platform","mail":"platform@example.com","site":"https://example.com/a/rather/long/address/that/weighs"}}"#;
     check(
         object,
@@ -131,7 +131,7 @@ fn values_of_an_object_are_told_by_path() {
 }
 
 #[test]
-fn text_inside_of_json_is_told_by_line() {
+fn text_inside_json_has_line_numbers() {
     let file: Vec<String> = (1..=100).map(|i| format!("line {i} of the file\\n")).collect();
     let file = file.concat();
     check(
@@ -142,7 +142,7 @@ fn text_inside_of_json_is_told_by_line() {
 }
 
 #[test]
-fn names_of_fields_are_found_where_no_value_matches() {
+fn field_names_are_found_if_no_value_matches() {
     check(
         GUESTS,
         "city",
@@ -158,7 +158,7 @@ fn records_are_ranked_by_words() {
 }
 
 #[test]
-fn the_first_of_duplicate_names_is_all_a_path_leads_to() {
+fn paths_lead_to_the_first_of_duplicate_names() {
     check(
         r#"{"a":{"x":"one"},"a":{"x":"two"},"b":[1]}"#,
         "two",

@@ -1,4 +1,4 @@
-//! Laws: a plain search finds the same, and every place that is told of is there.
+//! Properties of searches: a plain search has the same matches, and every reported location is valid.
 
 use portion_core::cursor::Position;
 use portion_core::find::{SearchQuery, find};
@@ -15,7 +15,7 @@ fn cases(usual: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
-/// Text in which short patterns are found, wrapped and not.
+/// Generates text that contains short patterns, wrapped and not.
 fn prose() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[ab]{1,3}", 2 => Just(" ".to_owned()), 1 => Just("\n".to_owned()), 1 => Just("\r\n  ".to_owned()),
@@ -28,7 +28,7 @@ fn pattern() -> impl Strategy<Value = String> {
     prop_oneof!["[ab]{1,3}", "[ab]{1,2} [ab]{1,2}", "a é", "所", "[ab] b  a", "b\n[ab]", "é"]
 }
 
-/// JSON in which short patterns are found, escaped and not.
+/// Generates JSON that contains short patterns, escaped and not.
 fn json(depth: u32) -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         r#""[ab\u{e9} ]{0,6}""#.prop_map(|s| s.replace('\u{e9}', "\\u00e9")),
@@ -51,7 +51,7 @@ fn json(depth: u32) -> impl Strategy<Value = String> {
     })
 }
 
-/// The lines, from 1, in which a pattern begins, white space being what it may.
+/// Returns the lines, from 1, in which a pattern begins, with any white space between words.
 fn lines_by_hand(text: &str, pattern: &str) -> Vec<usize> {
     let words: Vec<&str> = pattern.split_whitespace().collect();
     let mut lines = Vec::new();
@@ -83,7 +83,7 @@ fn lines_by_hand(text: &str, pattern: &str) -> Vec<usize> {
     lines
 }
 
-/// The text at a path, as a reader would see it.
+/// Returns the text at a path, as a reader sees it.
 fn at_path(payload: &str, path: &str) -> Option<String> {
     let snapshot = snapshot(&[payload]);
     let request = Request { path: Some(path.to_owned()), ..Request::default() };
@@ -120,7 +120,7 @@ proptest! {
     }
 
     #[test]
-    fn paths_lead_to_what_matched(payload in json(4), pattern in "[ab]{1,2}|é|1|a b|tru|k") {
+    fn paths_lead_to_the_match(payload in json(4), pattern in "[ab]{1,2}|é|1|a b|tru|k") {
         let snapshot = snapshot(&[&payload]);
         let found = find(&snapshot, &View::root(), &SearchQuery::new(&pattern)).expect("valid");
         if found.extra_meta["searched"] != "text" { return Ok(()); }
@@ -141,7 +141,7 @@ proptest! {
                 prop_assert!(said(&there).contains(&said(&pattern)), "{path} is {there}");
             }
         }
-        // Nothing is found where there is nothing, and something where there is something.
+        // A search without matches means that the payload does not contain the pattern.
         let everything = said(&payload);
         if found.match_count == 0 && json {
             prop_assert!(!everything.contains(&said(&pattern)) || pattern.len() > 1, "{payload}");
@@ -149,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn no_pattern_ends_the_process(pattern in any::<String>(), payload in prop_oneof![prose(), json(4), any::<String>()]) {
+    fn no_pattern_panics(pattern in any::<String>(), payload in prop_oneof![prose(), json(4), any::<String>()]) {
         for pattern in [pattern.clone(), format!("/{pattern}/"), format!("/{pattern}/i")] {
             for context in [None, Some(2)] {
                 let found = find(&snapshot(&[&payload]), &View::root(), &SearchQuery { context_lines: context, max_items: 7, ..SearchQuery::new(&pattern) });

@@ -1,4 +1,4 @@
-//! What is found, and how it is told: by example, against a plain search, and with patterns that none should give.
+//! Tests of searches and their results: examples, comparison with a plain search, and hostile patterns.
 
 mod hostile;
 mod json;
@@ -10,7 +10,7 @@ use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{Snapshot, capture};
 use portion_core::view::View;
 
-/// A snapshot of texts.
+/// Returns a snapshot of texts.
 fn snapshot(texts: &[&str]) -> Snapshot {
     let block = |(i, text): (usize, &&str)| {
         Block::new(format!("/content/{i}/text"), Content::Text((*text).to_owned()))
@@ -22,7 +22,7 @@ fn ask(text: &str, ask: &SearchQuery<'_>) -> Result<SearchResult, FindError> {
     find(&snapshot(&[text]), &View::root(), ask)
 }
 
-/// How many matches there are, what is told beside them, and the matches; or an error's code and message.
+/// Formats a result: the number of matches, the metadata and the items; or the code and message of an error.
 fn told(found: Result<SearchResult, FindError>) -> String {
     match found {
         Ok(found) => {
@@ -33,7 +33,7 @@ fn told(found: Result<SearchResult, FindError>) -> String {
     }
 }
 
-/// What is found of a pattern in a payload of one text.
+/// Checks the result of a search in a payload of one text.
 fn check(payload: &str, pattern: &str, expect: &str) {
     assert_eq!(told(ask(payload, &SearchQuery::new(pattern))), expect, "{pattern} in {payload}");
 }

@@ -1,4 +1,4 @@
-//! Text: lines, neighbours, wraps, words.
+//! Searches of text: lines, context, wraps and words.
 
 use portion_core::find::{SearchQuery, find};
 use portion_core::view::View;
@@ -8,7 +8,7 @@ use super::{ask, check, snapshot, told};
 const POEM: &str = "One\ntwo three\nfour\n\nfive six\nseven\neight\nnine\n";
 
 #[test]
-fn few_matches_come_with_their_neighbours() {
+fn few_matches_have_context() {
     check(
         POEM,
         "four",
@@ -34,7 +34,7 @@ fn few_matches_come_with_their_neighbours() {
 }
 
 #[test]
-fn neighbours_that_are_asked_for_are_given_and_merged() {
+fn requested_context_is_shown_and_merged() {
     let with = |context, pattern| {
         told(ask(POEM, &SearchQuery { context_lines: Some(context), ..SearchQuery::new(pattern) }))
     };
@@ -54,7 +54,7 @@ fn neighbours_that_are_asked_for_are_given_and_merged() {
 }
 
 #[test]
-fn lines_are_counted_and_occurrences_told_where_they_differ() {
+fn lines_are_counted_and_occurrences_reported_if_different() {
     let text = "a a\nb\nc a\n".repeat(10);
     let found = ask(&text, &SearchQuery::new("a")).expect("valid");
     assert_eq!(
@@ -70,7 +70,7 @@ fn lines_are_counted_and_occurrences_told_where_they_differ() {
 }
 
 #[test]
-fn white_space_stands_for_any() {
+fn white_space_matches_any_white_space() {
     let wrapped = "The quick\n    brown fox\r\n\tjumps.\nThe quick brown dog sleeps.\n";
     let found = ask(wrapped, &SearchQuery { context_lines: Some(0), ..SearchQuery::new("quick brown") })
         .expect("valid");
@@ -88,7 +88,7 @@ fn white_space_stands_for_any() {
         ask("所有\n\n権", &SearchQuery::new("所有権")).expect("valid").extra_meta["searched"],
         "words"
     );
-    // White space at the ends is meant.
+    // White space at the ends is significant.
     check(
         "cat\nat last\n",
         " at",
@@ -97,7 +97,7 @@ fn white_space_stands_for_any() {
 }
 
 #[test]
-fn case_is_ignored_where_nothing_else_is_found() {
+fn case_is_ignored_if_nothing_else_matches() {
     check(
         "Über\nuber\n",
         "über",
@@ -109,7 +109,7 @@ fn case_is_ignored_where_nothing_else_is_found() {
 }
 
 #[test]
-fn expressions_stand_between_slashes() {
+fn text_between_slashes_is_an_expression() {
     let found = |pattern| {
         told(ask(
             "GET /api/v2\nPOST /api/v1\n",
@@ -121,7 +121,7 @@ fn expressions_stand_between_slashes() {
         found("/v[0-9]$/"),
         r#"2 {"searched":"regex"} [{"line":1,"text":"GET /api/v2"},{"line":2,"text":"POST /api/v1"}]"#
     );
-    // What stands there as it is, is no expression.
+    // A literal match takes precedence over an expression.
     assert_eq!(
         found("/api/"),
         r#"2 {"searched":"text"} [{"line":1,"text":"GET /api/v2"},{"line":2,"text":"POST /api/v1"}]"#
@@ -130,7 +130,7 @@ fn expressions_stand_between_slashes() {
 }
 
 #[test]
-fn words_are_ranked_where_they_stand_nowhere_together() {
+fn words_are_ranked_if_they_never_occur_together() {
     let text =
         "The cat sat.\n\nA dog chased the cat; the dog won.\n\nBirds sing.\n\nA dog slept there all day.\n";
     let found = ask(text, &SearchQuery::new("dog cat")).expect("valid");
@@ -142,12 +142,12 @@ fn words_are_ranked_where_they_stand_nowhere_together() {
         "{}",
         found.items_json
     );
-    // Together they are a phrase, in the order of the text.
+    // Words that occur together are a phrase, in the order of the text.
     assert_eq!(ask(text, &SearchQuery::new("the cat")).expect("valid").extra_meta["searched"], "text");
 }
 
 #[test]
-fn words_of_text_that_is_nowhere_are_no_matches() {
+fn words_of_missing_text_are_no_matches() {
     let text = (0..250).map(|n| format!("number {n} is here\n")).collect::<Vec<_>>().concat();
     let found = ask(&text, &SearchQuery::new("number 42:")).expect("valid");
     assert_eq!((found.match_count, found.word_match_count), (0, 250), "{:?}", found.extra_meta);
@@ -155,7 +155,7 @@ fn words_of_text_that_is_nowhere_are_no_matches() {
 }
 
 #[test]
-fn text_that_is_nowhere_is_tried_as_a_regex() {
+fn missing_text_is_tried_as_a_regex() {
     let text = "GET /api/v1\nPOST /api/v2\nGet the door\n";
     let found =
         |pattern: &str| told(ask(text, &SearchQuery { context_lines: Some(0), ..SearchQuery::new(pattern) }));
@@ -167,7 +167,7 @@ fn text_that_is_nowhere_is_tried_as_a_regex() {
         found("post|PATCH"),
         r#"1 {"searched":"regex","literalMatches":0,"ignoringCase":true} [{"line":2,"text":"POST /api/v2"}]"#
     );
-    // What is there as it is written, in whatever case, is no expression.
+    // Text that occurs literally, in any case, is not tried as an expression.
     assert_eq!(
         told(ask("a.b\nA.C\naxb\n", &SearchQuery { context_lines: Some(0), ..SearchQuery::new("a.b") })),
         r#"1 {"searched":"text"} [{"line":1,"text":"a.b"}]"#
@@ -176,13 +176,13 @@ fn text_that_is_nowhere_is_tried_as_a_regex() {
         told(ask("a.b\nA.C\naxc\n", &SearchQuery { context_lines: Some(0), ..SearchQuery::new("a.c") })),
         r#"1 {"searched":"text","ignoringCase":true} [{"line":2,"text":"A.C"}]"#
     );
-    // What is no expression, or one that is found everywhere, is looked for word by word.
+    // An invalid expression, or one that matches everywhere, is searched for word by word.
     assert_eq!(
         found("door (x"),
         r#"0 {"searched":"words","words":{"door":1,"x":0}} [{"line":3,"text":"Get the door"}]"#
     );
     assert_eq!(found("z*"), r#"0 {"searched":"text"} []"#);
-    // Names of members are looked through as well.
+    // Names of members are searched as well.
     check(
         r#"{"server":{"hostName":"a"}}"#,
         "^host.+e$",
@@ -191,7 +191,7 @@ fn text_that_is_nowhere_is_tried_as_a_regex() {
 }
 
 #[test]
-fn long_lines_are_shown_around_the_match_and_told_by_byte() {
+fn long_lines_are_cut_around_the_match_and_have_a_byte() {
     let prose = "This is a sentence of some length that says little. ".repeat(400);
     let text = format!("{prose}Here is the needle, and this is what it says. {prose}");
     let found = ask(&text, &SearchQuery::new("needle")).expect("valid");
@@ -201,13 +201,13 @@ fn long_lines_are_shown_around_the_match_and_told_by_byte() {
     assert!(text[byte..].starts_with("needle"));
     assert!(shown.starts_with("…This is a sentence") && shown.ends_with("says little.…"), "{shown}");
     assert!((400..800).contains(&shown.chars().count()), "{shown}");
-    // In running text each place counts, and those shown together are told of once.
+    // In running text each occurrence counts, and those shown together have one item.
     let found = ask(&text, &SearchQuery::new("little")).expect("valid");
     assert_eq!(found.match_count, 800);
     let items: serde_json::Value = serde_json::from_str(&found.items_json).expect("JSON");
     let items = items.as_array().expect("a list");
     assert!((60..120).contains(&items.len()), "{}", items.len());
-    // Nothing is shown twice.
+    // No text is shown twice.
     let shown: usize = items.iter().filter_map(|item| item["text"].as_str()).map(str::len).sum();
     assert!(shown < text.len() + 8 * items.len(), "{shown}");
     // A long line of a file counts once.
@@ -217,7 +217,7 @@ fn long_lines_are_shown_around_the_match_and_told_by_byte() {
 }
 
 #[test]
-fn every_part_is_searched_and_named_but_the_main_one() {
+fn every_part_is_searched_and_all_but_the_main_one_named() {
     let parts = snapshot(&["short needle", "a longer text\nwith a needle in it"]);
     let found =
         find(&parts, &View::root(), &SearchQuery { context_lines: Some(0), ..SearchQuery::new("needle") });
@@ -228,7 +228,7 @@ fn every_part_is_searched_and_named_but_the_main_one() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn errors_are_reported() {
     check(
         "x",
         " ",
@@ -251,7 +251,7 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn a_heading_is_read_on_from() {
+fn a_matching_heading_has_the_text_below() {
     let text = format!(
         "# Guide\n\n- [Setup](#setup)\n{}\n## Setup\n\nInstall it.\n",
         "See Setup first.\n\n".repeat(12)

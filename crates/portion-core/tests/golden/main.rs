@@ -1,6 +1,6 @@
-//! What a model sees, kept as files to be read: one for each kind of reply.
+//! Golden files of what a model sees, one for each kind of reply.
 //!
-//! `BLESS=1 cargo test -p portion-core --test golden` writes them anew; the difference is the review.
+//! `BLESS=1 cargo test -p portion-core --test golden` rewrites them; the difference is the review.
 
 mod manner;
 mod material;
@@ -73,7 +73,7 @@ fn render<T>(
         let pointer = CursorTarget { snapshot: [0; 8], view: asked.view.id(), position };
         Some(keyring().sign(&pointer, &Scope::from_principal("golden")))
     };
-    // By length: what a cursor costs must not depend on what is in it.
+    // Counts by length, because the cost of a cursor must not depend on its content.
     let counter = Tokenizer::Chars4.counter();
     render(
         snapshot,
@@ -94,7 +94,7 @@ fn next(portion: &Portion) -> Option<Position> {
     keyring().verify(token.as_str(), &Scope::from_principal("golden")).ok().map(|pointer| pointer.position)
 }
 
-/// Writes a reply, long texts cut in the middle, cursors by the place they point to.
+/// Writes a reply with long texts cut in the middle and cursors as positions.
 fn show(portion: &Portion, out: &mut String) {
     for piece in portion.pieces() {
         let text = match portion.separate_notice() {
@@ -121,7 +121,7 @@ fn middle_out(text: &str) -> String {
     format!("{}\n⋮ {} bytes ⋮\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-/// A reply with its cursors replaced by what they point to.
+/// Replaces the cursors of a reply by their positions.
 fn without_cursors(json: &str) -> String {
     let mut out = String::new();
     for (i, part) in json.split('"').enumerate() {
@@ -185,7 +185,7 @@ fn section() {
     check("section", &[(TEXT, text(booking()))], &[("section", "\"financials\"")]);
 }
 
-/// What is said of rentals: what tells most of one, and by which names the rest can be had.
+/// Returns a policy for rentals, with their most important fields and named sections.
 fn of_rentals() -> Policy {
     let strings = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
     let section =
@@ -272,9 +272,9 @@ fn twin() {
     check("twin", &[(TEXT, text(bookings(60))), ("/structuredContent", Content::Structured(json))], &[]);
 }
 
-/// What V2 asks for, whatever the files say.
+/// Acceptance criteria of V2, independent of the golden files.
 #[test]
-fn a_booking_is_summed_up() {
+fn a_booking_is_summarized() {
     let snapshot = capture(Payload { blocks: vec![Block::new(TEXT, text(booking()))], ..Payload::default() });
     let policy = Policy::default();
     let FirstReply::Portion(portion) =

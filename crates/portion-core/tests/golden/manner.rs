@@ -1,5 +1,4 @@
-//! What a model sees where an operator wants it in another manner: keys in snake case, portions in an envelope, all of it
-//! told of.
+//! Golden files for other render options: keys in snake case, portions in an envelope, and all notices.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::{EnvelopeMode, MetadataMode, MetadataStyle, Policy, RenderOptions};
@@ -31,18 +30,18 @@ fn both() -> Policy {
     in_manner(RenderOptions { metadata_style, envelope, ..RenderOptions::default() })
 }
 
-/// A text, and the same for programs.
+/// Returns a text with a `structuredContent` of the same content.
 fn twins(json: String) -> [(&'static str, Content); 2] {
     let structured = if json.starts_with('{') { json.clone() } else { format!("{{\"result\":{json}}}") };
     [(TEXT, text(json)), (STRUCTURED, Content::Structured(structured))]
 }
 
-/// Bookings among other things.
+/// Returns bookings with other members around them.
 fn wrapped_bookings() -> String {
     format!("{{\"status\":\"ok\",\"data\":{{\"bookings\":{},\"at\":1.50}}}}", bookings(60))
 }
 
-/// A text that stands for itself, and as a string for programs.
+/// Returns a plain text with a `structuredContent` that contains it as a string.
 fn written(words: String) -> [(&'static str, Content); 2] {
     let structured = format!("{{\"result\":{}}}", quote(&words));
     [(TEXT, text(words)), (STRUCTURED, Content::Structured(structured))]
@@ -112,7 +111,7 @@ fn always_wrap_whole() {
     check_under("always_wrap_whole", &[(TEXT, text("All is well.".into()))], &[], &policy);
 }
 
-/// The notice and the items of what 150 schools are asked for, and of what follows.
+/// Returns the notice and the number of items of each reply to a query for 150 schools.
 fn schools(controls: &[(&str, &str)], policy: &Policy) -> Vec<(Value, usize)> {
     let school = |i: usize| format!("{{\"id\":{i},\"name\":\"School {i}\",\"state\":\"TX\"}}");
     let list = format!("[{}]", (1..=150).map(school).collect::<Vec<_>>().join(","));
@@ -171,7 +170,7 @@ fn e2_3_past_the_end() {
     assert_eq!((&notice["meta"]["past_end"], &notice["meta"]["has_more"]), (&true.into(), &false.into()));
 }
 
-/// A page that the budget cut short names no next page: what follows is the rest of this one.
+/// A page cut short by the budget names no next page: what follows is the rest of the same page.
 #[test]
 fn a_page_cut_short_has_no_next() {
     let controls = [("limit", "100"), ("maxTokens", "600"), ("fields", "\"all\"")];

@@ -1,8 +1,8 @@
-//! Payloads made by hand, like those of a booking system and its machines.
+//! Payloads like those of a booking system and its machines.
 
 use std::fmt::Write as _;
 
-/// A list of bookings.
+/// Returns a list of bookings.
 pub(crate) fn bookings(count: usize) -> String {
     let booking = |i: usize| {
         format!(
@@ -17,7 +17,7 @@ pub(crate) fn bookings(count: usize) -> String {
     format!("[{}]", (1..=count).map(booking).collect::<Vec<_>>().join(","))
 }
 
-/// One booking of more than 2,000 tokens.
+/// Returns one booking of more than 2,000 tokens.
 pub(crate) fn booking() -> String {
     let payment = |i: usize| {
         format!(
@@ -47,7 +47,7 @@ pub(crate) fn booking() -> String {
     )
 }
 
-/// A property for rent, as an API of rentals tells of it, of more than 2,000 tokens.
+/// Returns a rental property in the format of a rentals API, of more than 2,000 tokens.
 pub(crate) fn rental() -> String {
     let list = |make: &dyn Fn(usize) -> String, count| (0..count).map(make).collect::<Vec<_>>().join(",");
     let fee = |i: usize| format!("{{\"name\":\"Fee {i}\",\"amount\":{}.50,\"taxable\":true}}", i * 5);
@@ -68,7 +68,7 @@ pub(crate) fn rental() -> String {
     )
 }
 
-/// Results of a search, with a larger list of something else beside them.
+/// Returns search results with a larger list of something else beside them.
 pub(crate) fn results(count: usize) -> String {
     let result = |i: usize| {
         format!(
@@ -88,7 +88,7 @@ pub(crate) fn results(count: usize) -> String {
     )
 }
 
-/// A log, a stack trace now and then.
+/// Returns a log with occasional stack traces.
 pub(crate) fn log(lines: usize) -> String {
     let mut out = String::new();
     for i in 0..lines {
@@ -101,7 +101,7 @@ pub(crate) fn log(lines: usize) -> String {
     out
 }
 
-/// A document with headings.
+/// Returns a document with headings.
 pub(crate) fn paper() -> String {
     let section = |title: &str, sentences: usize| {
         format!("## {title}\n\n{}\n\n", "We measured what a reply costs. ".repeat(sentences).trim_end())

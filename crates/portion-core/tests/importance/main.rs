@@ -1,10 +1,11 @@
-//! Which fields of records tell most, told by names and data alone: records like those of well-known APIs.
+//! Ranks fields by names and data alone, on records like those of well-known APIs.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::snapshot::{FieldRank, ListProfile, Structure, capture};
 
-/// Ranks the fields of twelve records made from a template, in which `$i` counts them, `$2` and `$3` take turns, and
-/// `$f` is a fraction; holds those that are always shown, and the first salient ones, against what is expected.
+/// Ranks the fields of twelve records made from a template, in which `$i` counts the records, `$2` and `$3`
+/// alternate, and `$f` is a fraction. Compares the fields that are always shown, and the first important
+/// ones, with the expected ones.
 fn check(template: &str, always: &str, salient: &str) {
     let record = |i: usize| {
         let template = template.replace("$i", &format!("{}", 1_000 + i * 7));
@@ -104,14 +105,14 @@ fn rows_of_a_database_and_instances() {
 }
 
 #[test]
-fn where_no_name_says_so_data_do() {
+fn without_telling_names_data_decides() {
     check(r#"{"ratio":$f,"text":"a sentence of $i words","tag":"t-$i","x":"$2"}"#, "tag", "");
     check(r#"{"homepage":"https://example.org/$i","price":$i,"x":"$2"}"#, "", "price");
     check(r#"{"Name":"Car $2","Weight_in_lbs":$i,"Year":"$3"}"#, "Name", "");
 }
 
 #[test]
-fn a_single_record_goes_by_its_names() {
+fn a_single_record_is_ranked_by_names() {
     let fields = ListProfile::record_fields(
         r#"{"note":"n","total":5,"uuid":"u","guest":{"name":"A"},"state":"open"}"#,
     );

@@ -1,4 +1,5 @@
-//! Blocks pass whole or are described, and what is described can be read in ranges: joined, they are its bytes.
+//! Blocks pass whole or are described. The content of a described block can be read in ranges that join to
+//! its bytes.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +26,7 @@ fn bytes(dice: &mut Dice, most: usize) -> Vec<u8> {
     (0..dice.below(most)).map(|_| dice.roll() as u8).collect()
 }
 
-/// The ranges of a binary's base64, read as text and as contents, now the one, now the other.
+/// Reads the ranges of a binary's base64, alternately as text and as contents.
 pub(crate) fn check_ranges(seed: u64) {
     let mut dice = Dice::new(seed);
     let size = dice.pick(&[5, 300, 9_000, 200_000]);
@@ -58,7 +59,8 @@ pub(crate) fn check_ranges(seed: u64) {
     assert!(read == whole, "other bytes");
 }
 
-/// Whether a block of so many bytes passes: untouched alone, as it is beside other parts, and whole in the end.
+/// Checks whether a block of this size passes: untouched alone, as received beside other parts, and whole at
+/// the end of a walk.
 fn check_passing(size: usize, media: bool, passes: bool) {
     let base64 = STANDARD.encode(vec![7; size]);
     let block = payloads::binary(&base64, media);
@@ -83,7 +85,7 @@ fn check_passing(size: usize, media: bool, passes: bool) {
 }
 
 #[test]
-fn media_pass_to_their_own_limit_and_blobs_to_that_of_the_wire() {
+fn media_have_their_own_limit_and_blobs_that_of_the_wire() {
     check_passing(3_000, false, true);
     check_passing(40_000, false, true);
     check_passing(49_000, false, false);
@@ -94,7 +96,7 @@ fn media_pass_to_their_own_limit_and_blobs_to_that_of_the_wire() {
 }
 
 #[test]
-fn what_stands_around_a_text_counts_on_the_wire() {
+fn the_frame_of_a_text_counts_on_the_wire() {
     let label = BlockLabel { frame_bytes: 2_000, ..BlockLabel::default() };
     let block = |i| Block {
         label: label.clone(),

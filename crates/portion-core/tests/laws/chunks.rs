@@ -1,4 +1,4 @@
-//! Chunks are as large as a caller says, and the notice says how to take more at once.
+//! Chunks have the size that a caller requests, and the notice says how to read larger ones.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
@@ -19,7 +19,7 @@ fn text(reply: &Reply) -> &str {
 }
 
 #[test]
-fn max_tokens_enlarges_chunks_beyond_their_usual_size() {
+fn max_tokens_enlarges_chunks() {
     let session = log(10_000);
     let usual = session.call(&Request::default()).expect("plain").expect("long");
     let said = usual.notice["meta"]["next"].as_str().expect("there is more");
@@ -29,7 +29,7 @@ fn max_tokens_enlarges_chunks_beyond_their_usual_size() {
     assert!(large.portion.tokens() > 10_000, "{} tokens", large.portion.tokens());
     assert!(text(&large).lines().count() > 2 * Policy::default().chunk_lines);
     assert!(text(&large).len() > 4 * text(&usual).len());
-    // Joined they are the text, in far fewer replies.
+    // Joined, they are the text, in far fewer replies.
     let (mut reply, mut joined, mut replies) = (large, String::new(), 0);
     loop {
         joined.push_str(text(&reply));
@@ -42,7 +42,7 @@ fn max_tokens_enlarges_chunks_beyond_their_usual_size() {
 }
 
 #[test]
-fn a_limit_of_lines_is_served_whole_where_it_fits() {
+fn a_line_limit_is_served_whole_if_it_fits() {
     let session = log(1_000);
     let sized = Request { limit: Some(200), ..Request::default() };
     let reply = session.call(&sized).expect("allowed").expect("asked for");

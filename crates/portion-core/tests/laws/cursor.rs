@@ -1,4 +1,4 @@
-//! A cursor is good for whom it was issued to, exactly as it was issued, and for nobody else.
+//! A cursor is valid only for the caller it was issued to, and only unchanged.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,7 +20,7 @@ fn pointer() -> impl Strategy<Value = CursorTarget> {
 proptest! {
     #![proptest_config(cases(10_000))]
     #[test]
-    fn a_pointer_comes_back_as_it_was(pointer in pointer(), secret in any::<[u8; 32]>(), who in "[a-z]{0,4}") {
+    fn a_verified_token_has_its_target(pointer in pointer(), secret in any::<[u8; 32]>(), who in "[a-z]{0,4}") {
         let (keyring, scope) = (Keyring::new(&secret), Scope::from_principal(&who));
         let token = keyring.sign(&pointer, &scope);
         prop_assert_eq!(token.as_str().len(), 48);

@@ -1,6 +1,6 @@
-//! Choices that follow from a seed.
+//! Pseudorandom choices from a seed.
 
-/// A source of choices; the same seed makes the same ones.
+/// A source of choices. Equal seeds make equal choices.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -8,7 +8,7 @@ impl Dice {
         Self(seed)
     }
 
-    /// The generator known as `SplitMix64`.
+    /// Returns the next number of the `SplitMix64` generator.
     pub(crate) fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -17,22 +17,22 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is at least 1.
+    /// Returns a number below `end`, which is at least 1.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.roll() % end.max(1) as u64) as usize
     }
 
-    /// A number from `from` up to `to`, inclusive.
+    /// Returns a number from `from` to `to`, inclusive.
     pub(crate) fn within(&mut self, from: usize, to: usize) -> usize {
         from + self.below(to - from + 1)
     }
 
-    /// True once in so many times.
+    /// Returns true once in `times` calls, on average.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// A choice that leaves all others of this seed as they are; another for every `turn`.
+    /// Makes a choice without changing any other choice of this seed. Each `turn` makes another one.
     pub(crate) fn aside<T: Copy>(&self, turn: u64, all: &[T]) -> T {
         Self(self.0 ^ (turn + 1).wrapping_mul(0x5851_f42d_4c95_7f2d)).pick(all)
     }

@@ -1,5 +1,5 @@
-//! What an operator says of an endpoint's payloads: noise stays out unasked and is told of, every page leaves out the
-//! same, sections are whole, an order holds.
+//! Properties of an operator's settings for an endpoint: noise is stripped by default and reported, the same
+//! on every page; sections are whole; an order holds.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::lossless::text_payload;
 use super::session::{Reply, Session};
 use super::{cases, payloads};
 
-/// What an operator may say of the payloads that [`payloads`] makes.
+/// Returns settings for the payloads that [`payloads`] generates.
 pub(crate) fn known(dice: &Dice, manner: &RenderOptions) -> RenderOptions {
     let section = |name: &str, fields: &[&str]| NamedSection {
         name: name.into(),
@@ -63,7 +63,7 @@ fn object(members: Vec<(&str, Json)>) -> Json {
     Json::Object(members.into_iter().map(|(name, value)| (quote(name), value)).collect())
 }
 
-/// A record with noise in it.
+/// Generates a record with noise.
 fn record(dice: &mut Dice, i: usize) -> Json {
     let noise = object(vec![("self", Json::Text(quote(&format!("/r/{i}"))))]);
     let mut members = vec![
@@ -85,7 +85,7 @@ fn list(dice: &mut Dice) -> Vec<Json> {
     (0..dice.within(51, 120)).map(|i| record(dice, i)).collect()
 }
 
-/// The dotted paths of the fields of a value.
+/// Collects the dotted paths of the fields of a value.
 fn paths(value: &Json, path: &str, all: &mut BTreeSet<String>) {
     if let Json::Object(members) = value {
         for (key, value) in members {
@@ -152,12 +152,12 @@ fn check_noise(seed: u64) {
     if !session.policy.render_options.summary_fields.is_empty() {
         assert_eq!(weights.len(), shown.len());
     }
-    // What was left out comes back.
+    // Stripped fields can be requested.
     for fields in ["_links,gone,room", "all"] {
         let request = Request { fields: Some(fields.into()), ..Request::default() };
-        let asked = session.walk(&request).expect("they are there").expect("asked for");
-        assert!(asked.iter().flat_map(page).all(|item| item.get("_links").is_some()));
-        assert!(asked.iter().all(|reply| reply.notice["meta"].get("stripped").is_none()));
+        let requested = session.walk(&request).expect("they are there").expect("asked for");
+        assert!(requested.iter().flat_map(page).all(|item| item.get("_links").is_some()));
+        assert!(requested.iter().all(|reply| reply.notice["meta"].get("stripped").is_none()));
     }
 }
 
@@ -195,7 +195,7 @@ fn check_section(seed: u64) {
                 other == key
                     && if section.fields.contains(&name) { own == value } else { value.is_left_of(own) }
             };
-            // What the object is about may be inside of it.
+            // The core object may be nested.
             let mut objects = vec![&whole];
             while let Some(Json::Object(members)) = objects.pop() {
                 if members.iter().any(own) {
@@ -206,7 +206,7 @@ fn check_section(seed: u64) {
             }
             panic!("{name} is not whole");
         }
-        // Another section can be had from there.
+        // Another section can be read from there.
         let other = Request { section: Some("two".into()), ..Request::default() };
         let direct = session.call(&other).map(|reply| reply.expect("asked for").text().to_owned());
         let there = session.read(&reply.view, reply.start(), &other).map(|reply| reply.text().to_owned());
@@ -217,7 +217,7 @@ fn check_section(seed: u64) {
 proptest! {
     #![proptest_config(cases(200))]
     #[test]
-    fn noise_stays_out_unasked(seed in any::<u64>()) {
+    fn noise_is_stripped_by_default(seed in any::<u64>()) {
         check_noise(seed);
     }
 
@@ -227,7 +227,7 @@ proptest! {
     }
 }
 
-/// An object goes without its noise where that is all it takes.
+/// An object is shown whole if it is small without its noise.
 #[test]
 fn an_object_that_is_small_without_its_noise_is_shown_whole() {
     let trace = Json::Text(quote(&"at line 7; ".repeat(2_000)));

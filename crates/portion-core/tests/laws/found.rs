@@ -1,4 +1,4 @@
-//! What once broke a law, by hand: each is walked to its end, and every reply held against the laws.
+//! Payloads that once violated a property. Each is walked to its end, and every reply is checked.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::Policy;
@@ -7,7 +7,7 @@ use portion_core::view::Request;
 
 use super::session::{Reply, Session};
 
-/// The replies to a call under limits of `tokens`, read to the end.
+/// Returns the replies to a call under limits of `tokens`, up to the last.
 fn check(parts: &[(&str, Content)], controls: &[(&str, &str)], tokens: usize) -> Vec<Reply> {
     let policy = Policy {
         reply_target: tokens,
@@ -48,7 +48,7 @@ fn a_ragged_row_makes_no_table() {
 }
 
 #[test]
-fn a_block_too_dear_for_any_reply_is_described() {
+fn a_block_too_large_for_any_reply_is_described() {
     let json = format!("{{\"type\":\"resource_link\",\"description\":\"{}\"}}", "a word ".repeat(30));
     let replies = check(&[(FIRST, block(json)), (SECOND, text("word ".repeat(900)))], &[], 300);
     assert!(replies[0].portion.pieces()[0].address == FIRST);
@@ -62,7 +62,7 @@ fn data_alone_makes_no_media() {
 }
 
 #[test]
-fn of_two_summaries_each_is_told_of() {
+fn each_of_two_summaries_has_a_notice() {
     let words = "a word ".repeat(2_000);
     let object = format!("{{\"id\":1,\"status\":\"open\",\"notes\":\"{words}\",\"log\":\"{words}\"}}");
     let parts = [(TEXT, text(object.clone())), (SECOND, text(object))];
@@ -72,7 +72,7 @@ fn of_two_summaries_each_is_told_of() {
 }
 
 #[test]
-fn raw_passes_over_what_is_empty() {
+fn raw_skips_empty_parts() {
     let parts = [(TEXT, text("")), (SECOND, text("")), ("/content/2/text", text("x"))];
     let replies = check(&parts, &[("raw", "true")], 600);
     assert_eq!(replies.len(), 1);
@@ -80,14 +80,14 @@ fn raw_passes_over_what_is_empty() {
 }
 
 #[test]
-fn raw_reads_what_only_programs_see() {
+fn raw_reads_structured_content() {
     let json = "{ \"id\": 1 }";
     let replies = check(&[("/structuredContent", Content::Structured(json.into()))], &[("raw", "true")], 600);
     assert_eq!(replies[0].text(), json);
 }
 
 #[test]
-fn what_is_left_out_beside_the_content_is_named() {
+fn parts_omitted_beside_the_content_are_named() {
     let aside = format!("{{\"trace\":\"{}\"}}", "a word ".repeat(9_000));
     let parts =
         [("/structuredContent", Content::Structured("{\"id\":1}".into())), ("/_meta", Content::Extra(aside))];
@@ -102,7 +102,7 @@ fn a_pointer_may_end_in_a_space() {
 }
 
 #[test]
-fn the_least_budget_gets_on_all_the_same() {
+fn the_minimum_budget_makes_progress() {
     let words = "A sentence of words. ".repeat(500);
     let replies = check(&[(TEXT, text(words.clone()))], &[], 300);
     assert!(replies.len() <= words.len() / 100, "{} replies", replies.len());

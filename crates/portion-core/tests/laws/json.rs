@@ -1,4 +1,4 @@
-//! JSON as the tests see it: a tree that keeps every scalar as it is written, and what may become of it.
+//! JSON for tests: a tree that keeps every scalar as written, and comparisons with shortened forms.
 
 /// A JSON value. Numbers and strings (quotes included) are as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,11 +9,11 @@ pub(crate) enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// Deeper JSON is not read into a tree, for trees are read and dropped by recursion.
+/// Largest depth that is parsed: trees are parsed and dropped by recursion.
 const DEEPEST: usize = 300;
 
 impl Json {
-    /// Reads a text that is one JSON value; `None` where it is not, or too deep.
+    /// Parses a text that is one JSON value, or returns `None` if it is invalid or too deep.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parser = Parser { text, at: 0 };
         let value = parser.value(0)?;
@@ -21,14 +21,14 @@ impl Json {
         (parser.at == text.len()).then_some(value)
     }
 
-    /// The text without white space.
+    /// Returns the text without white space.
     pub(crate) fn minified(&self) -> String {
         let mut out = String::new();
         self.write(&mut out, &mut |_| "");
         out
     }
 
-    /// Writes the value, white space between its tokens being what `space` says.
+    /// Writes the value with the white space that `space` returns between its tokens.
     pub(crate) fn write(&self, out: &mut String, space: &mut dyn FnMut(u8) -> &'static str) {
         match self {
             Self::Word(text) | Self::Text(text) => out.push_str(text),
@@ -63,12 +63,12 @@ impl Json {
         }
     }
 
-    /// The member of that key (without quotes), the first of its name.
+    /// Returns the first member with a key (without quotes).
     pub(crate) fn get(&self, key: &str) -> Option<&Self> {
         self.all(key).next()
     }
 
-    /// The members of that key.
+    /// Returns the members with a key.
     fn all(&self, key: &str) -> impl Iterator<Item = &Self> {
         let members = if let Self::Object(members) = self { &members[..] } else { &[] };
         members
@@ -77,7 +77,7 @@ impl Json {
             .map(|(_, value)| value)
     }
 
-    /// Where a pointer leads, by whichever of duplicate keys leads somewhere.
+    /// Resolves a pointer, through any of duplicate keys that leads to a value.
     pub(crate) fn at(&self, pointer: &str) -> Option<&Self> {
         let Some(steps) = pointer.strip_prefix('/') else { return Some(self) };
         let (step, rest) = steps.find('/').map_or((steps, ""), |at| steps.split_at(at));
@@ -87,7 +87,8 @@ impl Json {
         self.all(&step.replace("~1", "/").replace("~0", "~")).find_map(|value| value.at(rest))
     }
 
-    /// The same with the members of objects in the order of their names, which says nothing in JSON.
+    /// Returns the value with the members of objects sorted by name, because their order has no meaning in
+    /// JSON.
     pub(crate) fn sorted(mut self) -> Self {
         match &mut self {
             Self::Array(items) => *items = std::mem::take(items).into_iter().map(Self::sorted).collect(),
@@ -101,13 +102,13 @@ impl Json {
         self
     }
 
-    /// Whether this is what may be left of `whole`: members and items missing, strings shortened, nothing else. What has
-    /// something in it does not look empty.
+    /// Returns true if this is a reduced form of `whole`: members and items may be missing and strings
+    /// shortened, nothing else. A container with content must not look empty.
     pub(crate) fn is_left_of(&self, whole: &Self) -> bool {
         match (self, whole) {
             (Self::Array(left), Self::Array(all)) if left.is_empty() => all.is_empty(),
             (Self::Object(left), Self::Object(all)) if left.is_empty() => all.is_empty(),
-            // A mark says how much is inside.
+            // A mark counts the omitted members.
             (Self::Object(left), Self::Object(all)) if matches!(&left[..], [(key, _)] if key == "\"…\"") => {
                 !all.is_empty()
             }

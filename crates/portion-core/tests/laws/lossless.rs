@@ -1,4 +1,4 @@
-//! Nothing is lost: pages read to the end are the list, chunks the text, raw chunks the bytes.
+//! Nothing is lost: pages join to the list, chunks to the text, raw chunks to the bytes.
 
 use portion_core::payload::{Block, Content, Payload};
 use portion_core::policy::RowStyle;
@@ -34,7 +34,7 @@ fn subject(session: &Session) -> &IndexedText {
     session.snapshot.parts()[0].indexed_text().expect("text")
 }
 
-/// The items of a list in a text, as the list's layout has them: keys with their values in a map.
+/// Returns the items of a list in a text, in the list's layout: keys with their values for a map.
 fn items(session: &Session, text: &str) -> Vec<(Option<String>, Json)> {
     let Structure::List(list) = &subject(session).structure else { panic!("no list") };
     let table = table::expanded(text, subject(session));
@@ -53,7 +53,7 @@ fn items(session: &Session, text: &str) -> Vec<(Option<String>, Json)> {
     }
 }
 
-/// The items of a walk, raw pieces joined.
+/// Returns the items of a walk, with raw pieces joined.
 fn joined(session: &Session, replies: &[Reply]) -> Vec<(Option<String>, Json)> {
     let whole: &str = &subject(session).text;
     let mut all = Vec::new();
@@ -95,12 +95,12 @@ pub(crate) fn check_list(seed: u64) {
     let Some(replies) = session.walk(&all).expect("a list has fields") else { return };
     let mut read = joined(&session, &replies);
     assert_eq!(read.len(), whole.len());
-    // A table keeps what each record holds, not in which order.
+    // A table keeps the content of each record, not the order of its keys.
     let dense = replies.iter().any(|reply| reply.notice["meta"]["rows"] == "dense");
     assert!(!dense || session.policy.rows == RowStyle::Auto);
     let mut whole = whole;
     if session.policy.render_options.default_sort.is_some() {
-        // In which order is for another law.
+        // The order of records is checked elsewhere.
         let spelled = |(_, item): &(_, Json)| item.clone().sorted().minified();
         whole.sort_by_key(spelled);
         read.sort_by_key(spelled);
@@ -131,7 +131,7 @@ pub(crate) fn check_chunks(seed: u64) {
     }
 }
 
-/// Raw chunks of the payload, and of a value in it.
+/// Checks the raw chunks of the payload, and of a value in it.
 pub(crate) fn check_raw(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::body(&mut dice);
@@ -149,7 +149,7 @@ pub(crate) fn check_raw(seed: u64) {
     let read: String = replies.iter().map(Reply::text).collect();
     assert_eq!(Json::parse(&read).as_ref(), Some(value), "{pointer}");
     assert!(text.contains(&read));
-    // A string that was singled out is shown as the text it stands for.
+    // A selected string is shown as its unescaped text.
     if let (Json::Text(quoted), false) = (value, pointer.is_empty()) {
         here.raw = false;
         let replies = session.walk(&here).expect("it is there").expect("asked for");
@@ -158,7 +158,7 @@ pub(crate) fn check_raw(seed: u64) {
     }
 }
 
-/// A pointer into a value, by way of keys that come once.
+/// Returns a pointer to some value, through keys that are unique.
 fn some_pointer(dice: &mut Dice, whole: &Json) -> String {
     let (mut pointer, mut at) = (String::new(), whole);
     while !dice.once_in(4) {
@@ -209,7 +209,7 @@ pub(crate) fn check_lines(seed: u64) {
     assert_eq!((&begin["startLine"], &end["endLine"]), (&first.into(), &last.into()));
 }
 
-/// Every part of a result is shown on the way, whole, in part, or described.
+/// Checks that every part of a result is shown: whole, in part, or described.
 pub(crate) fn check_parts(seed: u64) {
     let mut dice = Dice::new(seed);
     let policy = requests::policy(&mut dice);
@@ -223,7 +223,7 @@ pub(crate) fn check_parts(seed: u64) {
             .map(|(reply, piece)| (reply, &piece.body))
             .collect();
         let apart = part.address == "/structuredContent" && replies[0].portion.structured().is_some();
-        // What stands beside the content is shown whole or named.
+        // A part beside the content is shown whole or named.
         let aside = matches!(part.body, PartBody::Atomic { aside: true, .. });
         let named = aside && replies[0].notice["meta"]["partsNotShown"].is_object();
         assert!(apart || named || !pieces.is_empty(), "{} is never shown", part.address);
@@ -236,11 +236,11 @@ pub(crate) fn check_parts(seed: u64) {
 
 #[test]
 fn small_parts_beside_images_are_shown() {
-    // A small text found no room beside the images, and no cursor led to it.
+    // Regression: a small text did not fit beside the images, and no cursor led to it.
     check_parts(11_162_477_135_874_102_444);
 }
 
-/// All parts as they came.
+/// Checks that a raw walk returns all parts as received.
 pub(crate) fn check_raw_parts(seed: u64) {
     let mut dice = Dice::new(seed);
     let policy = requests::policy(&mut dice);

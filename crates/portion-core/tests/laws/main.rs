@@ -1,6 +1,7 @@
-//! The laws of a reply, held against payloads, requests and limits of every kind.
+//! Properties of replies, checked with payloads, requests and limits of every kind.
 //!
-//! A case is made from a seed: random enough to find what nobody thought of, and cheap enough for thousands.
+//! Each case is generated from a seed, which is random enough to find unexpected cases and cheap enough for
+//! thousands.
 
 mod blocks;
 mod chunks;
@@ -25,7 +26,7 @@ mod trace;
 
 use proptest::prelude::ProptestConfig;
 
-/// So many cases, or as many in proportion as `PROPTEST_CASES` asks for (256 being 1:1).
+/// Returns the number of cases, scaled by `PROPTEST_CASES` (256 is 1:1).
 fn cases(usual: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     let cases = (u64::from(usual) * u64::from(config.cases) / 256).max(1) as u32;

@@ -1,5 +1,5 @@
-//! Replies in any manner, as they would be in the usual one, so that the same laws are held against all of them; and
-//! what is left as it came.
+//! Converts replies in any render options into the default ones, so that the same properties apply to all of
+//! them. Also checks exempt parts.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use super::lossless::text_payload;
 use super::session::Session;
 use super::{cases, payloads, requests};
 
-/// A manner at random that leaves all other choices of the seed as they are; mostly the usual one.
+/// Returns random render options without changing other choices of the seed; mostly the default ones.
 pub(crate) fn manner(dice: &Dice) -> RenderOptions {
     let off = |turn| !dice.aside(turn, &[true, false, false, false, false]);
     RenderOptions {
@@ -32,7 +32,7 @@ pub(crate) fn manner(dice: &Dice) -> RenderOptions {
     }
 }
 
-/// A notice with its keys in camel case. They must have been in the style.
+/// Returns a notice with its keys in camel case, after checking that they have the given style.
 pub(crate) fn camel(notice: &str, style: MetadataStyle) -> Value {
     let mut notice: Map<String, Value> = serde_json::from_str(notice).expect("a notice is an object");
     if let Some(Value::Object(meta)) = notice.get_mut("meta") {
@@ -65,7 +65,7 @@ fn renamed(object: Map<String, Value>, style: MetadataStyle) -> Map<String, Valu
     object.into_iter().map(rename).collect()
 }
 
-/// The numbers of a page say what its offset and size say.
+/// Checks that the numbers of a page agree with its offset and size.
 fn check_numbers(meta: &Value) {
     let number = |key: &str| meta.get(key).and_then(Value::as_u64);
     let Some(page) = number("currentPage") else {
@@ -81,7 +81,7 @@ fn check_numbers(meta: &Value) {
     assert!(number("totalCount").is_some(), "{meta}");
 }
 
-/// The pieces of a portion out of their envelope, and whether there was one.
+/// Returns the pieces of a portion without their envelope, and whether there was one.
 pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (Vec<Piece>, bool) {
     let mut pieces = portion.pieces().to_vec();
     let enveloped = portion.separate_notice().is_none();
@@ -105,7 +105,7 @@ pub(crate) fn opened(session: &Session, portion: &Portion, notice: &Value) -> (V
 
 type Meta<'a> = BTreeMap<String, &'a RawValue>;
 
-/// What would be shown without the envelope, which must say the notice.
+/// Returns the content of an envelope, after checking that it contains the notice.
 pub(crate) fn out_of_envelope(
     session: &Session,
     part: &str,
@@ -124,7 +124,7 @@ pub(crate) fn out_of_envelope(
     };
     let indices = ["chunkIndex", "totalChunks"].map(|key| style.key(key));
     let meta = get("meta").or_else(|| get("metadata")).expect("meta");
-    // What stands beside a list is as the upstream wrote it, and may be beyond what this parser takes.
+    // Members beside a list are as the upstream wrote them, and may be too deep for this parser.
     let mut meta = serde_json::from_str::<Meta<'_>>(meta).expect("an object");
     let beside = meta.remove("beside").map(RawValue::get);
     let told = camel(&format!("{{\"meta\":{}}}", serde_json::to_string(&meta).expect("JSON")), style);
@@ -135,7 +135,7 @@ pub(crate) fn out_of_envelope(
         } else {
             told["meta"].get(key).cloned()
         };
-        // Each form tells its own cost.
+        // Each form reports its own cost.
         let own = ["estimatedTokens", "budgetUsed", "budgetRemaining", "warning"].contains(&key.as_str());
         assert!(own || said.as_ref() == Some(value), "{key}: {envelope}");
     }
@@ -154,7 +154,7 @@ pub(crate) fn out_of_envelope(
     if is_text { unescape(content) } else { content.to_owned() }
 }
 
-/// A page with its items where they stand in what is around them.
+/// Returns a page with its items inside the objects around the list.
 fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> String {
     let form =
         session.snapshot.parts().iter().find(|own| own.text() == part).and_then(|own| own.indexed_text());
@@ -171,7 +171,7 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
     let mut whole = beside.map_or(Json::Object(Vec::new()), |beside| Json::parse(beside).expect("JSON"));
     let mut at = &mut whole;
     for (i, level) in list.enclosing_objects.iter().enumerate() {
-        // Keys are as they were written: not each can be spelled anew.
+        // Keys are copied as written: not all of them can be re-encoded to the same text.
         let key = level.members[level.list_member].key.slice(part);
         let Json::Object(members) = at else { panic!("no object around {items}") };
         let found = members.iter().position(|(own, _)| own == key).unwrap_or_else(|| {
@@ -187,7 +187,7 @@ fn page(session: &Session, part: &str, items: &str, beside: Option<&str>) -> Str
     whole.minified()
 }
 
-/// What would be done to it being switched off, every part of that kind is served as it came.
+/// Checks that every part of a kind is served as received if shaping of that kind is off.
 pub(crate) fn check_left(seed: u64) {
     let mut dice = Dice::new(seed);
     let mut policy = requests::policy(&mut dice);
@@ -224,7 +224,7 @@ pub(crate) fn check_left(seed: u64) {
     }
 }
 
-/// With metadata always, what is small passes as it came, and is told of.
+/// Checks that with metadata always on, a small payload passes as received with a notice.
 fn check_always(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::body(&mut dice);
@@ -244,7 +244,7 @@ fn check_always(seed: u64) {
 proptest! {
     #![proptest_config(cases(1_000))]
     #[test]
-    fn what_is_switched_off_leaves_its_parts_as_they_came(seed in any::<u64>()) {
+    fn parts_pass_as_received_if_shaping_is_off(seed in any::<u64>()) {
         check_left(seed);
     }
 
@@ -254,9 +254,9 @@ proptest! {
     }
 }
 
-/// However large it is, it is relayed; what was asked for is still served.
+/// A large payload is relayed, and explicit requests are still served.
 #[test]
-fn a_large_list_is_left_alone_until_something_is_asked() {
+fn a_large_list_is_relayed_unless_something_is_requested() {
     let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i},\"name\":\"Room {i}\"}}")).collect();
     let list = format!("{{\"rooms\": [{}]}}", items.join(","));
     let mut policy = Policy::default();
@@ -282,7 +282,7 @@ fn a_large_list_is_left_alone_until_something_is_asked() {
     let read =
         replies.iter().flat_map(|reply| &reply.pieces).filter(|piece| piece.address == "/content/0/text");
     assert!(read.map(|piece| piece.body.as_str()).collect::<String>() == prose);
-    // Where little is asked for, it is told how the list is reached.
+    // If the budget is small, the notice says how to read the list.
     let first = beside.call(&cheap).expect("cheap").expect("asked for");
     assert!(first.notice["meta"]["partsNotShown"]["/content/1/text"].is_string(), "{}", first.notice);
     let again = beside.read(&replies[0].view, replies[0].start(), &Request::default()).expect("a handle");
@@ -290,9 +290,9 @@ fn a_large_list_is_left_alone_until_something_is_asked() {
     assert!(matches!(beside.snapshot.parts()[1].body, PartBody::Indexed(_)));
 }
 
-/// Beside tens of thousands of parts that are left, one is still served in portions, and soon.
+/// Beside tens of thousands of exempt parts, another part is still served in portions, and fast.
 #[test]
-fn very_many_parts_are_left_alone() {
+fn very_many_exempt_parts_are_relayed() {
     let mut policy = Policy::default();
     policy.render_options.techniques.chunking = false;
     let items: Vec<String> = (0..5_000).map(|i| format!("{{\"id\":{i}}}")).collect();

@@ -1,4 +1,4 @@
-//! Images come first, text takes what they leave, and each image has a call that shows it.
+//! Images come first, text takes the remaining budget, and each image has a call that shows it.
 
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
@@ -10,7 +10,7 @@ use portion_core::view::{Request, View};
 use super::payloads;
 use super::session::{Reply, Session};
 
-/// A long text with so many images after it.
+/// Returns a session with a long text followed by this many images.
 fn session(policy: Policy, images: usize) -> Session {
     let text = Content::Text("A word of prose. ".repeat(4_000));
     let image = |_| payloads::binary("AAAAAAAA", true);
@@ -25,7 +25,8 @@ fn images(reply: &Reply) -> Vec<&str> {
     images.map(|piece| piece.address.as_str()).collect()
 }
 
-/// How many images the first reply shows; all are shown once by a walk, and each one that is missing by its path.
+/// Checks the number of images in the first reply. A walk shows each image once, and a missing one can be
+/// read by its path.
 fn check(policy: Policy, given: usize, first: usize) {
     let session = session(policy, given);
     let reply = session.call(&Request::default()).expect("plain").expect("long");
@@ -50,7 +51,7 @@ fn check(policy: Policy, given: usize, first: usize) {
 }
 
 #[test]
-fn images_come_first_and_text_takes_what_they_leave() {
+fn images_come_first_and_text_takes_the_rest() {
     check(Policy::default(), 1, 1);
     check(Policy::default(), 3, 3);
     check(Policy::default().lean(), 1, 1);

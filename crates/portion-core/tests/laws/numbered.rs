@@ -1,4 +1,4 @@
-//! Pages by number: however a client counts, no item is passed over without a word.
+//! Numbered pages skip no item without reporting it, whatever page size a client assumes.
 
 use portion_core::cursor::{PartOffset, Position};
 use portion_core::policy::MetadataStyle;
@@ -13,13 +13,13 @@ use super::lossless::text_payload;
 use super::session::{Reply, Session};
 use super::{cases, payloads, requests};
 
-/// Replies that a client reads at most.
+/// Largest number of replies that a client reads.
 const FAR: usize = 30;
 
-/// Which items a client has been shown, or told that they were not.
+/// Items that a client was shown, or that were reported as not shown.
 struct Seen {
     items: Vec<bool>,
-    /// Where the last reply ended.
+    /// End of the last reply.
     end: usize,
 }
 
@@ -31,7 +31,7 @@ impl Seen {
         self.end = offset + served;
         self.mark(offset, served);
         if reply.kind() == "raw" {
-            // A part of one item is shown, and the cursor brings the others.
+            // A part of one item is shown, and the cursor returns the others.
             self.mark(offset, 1);
             self.end =
                 offset + usize::from(reply.next().is_none_or(|at| matches!(at.offset, PartOffset::Item(_))));
@@ -62,7 +62,7 @@ fn number(value: &Value) -> Option<usize> {
     value.as_u64().map(|number| number as usize)
 }
 
-/// The next page by number: of the same arguments, or by the handle of the first reply.
+/// Requests the next numbered page, with the same arguments, or by the cursor of the first reply.
 fn page(session: &Session, first: &Reply, request: &Request, recalled: bool) -> Reply {
     if recalled {
         session.recall(&first.view.root_with_pagination(), request).expect("the same was asked before")
@@ -133,12 +133,12 @@ pub(crate) fn check(seed: u64) {
     }
 }
 
-/// Without a `limit`, the second page begins where the first reply ended, be it asked of a fresh payload.
+/// Without a `limit`, the second page begins where the first reply ended, even for a fresh payload.
 pub(crate) fn check_second(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::list(&mut dice);
     let policy = requests::policy(&mut dice);
-    // By length: what a cursor costs must not depend on what is in it.
+    // Counts by length, because the cost of a cursor must not depend on its content.
     let session = Session::new(text_payload(text), policy, Tokenizer::Chars4.counter());
     let Structure::List(list) = &session.snapshot.parts()[0].indexed_text().expect("text").structure else {
         return;
@@ -158,14 +158,14 @@ pub(crate) fn check_second(seed: u64) {
     }
 }
 
-/// A view of everything has the size of pages that its walk has.
+/// The root view has no pagination of its own: its pages have the size of its walk.
 #[test]
-fn a_root_view_has_no_pace_of_its_own() {
+fn a_root_view_has_no_pagination_of_its_own() {
     assert_eq!(View::root().id(), View::root().root_with_pagination().id());
 }
 
 #[test]
-fn payloads_that_once_went_wrong_do_not_again() {
+fn payloads_that_once_failed_pass() {
     check(9_150_535_395_935_534_066);
     check(16_392_414_934_077_688_732);
     for seed in [18_123_644_090_090_118_479, 5_640_334_865_821_080_948, 12_405_859_640_759_757_036] {
@@ -176,12 +176,12 @@ fn payloads_that_once_went_wrong_do_not_again() {
 proptest! {
     #![proptest_config(cases(1_500))]
     #[test]
-    fn no_item_is_passed_over(seed in any::<u64>()) {
+    fn no_item_is_skipped(seed in any::<u64>()) {
         check(seed);
     }
 
     #[test]
-    fn the_second_page_goes_on_where_the_first_ended(seed in any::<u64>()) {
+    fn the_second_page_continues_where_the_first_ended(seed in any::<u64>()) {
         check_second(seed);
     }
 }

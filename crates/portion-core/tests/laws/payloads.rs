@@ -1,4 +1,4 @@
-//! Payloads of every kind that upstreams send, and of some that none should.
+//! Generates payloads of every kind that upstreams send, and invalid ones.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use portion_core::scan::quote;
 use super::dice::Dice;
 use super::json::Json;
 
-/// JSON or text, by the seed.
+/// Generates JSON or text.
 pub(crate) fn body(dice: &mut Dice) -> String {
     match dice.below(10) {
         0..=4 => list(dice),
@@ -18,7 +18,7 @@ pub(crate) fn body(dice: &mut Dice) -> String {
     }
 }
 
-/// A result: one text, or several parts, or a text with its twin.
+/// Generates a result: one text, several parts, or a text with `structuredContent`.
 pub(crate) fn payload(dice: &mut Dice) -> Payload {
     let mut blocks = Vec::new();
     let framed = dice.pick(&[0, 0, 60, 300]);
@@ -86,7 +86,7 @@ pub(crate) fn payload(dice: &mut Dice) -> Payload {
     }
 }
 
-/// An image, or an embedded blob, of this base64 text.
+/// Returns an image, or an embedded blob, with this base64 text.
 pub(crate) fn binary(base64: &str, media: bool) -> Content {
     let (json, mime, data) = if media {
         let json = format!("{{\"type\":\"image\",\"mimeType\":\"image/png\",\"data\":\"{base64}\"}}");
@@ -126,7 +126,7 @@ fn block(dice: &mut Dice) -> Content {
     }
 }
 
-/// A list, in one of the ways that APIs write them.
+/// Generates a list in one of the usual API formats.
 pub(crate) fn list(dice: &mut Dice) -> String {
     let len = length(dice);
     match dice.below(6) {
@@ -155,12 +155,12 @@ pub(crate) fn list(dice: &mut Dice) -> String {
     }
 }
 
-/// What of a list could be a table, or all of it.
+/// Returns a list whose records may all be suited for a table.
 fn some_alike(dice: &Dice, items: Vec<Json>) -> Vec<Json> {
     if dice.aside(0, &[true, false]) { alike(items) } else { items }
 }
 
-/// The records of a list that name no field twice.
+/// Returns the records of a list that name no field twice.
 pub(crate) fn alike(mut items: Vec<Json>) -> Vec<Json> {
     let once = |members: &[(String, Json)]| {
         let mut keys: Vec<&String> = members.iter().map(|(key, _)| key).collect();
@@ -176,7 +176,7 @@ fn length(dice: &mut Dice) -> usize {
     dice.within(0, most)
 }
 
-/// A list inside objects: always an object.
+/// Generates a list inside objects. The result is always an object.
 pub(crate) fn enveloped(dice: &mut Dice) -> String {
     let len = length(dice);
     written(dice, &|dice| {
@@ -227,7 +227,7 @@ fn table(dice: &mut Dice, len: usize) -> Json {
     Json::Object(vec![("\"columns\"".into(), Json::Array(names)), ("\"rows\"".into(), rows)])
 }
 
-/// One record of a list: alike, but never quite.
+/// Generates one record of a list: similar to the others, but rarely equal.
 pub(crate) fn record(dice: &mut Dice, i: usize) -> Json {
     let mut members = vec![("\"id\"".to_owned(), Json::Word(i.to_string()))];
     if dice.once_in(40) {
@@ -254,7 +254,7 @@ pub(crate) fn record(dice: &mut Dice, i: usize) -> Json {
     Json::Object(members)
 }
 
-/// An object of its own.
+/// Generates a single object.
 pub(crate) fn object(dice: &mut Dice) -> Json {
     let mut members = Vec::new();
     for name in ["id", "status", "guest", "dates", "financials", "lines", "text", "nextCursor"] {
@@ -315,7 +315,7 @@ fn scalar(dice: &mut Dice) -> Json {
     }
 }
 
-/// A value as text, in one of the ways that JSON is laid out.
+/// Writes a value in one of the usual JSON layouts.
 fn written(dice: &mut Dice, make: &dyn Fn(&mut Dice) -> Json) -> String {
     let json = make(dice);
     let style = dice.below(4);
@@ -331,7 +331,7 @@ fn written(dice: &mut Dice, make: &dyn Fn(&mut Dice) -> Json) -> String {
     if style == 3 { format!("\n{out}\r\n ") } else { out }
 }
 
-/// What no API should send.
+/// Generates unusual and invalid payloads.
 fn odd(dice: &mut Dice) -> String {
     match dice.below(9) {
         0 => {
@@ -356,7 +356,7 @@ fn odd(dice: &mut Dice) -> String {
     }
 }
 
-/// Text of one kind or another.
+/// Generates text of some kind.
 pub(crate) fn text(dice: &mut Dice) -> String {
     let len = dice.pick(&[0, 2, 30, 300, 600]);
     let mut out = String::new();
@@ -387,7 +387,7 @@ pub(crate) fn text(dice: &mut Dice) -> String {
     out
 }
 
-/// So many clauses of prose.
+/// Generates prose with this many clauses.
 pub(crate) fn prose(dice: &mut Dice, clauses: usize) -> String {
     const CLAUSES: [&str; 8] = [
         "The guest asked for a quiet room. ",

@@ -1,4 +1,4 @@
-//! What is small passes untouched; how a list is paged does not change it.
+//! Small payloads pass untouched, and paging does not change a list.
 
 use portion_core::policy::Policy;
 use portion_core::snapshot::Structure;
@@ -30,7 +30,7 @@ pub(crate) fn check_small(seed: u64) {
     assert_eq!(untouched, small, "{cost} tokens");
 }
 
-/// Page n is what begins (n-1) times the limit in.
+/// Checks that page n begins at (n-1) times the limit.
 pub(crate) fn check_page(seed: u64) {
     let mut dice = Dice::new(seed);
     let text = payloads::list(&mut dice);
@@ -50,12 +50,12 @@ pub(crate) fn check_page(seed: u64) {
 proptest! {
     #![proptest_config(cases(1_500))]
     #[test]
-    fn what_is_small_is_untouched(seed in any::<u64>()) {
+    fn small_payloads_are_untouched(seed in any::<u64>()) {
         check_small(seed);
     }
 
     #[test]
-    fn a_page_is_an_offset(seed in any::<u64>()) {
+    fn a_page_number_is_an_offset(seed in any::<u64>()) {
         check_page(seed);
     }
 }

@@ -1,4 +1,5 @@
-//! JSON in text that is not JSON as it stands: it is paged and drilled into, and `raw` has the bytes as they came.
+//! JSON inside text that is not JSON itself: it is paged and addressed by path, and `raw` has the bytes as
+//! received.
 
 use portion_core::cursor::Position;
 use portion_core::payload::{Block, Content, Payload};
@@ -29,7 +30,7 @@ fn payload(text: &str) -> Payload {
     Payload { blocks, ..Payload::default() }
 }
 
-/// The items that a reply shows; what is in a string stays there.
+/// Returns the items that a reply shows, also those inside a string.
 fn page(body: &str) -> Vec<Value> {
     match serde_json::from_str(body).expect("JSON") {
         Value::Array(items) => items,
@@ -47,7 +48,8 @@ fn page(body: &str) -> Vec<Value> {
     }
 }
 
-/// The text is paged as a list, its items are at paths, and its bytes are exact; the notice says `told`.
+/// Checks that the text is paged as a list, its items have paths, its bytes are exact, and the notice has
+/// `told`.
 #[track_caller]
 fn check(text: &str, path: &str, written: &str, told: &str) {
     let session = Session::new(payload(text), Policy::default(), Tokenizer::Chars4.counter());
@@ -120,7 +122,7 @@ fn json_in_text_is_read() {
 }
 
 #[test]
-fn a_string_stays_a_string() {
+fn json_in_a_string_stays_a_string() {
     let held = format!("{{\"status\": \"ok\", \"data\": {}, \"n\": 120}}", quote(&list("1")));
     let session = Session::new(payload(&held), Policy::default(), Tokenizer::Chars4.counter());
     let first = session.call(&Request::default()).expect("plain").expect("long");
@@ -141,7 +143,7 @@ fn a_string_stays_a_string() {
 }
 
 #[test]
-fn a_number_that_is_none_is_told() {
+fn an_invalid_number_is_reported() {
     let session = Session::new(payload(&list("NaN")), Policy::default(), Tokenizer::Chars4.counter());
     let request = Request { path: Some("/3".into()), ..Request::default() };
     let reply = session.read(&View::root(), Position::default(), &request).expect("it is there");
@@ -155,7 +157,7 @@ fn a_number_that_is_none_is_told() {
 }
 
 #[test]
-fn what_programs_read_keeps_its_type() {
+fn structured_content_keeps_its_type() {
     let structured = |text: &str, json: String| Payload {
         blocks: vec![
             Block::new("/content/0/text", Content::Text(text.to_owned())),
@@ -190,7 +192,7 @@ fn what_programs_read_keeps_its_type() {
     }
 }
 
-/// Every reply keeps within its limits, whatever they are and whatever holds the JSON; raw has the bytes.
+/// Every reply keeps within its limits, for all limits and whatever contains the JSON; raw has the bytes.
 #[test]
 fn limits_are_kept() {
     let plain = list("NaN");

@@ -1,5 +1,5 @@
-//! Fit, valid, never silent, repeatable, and an end: whatever is asked of whatever payload. [`Session`] checks
-//! every reply that it gets; here it is made to get many.
+//! Every reply fits, is valid, reports what is missing, is repeatable, and walks end, for any payload and
+//! request. [`Session`] checks every reply; this module makes it render many.
 
 use proptest::prelude::*;
 
@@ -7,20 +7,20 @@ use super::dice::Dice;
 use super::session::Session;
 use super::{cases, payloads, requests};
 
-/// Bytes of payloads that are read through for one case, a reply costing as much as its payload.
+/// Bytes of payloads read for one case. A reply costs as much as its payload.
 const WORK: usize = 8 << 20;
 
-/// One case: a payload, limits, a call, and what follows.
+/// Checks one case: a payload, limits, a call, and its follow-ups.
 pub(crate) fn check(seed: u64) {
     let mut dice = Dice::new(seed);
     let policy = requests::policy(&mut dice);
     let session = Session::new(payloads::payload(&mut dice), policy, requests::counter(&mut dice));
     let request = requests::request(&mut dice, &session.policy);
     let Ok(Some(reply)) = session.call(&request) else { return };
-    // The view of any reply can be asked for something else.
+    // The view of any reply accepts further requests.
     let other = requests::request(&mut dice, &session.policy);
     let _ = session.read(&reply.view, reply.start(), &other);
-    // Walks to the end are for other laws; here what is large is read for a while.
+    // Complete walks are checked elsewhere; here large payloads are read only in part.
     session.walk_for(reply, (WORK / session.snapshot.payload_bytes().max(1)).clamp(8, 200));
 }
 
@@ -32,8 +32,8 @@ proptest! {
     }
 }
 
-/// Past the end of a list, where not even the keys that lead to it fit.
+/// Past the end of a list, if not even the keys that lead to it fit.
 #[test]
-fn an_empty_list_may_stand_alone() {
+fn an_empty_list_may_lose_its_wrapper() {
     check(12_641_685_522_912_046_430);
 }

@@ -1,4 +1,4 @@
-//! Requests and limits at random.
+//! Generates requests and limits.
 
 use portion_core::policy::{FillStrategy, OrderStrategy, Policy, RowStyle};
 use portion_core::scan::quote;
@@ -9,7 +9,7 @@ use super::dice::Dice;
 use super::endpoints::known;
 use super::manner::manner;
 
-/// Limits that can be obeyed, some just so.
+/// Generates limits that can be kept, some only just.
 pub(crate) fn policy(dice: &mut Dice) -> Policy {
     if dice.once_in(4) {
         return if dice.once_in(3) { Policy::default().lean() } else { Policy::default() };
@@ -41,7 +41,7 @@ pub(crate) fn policy(dice: &mut Dice) -> Policy {
     policy
 }
 
-/// A counter: mostly a cheap one.
+/// Returns a counter, mostly a cheap one.
 pub(crate) fn counter(dice: &mut Dice) -> &'static dyn TokenCounter {
     match dice.below(12) {
         0 => Tokenizer::Auto.counter(),
@@ -52,7 +52,7 @@ pub(crate) fn counter(dice: &mut Dice) -> &'static dyn TokenCounter {
     }
 }
 
-/// Controls that go together, most of the time.
+/// Generates controls that can mostly be combined.
 pub(crate) fn request(dice: &mut Dice, policy: &Policy) -> Request {
     let mut request = Request::default();
     if dice.once_in(3) {

@@ -1,4 +1,4 @@
-//! A page written as a table says what the page of objects says: it can be put together again.
+//! A page written as a table can be converted back to the page of objects.
 
 use portion_core::policy::{Policy, RowStyle};
 use portion_core::snapshot::Structure;
@@ -13,7 +13,7 @@ use super::session::Session;
 use super::table::expanded;
 use super::{cases, payloads};
 
-/// Records of a few fields, each there or not, null or not, nested or not.
+/// Generates records with few fields, each present or not, null or not, nested or not.
 fn like_records(dice: &mut Dice) -> String {
     let len = dice.within(2, 40);
     let names = ["id", "name", "price", "a", "b", "", "\\u00e9", "x.y"];
@@ -46,7 +46,7 @@ fn like_records(dice: &mut Dice) -> String {
     Json::Array((0..len).map(|_| record(dice)).collect()).minified()
 }
 
-/// A page as a table, put together again, is the page of objects. Returns whether it was a table.
+/// Checks that a page as a table converts back to the page of objects. Returns true if it was a table.
 fn check(seed: u64) -> bool {
     let mut dice = Dice::new(seed);
     let text = like_records(&mut dice);
@@ -82,19 +82,19 @@ fn check(seed: u64) -> bool {
 proptest! {
     #![proptest_config(cases(700))]
     #[test]
-    fn a_table_says_what_the_objects_say(seed in any::<u64>()) {
+    fn a_table_converts_back_to_the_objects(seed in any::<u64>()) {
         check(seed);
     }
 }
 
-/// The law above is about something.
+/// The property above is not vacuous.
 #[test]
 fn like_records_are_mostly_tables() {
     let tables = (0..100).filter(|seed| check(*seed)).count();
     assert!(tables > 25, "{tables} tables");
 }
 
-/// What is for programs stays objects, the same items that the table shows.
+/// `structuredContent` has objects: the items that the table shows.
 #[test]
 fn structured_content_is_never_a_table() {
     let mut tables = 0;
@@ -124,14 +124,14 @@ fn structured_content_is_never_a_table() {
         let listed = ["\"result\"", "\"nextCursor\"", "\"totalCount\"", "\"meta\"", "\"portion\""];
         assert!(members.iter().all(|(key, _)| listed.contains(&key.as_str())), "{members:?}");
         let Some(Json::Array(objects)) = structured.get("result") else {
-            // Not even the first record fits as a whole: what is shown of the records is not taken for the result.
+            // Not even the first record fits whole, so the shown part must not be taken for the result.
             assert!(items[0].len() > 2000, "{} bytes of seed {seed}", items[0].len());
             let value = structured.get("portion").and_then(|own| own.get("value"));
             let Some(Json::Array(objects)) = value else { panic!("no list: {structured:?}") };
             assert!(names(&rows).starts_with(&names(objects)) && !objects.is_empty());
             continue;
         };
-        // Programs get whole records, from the same place on, as many as fit.
+        // Programs get whole records from the same offset, as many as fit.
         assert!(names(&rows).starts_with(&names(objects)) && !objects.is_empty());
         let cut = &reply.notice["meta"]["structuredContent"];
         assert_eq!(cut.is_object(), rows.len() != objects.len(), "{}", reply.notice);

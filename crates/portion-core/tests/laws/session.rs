@@ -1,4 +1,5 @@
-//! A caller and a snapshot: asks, reads on, and holds every reply against the laws that need no more than the reply.
+//! A caller of a snapshot: calls, reads follow-ups, and checks every reply for the properties that need only
+//! the reply.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -19,23 +20,23 @@ use super::json::Json;
 use super::manner;
 use super::table;
 
-/// Wire bytes that are neither text nor notice: the JSON-RPC envelope.
+/// Wire bytes of the JSON-RPC envelope, beside texts and notices.
 const ENVELOPE: usize = 256;
 /// Wire bytes around one text block.
 const BLOCK: usize = 32;
 
-/// A snapshot, and the limits it is read under.
+/// A snapshot with the limits that it is read under.
 pub(crate) struct Session {
     pub(crate) snapshot: Snapshot,
     pub(crate) policy: Policy,
     pub(crate) counter: &'static dyn TokenCounter,
-    /// Set where replies are to be the contents of a resource.
+    /// Set if replies are the contents of a resource.
     pub(crate) read_uri: Option<&'static str>,
-    /// What is said of each view in full, which takes as long as the view is large.
+    /// Cached facts about views, which are slow to compute for large views.
     views: RefCell<HashMap<ViewId, Told>>,
-    /// What parts hold, by address, for every reply is held against that.
+    /// Cached contents of parts by address, needed for every reply.
     wholes: RefCell<HashMap<String, Rc<Whole>>>,
-    /// How many replies were read on.
+    /// Number of follow-up replies read.
     reads: Cell<usize>,
 }
 
@@ -45,7 +46,7 @@ struct Whole {
     json: Option<Json>,
 }
 
-/// The JSON that is shown in the string in which it was found, all around which stays.
+/// Returns the JSON shown inside its enclosing string, after checking that the text around it is unchanged.
 fn out_of_string(part: &Part, text: &str) -> Option<String> {
     let held = part.enclosing_string()?.span;
     let (before, after) = (&part.text()[..held.start as usize], &part.text()[held.end as usize..]);
@@ -53,29 +54,29 @@ fn out_of_string(part: &Part, text: &str) -> Option<String> {
     serde_json::from_str(string).ok()
 }
 
-/// Replies of a session that are rendered twice: what is remembered of a snapshot is so by then.
+/// Number of replies of a session that are rendered twice, by which time caches of a snapshot are filled.
 const AGAIN: usize = 40;
 
-/// What a law must know of a view.
+/// Facts about a view that properties depend on.
 #[derive(Clone, Copy)]
 struct Told {
-    /// Whether it is of a value inside a part.
+    /// True if it is of a value inside a part.
     narrow: bool,
-    /// Whether fields or an order were asked for.
+    /// True if fields or an order were requested.
     asked_so: bool,
 }
 
-/// A reply as its caller has it.
+/// A reply as its caller sees it.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) portion: Portion,
-    /// What it shows, out of its envelope.
+    /// Pieces, without an envelope.
     pub(crate) pieces: Vec<Piece>,
-    /// Whether it was in one.
+    /// True if the portion has an envelope.
     pub(crate) enveloped: bool,
-    /// Its notice, the keys in camel case.
+    /// Notice, with its keys in camel case.
     pub(crate) notice: Value,
-    /// The view that the cursors in it belong to.
+    /// View of the cursors in it.
     pub(crate) view: View,
 }
 
@@ -93,7 +94,7 @@ impl Session {
         }
     }
 
-    /// A call with these controls; `None` where the payload passes untouched.
+    /// Makes a call with these controls. Returns `None` if the payload passes untouched.
     pub(crate) fn call(&self, request: &Request) -> Result<Option<Reply>, ViewError> {
         let asked = resolve(&self.snapshot, None, request, &self.policy)?;
         let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
@@ -114,7 +115,7 @@ impl Session {
         })
     }
 
-    /// Whether what would be done to a part is switched off.
+    /// Returns true if shaping of a part is off.
     pub(crate) fn is_left(&self, at: usize) -> bool {
         let parts = self.snapshot.parts();
         let of = parts[at].duplicate.map_or(at, |twin| twin.part);
@@ -126,7 +127,7 @@ impl Session {
         })
     }
 
-    /// A call with a cursor: a place in a view.
+    /// Makes a call with a cursor: a position in a view.
     pub(crate) fn read(&self, view: &View, from: Position, request: &Request) -> Result<Reply, ViewError> {
         let asked = resolve(&self.snapshot, Some((view, from)), request, &self.policy)?;
         let asked = rank(&self.snapshot, asked, &self.policy, self.counter);
@@ -139,7 +140,7 @@ impl Session {
         Ok(self.checked(&asked, portion, None))
     }
 
-    /// A call of the same endpoint with the same arguments, answered from what an earlier call brought.
+    /// Makes the same call again, answered from the stored snapshot.
     pub(crate) fn recall(&self, root: &View, request: &Request) -> Result<Reply, ViewError> {
         let base = Some((root, Position::default()));
         let asked = resolve(&self.snapshot, base, request, &self.policy)?;
@@ -150,20 +151,20 @@ impl Session {
         }
     }
 
-    /// The first reply and all that follow by `nextCursor`.
+    /// Returns the first reply and all follow-ups by `nextCursor`.
     pub(crate) fn walk(&self, request: &Request) -> Result<Option<Vec<Reply>>, ViewError> {
         let Some(reply) = self.call(request)? else { return Ok(None) };
         Ok(Some(self.walk_on(reply)))
     }
 
-    /// A reply and all that follow by `nextCursor`.
+    /// Returns a reply and all follow-ups by `nextCursor`.
     pub(crate) fn walk_on(&self, reply: Reply) -> Vec<Reply> {
         self.walk_for(reply, usize::MAX)
     }
 
-    /// A reply and so many that follow.
+    /// Returns a reply and up to `far` follow-ups.
     pub(crate) fn walk_for(&self, reply: Reply, far: usize) -> Vec<Reply> {
-        // A reply that gets on by less than an item, a line or some bytes does not end in a lifetime either.
+        // Each reply must advance by an item, a line or some bytes, otherwise the walk would not end.
         let steps = self.snapshot.parts().iter().map(|part| {
             match part.indexed_text().map(|subject| &subject.structure) {
                 Some(Structure::List(list)) => list.len(),
@@ -203,7 +204,7 @@ impl Session {
         render(&self.snapshot, asked, &cx)
     }
 
-    /// `fresh`: what was asked, of a first reply.
+    /// Checks a reply. `fresh` is the request, for a first reply.
     fn checked(&self, asked: &ResolvedRequest, portion: Portion, fresh: Option<&Request>) -> Reply {
         let notice = manner::camel(portion.notice(), self.policy.render_options.metadata_style);
         let (pieces, enveloped) = manner::opened(self, &portion, &notice);
@@ -222,12 +223,12 @@ impl Session {
     fn fits(&self, asked: &ResolvedRequest, reply: &Reply, request: Option<&Request>) {
         let portion = &reply.portion;
         let fresh = request.is_some();
-        // What is left as it came is not held against a reply, and what is small may cost as much as passes.
+        // Exempt parts are not charged, and a small payload may cost up to the threshold.
         let plain = request.is_some_and(|request| *request == Request::default());
         let is_free = |at: usize| plain && self.is_left(at);
         let always = plain && self.policy.render_options.metadata == MetadataMode::Always;
         let threshold = self.policy.token_budget_threshold;
-        // What is small may cost the threshold, and media what they need.
+        // A small payload may cost up to the threshold, and media as much as they need.
         let most = if always { threshold.max(asked.token_budget) } else { asked.token_budget };
         let twice = fresh && self.snapshot.structured_part().is_some();
         let share = if twice { self.policy.hard_cap / 2 } else { self.policy.hard_cap };
@@ -269,7 +270,7 @@ impl Session {
             assert!(tokens <= most, "structured: {tokens} tokens of {most}: {reply:?}");
             bytes += structured.len();
         }
-        // A limit that holds hardly anything holds at least that.
+        // The limit has a minimum.
         let frame = if fresh { self.snapshot.frame() } else { 0 };
         let limit = self.policy.hard_byte_limit.saturating_sub(frame).max(MIN_BYTE_LIMIT);
         assert!(bytes <= limit, "{bytes} bytes of {limit}: {reply:?}");
@@ -294,7 +295,7 @@ impl Session {
         })
     }
 
-    /// The part that a piece is from.
+    /// Returns the part of a piece.
     pub(crate) fn part_of(&self, piece: &Piece) -> &Part {
         let from = |part: &&Part| {
             part.address == piece.address || part.item_blocks && piece.address.starts_with(&part.address)
@@ -302,7 +303,7 @@ impl Session {
         self.snapshot.parts().iter().find(from).expect("pieces are of parts")
     }
 
-    /// What was JSON stays JSON, and every value in it is what the upstream wrote, or less of it.
+    /// Checks that JSON stays JSON, and that every value in it is the upstream's, or a reduced form of it.
     fn is_valid(&self, reply: &Reply, fresh: bool) {
         for piece in &reply.pieces {
             let PieceBody::Text(text) = &piece.body else { continue };
@@ -320,7 +321,7 @@ impl Session {
             {
                 continue;
             }
-            // Of an item or a path, a part of the whole is shown, which other laws look at.
+            // For an item or a path, a part of the whole is shown, which is checked elsewhere.
             let Told { narrow, asked_so } = self.told_of(&reply.view);
             if narrow {
                 continue;
@@ -333,7 +334,7 @@ impl Session {
             assert_valid(text);
             let table = table::expanded(text, subject).filter(|_| reply.notice["meta"]["rows"] == "dense");
             let text = table.as_ref().unwrap_or(text);
-            // Past its end a list of nothing may be all that fits.
+            // Past the end of a list, an empty list may be all that fits.
             let meta = &reply.notice["meta"];
             if meta["served"] == 0 && (meta["pastEnd"] == true || matches!(text.as_str(), "[]" | "{}")) {
                 continue;
@@ -374,7 +375,7 @@ fn minified(json: &str) -> String {
     out
 }
 
-/// Asserts that a text is JSON, or one JSON value a line.
+/// Asserts that a text is JSON, or one JSON value per line.
 fn assert_valid(text: &str) {
     let valid = |text: &str| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok();
     assert!(valid(text) || text.lines().all(|line| line.is_empty() || valid(line)), "no JSON: {text}");
@@ -385,18 +386,18 @@ impl Reply {
         self.portion.kind()
     }
 
-    /// Where it goes on.
+    /// Returns the position of the next page.
     pub(crate) fn next(&self) -> Option<Position> {
         let token = self.notice.get("nextCursor")?.as_str()?;
         Some(place_of(token))
     }
 
-    /// The place where it began.
+    /// Returns the position where it began.
     pub(crate) fn start(&self) -> Position {
         place_of(self.notice["meta"]["cursor"].as_str().expect("every reply has a handle"))
     }
 
-    /// The text of its only piece.
+    /// Returns the text of its only piece.
     pub(crate) fn text(&self) -> &str {
         match &self.pieces[..] {
             [piece] => piece.body.as_str(),
@@ -405,7 +406,7 @@ impl Reply {
         }
     }
 
-    /// Whether it says that there is more than it shows.
+    /// Returns true if the notice reports missing content.
     pub(crate) fn tells_of_more(&self) -> bool {
         let meta = &self.notice["meta"];
         let says = |key: &str| {
@@ -426,7 +427,7 @@ impl Reply {
     }
 }
 
-/// Whether a view is of a value inside a part.
+/// Returns true if a view is of a value inside a part.
 fn is_narrow(view: &str) -> bool {
     let node = view
         .split_once("target: Value(TargetValue { part: ")

@@ -1,10 +1,11 @@
-//! A table, written out as the records that it says.
+//! Converts a table back to its records.
 
 use portion_core::snapshot::{IndexedText, Layout, Structure};
 
 use super::json::Json;
 
-/// A page with its table, if it has one, made a list again, as its layout has them. `None` where it has no table.
+/// Converts the table of a page back to a list in its original layout, or returns `None` if the page has no
+/// table.
 pub(crate) fn expanded(text: &str, subject: &IndexedText) -> Option<String> {
     let Structure::List(list) = &subject.structure else { return None };
     let is_table = matches!(list.layout, Layout::Table { .. });
@@ -32,7 +33,7 @@ pub(crate) fn expanded(text: &str, subject: &IndexedText) -> Option<String> {
     Some(page.minified())
 }
 
-/// The records that a table says.
+/// Returns the records of a table.
 fn records(table: &Json) -> Vec<Json> {
     let Json::Object(members) = table else { panic!("no object") };
     let known = ["constants", "columns", "nullIsAbsent", "absentAt", "rows"].map(|key| format!("\"{key}\""));
@@ -68,7 +69,7 @@ fn records(table: &Json) -> Vec<Json> {
     list("rows").into_iter().enumerate().map(row).collect()
 }
 
-/// Puts a value under a dotted name.
+/// Adds a value under a dotted name.
 fn put(record: &mut Json, name: &str, value: Json) {
     let mut steps = name[1..name.len() - 1].split('.');
     let last = steps.next_back().expect("a name has a last step");

@@ -1,4 +1,4 @@
-//! What a `traceparent` says, and nothing else does.
+//! Parsing of `traceparent`.
 
 use portion_core::trace_context::{PARENT_ID_RANGE, TraceParent, format_span_id};
 use proptest::prelude::*;
@@ -15,12 +15,12 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read((parent, flags) in parents()) {
+    fn written_parents_parse((parent, flags) in parents()) {
         prop_assert_eq!(TraceParent::parse(&written(parent, flags)), Some(parent));
     }
 
     #[test]
-    fn another_span_in_its_place_changes_nothing_else((parent, flags) in parents(), span in 1u64..) {
+    fn replacing_the_span_changes_nothing_else((parent, flags) in parents(), span in 1u64..) {
         let mut text = written(parent, flags);
         text.replace_range(PARENT_ID_RANGE, &format_span_id(span));
         prop_assert_eq!(&text, &written(TraceParent { span, ..parent }, flags));
@@ -28,9 +28,9 @@ proptest! {
         prop_assert_eq!((trace.id, trace.parent, trace.span), (parent.id, parent.span, span));
     }
 
-    /// One character more, less or other than there may be.
+    /// Changes a few characters: the result must be refused unless it is valid.
     #[test]
-    fn only_what_is_written_so_is_read((parent, flags) in parents(), at in 0..55usize, put in "[\\PC\n]{0,2}") {
+    fn only_valid_text_parses((parent, flags) in parents(), at in 0..55usize, put in "[\\PC\n]{0,2}") {
         let mut text = written(parent, flags);
         text.replace_range(at..=at, &put);
         if let Some(read) = TraceParent::parse(&text) {
@@ -40,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_held_against_it(text in "(?s)[0-9a-fA-F-]{0,60}|.{0,60}") {
+    fn any_text_is_handled(text in "(?s)[0-9a-fA-F-]{0,60}|.{0,60}") {
         if let Some(read) = TraceParent::parse(&text) {
             prop_assert!(read.id != 0 && read.span != 0 && text.len() >= 55);
         }
@@ -48,7 +48,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_none() {
+fn invalid_parents() {
     let (id, span) = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331");
     let check =
         |text: String, expect: bool| assert_eq!(TraceParent::parse(&text).is_some(), expect, "{text}");

@@ -1,10 +1,10 @@
-//! What is taken for the result of a retrieval, and what is left in its own order.
+//! Tests which lists are recognised as retrieval results, and which keep their order.
 
 use portion_core::policy::{OrderStrategy, Policy};
 
 use super::material::{call, snapshot};
 
-/// Whether a list of such records, told apart by `{i}`, is ranked.
+/// Returns true if a list of such records, made distinct by `{i}`, is ranked.
 fn is_ranked(record: &str, strategy: OrderStrategy, controls: &[(&str, &str)]) -> bool {
     let text = "the flow over a thin wing ".repeat(20);
     let record = |i: usize| record.replace("{i}", &format!("{i}")).replace("{text}", &text);
@@ -32,13 +32,13 @@ fn passages_with_scores_are_ranked() {
     check(r#"{"id":{i},"similarity":0.{i},"chunk":"{text}"}"#, true, true);
     check(r#"{"id":{i},"metadata":{"score":0.{i}},"pageContent":"{text}"}"#, true, true);
     check(r#"{"id":{i},"distance":0.{i},"body":"{text}"}"#, true, true);
-    // What ranked last counts.
+    // The score of the last ranking step counts.
     check(r#"{"id":{i},"score":0.5,"rerank_score":0.{i},"text":"{text}"}"#, true, true);
 }
 
 #[test]
 fn other_lists_keep_their_order() {
-    // No passage, no score, votes, one score for all, a score that some lack.
+    // No passage, no score, votes, one score for all, a score that some records lack.
     check(r#"{"id":{i},"score":0.{i},"title":"a film"}"#, false, true);
     check(r#"{"id":{i},"rating":0.{i},"text":"{text}"}"#, false, false);
     check(r#"{"id":{i},"score":{i},"text":"{text}"}"#, false, true);
@@ -47,7 +47,7 @@ fn other_lists_keep_their_order() {
 }
 
 #[test]
-fn what_is_asked_for_is_served_as_asked() {
+fn explicit_requests_are_not_ranked() {
     let record = r#"{"id":{i},"score":0.{i},"text":"{text}"}"#;
     for strategy in [OrderStrategy::Auto, OrderStrategy::Ranked] {
         for controls in

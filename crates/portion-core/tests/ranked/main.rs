@@ -1,4 +1,4 @@
-//! What retrieval brings: the best first, whole records only, and the others by the cursor.
+//! Tests of retrieval results: whole records, the best first, and the others by cursor.
 
 mod kinds;
 mod material;

@@ -1,4 +1,4 @@
-//! Passages with scores, and a caller who reads them.
+//! Passages with scores, and a caller that reads them.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use portion_core::tokens::{TokenCounter, Tokenizer};
 use portion_core::view::{Request, ResolvedRequest, View, rank, resolve};
 use serde_json::Value;
 
-/// So many passages, of lengths and scores in no order.
+/// Returns this many passages with unordered lengths and scores.
 pub(crate) fn passages(count: usize) -> String {
     let passage = |i: usize| {
         let words = "the flow over a thin wing at supersonic speed ".repeat(4 + i * 7 % 31);
@@ -21,7 +21,7 @@ pub(crate) fn passages(count: usize) -> String {
     format!("{{\"query\":\"wings\",\"chunks\":[{}]}}", all.join(","))
 }
 
-/// A reply as a caller has it.
+/// A reply as its caller sees it.
 pub(crate) struct Reply {
     pub(crate) portion: Portion,
     pub(crate) meta: Value,
@@ -30,7 +30,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The records it shows, as written.
+    /// Returns the records it shows, as written.
     pub(crate) fn records(&self) -> Vec<String> {
         let page: Value = serde_json::from_str(self.text()).expect("JSON");
         let list = page.get("chunks").unwrap_or(&page).as_array().expect("a list").clone();
@@ -81,7 +81,7 @@ fn render(snapshot: &Snapshot, asked: &ResolvedRequest, policy: &Policy, fresh: 
     Some(Reply { portion, meta: notice["meta"].clone(), view: asked.view.clone(), next })
 }
 
-/// The first reply to a call; `None` where the payload passes untouched.
+/// Returns the first reply to a call, or `None` if the payload passes untouched.
 pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Policy) -> Option<Reply> {
     let mut request = Request::default();
     for (name, json) in controls {
@@ -91,7 +91,7 @@ pub(crate) fn call(snapshot: &Snapshot, controls: &[(&str, &str)], policy: &Poli
     render(snapshot, &rank(snapshot, asked, policy, counter()), policy, true)
 }
 
-/// The first reply and all that follow.
+/// Returns the first reply and all follow-ups.
 pub(crate) fn walk(snapshot: &Snapshot, policy: &Policy) -> Vec<Reply> {
     let mut replies: Vec<Reply> = call(snapshot, &[], policy).into_iter().collect();
     while let Some((view, next)) = replies.last().and_then(|reply| Some((&reply.view, reply.next?))) {
@@ -103,7 +103,7 @@ pub(crate) fn walk(snapshot: &Snapshot, policy: &Policy) -> Vec<Reply> {
     replies
 }
 
-/// The scores of records as written.
+/// Returns the scores of records as written.
 pub(crate) fn scores(records: &[String]) -> Vec<f64> {
     let score = |record: &String| {
         let record: Value = serde_json::from_str(record).expect("JSON");
@@ -112,7 +112,7 @@ pub(crate) fn scores(records: &[String]) -> Vec<f64> {
     records.iter().map(score).collect()
 }
 
-/// What is different about two lists of records, for messages.
+/// Abbreviates a list of records for assertion messages.
 pub(crate) fn told(records: &[String]) -> String {
     records.iter().fold(String::new(), |mut all, record| {
         let _ = writeln!(all, "{}", &record[..record.len().min(60)]);

@@ -1,4 +1,4 @@
-//! What callers of retrieval count on.
+//! Expectations of callers of retrieval tools.
 
 use portion_core::policy::{FillStrategy, OrderStrategy, Policy};
 use proptest::prelude::*;
@@ -43,9 +43,9 @@ fn whole_passages_until_the_next_would_exceed_the_budget() {
     assert!(spare < next + 200, "{spare} tokens are left, and the next takes {next}");
 }
 
-/// R3: what is dropped is told, and how much.
+/// R3: dropped passages are reported and counted.
 #[test]
-fn what_is_dropped_is_told() {
+fn dropped_passages_are_reported() {
     for fill in FILLS {
         let reply = call(&snapshot(&passages(90)), &[], &policy(fill)).expect("large");
         assert_eq!(reply.meta["truncated"], true);
@@ -54,9 +54,9 @@ fn what_is_dropped_is_told() {
     }
 }
 
-/// R4: where nothing is dropped, that is told, too.
+/// R4: the notice also reports that nothing was dropped.
 #[test]
-fn nothing_dropped_is_told() {
+fn zero_dropped_passages_are_reported() {
     let policy = Policy { strategy: OrderStrategy::Ranked, ..policy(FillStrategy::Stop) };
     let reply = call(&snapshot(&passages(9)), &[], &policy).expect("an operator wants it in order");
     assert_eq!((&reply.meta["truncated"], &reply.meta["dropped"]), (&false.into(), &0.into()));
@@ -64,9 +64,9 @@ fn nothing_dropped_is_told() {
     assert!(!reply.portion.notice().contains("nextCursor"));
 }
 
-/// R5: another budget is obeyed, and filled.
+/// R5: another budget is kept, and used up.
 #[test]
-fn another_budget_is_obeyed() {
+fn another_budget_is_kept() {
     let snapshot = snapshot(&passages(200));
     for fill in FILLS {
         for budget in [600, 2_000, 8_192] {
@@ -74,7 +74,7 @@ fn another_budget_is_obeyed() {
             let reply = call(&snapshot, &[("maxTokens", &told)], &policy(fill)).expect("large");
             assert_eq!(reply.meta["strategy"], "ranked");
             assert!(reply.portion.tokens() <= budget);
-            // A passage takes up to 500 tokens; what is left out of a thousand is less than one.
+            // A passage takes up to 500 tokens, so less than one passage of the budget remains.
             assert!(
                 reply.portion.tokens() + 500 > budget,
                 "{fill:?}: {} of {budget}",
@@ -84,7 +84,7 @@ fn another_budget_is_obeyed() {
     }
 }
 
-/// The cursor leads to what was dropped: a walk shows every record once, and whole.
+/// The cursor leads to the dropped passages: a walk shows every record once, and whole.
 #[test]
 fn a_walk_shows_every_record_once() {
     let text = passages(150);
@@ -97,23 +97,23 @@ fn a_walk_shows_every_record_once() {
         let mut shown: Vec<String> = replies.iter().flat_map(Reply::records).collect();
         shown.sort();
         assert!(replies.len() > 2 && shown == all, "{fill:?}: {} of {}", shown.len(), all.len());
-        // After the chosen ones the others come by score as well.
+        // After the selected passages, the others come by score as well.
         let rest: Vec<String> = replies[1..].iter().flat_map(Reply::records).collect();
         assert!(scores(&rest).is_sorted_by(|a, b| a >= b), "{fill:?}");
     }
 }
 
-/// More is kept where what does not fit is passed over.
+/// Skipping passages that do not fit selects more of them.
 #[test]
-fn passing_over_keeps_more() {
+fn skipping_selects_more() {
     let snapshot = snapshot(&passages(90));
     let kept = FILLS.map(|fill| call(&snapshot, &[], &policy(fill)).expect("large").records().len());
     assert!(kept[0] <= kept[1] && kept[1] < kept[2], "{kept:?}");
 }
 
-/// A passage that no budget holds is shown as any record that is too large: what tells most of it.
+/// A passage too large for any budget is shown like any record that is too large: as a summary.
 #[test]
-fn a_passage_that_does_not_fit_is_summed_up() {
+fn a_passage_that_does_not_fit_is_summarized() {
     let huge = format!(
         "[{{\"id\":\"a\",\"score\":0.9,\"text\":\"{}\"}},{{\"id\":\"b\",\"score\":0.1,\"text\":\"{}\"}}]",
         "words upon words. ".repeat(3_000),
@@ -127,7 +127,7 @@ fn a_passage_that_does_not_fit_is_summed_up() {
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever the scores, lengths and limits: every record once, whole, within the budget, nothing silent.
+    /// For all scores, lengths and limits: every record once, whole, within the budget, nothing unreported.
     #[test]
     fn no_choice_loses_a_record(
         records in proptest::collection::vec((0_u32..40, 0_usize..40), 2..120),

@@ -1,4 +1,4 @@
-//! A snapshot has nothing of what was hidden, and its replies say what was.
+//! A snapshot contains no hidden values, and its replies name the redacted fields.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn payload(blocks: Vec<Block>) -> Payload {
     }
 }
 
-/// The pieces and the notice of the first reply.
+/// Returns the pieces and the notice of the first reply.
 fn shown(payload: Payload) -> String {
     let (snapshot, policy) = (capture(payload), Policy::default());
     assert!(snapshot.parts().iter().all(|part| !part.text().contains("hunter2")));
@@ -42,7 +42,7 @@ fn shown(payload: Payload) -> String {
 }
 
 #[test]
-fn small_payloads_are_shown_without_and_say_so() {
+fn small_payloads_are_redacted_and_say_so() {
     let json = r#"{"id":1,"wifiPassword":"hunter2"}"#;
     let text = Block::new("/content/0/text", Content::Text(json.into()));
     let structured = Block::new(STRUCTURED_CONTENT, Content::Structured(json.into()));
@@ -52,7 +52,7 @@ fn small_payloads_are_shown_without_and_say_so() {
 }
 
 #[test]
-fn text_is_shown_without_and_says_so() {
+fn text_is_redacted_and_says_so() {
     let text = Block::new("/content/0/text", Content::Text("user=bob password=hunter2".into()));
     let shown = shown(payload(vec![text]));
     assert!(
@@ -62,7 +62,7 @@ fn text_is_shown_without_and_says_so() {
 }
 
 #[test]
-fn names_are_told_within_limits() {
+fn names_are_listed_within_limits() {
     let members: Vec<String> =
         (0..300).map(|n| format!("\"{n}{}\":{{\"pin\":\"hunter2\"}}", "x".repeat(200))).collect();
     let text = Block::new("/content/0/text", Content::Text(format!("{{{}}}", members.join(","))));
@@ -71,7 +71,7 @@ fn names_are_told_within_limits() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_is_hidden() {
+fn without_redaction_there_is_no_notice() {
     let text = Block::new("/content/0/text", Content::Text("{\"id\":1}".into()));
     assert!(capture(payload(vec![text])).redacted().is_empty());
 }

@@ -1,4 +1,4 @@
-//! What holds for any payload: what is left is JSON where it was, nothing of a secret is in it, all else is as it was.
+//! Properties of redaction for any payload: JSON stays JSON, no secret remains, everything else is unchanged.
 
 use portion_core::redact::RedactionRules;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn is_scalar(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
-/// What must be left, by a plainer way: tables apart.
+/// Returns the expected result by a simpler method, without tables.
 fn expected(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(expected).collect(),
@@ -52,7 +52,7 @@ fn expected(value: &Value) -> Value {
 
 proptest! {
     #[test]
-    fn what_is_left_is_json_without_secrets(value in value(), pretty in any::<bool>()) {
+    fn the_result_is_json_without_secrets(value in value(), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
         let text = text.expect("JSON").replace("\"rows\"", "\"rowz\"");
         let value: Value = serde_json::from_str(&text).expect("JSON");
@@ -78,7 +78,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_taken(text in any::<String>(), patterns in "[a-z.*,]{0,12}") {
+    fn any_text_is_accepted(text in any::<String>(), patterns in "[a-z.*,]{0,12}") {
         for redact in [RedactionRules::default_secrets(), RedactionRules::parse(&patterns).unwrap_or_default()] {
             let _ = (redact.redact(&text), redact.redact_json(&text), redact.redact_text(&text));
         }

@@ -1,11 +1,11 @@
-//! What is hidden of a payload, and that nothing of it is left.
+//! Tests of redaction: redacted values, and that nothing of them remains.
 
 use portion_core::redact::{RedactError, RedactionRules};
 
 mod capture;
 mod laws;
 
-/// What is left of a text under the patterns, and the fields that are named; `-` where there is nothing to hide.
+/// Checks the redacted text and the named fields; `-` if there is nothing to redact.
 fn check(patterns: &str, text: &str, expect: &str, named: &[&str]) {
     let redact = RedactionRules::parse(patterns).expect("patterns");
     match redact.redact(text) {
@@ -19,7 +19,7 @@ fn owned(names: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn strings_are_replaced_and_other_values_left_out() {
+fn strings_are_replaced_and_other_values_removed() {
     check(
         "secrets",
         r#"{"id":1, "password": "hunter2", "token":[1], "pin": 1234, "cvv":null, "name":"Ann"}"#,
@@ -38,7 +38,7 @@ fn strings_are_replaced_and_other_values_left_out() {
 }
 
 #[test]
-fn what_holds_records_is_looked_into() {
+fn fields_that_contain_records_are_searched() {
     check(
         "secrets",
         r#"{"password":{"type":"string","default":"x","password":"y"},"tokens":[],"secrets":[{"pin":"1"}],"/oauth2/token":"z"}"#,
@@ -48,7 +48,7 @@ fn what_holds_records_is_looked_into() {
 }
 
 #[test]
-fn what_holds_no_secret_stays() {
+fn other_values_are_unchanged() {
     check(
         "secrets",
         r#"{"password":"","hasPassword":true,"secret":false,"token":null,"max_tokens":9}"#,
@@ -70,7 +70,7 @@ fn fields_are_found_at_any_depth_and_named_once() {
 }
 
 #[test]
-fn keys_are_read_out_of_their_escapes() {
+fn escaped_keys_are_recognised() {
     check(
         "secrets",
         r#"{"pass\u0077ord":"a","password":"b"}"#,
@@ -113,7 +113,7 @@ fn patterns() {
 }
 
 #[test]
-fn words_that_are_no_preset_are_refused() {
+fn unknown_presets_are_refused() {
     let check = |given: &str, expect: Option<&'static str>| {
         let meant = match RedactionRules::parse(given) {
             Err(RedactError::UnknownPreset { meant, .. }) => Some(meant),
@@ -160,7 +160,7 @@ fn cells_of_tables() {
 }
 
 #[test]
-fn lines_of_json_among_others() {
+fn lines_of_json_among_other_lines() {
     check(
         "secrets",
         "{\"pin\":\"1\"}\n{\"pin\":2,\"a\":3}\n",
@@ -206,7 +206,7 @@ fn settings_in_text() {
 }
 
 #[test]
-fn depth_and_length_cost_no_stack() {
+fn deep_and_long_input_needs_no_stack() {
     let deep = format!(
         "{}\"pin\":\"1\"{}",
         "{\"a\":[".repeat(200_000).trim_end_matches('[').to_owned() + "[{",
@@ -233,7 +233,7 @@ fn depth_and_length_cost_no_stack() {
 }
 
 #[test]
-fn json_in_text_is_looked_into() {
+fn json_in_text_is_redacted() {
     let (plain, hidden) = (r#"[{"n": 1,"pin": 77},{"pin":"hunter2"}]"#, r#"[{"n": 1},{"pin":"[redacted]"}]"#);
     let quoted = |json: &str| portion_core::scan::quote(json);
     let held = |json: &str| format!(r#"{{"a":1, "data": {}}}"#, quoted(json));

@@ -1,4 +1,4 @@
-//! Input made to break a parser: depth, size, and texts that are nothing.
+//! Hostile input for a parser: depth, size, and texts that are not JSON.
 
 use proptest::prelude::*;
 
@@ -11,7 +11,7 @@ use crate::scan;
 const DEEP: usize = 1_000_000;
 
 #[test]
-fn a_million_levels_are_no_trouble() {
+fn a_million_levels_are_accepted() {
     let arrays = format!("{}{}", "[".repeat(DEEP), "]".repeat(DEEP));
     let objects = format!("{}1{}", "{\"a\":".repeat(DEEP), "}".repeat(DEEP));
     let mixed = format!("{}{}", "[{\"a\":".repeat(DEEP / 2), "0".to_owned() + &"}]".repeat(DEEP / 2));
@@ -44,7 +44,7 @@ fn the_wrong_bracket_is_found_at_every_depth_around_a_word_of_the_stack() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
-    /// Every step of a reader, from every place, ends and does not panic; what it passes lies ahead.
+    /// From every offset, every step of a reader ends without a panic and moves forward.
     #[test]
     fn no_step_panics_wherever_it_begins(text in near_json(), at in any::<prop::sample::Index>(), steps in prop::collection::vec(0..10_u8, 1..12)) {
         let at = text.floor_char_boundary(at.index(text.len() + 1));
@@ -70,9 +70,9 @@ proptest! {
         }
     }
 
-    /// What is written for valid JSON only ends, whatever else it is given.
+    /// Writers for valid JSON must only end for other input.
     #[test]
-    fn no_writer_panics_on_what_is_no_json(text in near_json(), other in near_json()) {
+    fn no_writer_panics_on_invalid_json(text in near_json(), other in near_json()) {
         let mut out = String::new();
         minify(&text, &mut out);
         unescape_into(&text, &mut out);

@@ -1,10 +1,10 @@
-//! JSON in many spellings, and what is nearly JSON.
+//! Generates JSON in many spellings, and text that is nearly JSON.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// JSON with space, escapes and numbers spelt in many ways; no lone surrogates.
+/// Generates JSON with white space, escapes and numbers in many spellings, without lone surrogates.
 pub(crate) fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![select(&SCALARS[..]).prop_map(str::to_owned), number(), string()];
     leaf.prop_recursive(6, 48, 6, |inner| {
@@ -19,7 +19,7 @@ pub(crate) fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// JSON, JSON with a few bytes changed, and texts of JSON's own characters.
+/// Generates JSON, JSON with a few changed bytes, and texts of JSON's own characters.
 pub(crate) fn near_json() -> impl Strategy<Value = String> {
     let change = (any::<Index>(), select(&FRAGMENTS[..]), any::<bool>());
     let changed = (json(), vec(change, 1..4)).prop_map(|(mut text, changes)| {
@@ -34,7 +34,7 @@ pub(crate) fn near_json() -> impl Strategy<Value = String> {
     prop_oneof![1 => json(), 3 => changed, 2 => soup, 1 => any::<String>()]
 }
 
-/// A JSON string, quotes included: runs long enough to cross every block, and all the escapes.
+/// Generates a JSON string, quotes included, with runs long enough to cross every block, and all escapes.
 pub(crate) fn string() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         select(&ESCAPES[..]).prop_map(str::to_owned),

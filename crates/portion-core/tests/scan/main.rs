@@ -1,4 +1,4 @@
-//! What the scanner accepts, finds and writes: by table, against `serde_json`, and on anything at all.
+//! Tests of the scanner: tables of examples, comparison with `serde_json`, and arbitrary input.
 
 use portion_core::scan::{JsonReader, ScanError};
 use portion_core::span::Span;
@@ -10,7 +10,7 @@ mod strings;
 mod syntax;
 mod tokens;
 
-/// The span of the one value that a text is.
+/// Returns the span of a text that is a single value.
 fn scan(text: &str) -> Result<Span, ScanError> {
     let mut reader = JsonReader::new(text);
     let span = reader.skip()?;

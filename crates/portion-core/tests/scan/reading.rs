@@ -1,4 +1,4 @@
-//! The reader against `serde_json`: the same texts are JSON, and their values stand in the same places.
+//! Compares the reader with `serde_json`: it accepts the same texts, and finds values at the same offsets.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -17,13 +17,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn the_same_texts_are_json(text in near_json()) {
-        // Passing a value, neither looks at which surrogates go together.
+    fn the_same_texts_are_accepted(text in near_json()) {
+        // When skipping a value, neither checks surrogate pairs.
         prop_assert_eq!(scan(&text).is_ok(), raw(&text).is_ok(), "{}", text);
     }
 
     #[test]
-    fn values_stand_in_the_same_places(text in json(), lead in "[ \n\t\r]{0,10}", trail in "[ \n]{0,10}") {
+    fn values_have_the_same_offsets(text in json(), lead in "[ \n\t\r]{0,10}", trail in "[ \n]{0,10}") {
         let text = format!("{lead}{text}{trail}");
         let span = scan(&text).map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(span.slice(&text), raw(&text).map_or("", RawValue::get));
@@ -36,7 +36,7 @@ proptest! {
         }
     }
 
-    /// Reading on from an item or a key is reading from the start.
+    /// Resuming at an item or a key gives the same result as reading from the start.
     #[test]
     fn a_reader_resumes_at_every_item(text in json()) {
         let all = children(&text).unwrap_or_default();
@@ -48,9 +48,9 @@ proptest! {
     }
 }
 
-/// Whole numbers, where they are read at once, are read as written.
+/// Integers that are read by the fast path have their written value.
 #[test]
-fn whole_numbers_of_a_few_digits_are_read_as_written() {
+fn short_integers_are_read_as_written() {
     let check = |text: &str, expect: Option<i64>| {
         let mut reader = JsonReader::new(text);
         assert_eq!(reader.try_read_integer(), expect, "{text}");
@@ -81,9 +81,9 @@ fn whole_numbers_of_a_few_digits_are_read_as_written() {
     }
 }
 
-/// A key that is known is passed where it stands, however it is spaced, and no other.
+/// An expected key is skipped, with any white space around it, and no other key is.
 #[test]
-fn known_keys_are_passed_where_they_stand() {
+fn expected_keys_are_skipped() {
     let check = |text: &str, key: &str, expect: bool| {
         let mut reader = JsonReader::new(text);
         reader.enter_object().expect("an object");
@@ -124,7 +124,7 @@ fn known_keys_are_passed_where_they_stand() {
 
 type Child = (Option<Span>, Span);
 
-/// Keys and values of a container.
+/// Returns the keys and values of a container.
 fn children(text: &str) -> Result<Vec<Child>, ScanError> {
     let mut reader = JsonReader::new(text);
     let object = match reader.peek()? {
@@ -151,7 +151,7 @@ fn rest(reader: &mut JsonReader<'_>, object: bool) -> Result<Vec<Child>, ScanErr
     Ok(children)
 }
 
-/// The same by `serde_json`.
+/// Returns the same by `serde_json`.
 fn theirs(text: &str) -> Vec<(Option<String>, &str)> {
     struct Members<'a>(Vec<(Option<String>, &'a str)>);
     impl<'de> serde::Deserialize<'de> for Members<'de> {

@@ -1,4 +1,4 @@
-//! Strings out of their escapes and back, against `serde_json`.
+//! Compares decoding and quoting of strings with `serde_json`.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use portion_core::scan::{escape_into, escaped_len, quote, unescape, unescape_int
 use crate::json::string;
 use crate::scan;
 
-/// What a string stands for, and how many lone surrogates were replaced in it.
+/// Checks the text of a string, and the number of lone surrogates replaced in it.
 fn check(quoted: &str, expect: &str, replaced: usize) {
     let mut out = "before ".to_owned();
     assert_eq!(unescape_into(quoted, &mut out), replaced, "{quoted}");
@@ -15,7 +15,7 @@ fn check(quoted: &str, expect: &str, replaced: usize) {
 }
 
 #[test]
-fn escapes_stand_for_what_they_say() {
+fn escapes_are_decoded() {
     check(r#""""#, "", 0);
     check(r#""abc""#, "abc", 0);
     check(r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t", 0);
@@ -38,7 +38,7 @@ fn lone_surrogates_are_replaced_and_counted() {
 }
 
 #[test]
-fn escapes_are_found_wherever_they_stand() {
+fn escapes_are_found_at_every_offset() {
     for before in 0..140 {
         for after in [0, 1, 7, 8, 16, 70] {
             let (before, after) = ("x".repeat(before), "é".repeat(after));
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// Text that is rich in what must be escaped.
+/// Generates text with many characters that must be escaped.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[\u{0}-\u{22}\\\\/é👍]{0,64}", "([a-z]{0,20}[\"\\\\\n]){0,8}"]
 }

@@ -1,8 +1,8 @@
-//! What is JSON (RFC 8259) and what is not. The kinds follow the public `JSONTestSuite`.
+//! Valid and invalid JSON (RFC 8259). The cases follow the public `JSONTestSuite`.
 
 use crate::scan;
 
-/// `Ok` for JSON, else the byte where it stops being so.
+/// Checks for `Ok`, or for the offset of the first syntax error.
 fn check(text: &str, expect: Result<(), usize>) {
     assert_eq!(scan(text).map(|_| ()).map_err(|error| error.offset), expect, "{text}");
 }
@@ -82,7 +82,7 @@ fn json_is_accepted() {
 }
 
 #[test]
-fn malformed_structure_is_refused_where_it_breaks() {
+fn malformed_structure_is_refused_at_its_offset() {
     check("", Err(0));
     check(" ", Err(1));
     check("[", Err(1));
@@ -189,7 +189,7 @@ fn malformed_literals_and_numbers_are_refused() {
 }
 
 #[test]
-fn malformed_strings_are_refused_where_they_break() {
+fn malformed_strings_are_refused_at_their_offset() {
     check("\"", Err(1));
     check("\"abc", Err(4));
     check("'a'", Err(0));
@@ -221,7 +221,7 @@ fn malformed_strings_are_refused_where_they_break() {
 }
 
 #[test]
-fn every_control_character_must_be_escaped_wherever_it_stands() {
+fn control_characters_must_be_escaped_at_every_offset() {
     for control in '\0'..='\u{1f}' {
         for before in 0..150 {
             let text = format!("\"{}{control}{}\"", "x".repeat(before), "y".repeat(100));
@@ -231,7 +231,7 @@ fn every_control_character_must_be_escaped_wherever_it_stands() {
 }
 
 #[test]
-fn every_escape_is_looked_at_wherever_it_stands() {
+fn escapes_are_checked_at_every_offset() {
     for before in 0..200 {
         let with = |escape: &str| format!("\"{}{escape}{}\"", "x".repeat(before), "y".repeat(100));
         let after = |escape: &str| format!("\"{}{escape}{}\"", "\\\"".repeat(before), "é".repeat(100));
@@ -258,7 +258,7 @@ fn a_quote_ends_a_string_after_an_even_number_of_backslashes() {
 }
 
 #[test]
-fn spans_leave_out_the_space_around_a_value() {
+fn spans_exclude_surrounding_white_space() {
     for value in ["1", "\"a b\"", "[ 1 , 2 ]", "{ \"a\" : { } }", "null"] {
         let text = format!(" \n\t{value}\r\n ");
         assert_eq!(scan(&text).map(|span| span.slice(&text)), Ok(value));

@@ -1,4 +1,4 @@
-//! What is made of JSON token by token: minified, and compared.
+//! Token-by-token operations on JSON: minifying and comparing.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn minified(text: &str) -> String {
     out
 }
 
-/// The text without the space between its tokens, told by the plainest means.
+/// Returns the text without white space between its tokens, by the simplest method.
 fn without_space(text: &str) -> String {
     let (mut inside, mut escaped) = (false, false);
     let keep = |c: &char| {
@@ -31,7 +31,7 @@ fn without_space(text: &str) -> String {
 }
 
 #[test]
-fn space_inside_strings_stays() {
+fn space_inside_strings_is_kept() {
     assert_eq!(minified(" { \"a b\" : [ 1 , \" \\\" \" ] } \n"), r#"{"a b":[1," \" "]}"#);
     assert_eq!(minified("\"  \\\\\" "), "\"  \\\\\"");
     assert_eq!(minified(""), "");
@@ -42,7 +42,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn minifying_takes_space_between_tokens_and_nothing_else(text in json()) {
+    fn minifying_removes_only_space_between_tokens(text in json()) {
         let out = minified(&text);
         prop_assert_eq!(&out, &without_space(&text));
         prop_assert!(scan(&out).is_ok() && is_equivalent_json(&out, &text));
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn the_spelling_of_json_is_no_difference(text in json()) {
+    fn spelling_does_not_matter(text in json()) {
         prop_assert!(is_equivalent_json(&text, &text));
         let Ok(read) = serde_json::from_str::<Value>(&text) else { return Ok(()) };
         let pretty = serde_json::to_string_pretty(&read).unwrap_or_default();
@@ -67,7 +67,7 @@ proptest! {
     }
 
     #[test]
-    fn another_value_is_another_json(text in json(), other in json()) {
+    fn different_values_are_not_equivalent(text in json(), other in json()) {
         let (ours, theirs) = (value(&text), value(&other));
         if ours != theirs {
             prop_assert!(!is_equivalent_json(&text, &other));
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// What a text says to `serde_json`, `1` and `1.0` being the same number.
+/// Returns the value of a text by `serde_json`, with `1` and `1.0` as the same number.
 fn value(text: &str) -> Option<Value> {
     fn plain(value: Value) -> Value {
         match value {

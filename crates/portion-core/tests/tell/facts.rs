@@ -1,11 +1,11 @@
-//! The words for one field, by what it holds.
+//! Descriptions of one field, by its values.
 
 use std::fmt::Write as _;
 
 use super::{ALL, facts, lines};
 
-/// Of a list of records that each hold one of these values under that name (and `{}` where it is absent), what is told
-/// of it.
+/// Checks the description of a field in a list of records that each have one of these values under this name;
+/// `{}` stands for an absent field.
 fn check(name: &str, values: &[&str], words: &str) {
     let records: Vec<String> = values
         .iter()
@@ -37,7 +37,7 @@ fn quantities_have_a_range_and_a_sum() {
 }
 
 #[test]
-fn codes_and_years_are_not_added_up() {
+fn codes_and_years_have_no_sum() {
     check("zip", &["90210", "10001", "60601", "73301", "90210"], "90210=2, +3 more (1 each)");
     check("year", &["2020", "2021", "2022", "2023"], "numbers 2020…2023, all distinct");
     check("status_code", &["200", "404", "200", "200"], "200=3, 404=1");
@@ -56,7 +56,7 @@ fn categories_have_counts() {
 }
 
 #[test]
-fn ties_are_told_by_value_and_the_rest_is_counted() {
+fn ties_are_ordered_by_value_and_the_rest_is_counted() {
     let values: Vec<String> = (0..36).map(|i| format!(r#""k{:02}""#, i % 18)).collect();
     let values: Vec<&str> = values.iter().map(String::as_str).collect();
     let ten: Vec<String> = (0..10).map(|i| format!("k{i:02}=2")).collect();
@@ -64,7 +64,7 @@ fn ties_are_told_by_value_and_the_rest_is_counted() {
 }
 
 #[test]
-fn moments_have_a_first_and_a_last() {
+fn timestamps_have_a_range() {
     check("created", &[r#""2024-05-01""#, r#""2023-01-02""#, r#""2023-01-02""#], "2023-01-02…2024-05-01");
     check(
         "created_at",
@@ -85,7 +85,7 @@ fn moments_have_a_first_and_a_last() {
 }
 
 #[test]
-fn all_else_is_counted() {
+fn other_values_are_counted() {
     check("name", &[r#""a""#, r#""b""#, r#""c""#], "all distinct");
     check("tags", &["[1,2]", "[]", "null"], "arrays of 0–2 items, 1 null");
     check("tags", &["[1]", "[2]"], "arrays of 1 item");
@@ -100,7 +100,7 @@ fn all_else_is_counted() {
 }
 
 #[test]
-fn fields_of_objects_are_dotted_and_of_duplicate_keys_the_first_counts() {
+fn nested_fields_are_dotted_and_the_first_duplicate_counts() {
     let list = r#"[{"id":1,"price":{"total":5,"tax":{"rate":7}},"price":1},
         {"price":{"total":1},"id":2},{"id":3,"price":null},{"id":4,"price":{"total":2},"price":{"total":9,"fee":1}},
         {"id":5,"price":{"total":3}}]"#;
@@ -112,7 +112,7 @@ fn fields_of_objects_are_dotted_and_of_duplicate_keys_the_first_counts() {
 }
 
 #[test]
-fn every_way_to_write_a_list_is_told_of() {
+fn every_list_layout_is_described() {
     let record = |i: usize| {
         format!(r#"{{"sku":"s{i}","status":"{}"}}"#, if i.is_multiple_of(3) { "new" } else { "sold" })
     };
@@ -138,7 +138,7 @@ fn every_way_to_write_a_list_is_told_of() {
 }
 
 #[test]
-fn items_that_are_no_records_are_told_of() {
+fn items_that_are_not_records_are_described() {
     assert_eq!(lines(&facts(r#"["a","b","a"]"#, ALL)), "items: a=2, b=1\n");
     assert_eq!(lines(&facts("[1,2,3,4,10]", ALL)), "items: number 1…10 (max at offset=4), sum 20\n");
     assert_eq!(
@@ -149,7 +149,7 @@ fn items_that_are_no_records_are_told_of() {
 }
 
 #[test]
-fn what_is_told_fits_and_the_most_useful_comes_first() {
+fn facts_fit_and_the_most_useful_come_first() {
     let record = |i: usize| {
         format!(
             r#"{{"id":{i},"frob":"x{}","note":"n{i}","status":"s{}","total":{},"made":"2024-01-{:02}","c":0}}"#,

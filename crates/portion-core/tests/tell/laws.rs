@@ -1,4 +1,4 @@
-//! Whatever is told of random records is what reading all of them tells.
+//! Facts about random records agree with reading all of them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{ALL, facts};
 
-/// Values that fields have; `None` where they are absent.
+/// Generates values of fields; `None` if a field is absent.
 fn value() -> impl Strategy<Value = Option<Value>> {
     prop_oneof![
         1 => Just(None),
@@ -22,7 +22,7 @@ fn value() -> impl Strategy<Value = Option<Value>> {
     ]
 }
 
-/// The values of one field over all records: mixed, or of one kind.
+/// Generates the values of one field over all records: mixed, or of one type.
 fn column(records: usize) -> impl Strategy<Value = Vec<Option<Value>>> {
     let of_one_kind = prop_oneof![
         vec(prop_oneof![4 => (0..40_i64).prop_map(|n| Some(json!(n))), 1 => Just(None)], records),
@@ -34,7 +34,7 @@ fn column(records: usize) -> impl Strategy<Value = Vec<Option<Value>>> {
     prop_oneof![1 => vec(value(), records), 3 => of_one_kind]
 }
 
-/// Columns of records, the third inside an object.
+/// Generates columns of records, the third inside an object.
 fn table() -> impl Strategy<Value = Vec<Vec<Option<Value>>>> {
     (20..90_usize).prop_flat_map(|records| vec(column(records), 3))
 }
@@ -53,7 +53,7 @@ fn record(i: usize, columns: &[Vec<Option<Value>>]) -> Value {
     Value::Object(record)
 }
 
-/// A value as it is told, and numbers however they are spelled.
+/// Returns a value as displayed, with numbers in one spelling.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) if text.is_empty() => "''".into(),
@@ -66,7 +66,7 @@ fn spelled(told: &str) -> String {
     told.parse::<f64>().map_or_else(|_| told.to_owned(), |number| number.to_string())
 }
 
-/// Every claim of these words that can be found in them is held against the values.
+/// Checks every claim that can be recognised in these words against the values.
 fn hold(words: &str, column: &[Option<Value>]) -> Result<(), TestCaseError> {
     let here: Vec<&Value> = column.iter().flatten().filter(|value| !value.is_null()).collect();
     let absent = column.iter().filter(|value| value.is_none()).count();
@@ -133,7 +133,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
 
     #[test]
-    fn facts_are_what_reading_all_records_tells(columns in table(), lines in any::<bool>()) {
+    fn facts_agree_with_reading_all_records(columns in table(), lines in any::<bool>()) {
         let records: Vec<String> = (0..columns[0].len()).map(|i| record(i, &columns).to_string()).collect();
         let text = if lines { records.join("\n") } else { format!("[{}]", records.join(", ")) };
         let told = facts(&text, ALL);
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_can_be_told_of(text in "[\\[{]([\\[\\]{},:0-9ae.+\" -]|\"[a-c]\"){0,60}[\\]}]") {
+    fn any_list_can_be_described(text in "[\\[{]([\\[\\]{},:0-9ae.+\" -]|\"[a-c]\"){0,60}[\\]}]") {
         if serde_json::from_str::<Value>(&text).is_ok_and(|value| value.is_array()) {
             facts(&text, ALL);
         }

@@ -1,4 +1,4 @@
-//! What is told of payloads that a reply cannot show.
+//! Tests of descriptions of payloads that a reply cannot show.
 
 mod facts;
 mod laws;
@@ -9,7 +9,7 @@ use portion_core::snapshot::{Snapshot, Structure, capture};
 use portion_core::tokens::Tokenizer;
 use serde_json::{Map, Value};
 
-/// Tokens for everything.
+/// Token budget for everything.
 const ALL: usize = 1 << 20;
 
 fn snapshot(text: &str) -> Snapshot {
@@ -17,7 +17,7 @@ fn snapshot(text: &str) -> Snapshot {
     capture(Payload { blocks: vec![block], ..Payload::default() })
 }
 
-/// What is told of a list, within so many tokens.
+/// Returns the facts of a list within a token budget.
 fn facts(text: &str, tokens: usize) -> Map<String, Value> {
     let snapshot = snapshot(text);
     let subject = snapshot.parts()[0].indexed_text().expect("readable");
@@ -25,7 +25,7 @@ fn facts(text: &str, tokens: usize) -> Map<String, Value> {
     list.facts(&subject.text).describe(Tokenizer::O200k.counter(), tokens)
 }
 
-/// What is told of an object, within so many tokens.
+/// Returns the outline of an object within a token budget.
 fn outline(text: &str, tokens: usize) -> Map<String, Value> {
     let snapshot = snapshot(text);
     let subject = snapshot.parts()[0].indexed_text().expect("readable");
@@ -33,7 +33,7 @@ fn outline(text: &str, tokens: usize) -> Map<String, Value> {
     portion_core::describe::outline(&subject.text, members, Tokenizer::O200k.counter(), tokens)
 }
 
-/// One line each: `field: words`.
+/// Formats facts, one line each: `field: words`.
 fn lines(told: &Map<String, Value>) -> String {
     let line =
         |(name, words): (&String, &Value)| format!("{name}: {}\n", words.as_str().unwrap_or("no text"));

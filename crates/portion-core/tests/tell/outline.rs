@@ -3,7 +3,7 @@
 use super::{ALL, lines, outline};
 
 #[test]
-fn members_are_counted_and_the_dominant_one_looked_into() {
+fn members_are_counted_and_the_dominant_one_outlined() {
     let paths: Vec<String> =
         (0..30).map(|i| format!(r#""/p{i}":{{"get":{{"summary":"Get the thing number {i}"}}}}"#)).collect();
     let servers: Vec<String> = (0..12).map(|i| format!(r#"{{"url":"https://s{i}.example.org/"}}"#)).collect();

@@ -1,4 +1,4 @@
-//! Walls of one thing, which have brought other counters down.
+//! Long repetitions of one unit, which have crashed other counters.
 
 use portion_core::tokens::{BYTE_COUNTER, Tokenizer};
 
@@ -16,7 +16,7 @@ fn check(unit: &str) {
 }
 
 #[test]
-fn walls_are_counted_like_any_text() {
+fn long_repetitions_are_counted() {
     for unit in
         [" ", "\n", "\t", "\r\n", " \n", "\0", "a", "A", "=", "0", "'s", "\\\"", "/\n", "\u{a0}\u{a0}x"]
     {

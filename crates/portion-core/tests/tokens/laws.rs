@@ -1,14 +1,15 @@
-//! What holds for every counter and every text.
+//! Properties of every counter for every text.
 
 use portion_core::tokens::{BYTE_COUNTER, Factor, TokenCounter, Tokenizer};
 use proptest::prelude::*;
 
 use crate::texts::text;
 
-/// Characters by which a prefix may fall short of the longest one that fits: those of the longest token.
+/// Number of characters by which a prefix may be shorter than the longest that fits: those of the longest
+/// token.
 const SLACK: usize = 128;
 
-/// Every counter as it is, and some times the least, the most and an odd factor.
+/// Returns every counter, and some with the smallest, the largest and an odd factor.
 fn counters() -> impl Iterator<Item = &'static dyn TokenCounter> {
     let factors = [(Tokenizer::Len4, 0.25), (Tokenizer::Claude, 4.0), (Tokenizer::Auto, 1.237)];
     let scaled = factors
@@ -16,7 +17,7 @@ fn counters() -> impl Iterator<Item = &'static dyn TokenCounter> {
     Tokenizer::ALL.into_iter().map(Tokenizer::counter).chain(scaled).chain([BYTE_COUNTER])
 }
 
-/// The text's characters beyond `at`, as the byte lengths of ever longer prefixes.
+/// Returns the byte lengths of ever longer prefixes beyond `at`.
 fn longer(text: &str, at: usize) -> impl Iterator<Item = usize> + '_ {
     text[at..].char_indices().map(move |(offset, c)| at + offset + c.len_utf8())
 }
@@ -29,14 +30,14 @@ proptest! {
         for (tokenizer, encoding) in [(Tokenizer::O200k, "o200k_base"), (Tokenizer::Cl100k, "cl100k_base")] {
             let whole = tiktoken::get_encoding(encoding).expect("built in").count(&text);
             let counted = tokenizer.counter().count(&text);
-            // Only where a text has no seam for 4,096 bytes may the count be above, by tearing it.
+            // The count may be too high only if a text has no seam for 4,096 bytes and is split.
             let torn = text.len() / 4_000;
             prop_assert!(whole <= counted && counted <= whole + 4 * torn, "{tokenizer}: {counted}, whole {whole}");
         }
     }
 
     #[test]
-    fn auto_is_the_costlier_one(text in text()) {
+    fn auto_is_the_higher_count(text in text()) {
         let count = |tokenizer: Tokenizer| tokenizer.counter().count(&text);
         prop_assert_eq!(count(Tokenizer::Auto), count(Tokenizer::O200k).max(count(Tokenizer::Claude)));
     }
@@ -52,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn no_count_is_below_what_it_is_held_against(text in text()) {
+    fn no_count_is_below_its_reference(text in text()) {
         for tokenizer in Tokenizer::ALL.into_iter().filter(|tokenizer| !tokenizer.is_length_based()) {
             let (counted, reference) = (tokenizer.counter().count(&text), tokenizer.reference_counter(Factor::ONE));
             prop_assert!(reference.count(&text) <= counted, "{tokenizer}");
@@ -73,7 +74,7 @@ proptest! {
     }
 
     #[test]
-    fn a_prefix_fits_and_could_hardly_be_longer(text in text(), share in 0.0..1.2, more in 0_usize..50) {
+    fn a_prefix_fits_and_is_nearly_the_longest(text in text(), share in 0.0..1.2, more in 0_usize..50) {
         for counter in counters() {
             let limit = (counter.count(&text) as f64 * share) as usize;
             let end = counter.prefix_within(&text, limit);

@@ -1,4 +1,4 @@
-//! The laws of counting, on made-up payloads of the kinds that tools return and on hostile ones.
+//! Properties of token counters, checked on generated payloads of tools and on hostile ones.
 
 mod hostile;
 mod laws;

@@ -1,10 +1,10 @@
-//! Made-up payloads.
+//! Generated payloads.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A payload of one kind or of several, up to some 12 KB.
+/// Generates a payload of one kind or of several, up to about 12 KB.
 pub(crate) fn text() -> impl Strategy<Value = String> {
     let kind = prop_oneof![
         3 => lines(record()),
@@ -18,7 +18,7 @@ pub(crate) fn text() -> impl Strategy<Value = String> {
     vec(kind, 1..4).prop_map(|parts| parts.concat())
 }
 
-/// Some dozen different lines, one after the other and over again.
+/// Generates about a dozen different lines, repeated.
 fn lines(line: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
     let end = select(vec!["\n", ",", "\r\n", ",\n  ", "\n\n", " ", ""]);
     (vec(line, 1..12), 0_usize..60, end)
@@ -70,7 +70,7 @@ fn code() -> impl Strategy<Value = String> {
         .prop_map(|(depth, name, rest)| format!("{}{name}{rest}", "    ".repeat(depth)))
 }
 
-/// Anything at all, with a liking for what vocabularies treat specially.
+/// Generates arbitrary text, rich in what vocabularies treat specially.
 fn wild() -> impl Strategy<Value = String> {
     let odd = select(vec![
         "'",
@@ -125,7 +125,7 @@ fn wild() -> impl Strategy<Value = String> {
     prop_oneof![vec(odd, 0..60).prop_map(|odds| odds.concat()), "\\PC{0,60}", "(?s).{0,60}"]
 }
 
-/// A few characters over and over.
+/// Generates a repetition of a few characters.
 fn run() -> impl Strategy<Value = String> {
     (wild(), 1_usize..6_000).prop_map(|(unit, size)| {
         let unit: String = unit.chars().take(4).collect();

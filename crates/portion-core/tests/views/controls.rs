@@ -1,20 +1,20 @@
-//! Controls one by one, and together.
+//! Tests of controls, single and combined.
 
 use portion_core::policy::Policy;
 use portion_core::view::{CONTROLS, Request};
 
-/// Takes one control; what comes of it, as `Debug` has it, or the code and message of the error.
+/// Sets one control and checks the request in `Debug` form, or the code and message of the error.
 fn check(name: &str, json: &str, expect: &str) {
     let mut request = Request::default();
-    let said = match request.set_control(name, json, &Policy::default()) {
+    let outcome = match request.set_control(name, json, &Policy::default()) {
         Ok(true) => shown(&request),
         Ok(false) => "none of ours".to_owned(),
         Err(error) => format!("{}: {error}", error.code()),
     };
-    assert_eq!(said, expect, "{name}={json}");
+    assert_eq!(outcome, expect, "{name}={json}");
 }
 
-/// The controls that are set.
+/// Returns the controls that are set.
 fn shown(request: &Request) -> String {
     let all = format!("{request:?}");
     let inside = all.trim_start_matches("Request { ").trim_end_matches(" }");
@@ -113,7 +113,7 @@ fn the_rest() {
     }
 }
 
-/// Whether controls go together: the two that do not.
+/// Checks which two controls of a request conflict, if any.
 fn check_together(controls: &[(&str, &str)], expect: Option<(&str, &str)>) {
     let mut request = Request::default();
     for (name, json) in controls {
@@ -124,7 +124,7 @@ fn check_together(controls: &[(&str, &str)], expect: Option<(&str, &str)>) {
 }
 
 #[test]
-fn what_goes_together() {
+fn conflicting_controls() {
     let (range, raw) = (("startLine", "1"), ("raw", "true"));
     check_together(&[("page", "2"), ("limit", "10"), ("fields", "\"id\""), ("sort", "\"id\"")], None);
     check_together(&[range, ("endLine", "5"), ("limit", "10"), ("path", "\"/a\"")], None);

@@ -1,8 +1,8 @@
-//! Projection: the fields that are wanted, as the upstream wrote them.
+//! Projection: the selected fields, as the upstream wrote them.
 
 use portion_core::projection::{FieldSelection, OmittedFields};
 
-/// Projects a record: what is left of it, and what was left out.
+/// Projects a record and checks the result and the omitted fields.
 fn check(record: &str, fields: &str, expect: &str, left_out: &[&str]) {
     let (mut out, mut left) = (String::new(), OmittedFields::new());
     FieldSelection::parse(fields).project(record, &mut out, &mut left);
@@ -19,7 +19,7 @@ fn fields_keep_their_bytes_and_their_order() {
 }
 
 #[test]
-fn paths_lead_inside() {
+fn paths_select_nested_fields() {
     let record = r#"{"id":1,"price":{"total":5,"tax":{"rate":2}},"x":{}}"#;
     check(record, "price.total", r#"{"price":{"total":5}}"#, &["id", "price.tax", "x"]);
     check(record, "/price/tax/rate", r#"{"price":{"tax":{"rate":2}}}"#, &["id", "price.total", "x"]);
@@ -31,21 +31,21 @@ fn paths_lead_inside() {
 }
 
 #[test]
-fn arrays_are_passed_through() {
+fn arrays_are_projected_item_by_item() {
     check(r#"{"l":[{"p":1,"q":2},{"p":3}]}"#, "l.p", r#"{"l":[{"p":1},{"p":3}]}"#, &["l.q"]);
     check(r#"{"l":[{"p":1},7,null,{"q":2}]}"#, "l.p", r#"{"l":[{"p":1},7,null,{"q":2}]}"#, &["l.q"]);
     check(r#"{"l":[{"q":1}]}"#, "l.p", "{}", &["l.q"]);
 }
 
 #[test]
-fn what_is_no_record_stays() {
+fn other_values_are_unchanged() {
     check("7", "a", "7", &[]);
     check("[1, 2]", "a", "[1,2]", &[]);
     check("{}", "a", "{}", &[]);
 }
 
 #[test]
-fn depth_is_no_matter() {
+fn deep_records_are_projected() {
     let deep = format!("{}1{}", "{\"a\":".repeat(5_000), "}".repeat(5_000));
     let path = vec!["a"; 200].join(".");
     let (mut out, mut left) = (String::new(), OmittedFields::new());

@@ -1,4 +1,4 @@
-//! What a caller may ask for, by example: every control, every path, every way to be wrong.
+//! Tests of requests by example: every control, every kind of path, every error.
 
 mod controls;
 mod fields;

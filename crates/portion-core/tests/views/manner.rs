@@ -1,4 +1,4 @@
-//! What an operator says of payloads, held against what a caller asks.
+//! An operator's render options in combination with requests.
 
 use portion_core::cursor::{CursorTarget, Keyring, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
@@ -9,7 +9,7 @@ use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, rank, resolve};
 use serde_json::Value;
 
-/// What is shown, and what is told of it, or the code and the message of what is wrong.
+/// Returns the content and the notice, or the code and message of the error.
 fn shown(text: &str, manner: &RenderOptions, controls: &[(&str, &str)]) -> (String, Value) {
     let policy = Policy {
         full_below: 0,
@@ -68,7 +68,7 @@ fn section(name: &str, fields: &[&str]) -> NamedSection {
 const LIST: &str = r#"{"total":3,"items":[{"id":2,"at":"b"},{"id":3,"at":"c"},{"id":1,"at":"a"}]}"#;
 
 #[test]
-fn an_order_holds_that_nobody_asked_for() {
+fn a_default_order_applies() {
     let sorted = RenderOptions { default_sort: Some("at desc".into()), ..RenderOptions::default() };
     check(LIST, &sorted, &[], r#"{"total":3,"items":[{"id":3,"at":"c"},{"id":2,"at":"b"}]}"#);
     assert_eq!(shown(LIST, &sorted, &[]).1["sort"], "at desc");
@@ -86,7 +86,7 @@ fn an_order_holds_that_nobody_asked_for() {
 }
 
 #[test]
-fn ranked_order_gives_way() {
+fn a_default_order_replaces_ranking() {
     let chunk = |i: usize| format!("{{\"score\":0.{i},\"text\":\"{}\"}}", "some words ".repeat(60 - i));
     let chunks: Vec<String> = (1..=9).map(chunk).collect();
     let text = format!("{{\"query\":\"q\",\"chunks\":[{}]}}", chunks.join(","));
@@ -98,7 +98,7 @@ fn ranked_order_gives_way() {
 }
 
 #[test]
-fn a_list_is_where_it_is_said_to_be() {
+fn a_configured_list_is_used() {
     let text = format!(
         r#"{{"words":["{}"],"data":{{"found":[{{"id":1}},{{"id":2}},{{"id":3}}]}}}}"#,
         "w".repeat(400)
@@ -106,7 +106,7 @@ fn a_list_is_where_it_is_said_to_be() {
     let here = |path: &str| RenderOptions { list_path: Some(path.into()), ..RenderOptions::default() };
     assert_eq!(shown(&text, &here("data.found"), &[("limit", "1")]).1["served"], 1);
     assert!(shown(&text, &here("data.found"), &[("offset", "2")]).0.contains(r#""found":[{"id":3}]"#));
-    // As if nothing were said.
+    // A path that does not exist has no effect.
     let plain = shown(&text, &RenderOptions::default(), &[("limit", "1")]);
     assert_eq!(shown(&text, &here("data.lost"), &[("limit", "1")]), plain);
 }
@@ -114,7 +114,7 @@ fn a_list_is_where_it_is_said_to_be() {
 const OBJECT: &str = r#"{"status":"ok","result":{"id":1,"price":7,"fees":[{"name":"x","n":1}],"notes":"Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late. Late.","deposit":null}}"#;
 
 #[test]
-fn sections_have_the_names_they_are_given() {
+fn sections_have_their_configured_names() {
     let sections = [
         section("Money", &["price", "fees", "deposit", "nothing"]),
         section("none", &["nothing"]),
@@ -136,14 +136,14 @@ fn sections_have_the_names_they_are_given() {
         meta["detailsAvailable"]["sections"].as_object().expect("sections").keys().collect();
     assert_eq!(listed[..2], ["Money", "ids"], "{meta}");
     assert!(!listed.contains(&&"fees".to_owned()), "{meta}");
-    // Of a list they are those fields of each item.
+    // In a list, a section selects those fields of each item.
     let dates =
         RenderOptions { sections: vec![section("dates", &["at"])].into(), ..RenderOptions::default() };
     check(LIST, &dates, &[("section", "\"dates\"")], r#"{"total":3,"items":[{"at":"b"},{"at":"c"}]}"#);
 }
 
 #[test]
-fn noise_comes_back_where_it_is_asked_for() {
+fn requested_noise_is_shown() {
     let item = |i: usize| format!(r#"{{"id":{i},"_links":{{"self":"/{i}"}},"x":null}}"#);
     let list = format!("[{},{},{}]", item(1), item(2), item(3));
     let manner = RenderOptions::default();

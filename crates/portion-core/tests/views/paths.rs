@@ -1,12 +1,12 @@
-//! Where paths lead.
+//! Tests of path resolution.
 
 use portion_core::path::resolve_path;
 use portion_core::snapshot::{IndexedText, Slice};
 
-/// Follows a path: the value it leads to, or how far it leads and what was likely meant.
+/// Resolves a path and checks the value, or the resolved prefix and the suggestion.
 fn check(json: &str, path: &str, expect: &str) {
     let subject = IndexedText::from_payload(Slice::new(json.to_owned()));
-    let said = match resolve_path(&subject, path) {
+    let outcome = match resolve_path(&subject, path) {
         Ok(reached) => format!("{} = {}", reached.pointer, reached.span.slice(json)),
         Err(astray) => {
             let nearest = astray.closest_step.map_or_else(String::new, |name| format!(", {name}?"));
@@ -18,7 +18,7 @@ fn check(json: &str, path: &str, expect: &str) {
             )
         }
     };
-    assert_eq!(said, expect, "{path} in {json}");
+    assert_eq!(outcome, expect, "{path} in {json}");
 }
 
 const BOOKING: &str =
@@ -46,7 +46,7 @@ fn pointers() {
 }
 
 #[test]
-fn what_people_type() {
+fn common_notations() {
     check(BOOKING, "$", &format!(" = {BOOKING}"));
     check(BOOKING, "guest.name", "/guest/name = \"Ann\"");
     check(BOOKING, " $.guest.name ", "/guest/name = \"Ann\"");

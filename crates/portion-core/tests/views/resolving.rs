@@ -1,4 +1,4 @@
-//! Requests held against payloads: what is served, or what is said.
+//! Requests resolved against payloads: the content served, or the error.
 
 use portion_core::cursor::{CursorTarget, Keyring, PartOffset, Position, Scope};
 use portion_core::payload::{Block, Content, Payload};
@@ -39,18 +39,18 @@ fn ask(text: &str, controls: &[(&str, &str)]) -> Result<(ResolvedRequest, String
     Ok((asked, shown))
 }
 
-/// What is shown of a payload to whoever asks so.
+/// Returns the content served for a request.
 pub(crate) fn shown(text: &str, controls: &[(&str, &str)]) -> String {
     ask(text, controls).expect("it is there").1
 }
 
-/// What is shown of a payload to whoever asks so; an error's code and message.
+/// Checks the content served for a request, or the code and message of the error.
 pub(crate) fn check(text: &str, controls: &[(&str, &str)], expect: &str) {
-    let said = match ask(text, controls) {
+    let outcome = match ask(text, controls) {
         Ok((_, shown)) => shown,
         Err(error) => format!("{}: {error}", error.code()),
     };
-    assert_eq!(said, expect, "{controls:?} of {text}");
+    assert_eq!(outcome, expect, "{controls:?} of {text}");
 }
 
 const LIST: &str = r#"{"total":3,"items":[{"id":2,"name":"b"},{"id":3,"name":"c"},{"id":1,"name":"a"}]}"#;
@@ -158,17 +158,17 @@ fn raw_is_as_written() {
 }
 
 #[test]
-fn a_page_is_a_place() {
-    let place = |controls| ask(LIST, controls).map(|(asked, _)| asked.start.offset);
-    assert_eq!(place(&[("page", "3"), ("limit", "20")]), Ok(PartOffset::Item(40)));
-    assert_eq!(place(&[("page", "3")]), Ok(PartOffset::Item(100)));
-    assert_eq!(place(&[("page", "4294967295"), ("limit", "200")]), Ok(PartOffset::Item(u32::MAX)));
+fn a_page_is_a_position() {
+    let position = |controls| ask(LIST, controls).map(|(resolved, _)| resolved.start.offset);
+    assert_eq!(position(&[("page", "3"), ("limit", "20")]), Ok(PartOffset::Item(40)));
+    assert_eq!(position(&[("page", "3")]), Ok(PartOffset::Item(100)));
+    assert_eq!(position(&[("page", "4294967295"), ("limit", "200")]), Ok(PartOffset::Item(u32::MAX)));
     assert_eq!(ask(LIST, &[]).map(|(asked, _)| asked.start), Ok(Position::default()));
 }
 
-/// Views are kept by their name: no two may share one.
+/// Views are stored by id: no two different views may share one.
 #[test]
-fn other_views_have_other_names() {
+fn different_views_have_different_ids() {
     let json = r#"{"items":[{"all":1,"a":2,"b":3,"a,b":4,"a\nb":5}]}"#;
     let id = |controls| ask(json, controls).map(|(asked, _)| asked.view.id()).expect("a view");
     let views = [

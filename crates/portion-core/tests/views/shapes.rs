@@ -1,4 +1,4 @@
-//! Reports under columns, envelopes, and what would look empty.
+//! Tables with totals, envelopes, and content that must not look empty.
 
 use super::resolving::{check, shown};
 
@@ -20,7 +20,7 @@ fn report(rows: usize) -> String {
 }
 
 #[test]
-fn a_value_for_each_column_goes_with_its_column() {
+fn per_column_values_follow_their_columns() {
     check(
         &report(2),
         &[("fields", "\"c1,c4\"")],
@@ -29,7 +29,7 @@ fn a_value_for_each_column_goes_with_its_column() {
 }
 
 #[test]
-fn few_columns_go_with_members_that_are_named_for_it() {
+fn few_columns_need_a_member_with_a_known_name() {
     let report = r#"{"columns":["a","b"],"rows":[[1,2],[3,4]],"totals":[4,6],"range":["x","y"]}"#;
     check(
         report,
@@ -41,7 +41,7 @@ fn few_columns_go_with_members_that_are_named_for_it() {
 const BOOKING: &str = r#"{"status":"success","result":{"id":7,"status":"confirmed","guest":{"name":"Ada"}}}"#;
 
 #[test]
-fn fields_are_those_of_what_an_envelope_is_about() {
+fn fields_apply_to_the_core_object() {
     check(BOOKING, &[("fields", "\"status\"")], r#"{"result":{"status":"confirmed"}}"#);
     check(BOOKING, &[("fields", "\"guest.name,id\"")], r#"{"result":{"id":7,"guest":{"name":"Ada"}}}"#);
     check(BOOKING, &[("fields", "\"/status\"")], r#"{"status":"success"}"#);
@@ -54,13 +54,13 @@ fn fields_are_those_of_what_an_envelope_is_about() {
 fn a_field_that_only_the_envelope_has_is_found_there() {
     let booking = r#"{"count":1,"result":{"id":7,"status":"confirmed"}}"#;
     check(booking, &[("fields", "\"count\"")], r#"{"count":1}"#);
-    // What has an identity of its own is no envelope.
+    // An object with an identity of its own is not an envelope.
     let record = r#"{"id":1,"status":"open","data":{"status":"x"}}"#;
     check(record, &[("fields", "\"status\"")], r#"{"status":"open"}"#);
 }
 
 #[test]
-fn what_has_something_in_it_never_looks_empty() {
+fn content_never_looks_empty() {
     let list = r#"[{"id":1,"status":"open"},{"name":"b","lines":[{"p":1},{"q":2}]}]"#;
     check(
         list,
@@ -71,7 +71,7 @@ fn what_has_something_in_it_never_looks_empty() {
 }
 
 #[test]
-fn a_path_of_an_api_that_has_operations_shows_some_of_them() {
+fn an_api_path_with_operations_shows_some_of_them() {
     let text = "word ".repeat(60);
     let operation = |i: usize| format!("{{\"operationId\":\"op{i}\",\"description\":\"{text}\"}}");
     let path = |i: usize| {

@@ -1,4 +1,4 @@
-//! What is told of a payload that is itself a page of the upstream's.
+//! Tests of notices for a payload that is itself a page of the upstream.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use portion_core::tokens::Tokenizer;
 use portion_core::view::{Request, resolve};
 use serde_json::Value;
 
-/// `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$` stands for three items.
+/// Checks `upstreamTotal` and `upstreamNext` of a payload, given the names of the tool's arguments; `$`
+/// stands for three items.
 fn check(payload: &str, arguments: &str, expect: &str) {
     let policy =
         Policy { full_below: 0, token_budget_threshold: 400, reply_target: 400, ..Policy::default() };
@@ -42,7 +43,7 @@ fn check(payload: &str, arguments: &str, expect: &str) {
 }
 
 #[test]
-fn pages_of_the_upstream_are_told() {
+fn pages_of_the_upstream_are_reported() {
     // Education, vacation rentals, GitHub, Stripe, Elasticsearch, Slack, relay, Spring.
     check(
         r#"{"count":1000,"next":"https://api.example/?page=2","previous":null,"results":[$]}"#,
@@ -109,7 +110,7 @@ fn last_pages_have_no_next() {
 }
 
 #[test]
-fn what_only_looks_like_a_page_is_none() {
+fn payloads_that_are_not_pages() {
     for payload in [
         r#"{"items":[$]}"#,
         r#"{"items":[$],"count":3}"#,
