@@ -163,11 +163,11 @@ impl FieldCollector<'_> {
         }
     }
 
-    fn collect_value(&mut self, reader: &mut JsonReader<'_>, leads: KeyTarget) -> Result<(), ScanError> {
+    fn collect_value(&mut self, reader: &mut JsonReader<'_>, target: KeyTarget) -> Result<(), ScanError> {
         let kind = reader.peek()?;
-        let field = leads.path.and_then(|path| self.fields.get_mut(path));
+        let field = target.path.and_then(|path| self.fields.get_mut(path));
         let field = field.and_then(|field| field.is_first_in_record(self.record).then_some(field));
-        match (kind, field, leads.nested_object) {
+        match (kind, field, target.nested_object) {
             (JsonKind::Object, field, Some(inside)) => {
                 if let Some(field) = field {
                     field.object_count += 1;

@@ -42,15 +42,16 @@ pub(crate) fn describe(
     subject: &IndexedText,
     counter: &dyn TokenCounter,
     tokens: usize,
-    taste: &FieldPreferences<'_>,
+    preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let text = &subject.text;
     match &subject.structure {
         Structure::List(list) => {
-            let noise = taste.strip.map(|strip| NoiseFields::in_list(strip, text, list)).unwrap_or_default();
-            list.facts(text).describe_selected(counter, tokens, taste.preferred, &noise)
+            let noise =
+                preferences.strip.map(|strip| NoiseFields::in_list(strip, text, list)).unwrap_or_default();
+            list.facts(text).describe_selected(counter, tokens, preferences.preferred, &noise)
         }
-        Structure::Object(members) => object::describe(text, members, counter, tokens, taste),
+        Structure::Object(members) => object::describe(text, members, counter, tokens, preferences),
         Structure::Text(index) => text::describe(text, index, counter, tokens),
     }
 }

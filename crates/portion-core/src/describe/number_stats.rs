@@ -138,9 +138,15 @@ impl NumberStats {
 const MAX_DECIMALS: u8 = 6;
 
 #[inline]
-fn update_extreme(best: &mut Option<Extreme>, way: Ordering, number: ParsedNumber, at: Span, record: usize) {
-    let order = best.map_or(way, |held| number.compare(held.number));
-    if order == way {
+fn update_extreme(
+    best: &mut Option<Extreme>,
+    direction: Ordering,
+    number: ParsedNumber,
+    at: Span,
+    record: usize,
+) {
+    let order = best.map_or(direction, |held| number.compare(held.number));
+    if order == direction {
         *best = Some(Extreme { span: at, first_record: record, record_count: 1, number });
     } else if order == Ordering::Equal
         && let Some(held) = best

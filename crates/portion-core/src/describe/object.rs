@@ -35,12 +35,13 @@ pub(super) fn describe(
     members: &ObjectIndex,
     counter: &dyn TokenCounter,
     tokens: usize,
-    taste: &FieldPreferences<'_>,
+    preferences: &FieldPreferences<'_>,
 ) -> Map<String, Value> {
     let mut lines: Vec<(String, String)> = Vec::new();
     let (mut upper, mut lower) = (Vec::new(), Vec::new());
-    let parts =
-        |members: &ObjectIndex, prefix: &str| outline_members(text, members, prefix, counter, taste.strip);
+    let parts = |members: &ObjectIndex, prefix: &str| {
+        outline_members(text, members, prefix, counter, preferences.strip)
+    };
     for part in parts(members, "") {
         let inner = part.object_index.as_ref().filter(|_| part.is_dominant);
         let inner: Vec<MemberOutline> = inner.map(|inner| parts(inner, &part.path)).unwrap_or_default();
@@ -50,7 +51,8 @@ pub(super) fn describe(
         lines.extend(inner.into_iter().map(|part| (part.path, part.description)));
     }
     // Preferred members are added first, then the upper level.
-    let wanted = |at: &usize| taste.preferred.iter().position(|name| is_path_within(&lines[*at].0, name));
+    let wanted =
+        |at: &usize| preferences.preferred.iter().position(|name| is_path_within(&lines[*at].0, name));
     let mut order: Vec<usize> = upper.into_iter().chain(lower).collect();
     order.sort_by_key(|at| wanted(at).unwrap_or(usize::MAX));
     fit_to_budget(&lines, counter, tokens, order.into_iter())

@@ -41,12 +41,12 @@ impl Candidates {
         let (spelled, escapes) = match matcher.longest_unescaped() {
             None => (Prefilter::Anywhere, "\\u"),
             // An escaped ASCII character is `\u00` and two digits.
-            Some((stretch, false)) => {
-                let escapes = if stretch.is_ascii() { "\\u00" } else { "\\u" };
-                (Prefilter::Literal(Box::new(Finder::new(stretch).into_owned())), escapes)
+            Some((literal, false)) => {
+                let escapes = if literal.is_ascii() { "\\u00" } else { "\\u" };
+                (Prefilter::Literal(Box::new(Finder::new(literal).into_owned())), escapes)
             }
-            Some((stretch, true)) => {
-                let engine = RegexEngine::new(&regex_syntax::escape(stretch), true);
+            Some((literal, true)) => {
+                let engine = RegexEngine::new(&regex_syntax::escape(literal), true);
                 (engine.map_or(Prefilter::Anywhere, |engine| Prefilter::Regex(Box::new(engine))), "\\u")
             }
         };
@@ -87,9 +87,9 @@ impl Candidates {
         from: usize,
         fuel: &mut Fuel<'_>,
     ) -> Result<Option<usize>, FindError> {
-        let [stretch, escape] = &mut self.positions;
+        let [literal, escape] = &mut self.positions;
         let passed = |next: &Option<usize>| next.is_none_or(|at| at < from);
-        if passed(stretch) {
+        if passed(literal) {
             let rest = || text.as_bytes().get(from..).unwrap_or_default();
             let found = match &mut self.prefilter {
                 Prefilter::Anywhere => return Ok((from < text.len()).then_some(from)),
@@ -100,7 +100,7 @@ impl Candidates {
                 }
                 Prefilter::Words(words) => find_whole_word(words, text, from, fuel)?,
             };
-            *stretch = Some(found.unwrap_or(usize::MAX));
+            *literal = Some(found.unwrap_or(usize::MAX));
             fuel.burn(found.unwrap_or(text.len()).saturating_sub(from) / 16 + 16)?;
         }
         if passed(escape) {

@@ -40,8 +40,8 @@ pub(super) enum ContextSize {
 
 impl ContextSize {
     /// Returns the requested context, or the default for this number of matches.
-    pub(super) fn new(asked: Option<u32>, matches: usize) -> Self {
-        match asked {
+    pub(super) fn new(requested: Option<u32>, matches: usize) -> Self {
+        match requested {
             Some(lines) => Self::Lines((lines as usize).min(MAX_CONTEXT_LINES)),
             None if matches <= MAX_EXTENDED_MATCHES => Self::Extended,
             None if matches <= MAX_NEXT_LINE_MATCHES => Self::NextLine,

@@ -38,7 +38,7 @@ pub(super) fn search(
             }
         }
     }
-    let mut seen: HashMap<u64, usize> = HashMap::new();
+    let mut field_indices: HashMap<u64, usize> = HashMap::new();
     let mut found: Vec<MatchedField> = Vec::new();
     let most = hits.remaining_capacity();
     let mut candidates = Candidates::with_positions(matcher, nearest);
@@ -69,7 +69,7 @@ pub(super) fn search(
             let field = leaves.field_path();
             let mut hasher = DefaultHasher::new();
             hasher.write(field.as_bytes());
-            let at = *seen.entry(hasher.finish()).or_insert(found.len());
+            let at = *field_indices.entry(hasher.finish()).or_insert(found.len());
             if let Some(known) = found.get_mut(at) {
                 known.count += 1;
                 continue;

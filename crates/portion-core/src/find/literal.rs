@@ -117,8 +117,8 @@ impl Literal {
     /// Returns the longest part that JSON always writes without escapes, or `None` if there is no such part.
     pub(super) fn longest_unescaped(&self) -> Option<&str> {
         let escaped = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
-        let stretches = self.pieces.iter().flat_map(|piece| piece.text.split(escaped));
-        stretches.filter(|stretch| !stretch.is_empty()).rev().max_by_key(|stretch| stretch.len())
+        let parts = self.pieces.iter().flat_map(|piece| piece.text.split(escaped));
+        parts.filter(|part| !part.is_empty()).rev().max_by_key(|part| part.len())
     }
 
     /// Returns the equivalent regular expression.

@@ -128,8 +128,8 @@ impl Matcher {
     /// no part is.
     pub(super) fn longest_unescaped(&self) -> Option<(&str, bool)> {
         match self {
-            Self::Literal(literal) => literal.longest_unescaped().map(|stretch| (stretch, false)),
-            Self::Regex(_, Some(literal)) => literal.longest_unescaped().map(|stretch| (stretch, true)),
+            Self::Literal(literal) => literal.longest_unescaped().map(|part| (part, false)),
+            Self::Regex(_, Some(literal)) => literal.longest_unescaped().map(|part| (part, true)),
             Self::Regex(_, None) => None,
         }
     }

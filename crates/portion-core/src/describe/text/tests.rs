@@ -16,10 +16,10 @@ fn told(text: &str, tokens: usize) -> Map<String, Value> {
 /// Describes a text and checks that the description keeps to its budget.
 fn within(text: &str, index: &LineIndex, tokens: usize) -> Map<String, Value> {
     let counter = Tokenizer::O200k.counter();
-    let told = super::describe(text, index, counter, tokens);
-    let cost = counter.count(&Value::Object(told.clone()).to_string());
-    assert!(told.is_empty() || cost <= tokens, "{cost} > {tokens}: {told:?}");
-    told
+    let description = super::describe(text, index, counter, tokens);
+    let cost = counter.count(&Value::Object(description.clone()).to_string());
+    assert!(description.is_empty() || cost <= tokens, "{cost} > {tokens}: {description:?}");
+    description
 }
 
 /// Returns the index of a text with the chunker of another kind.
@@ -31,7 +31,7 @@ fn of_kind(text: &str, kind: usize) -> LineIndex {
 
 /// Compares a description, one line per fact: its key and its value as JSON.
 fn check(text: &str, tokens: usize, expect: &str) {
-    let told: Vec<_> = told(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let lines: Vec<_> = told(text, tokens).iter().map(|(key, value)| format!("{key}: {value}")).collect();
     let expect: Vec<_> = expect.trim().lines().map(str::trim_start).collect();
-    assert_eq!(told, expect, "\n{}", told.join("\n"));
+    assert_eq!(lines, expect, "\n{}", lines.join("\n"));
 }

@@ -21,25 +21,27 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-fn dense(said: &str) -> String {
-    said.split_whitespace().collect()
+fn dense(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// Checks that the description of a text is true, whatever its kind.
 fn check(text: &str, kind: usize, tokens: usize) {
-    let told = within(text, &of_kind(text, kind), tokens);
-    assert_eq!(told, within(text, &of_kind(text, kind), tokens));
+    let description = within(text, &of_kind(text, kind), tokens);
+    assert_eq!(description, within(text, &of_kind(text, kind), tokens));
     let lines_with = |word: &str| text.split('\n').filter(|line| line.contains(word)).count();
-    for (word, count) in told.get("linesWith").and_then(Value::as_object).into_iter().flatten() {
+    for (word, count) in description.get("linesWith").and_then(Value::as_object).into_iter().flatten() {
         assert_eq!(count.as_u64(), Some(lines_with(word) as u64), "{word}");
     }
-    for (word, said) in told.get("first").and_then(Value::as_object).into_iter().flatten() {
-        let number =
-            said.as_u64().or_else(|| said.as_str()?.split(':').next()?.parse().ok()).expect("a number");
+    for (word, first_line) in description.get("first").and_then(Value::as_object).into_iter().flatten() {
+        let number = first_line
+            .as_u64()
+            .or_else(|| first_line.as_str()?.split(':').next()?.parse().ok())
+            .expect("a number");
         let first = text.split('\n').position(|line| line.contains(word.as_str())).expect("the line") + 1;
         assert_eq!(number, first as u64, "{word}");
     }
-    if let Some(gist) = told.get("gist").and_then(Value::as_str) {
+    if let Some(gist) = description.get("gist").and_then(Value::as_str) {
         let mut rest = dense(text);
         for piece in gist.split(" … ").map(dense) {
             let at = rest.find(&piece).unwrap_or_else(|| panic!("{piece} is not in {rest}"));
