@@ -5,6 +5,19 @@
 //! like one; for each word. The result names the search that was used. All matches are counted, even if few
 //! are listed, and each has a position for further reading: a line, a path or a byte. Matches of single words
 //! are counted separately.
+//!
+//! ```
+//! use portion_core::find::{SearchQuery, find};
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::snapshot::capture;
+//! use portion_core::view::View;
+//!
+//! let text = Content::Text("one\ntwo\nthree\n".to_owned());
+//! let snapshot = capture(Payload { blocks: vec![Block::new("/content/0/text", text)], ..Payload::default() });
+//! let result = find(&snapshot, &View::root(), &SearchQuery::new("two"))?;
+//! assert_eq!(result.match_count, 1);
+//! # Ok::<(), portion_core::find::FindError>(())
+//! ```
 
 mod bm25;
 mod candidates;

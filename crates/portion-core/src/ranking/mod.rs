@@ -3,6 +3,13 @@
 //! Retrieval results are ranked already, and half a passage has little value, so no record is cut or
 //! condensed. The selection is a pure function of costs and scores, the same wherever records are put into a
 //! budget.
+//!
+//! ```
+//! use portion_core::ranking::{FillStrategy, select};
+//!
+//! // The second record exceeds the remaining budget, so it is skipped.
+//! assert_eq!(select(&[4, 8, 2], &[0.9, 0.8, 0.7], 10, FillStrategy::Skip), [0, 2]);
+//! ```
 
 mod score_smoothing;
 mod scores;

@@ -3,6 +3,30 @@
 //! A reply is a pure function of a snapshot, a view, a position and a budget. It is rendered into a budget
 //! that leaves space for the notice, then counted as it will be sent. If it exceeds its limits, it is
 //! rendered again with a smaller budget and a shorter notice.
+//!
+//! ```
+//! use portion_core::payload::{Block, Content, Payload};
+//! use portion_core::policy::Policy;
+//! use portion_core::render::{Context, FirstReply, first_reply};
+//! use portion_core::snapshot::capture;
+//! use portion_core::tokens::Tokenizer;
+//! use portion_core::view::ResolvedRequest;
+//!
+//! let text = Content::Text("A short text.".to_owned());
+//! let snapshot = capture(Payload { blocks: vec![Block::new("/content/0/text", text)], ..Payload::default() });
+//! let policy = Policy::default();
+//! let cx = Context {
+//!     policy: &policy,
+//!     counter: Tokenizer::Chars4.counter(),
+//!     mint_cursor: &|_| None,
+//!     read_tool: "portion_read",
+//!     query_tool: None,
+//!     read_uri: None,
+//! };
+//! // A small payload passes as received.
+//! let reply = first_reply(&snapshot, &ResolvedRequest::for_plain_call(&policy), &cx);
+//! assert!(matches!(reply, FirstReply::Untouched { .. }));
+//! ```
 
 mod block;
 mod budget;

@@ -3,6 +3,16 @@
 //! A [`Request`] is what a caller wrote. [`resolve`] checks it against a snapshot and returns a [`View`], in
 //! which everything is known to exist. A view has no budget and no position: the same view serves every page
 //! of a walk.
+//!
+//! ```
+//! use portion_core::policy::Policy;
+//! use portion_core::view::Request;
+//!
+//! let mut request = Request::default();
+//! request.set_control("limit", "20", &Policy::default())?;
+//! assert_eq!(request.limit, Some(20));
+//! # Ok::<(), portion_core::view::ViewError>(())
+//! ```
 
 mod error;
 mod order;
