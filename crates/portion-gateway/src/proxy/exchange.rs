@@ -1,4 +1,4 @@
-//! A post and its answer.
+//! Forwards a post to the server and its response to the client.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -26,172 +26,174 @@ use crate::mcp::{McpProcessor, MessageKind, ParsedBatch};
 use crate::relay::{MessageProcessor as _, OutgoingMessage};
 use crate::upstream::link::with_response_id;
 
-/// How long a server may take to answer a question of our own, on which a call waits.
+/// Timeout of an internal request, on which a client's call waits.
 const INTERNAL_REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A post under way.
+/// A post in progress.
 pub(super) struct PostExchange {
     pub(super) shared: Arc<ProxyShared>,
     pub(super) session: Arc<ProxySession>,
     pub(super) processor: Arc<McpProcessor>,
     pub(super) forwarded: ForwardedParts,
-    /// Its first request, for which an answer that cannot be read is taken.
+    /// Id of its first request; an unreadable response counts as the response to it.
     pub(super) first_request_id: Option<Box<str>>,
-    /// Whether that is the only one: then an answer without an id is its.
+    /// True if it has exactly one request: an error without an id then belongs to it.
     has_single_request: bool,
-    /// An array was posted, and so is answered.
+    /// True if an array was posted; the response is an array, too.
     is_batch: bool,
     pub(super) reserved_ids: ReservedIds,
 }
 
-/// What a post is about, as far as it decides what becomes of it.
+/// Properties of a post that determine how it is processed.
 struct PostSummary {
     request_ids: Vec<Box<str>>,
     is_batch: bool,
     is_initialize: bool,
     is_initialized_notification: bool,
-    /// Its answer may have to be changed.
+    /// True if the response may have to be changed.
     must_read_response: bool,
 }
 
-/// Passes a post on and its answer back.
-pub(super) async fn forward_post(inner: Arc<ProxyShared>, asked: InboundRequest) -> Response<Body> {
-    let InboundRequest { headers, query, body, principal, .. } = asked;
-    let Some(gist) = PostSummary::parse(&body) else {
-        // The door lets nothing else in.
+/// Forwards a post and returns the response.
+pub(super) async fn forward_post(shared: Arc<ProxyShared>, request: InboundRequest) -> Response<Body> {
+    let InboundRequest { headers, query, body, principal, .. } = request;
+    let Some(summary) = PostSummary::parse(&body) else {
+        // `HttpServer` rejects all other posts.
         return HttpError::new(StatusCode::BAD_REQUEST, INVALID_REQUEST, "the body is no message").into();
     };
-    let session = if gist.is_initialize {
-        Arc::new(ProxySession::without_id(&principal, &inner.processor_factory))
+    let session = if summary.is_initialize {
+        Arc::new(ProxySession::without_id(&principal, &shared.processor_factory))
     } else {
-        inner.sessions.get_or_insert(&principal, &inner.processor_factory)
+        shared.sessions.get_or_insert(&principal, &shared.processor_factory)
     };
-    let taken = match session.reserve_ids(gist.request_ids.iter().map(|id| &**id)) {
-        Ok(taken) => taken,
+    let reserved_ids = match session.reserve_ids(summary.request_ids.iter().map(|id| &**id)) {
+        Ok(reserved_ids) => reserved_ids,
         Err(id) => {
             let message = format!("a request with id {id} is already waiting for its answer");
             return HttpError::new(StatusCode::OK, INVALID_REQUEST, message).for_request(&id).into();
         }
     };
-    let lane = Arc::new(session.post_processor());
-    let (first_id, is_single, batch) =
-        (gist.request_ids.first().cloned(), gist.request_ids.len() == 1, gist.is_batch);
-    let carried = ForwardedParts { headers, query };
+    let processor = Arc::new(session.post_processor());
+    let (first_request_id, has_single_request, is_batch) =
+        (summary.request_ids.first().cloned(), summary.request_ids.len() == 1, summary.is_batch);
+    let forwarded = ForwardedParts { headers, query };
     let mut post = PostExchange {
-        shared: inner,
+        shared,
         session,
-        processor: lane,
-        forwarded: carried,
-        first_request_id: first_id,
-        has_single_request: is_single,
-        is_batch: batch,
-        reserved_ids: taken,
+        processor,
+        forwarded,
+        first_request_id,
+        has_single_request,
+        is_batch,
+        reserved_ids,
     };
-    let (onward, mut answers) = post.process_request(body).await;
-    let Some(onward) = onward else { return local_response(&answers, batch) };
-    if !gist.request_ids.is_empty() {
+    let (to_server, mut answers) = post.process_request(body).await;
+    let Some(to_server) = to_server else { return local_response(&answers, is_batch) };
+    if !summary.request_ids.is_empty() {
         post.session.opening.wait_for_stream().await;
     }
-    let sent = post.shared.upstream.send(&Method::POST, &post.forwarded, onward);
-    let answer = match post.wait_or_timeout(sent, &mut answers).await {
-        Some(Ok(answer)) => answer,
+    let sending = post.shared.upstream.send(&Method::POST, &post.forwarded, to_server);
+    let response = match post.wait_or_timeout(sending, &mut answers).await {
+        Some(Ok(response)) => response,
         Some(Err(error)) if error.was_reached() => return post.failure_response(&error, answers),
         Some(Err(error)) => return post.unreachable_response(&error, answers),
-        None => return local_response(&answers, batch),
+        None => return local_response(&answers, is_batch),
     };
-    if answer.status().is_success() {
-        if gist.is_initialize {
-            post.shared.sessions.insert_started(&principal, session_id(answer.headers()), &post.processor);
+    if response.status().is_success() {
+        if summary.is_initialize {
+            post.shared.sessions.insert_started(&principal, session_id(response.headers()), &post.processor);
         }
-        if gist.is_initialized_notification {
+        if summary.is_initialized_notification {
             post.session.opening.mark_client_ready();
         }
-    } else if principal.session_id().is_some() && answer.status() == StatusCode::NOT_FOUND {
+    } else if principal.session_id().is_some() && response.status() == StatusCode::NOT_FOUND {
         post.shared.sessions.remove(&principal);
     }
-    if is_event_stream(&answer) {
-        stream::relay_post_stream(post, answer, &answers)
-    } else if is_json(&answer) && (gist.must_read_response || !answers.is_empty()) {
-        post.read_json_response(answer, answers).await
+    if is_event_stream(&response) {
+        stream::relay_post_stream(post, response, &answers)
+    } else if is_json(&response) && (summary.must_read_response || !answers.is_empty()) {
+        post.read_json_response(response, answers).await
     } else {
-        // Whatever it is, it is none of what the client waits for.
-        post.processor.discard_all_pending(answer.body().size_hint().lower() as usize);
-        upstream_client::pass_through(answer)
+        // The response contains no message, so no pending request will be answered.
+        post.processor.discard_all_pending(response.body().size_hint().lower() as usize);
+        upstream_client::pass_through(response)
     }
 }
 
 impl PostSummary {
     fn parse(body: &[u8]) -> Option<Self> {
-        let heard = ParsedBatch::parse(std::str::from_utf8(body).ok()?).ok()?;
-        let says = |method: &str| heard.messages.iter().any(|note| note.method() == method);
+        let batch = ParsedBatch::parse(std::str::from_utf8(body).ok()?).ok()?;
+        let has_method = |method: &str| batch.messages.iter().any(|message| message.method() == method);
         Some(Self {
-            request_ids: heard.requests().map(|note| note.id().into()).collect(),
-            is_batch: heard.is_batch,
-            is_initialize: says("initialize"),
-            is_initialized_notification: says("notifications/initialized"),
+            request_ids: batch.requests().map(|message| message.id().into()).collect(),
+            is_batch: batch.is_batch,
+            is_initialize: has_method("initialize"),
+            is_initialized_notification: has_method("notifications/initialized"),
             // A server may stream a subscription as JSON.
-            must_read_response: heard.requests().any(|request| request.method() != "subscriptions/listen"),
+            must_read_response: batch.requests().any(|request| request.method() != "subscriptions/listen"),
         })
     }
 }
 
 impl PostExchange {
-    /// A post whose stream ended before the answer, which now comes another way.
+    /// Creates an exchange for a response that arrives on another stream because that of its post has ended.
     pub(super) fn from_resumed_stream(
-        inner: &Arc<ProxyShared>,
+        shared: &Arc<ProxyShared>,
         session: &Arc<ProxySession>,
-        carried: &ForwardedParts,
-        lane: Arc<McpProcessor>,
+        forwarded: &ForwardedParts,
+        processor: Arc<McpProcessor>,
     ) -> Self {
-        let (inner, carried) = (Arc::clone(inner), carried.clone());
-        let taken = ReservedIds::empty(session);
-        let (session, first_id, is_single, batch) = (Arc::clone(session), None, false, false);
+        let (shared, forwarded) = (Arc::clone(shared), forwarded.clone());
+        let reserved_ids = ReservedIds::empty(session);
+        let (session, first_request_id, has_single_request, is_batch) =
+            (Arc::clone(session), None, false, false);
         Self {
-            shared: inner,
+            shared,
             session,
-            processor: lane,
-            forwarded: carried,
-            first_request_id: first_id,
-            has_single_request: is_single,
-            is_batch: batch,
-            reserved_ids: taken,
+            processor,
+            forwarded,
+            first_request_id,
+            has_single_request,
+            is_batch,
+            reserved_ids,
         }
     }
 
-    /// What of it goes to the server, and what has been answered here. What must be known first is asked for.
+    /// Processes the posted message. Returns the message to forward, if any, and the messages answered here. Sends
+    /// internal requests that must be answered first.
     async fn process_request(&mut self, body: Vec<u8>) -> (Option<Vec<u8>>, Vec<Vec<u8>>) {
-        let (mut onward, mut answers) = (None, Vec::new());
+        let (mut to_server, mut answers) = (None, Vec::new());
         let mut queue = VecDeque::from(self.processor.process_client_frame(Frame::Message(body)).await);
         while let Some(next) = queue.pop_front() {
             match next {
-                OutgoingMessage::ToServer(message) => onward = Some(message),
+                OutgoingMessage::ToServer(message) => to_server = Some(message),
                 OutgoingMessage::ToClient(message) => answers.push(message),
-                OutgoingMessage::InternalRequest(question) => {
-                    for answer in send_internal_request(&self.shared, &self.forwarded, question).await {
-                        queue.extend(self.processor.process_server_frame(answer).await);
+                OutgoingMessage::InternalRequest(request) => {
+                    for frame in send_internal_request(&self.shared, &self.forwarded, request).await {
+                        queue.extend(self.processor.process_server_frame(frame).await);
                     }
                 }
             }
         }
-        (onward, answers)
+        (to_server, answers)
     }
 
-    /// An answer that is read as a whole.
+    /// Reads a JSON response as a whole and processes it.
     async fn read_json_response(
         self,
-        answer: Response<Incoming>,
+        response: Response<Incoming>,
         mut answers: Vec<Vec<u8>>,
     ) -> Response<Body> {
-        let (mut head, body) = match upstream_client::decode_response(answer) {
+        let (mut head, body) = match upstream_client::decode_response(response) {
             Ok(parts) => parts,
-            Err(unknown) => return self.failure_response(&unknown, answers),
+            Err(error) => return self.failure_response(&error, answers),
         };
         let limit = self.shared.processor_factory.max_server_message_bytes;
         let mut size = 0;
-        let Some(came) = self.wait_or_timeout(body::read_all(body, limit), &mut answers).await else {
+        let Some(result) = self.wait_or_timeout(body::read_all(body, limit), &mut answers).await else {
             return local_response(&answers, self.is_batch);
         };
-        let frame = match came {
+        let frame = match result {
             Ok(bytes) if !head.status.is_success() && PostSummary::parse(&bytes).is_none() => {
                 self.processor.discard_all_pending(bytes.len());
                 return response_with_body(head, bytes);
@@ -201,7 +203,7 @@ impl PostExchange {
                 Frame::Message(bytes)
             }
             Err(ReadBodyError::TooLarge(bytes)) => self.too_large_frame(bytes as u64),
-            Err(broken @ ReadBodyError::Truncated(_)) => return self.failure_response(&broken, answers),
+            Err(error @ ReadBodyError::Truncated(_)) => return self.failure_response(&error, answers),
         };
         let frame = if head.status.is_success() { self.with_missing_id(frame) } else { frame };
         answers.extend(self.process_server_frame(frame).await);
@@ -216,7 +218,7 @@ impl PostExchange {
         response_with_body(head, join_for_client(&answers, self.is_batch))
     }
 
-    /// A frame with the id of the only request that was posted, where it is an error without an id.
+    /// Adds the id of the only posted request to an error without an id.
     pub(super) fn with_missing_id(&self, frame: Frame) -> Frame {
         let (Frame::Message(bytes), Some(id), true) =
             (&frame, &self.first_request_id, self.has_single_request)
@@ -227,26 +229,26 @@ impl PostExchange {
             return frame;
         }
         let Ok(text) = std::str::from_utf8(bytes) else { return frame };
-        let Ok(heard) = ParsedBatch::parse(text) else { return frame };
-        match &*heard.messages {
-            [error] if !heard.is_batch && error.is_error_without_id() => {
+        let Ok(batch) = ParsedBatch::parse(text) else { return frame };
+        match &*batch.messages {
+            [error] if !batch.is_batch && error.is_error_without_id() => {
                 Frame::Message(with_response_id(text, error, id))
             }
             _ => frame,
         }
     }
 
-    /// Waits for something of the server. `None`: nothing waits any more, for the server has been silent for too long; then
-    /// the `answers` say so.
+    /// Waits for a result of the server. Returns `None` if all pending requests have timed out; `answers` then contains
+    /// their errors.
     async fn wait_or_timeout<T>(
         &self,
-        came: impl Future<Output = T>,
+        result: impl Future<Output = T>,
         answers: &mut Vec<Vec<u8>>,
     ) -> Option<T> {
-        let mut came = pin!(came);
+        let mut result = pin!(result);
         loop {
             tokio::select! {
-                came = &mut came => return Some(came),
+                result = &mut result => return Some(result),
                 expired = self.next_timeout() => answers.extend(expired),
             }
             if self.processor.pending_count() == 0 {
@@ -255,50 +257,50 @@ impl PostExchange {
         }
     }
 
-    /// Waits until the server has been silent about a request for too long. Returns what the client hears.
+    /// Waits until a request to the server times out. Returns the messages for the client.
     pub(super) async fn next_timeout(&self) -> Vec<Vec<u8>> {
-        let mut said = self.processor.next_timeout().await;
+        let mut outgoing = self.processor.next_timeout().await;
         if self.forwarded.headers.contains_key("mcp-method") {
-            // From 2026-07-28 on, the end of the connection is the cancellation.
-            said.retain(|said| matches!(said, OutgoingMessage::ToClient(_)));
+            // Since 2026-07-28 closing the connection is the cancellation.
+            outgoing.retain(|outgoing| matches!(outgoing, OutgoingMessage::ToClient(_)));
         }
-        self.dispatch(said)
+        self.dispatch(outgoing)
     }
 
-    /// What the client hears of what the server said.
+    /// Processes a frame of the server. Returns the messages for the client.
     pub(super) async fn process_server_frame(&self, frame: Frame) -> Vec<Vec<u8>> {
         self.dispatch(self.processor.process_server_frame(frame).await)
     }
 
-    /// Sends the server what is for it. Returns what is for the client.
-    fn dispatch(&self, said: Vec<OutgoingMessage>) -> Vec<Vec<u8>> {
-        let mut heard = Vec::new();
-        for said in said {
-            match said {
-                OutgoingMessage::ToClient(message) => heard.push(message),
-                OutgoingMessage::InternalRequest(question) => {
-                    let (inner, lane) = (Arc::clone(&self.shared), Arc::clone(&self.processor));
-                    tokio::spawn(run_internal_requests(inner, self.forwarded.clone(), lane, question));
+    /// Sends the messages for the server. Returns the messages for the client.
+    fn dispatch(&self, outgoing: Vec<OutgoingMessage>) -> Vec<Vec<u8>> {
+        let mut for_client = Vec::new();
+        for outgoing in outgoing {
+            match outgoing {
+                OutgoingMessage::ToClient(message) => for_client.push(message),
+                OutgoingMessage::InternalRequest(request) => {
+                    let (shared, processor) = (Arc::clone(&self.shared), Arc::clone(&self.processor));
+                    tokio::spawn(run_internal_requests(shared, self.forwarded.clone(), processor, request));
                 }
                 OutgoingMessage::ToServer(message) => {
                     tokio::spawn(send_one_way(Arc::clone(&self.shared), self.forwarded.clone(), message));
                 }
             }
         }
-        heard
+        for_client
     }
 
-    /// What an answer of so many bytes is to the lane.
+    /// Returns the frame that stands for a response over the limit.
     pub(super) fn too_large_frame(&self, bytes: u64) -> Frame {
         Frame::TooLarge { id: self.first_request_id.clone(), has_method: false, bytes }
     }
 
-    /// The errors for all that waits.
+    /// Returns the errors for all pending requests after the connection was lost.
     pub(super) fn connection_lost_errors(&self, why: &dyn Display) -> Vec<Vec<u8>> {
         client_messages(self.processor.on_server_gone(why))
     }
 
-    /// The JSON-RPC errors for all that waits, where the server has ended its stream as if all was said.
+    /// Returns the JSON-RPC errors for all pending requests after the server has ended its stream regularly.
     pub(super) fn missing_response_errors(&self, why: &dyn Display) -> Vec<Vec<u8>> {
         client_messages(self.processor.fail_all_pending(why))
     }
@@ -317,116 +319,118 @@ impl PostExchange {
     }
 }
 
-/// Tells the server something that has no answer.
-pub(super) async fn send_one_way(inner: Arc<ProxyShared>, mut carried: ForwardedParts, message: Vec<u8>) {
-    let headers = &mut carried.headers;
+/// Posts a message that has no response to the server.
+pub(super) async fn send_one_way(shared: Arc<ProxyShared>, mut forwarded: ForwardedParts, message: Vec<u8>) {
+    let headers = &mut forwarded.headers;
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Err(error) = inner.upstream.send(&Method::POST, &carried, message).await {
+    if let Err(error) = shared.upstream.send(&Method::POST, &forwarded, message).await {
         tracing::warn!(%error, "the server was not told that its request was refused");
     }
 }
 
-/// Of what a lane says, what is for the client.
-pub(super) fn client_messages(said: Vec<OutgoingMessage>) -> Vec<Vec<u8>> {
-    let told = said.into_iter().filter_map(|said| match said {
+/// Returns the messages for the client.
+pub(super) fn client_messages(outgoing: Vec<OutgoingMessage>) -> Vec<Vec<u8>> {
+    let messages = outgoing.into_iter().filter_map(|outgoing| match outgoing {
         OutgoingMessage::ToClient(message) => Some(message),
         OutgoingMessage::ToServer(_) | OutgoingMessage::InternalRequest(_) => None,
     });
-    told.collect()
+    messages.collect()
 }
 
 fn respond_with_errors(
     why: &dyn Display,
     mut answers: Vec<Vec<u8>>,
-    told: Vec<Vec<u8>>,
-    batch: bool,
+    errors: Vec<Vec<u8>>,
+    is_batch: bool,
 ) -> Response<Body> {
     tracing::warn!(%why, "an exchange with the server failed");
-    answers.extend(told);
+    answers.extend(errors);
     if answers.is_empty() {
         return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, why.to_string()).into();
     }
-    // A client that waits for an answer reads this one; of other statuses some read nothing but the number.
-    http_error::json_response(StatusCode::OK, join_for_client(&answers, batch))
+    // Some clients ignore the body of other statuses.
+    http_error::json_response(StatusCode::OK, join_for_client(&answers, is_batch))
 }
 
-/// The answer where nothing went to the server.
-fn local_response(answers: &[Vec<u8>], batch: bool) -> Response<Body> {
+/// Returns the response to a post that was not forwarded.
+fn local_response(answers: &[Vec<u8>], is_batch: bool) -> Response<Body> {
     if answers.is_empty() {
         let mut accepted = Response::new(body::empty());
         *accepted.status_mut() = StatusCode::ACCEPTED;
         return accepted;
     }
-    http_error::json_response(StatusCode::OK, join_for_client(answers, batch))
+    http_error::json_response(StatusCode::OK, join_for_client(answers, is_batch))
 }
 
-/// Several answers are an array where a batch was posted. One request has one answer, the last: since 2025-06-18 no client
-/// knows what to make of an array.
-fn join_for_client(answers: &[Vec<u8>], batch: bool) -> Vec<u8> {
-    if batch {
+/// Joins responses to an array if a batch was posted. Otherwise returns the last one: since 2025-06-18 clients do not
+/// support arrays.
+fn join_for_client(answers: &[Vec<u8>], is_batch: bool) -> Vec<u8> {
+    if is_batch {
         return join_responses(answers.iter().map(Vec::as_slice), false);
     }
     answers.last().cloned().unwrap_or_default()
 }
 
-/// Asks a question of the lane's own until it has no further one, while nobody waits for it.
+/// Sends internal requests until the processor has no further one; no client waits for them.
 async fn run_internal_requests(
-    inner: Arc<ProxyShared>,
-    carried: ForwardedParts,
-    lane: Arc<McpProcessor>,
-    question: Vec<u8>,
+    shared: Arc<ProxyShared>,
+    forwarded: ForwardedParts,
+    processor: Arc<McpProcessor>,
+    request: Vec<u8>,
 ) {
-    let mut questions = VecDeque::from([question]);
-    while let Some(question) = questions.pop_front() {
-        for answer in send_internal_request(&inner, &carried, question).await {
-            for said in lane.process_server_frame(answer).await {
-                if let OutgoingMessage::InternalRequest(next) = said {
-                    questions.push_back(next);
+    let mut requests = VecDeque::from([request]);
+    while let Some(request) = requests.pop_front() {
+        for frame in send_internal_request(&shared, &forwarded, request).await {
+            for outgoing in processor.process_server_frame(frame).await {
+                if let OutgoingMessage::InternalRequest(next) = outgoing {
+                    requests.push_back(next);
                 }
             }
         }
     }
 }
 
-/// The messages with which the server answers a question of our own, the last of them the answer.
+/// Sends an internal request and returns the messages of the server, of which the last is the response.
 async fn send_internal_request(
-    inner: &ProxyShared,
-    carried: &ForwardedParts,
-    question: Vec<u8>,
+    shared: &ProxyShared,
+    forwarded: &ForwardedParts,
+    request: Vec<u8>,
 ) -> Vec<Frame> {
-    let asked = PostSummary::parse(&question)
-        .and_then(|gist| gist.request_ids.into_iter().next())
+    let request_id = PostSummary::parse(&request)
+        .and_then(|summary| summary.request_ids.into_iter().next())
         .unwrap_or_default();
-    let why = match timeout(INTERNAL_REQUEST_TIMEOUT, fetch_internal_response(inner, carried, question)).await
-    {
-        Ok(Ok(answers)) if answers.last().is_some_and(|answer| response_id(answer) == Some(&*asked)) => {
-            return answers.into_iter().map(|answer| Frame::Message(answer.into_bytes())).collect();
-        }
-        Ok(Ok(_)) => "the server answered with something else than the answer".to_owned(),
-        Ok(Err(why)) => why,
-        Err(_) => format!("no answer within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
-    };
+    let why =
+        match timeout(INTERNAL_REQUEST_TIMEOUT, fetch_internal_response(shared, forwarded, request)).await {
+            Ok(Ok(messages))
+                if messages.last().is_some_and(|message| response_id(message) == Some(&*request_id)) =>
+            {
+                return messages.into_iter().map(|message| Frame::Message(message.into_bytes())).collect();
+            }
+            Ok(Ok(_)) => "the server answered with something else than the answer".to_owned(),
+            Ok(Err(why)) => why,
+            Err(_) => format!("no answer within {} s", INTERNAL_REQUEST_TIMEOUT.as_secs()),
+        };
     tracing::warn!(why, "a question of our own was not answered");
-    vec![Frame::Message(http_error::json_rpc_error(&asked, INTERNAL_ERROR, &why).into_bytes())]
+    vec![Frame::Message(http_error::json_rpc_error(&request_id, INTERNAL_ERROR, &why).into_bytes())]
 }
 
-/// The id that a response answers.
+/// Returns the request id of a response.
 pub(super) fn response_id(message: &str) -> Option<&str> {
-    let heard = ParsedBatch::parse(message).ok()?;
-    let first = heard.messages.first().filter(|note| note.kind() == MessageKind::Response)?;
+    let batch = ParsedBatch::parse(message).ok()?;
+    let first = batch.messages.first().filter(|message| message.kind() == MessageKind::Response)?;
     Some(first.id())
 }
 
 async fn fetch_internal_response(
-    inner: &ProxyShared,
-    carried: &ForwardedParts,
-    question: Vec<u8>,
+    shared: &ProxyShared,
+    forwarded: &ForwardedParts,
+    request: Vec<u8>,
 ) -> Result<Vec<String>, String> {
-    let ForwardedParts { mut headers, query } = carried.clone();
-    let named: Vec<_> =
+    let ForwardedParts { mut headers, query } = forwarded.clone();
+    let param_headers: Vec<_> =
         headers.keys().filter(|name| name.as_str().starts_with("mcp-param-")).cloned().collect();
-    for name in named {
+    for name in param_headers {
         headers.remove(name);
     }
     headers.remove("mcp-name");
@@ -435,25 +439,25 @@ async fn fetch_internal_response(
     }
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    let sent = inner.upstream.send(&Method::POST, &ForwardedParts { headers, query }, question).await;
-    let answer = sent.map_err(|error: ForwardError| error.to_string())?;
-    let (is_stream, limit) = (is_event_stream(&answer), inner.processor_factory.max_server_message_bytes);
-    let (head, mut body) = upstream_client::decode_response(answer).map_err(|error| error.to_string())?;
+    let result = shared.upstream.send(&Method::POST, &ForwardedParts { headers, query }, request).await;
+    let response = result.map_err(|error: ForwardError| error.to_string())?;
+    let (is_stream, limit) = (is_event_stream(&response), shared.processor_factory.max_server_message_bytes);
+    let (head, mut body) = upstream_client::decode_response(response).map_err(|error| error.to_string())?;
     if !is_stream {
         let bytes = body::read_all(body, limit).await.map_err(|error| error.to_string())?;
         return match String::from_utf8(bytes) {
-            Ok(answer) if head.status.is_success() => Ok(vec![answer]),
+            Ok(response) if head.status.is_success() => Ok(vec![response]),
             _ => Err(format!("the server answered with status {}", head.status)),
         };
     }
-    let (mut events, mut answers) = (SseParser::new(limit), Vec::new());
+    let (mut parser, mut messages) = (SseParser::new(limit), Vec::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| error.to_string())?;
-        for piece in events.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
-            let SseSegment::Event(event) = piece else { continue };
-            answers.push(String::from_utf8_lossy(event.data()).into_owned());
-            if answers.last().is_some_and(|message| response_id(message).is_some()) {
-                return Ok(answers);
+        for segment in parser.push(frame.data_ref().map(|bytes| &bytes[..]).unwrap_or_default()) {
+            let SseSegment::Event(event) = segment else { continue };
+            messages.push(String::from_utf8_lossy(event.data()).into_owned());
+            if messages.last().is_some_and(|message| response_id(message).is_some()) {
+                return Ok(messages);
             }
         }
     }

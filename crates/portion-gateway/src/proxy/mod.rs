@@ -1,14 +1,13 @@
-//! HTTP in front of HTTP: a reverse proxy that reads only what it may have to change.
+//! Reverse proxy in front of servers that speak streamable HTTP.
 //!
-//! Each request of a client is one request to the server, with its header fields, and gets that one's answer. An answer
-//! that may have to be reshaped is read, whether it is a body of JSON or an event of a stream; everything else passes
-//! as it comes.
+//! Each client request is forwarded as one request with its header fields. Responses that may have to be reshaped are
+//! read, as JSON bodies or as events of a stream; all others are forwarded byte for byte.
 //!
-//! - `outward`: requests to the server
-//! - `exchange`: a post and its answer
-//! - `stream`: a stream of events on its way to the client
-//! - `sessions`: what is remembered between posts
-//! - `opening`: the first moments of a session
+//! - `upstream_client`: requests to the server
+//! - `exchange`: a post and its response
+//! - `stream`: a stream of events from the server to the client
+//! - `session_cache`: state kept between posts
+//! - `session_opening`: delays the first request until the listening stream is open
 
 mod exchange;
 mod session_cache;
@@ -33,79 +32,79 @@ use crate::upstream::http::{HttpClient, UpstreamTarget};
 use session_cache::SessionCache;
 use upstream_client::{ForwardedParts, UpstreamClient};
 
-/// A server that speaks streamable HTTP, behind a path of ours.
+/// Backend in front of a server that speaks streamable HTTP.
 pub struct Proxy {
     shared: Arc<ProxyShared>,
 }
 
-/// What a request, and what outlives it, shares with the others.
+/// State shared by all requests and background tasks.
 struct ProxyShared {
     upstream: UpstreamClient,
     processor_factory: McpProcessorFactory,
     sessions: SessionCache,
-    /// Set once we are leaving.
+    /// Set when shutdown has begun.
     shutdown_started: OneShotFlag,
 }
 
 impl Proxy {
-    /// A proxy for the server at `target`.
-    pub fn new(target: UpstreamTarget, client: HttpClient, lanes: McpProcessorFactory) -> Self {
-        let outward = UpstreamClient::new(target, client);
+    /// Creates a proxy in front of the server at `target`.
+    pub fn new(target: UpstreamTarget, client: HttpClient, processor_factory: McpProcessorFactory) -> Self {
+        let upstream = UpstreamClient::new(target, client);
         Self {
             shared: Arc::new(ProxyShared {
-                upstream: outward,
-                processor_factory: lanes,
+                upstream,
+                processor_factory,
                 sessions: SessionCache::default(),
                 shutdown_started: OneShotFlag::default(),
             }),
         }
     }
 
-    /// Everything but a post: the stream of a session, its end, and what a later revision may know.
-    async fn forward_other(&self, asked: InboundRequest) -> Response<Body> {
-        let ProxyShared { upstream: outward, sessions, processor_factory: lanes, .. } = &*self.shared;
-        let InboundRequest { method, headers, query, body, principal, .. } = asked;
-        let session = (method == Method::GET).then(|| sessions.get_or_insert(&principal, lanes));
-        let opening = session.as_ref().map(|session| session.opening.begin_stream_request());
-        let carried = ForwardedParts { headers, query };
-        let answer = match outward.send(&method, &carried, body).await {
-            Ok(answer) => answer,
+    /// Forwards requests other than posts: the stream of a session, its end, and methods of later revisions.
+    async fn forward_other(&self, request: InboundRequest) -> Response<Body> {
+        let ProxyShared { upstream, sessions, processor_factory, .. } = &*self.shared;
+        let InboundRequest { method, headers, query, body, principal, .. } = request;
+        let session = (method == Method::GET).then(|| sessions.get_or_insert(&principal, processor_factory));
+        let stream_request = session.as_ref().map(|session| session.opening.begin_stream_request());
+        let forwarded = ForwardedParts { headers, query };
+        let response = match upstream.send(&method, &forwarded, body).await {
+            Ok(response) => response,
             Err(error) => {
                 return HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();
             }
         };
-        drop(opening);
-        if method == Method::DELETE || answer.status() == StatusCode::NOT_FOUND {
+        drop(stream_request);
+        if method == Method::DELETE || response.status() == StatusCode::NOT_FOUND {
             sessions.remove(&principal);
         }
         match session {
-            Some(session) if upstream_client::is_event_stream(&answer) => {
-                stream::relay_listening_stream(Arc::clone(&self.shared), session, carried, answer)
+            Some(session) if upstream_client::is_event_stream(&response) => {
+                stream::relay_listening_stream(Arc::clone(&self.shared), session, forwarded, response)
             }
-            _ => upstream_client::pass_through(answer),
+            _ => upstream_client::pass_through(response),
         }
     }
 }
 
 impl Backend for Proxy {
-    fn handle(&self, asked: InboundRequest) -> ResponseFuture<'_> {
-        if asked.method == Method::POST {
-            return Box::pin(exchange::forward_post(Arc::clone(&self.shared), asked));
+    fn handle(&self, request: InboundRequest) -> ResponseFuture<'_> {
+        if request.method == Method::POST {
+            return Box::pin(exchange::forward_post(Arc::clone(&self.shared), request));
         }
-        if echoes_request(&asked.method) {
+        if echoes_request(&request.method) {
             return Box::pin(std::future::ready(method_not_allowed()));
         }
-        Box::pin(self.forward_other(asked))
+        Box::pin(self.forward_other(request))
     }
 
-    fn well_known(&self, asked: InboundRequest, question: WellKnownDocument) -> Option<ResponseFuture<'_>> {
+    fn well_known(&self, request: InboundRequest, document: WellKnownDocument) -> Option<ResponseFuture<'_>> {
         let target = self.shared.upstream.target();
-        let query = asked.query.map(|query| format!("?{query}")).unwrap_or_default();
-        let path = format!("{}{query}", question.path(target.url().path())).parse().ok()?;
+        let query = request.query.map(|query| format!("?{query}")).unwrap_or_default();
+        let path = format!("{}{query}", document.path(target.url().path())).parse().ok()?;
         let url = target.url_at(path);
         Some(Box::pin(async move {
-            match self.shared.upstream.fetch_document(&asked.method, &asked.headers, &url).await {
-                Ok(answer) => upstream_client::pass_through(answer),
+            match self.shared.upstream.fetch_document(&request.method, &request.headers, &url).await {
+                Ok(response) => upstream_client::pass_through(response),
                 Err(error) => {
                     HttpError::new(StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into()
                 }
@@ -114,13 +113,13 @@ impl Backend for Proxy {
     }
 
     fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        // The sessions are the clients' and the server's own; only whoever listens need not wait for the end.
+        // Sessions belong to the clients and the server and go on; only listening streams are closed.
         self.shared.shutdown_started.set();
         Box::pin(async {})
     }
 }
 
-/// Whether a server answers the method with the request as it came to it, and so with the operator's credentials.
+/// Returns true for methods that make a server echo the request, and thus the operator's credentials.
 fn echoes_request(method: &Method) -> bool {
     ["TRACE", "TRACK", "CONNECT"].iter().any(|name| method.as_str().eq_ignore_ascii_case(name))
 }
@@ -133,7 +132,7 @@ fn method_not_allowed() -> Response<Body> {
     response
 }
 
-/// A body of JSON, with the head that came.
+/// Returns a response with the received head and another body.
 fn response_with_body(head: hyper::http::response::Parts, bytes: impl Into<Bytes>) -> Response<Body> {
     Response::from_parts(head, body::full(bytes))
 }

@@ -1,4 +1,5 @@
-//! What is remembered between posts: what a server has said of itself, and requests whose answers may come another way.
+//! State kept between the posts of a session: capabilities and tools of the server, and requests whose responses may
+//! arrive on another stream.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,62 +13,60 @@ use crate::front::http::Principal;
 use crate::mcp::{McpProcessor, McpProcessorFactory, RequestIdMap};
 use crate::relay::MessageProcessor as _;
 
-/// How many sessions are remembered; of more, those are forgotten that have not been used for longest. Forgetting
-/// one costs a question for the tools.
+/// Sessions kept; the least recently used are evicted. An evicted session costs another `tools/list` request.
 const MAX_SESSIONS: usize = 8192;
-/// How many unanswered posts of a session are remembered, for the client to have them resumed.
+/// Unanswered posts kept per session, so that the client can resume them.
 const MAX_UNANSWERED_POSTS: usize = 64;
 
-/// The id that a server has given a session.
+/// Returns the session id that the server has assigned.
 pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get("mcp-session-id")?.to_str().ok()
 }
 
-/// One session; or, where a server has none, all that one principal asks.
+/// A session, or all requests of one principal if the server has no sessions.
 pub(super) struct ProxySession {
-    /// Knows the server. Posts have siblings of it, for each has its own requests.
+    /// Holds the state of the server. Each post gets a fork of it, with its own requests.
     pub(super) processor: McpProcessor,
     pub(super) opening: SessionOpening,
-    /// Ids of requests under way, which no other request of the session may have; `None` where ids are no session's.
+    /// Ids of the pending requests, which must be unique in the session; `None` if this is not a session.
     ids_in_flight: Option<Mutex<RequestIdMap<()>>>,
-    /// Posts whose streams ended before the answer, which the client may have resumed.
+    /// Posts whose streams ended before the response, and which the client may resume.
     unanswered_posts: Mutex<Vec<Arc<McpProcessor>>>,
     last_used: AtomicU64,
 }
 
-/// The ids of a post's requests, taken as long as this lives.
+/// Reserved ids of the requests of a post; released when this is dropped.
 pub(super) struct ReservedIds {
     session: Arc<ProxySession>,
     ids: Vec<Box<str>>,
 }
 
-/// All sessions.
+/// Cache of all sessions.
 #[derive(Default)]
 pub(super) struct SessionCache {
     sessions: Mutex<SessionMap>,
     use_count: AtomicU64,
 }
 
-/// By principal and id.
+/// Sessions by scope and id.
 type SessionMap = HashMap<(Scope, Box<str>), Arc<ProxySession>>;
 
 impl SessionCache {
-    /// The session that a request names, as far as anything is known of it; or, where it names none, all that its caller
-    /// asks.
+    /// Returns the session of a request, or that of its caller if it has no session id.
     pub(super) fn get_or_insert(
         &self,
         principal: &Principal,
-        lanes: &McpProcessorFactory,
+        processor_factory: &McpProcessorFactory,
     ) -> Arc<ProxySession> {
         let now = self.use_count.fetch_add(1, Ordering::Relaxed);
         let (scope, id) = (principal.scope(), principal.session_id().unwrap_or_default());
         let mut all = self.sessions();
         let session = all.entry((scope, id.into())).or_insert_with(|| {
-            // Nobody has seen the server give this id: several clients may have made it up.
-            let lane = lanes
+            // The server was not seen to assign this id: several clients may have made it up.
+            let processor = processor_factory
                 .new_processor(scope, principal.conversation(principal.session_id()))
                 .with_reuse(principal.has_credential());
-            Arc::new(ProxySession::new(lane, !id.is_empty()))
+            Arc::new(ProxySession::new(processor, !id.is_empty()))
         });
         session.last_used.store(now, Ordering::Relaxed);
         let session = Arc::clone(session);
@@ -75,35 +74,35 @@ impl SessionCache {
         session
     }
 
-    /// A session has begun, or a caller has begun anew: this is known of the server.
-    pub(super) fn insert_started(&self, principal: &Principal, id: Option<&str>, lane: &McpProcessor) {
+    /// Adds a session that has begun, or replaces that of a caller without session id.
+    pub(super) fn insert_started(&self, principal: &Principal, id: Option<&str>, processor: &McpProcessor) {
         let id = id.filter(|id| !id.is_empty());
         let scope = id.map_or_else(|| principal.sessionless_scope(), |id| principal.session_scope(id));
         let key = (scope, id.unwrap_or_default().into());
-        let lane = lane.fork().with_session(scope, principal.conversation(id));
+        let processor = processor.fork().with_session(scope, principal.conversation(id));
         let mut all = self.sessions();
-        // A server that gives one id to many tells nobody apart by it.
-        let is_one_caller = principal.has_credential() || (id.is_some() && !all.contains_key(&key));
-        let lane = lane.with_reuse(is_one_caller);
+        // An id that the server assigns several times does not identify a caller.
+        let identifies_caller = principal.has_credential() || (id.is_some() && !all.contains_key(&key));
+        let processor = processor.with_reuse(identifies_caller);
         let session = match id {
-            Some(_) => ProxySession::new(lane, true),
-            None => ProxySession::new(lane.without_client(), false),
+            Some(_) => ProxySession::new(processor, true),
+            None => ProxySession::new(processor.without_client(), false),
         };
         session.last_used.store(self.use_count.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         all.insert(key, Arc::new(session));
         evict_least_recent(&mut all);
     }
 
-    /// The session that a request names has ended.
+    /// Removes the session of a request.
     pub(super) fn remove(&self, principal: &Principal) {
         let key = (principal.scope(), principal.session_id().unwrap_or_default().into());
         let mut all = self.sessions();
         let Some(ended) = all.remove(&key) else { return };
         if !principal.has_credential() && principal.session_id().is_some() {
-            // Its id has been given: should the server give it again, it tells nobody apart.
-            let rest = ProxySession::new(ended.processor.fork().with_reuse(false), true);
-            rest.last_used.store(ended.last_used.load(Ordering::Relaxed), Ordering::Relaxed);
-            all.insert(key, Arc::new(rest));
+            // Keeps the id without reuse: if the server assigns it again, it does not identify a caller.
+            let tombstone = ProxySession::new(ended.processor.fork().with_reuse(false), true);
+            tombstone.last_used.store(ended.last_used.load(Ordering::Relaxed), Ordering::Relaxed);
+            all.insert(key, Arc::new(tombstone));
         }
     }
 
@@ -113,64 +112,64 @@ impl SessionCache {
 }
 
 impl ProxySession {
-    /// A session that has no id yet.
-    pub(super) fn without_id(principal: &Principal, lanes: &McpProcessorFactory) -> Self {
+    /// Creates a session that has no id yet.
+    pub(super) fn without_id(principal: &Principal, processor_factory: &McpProcessorFactory) -> Self {
         let scope = principal.sessionless_scope();
-        let lane = lanes.new_processor(scope, principal.conversation(None));
-        Self::new(lane.with_reuse(principal.has_credential()), false)
+        let processor = processor_factory.new_processor(scope, principal.conversation(None));
+        Self::new(processor.with_reuse(principal.has_credential()), false)
     }
 
-    fn new(lane: McpProcessor, has_ids: bool) -> Self {
-        let ids = has_ids.then(Mutex::default);
+    fn new(processor: McpProcessor, has_ids: bool) -> Self {
+        let ids_in_flight = has_ids.then(Mutex::default);
         Self {
-            processor: lane,
+            processor,
             opening: SessionOpening::default(),
-            ids_in_flight: ids,
+            ids_in_flight,
             unanswered_posts: Mutex::default(),
             last_used: AtomicU64::new(0),
         }
     }
 
-    /// A lane for a post.
+    /// Returns a processor for a post.
     pub(super) fn post_processor(&self) -> McpProcessor {
         if self.ids_in_flight.is_some() { self.processor.fork_in_session() } else { self.processor.fork() }
     }
 
-    /// Takes the ids of a post's requests.
+    /// Reserves the ids of the requests of a post.
     ///
     /// # Errors
-    /// The id that is taken already.
+    /// Returns the first id that is already reserved.
     pub(super) fn reserve_ids<'a>(
         self: &Arc<Self>,
         ids: impl Iterator<Item = &'a str>,
     ) -> Result<ReservedIds, Box<str>> {
-        let mut taken = ReservedIds { session: Arc::clone(self), ids: Vec::new() };
-        let Some(all) = &self.ids_in_flight else { return Ok(taken) };
+        let mut reserved = ReservedIds { session: Arc::clone(self), ids: Vec::new() };
+        let Some(all) = &self.ids_in_flight else { return Ok(reserved) };
         for id in ids {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             if all.contains(id) {
                 return Err(id.into());
             }
             all.insert(id, ());
-            taken.ids.push(id.into());
+            reserved.ids.push(id.into());
         }
-        Ok(taken)
+        Ok(reserved)
     }
 
-    /// Keeps a post whose stream ended before the answer.
-    pub(super) fn keep_unanswered(&self, lane: Arc<McpProcessor>) {
+    /// Keeps a post whose stream ended before the response.
+    pub(super) fn keep_unanswered(&self, processor: Arc<McpProcessor>) {
         let mut unanswered = self.unanswered_posts();
         if unanswered.len() >= MAX_UNANSWERED_POSTS {
             unanswered.remove(0);
         }
-        unanswered.push(lane);
+        unanswered.push(processor);
     }
 
-    /// The lane that an answer of this id belongs to, which came on a stream of the session's own.
+    /// Returns the processor of the unanswered post that waits for the response with this id.
     pub(super) fn processor_awaiting(&self, raw_id: &str) -> Option<Arc<McpProcessor>> {
         let mut unanswered = self.unanswered_posts();
-        unanswered.retain(|lane| lane.pending_count() > 0);
-        unanswered.iter().find(|lane| lane.is_awaiting(raw_id)).map(Arc::clone)
+        unanswered.retain(|processor| processor.pending_count() > 0);
+        unanswered.iter().find(|processor| processor.is_awaiting(raw_id)).map(Arc::clone)
     }
 
     fn unanswered_posts(&self) -> MutexGuard<'_, Vec<Arc<McpProcessor>>> {
@@ -179,7 +178,7 @@ impl ProxySession {
 }
 
 impl ReservedIds {
-    /// They are answered: a client may use them again as soon as it knows.
+    /// Releases the ids; called before the client gets the responses, because it may reuse them at once.
     pub(super) fn release(&mut self) {
         let Some(all) = &self.session.ids_in_flight else { return };
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,7 +187,7 @@ impl ReservedIds {
         }
     }
 
-    /// Nothing, for what has been given back.
+    /// Creates an empty reservation.
     pub(super) fn empty(session: &Arc<ProxySession>) -> Self {
         Self { session: Arc::clone(session), ids: Vec::new() }
     }
@@ -205,7 +204,7 @@ fn evict_least_recent(all: &mut SessionMap) {
         return;
     }
     let mut uses: Vec<u64> = all.values().map(|session| session.last_used.load(Ordering::Relaxed)).collect();
-    // An eighth at a time, so that not every new session looks at all others.
+    // Evicts an eighth at a time, so that not every new session scans all others.
     let (_, oldest_kept, _) = uses.select_nth_unstable(MAX_SESSIONS / 8);
     let oldest_kept = *oldest_kept;
     all.retain(|_, session| session.last_used.load(Ordering::Relaxed) >= oldest_kept);

@@ -1,6 +1,7 @@
-//! The first moments of a session: clients open their listening stream and send their first request at once, and a
-//! server that has something to ask during that request needs the stream to be there. Passing through a proxy the two
-//! may change places; so the first request waits a moment for the stream.
+//! Delays the first request of a session until its listening stream is open.
+//!
+//! Clients open the listening stream and send the first request at the same time, and a server that sends a request of
+//! its own during that first request needs the stream. The proxy could reorder the two.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,38 +9,39 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-/// How long the first request waits for a stream that has been asked for.
+/// Longest wait of the first request for the response to the stream request.
 const STREAM_ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
-/// How long it waits for one to be asked for: a client on the same machine needs a few milliseconds.
+/// Longest wait for the stream request: a client on the same machine needs a few milliseconds.
 const STREAM_REQUEST_TIMEOUT: Duration = Duration::from_millis(30);
 
-/// The state of a session's opening.
+/// State of the opening of a session.
 #[derive(Default)]
 pub(super) struct SessionOpening {
-    /// The client has said that it is ready, and no request has come since.
+    /// True if the client has sent `initialized`, and no request since.
     is_client_ready: AtomicBool,
     stream_requested: AtomicBool,
     stream_answered: AtomicBool,
     changed: Notify,
 }
 
-/// A listening stream that has been asked for, until it is answered.
+/// Guard of a request for the listening stream; dropping it marks the request as answered.
 pub(super) struct StreamRequestGuard<'a>(&'a SessionOpening);
 
 impl SessionOpening {
-    /// The client says that it is ready.
+    /// Records that the client has sent `initialized`.
     pub(super) fn mark_client_ready(&self) {
         self.is_client_ready.store(true, Ordering::Release);
     }
 
-    /// The listening stream is asked for; dropping this says that it is answered.
+    /// Records a request for the listening stream.
     pub(super) fn begin_stream_request(&self) -> StreamRequestGuard<'_> {
         self.stream_requested.store(true, Ordering::Release);
         self.changed.notify_waiters();
         StreamRequestGuard(self)
     }
 
-    /// To be waited for by a request; only the first one after [`ready`](Self::mark_client_ready) does wait.
+    /// Waits for the listening stream. Returns at once except for the first request after
+    /// [`mark_client_ready`](Self::mark_client_ready).
     pub(super) async fn wait_for_stream(&self) {
         if !self.is_client_ready.swap(false, Ordering::AcqRel) {
             return;
@@ -49,15 +51,15 @@ impl SessionOpening {
         }
     }
 
-    async fn wait_for(&self, set: &AtomicBool) {
+    async fn wait_for(&self, flag: &AtomicBool) {
         loop {
-            let moved = self.changed.notified();
-            let mut moved = std::pin::pin!(moved);
-            moved.as_mut().enable();
-            if set.load(Ordering::Acquire) {
+            let changed = self.changed.notified();
+            let mut changed = std::pin::pin!(changed);
+            changed.as_mut().enable();
+            if flag.load(Ordering::Acquire) {
                 return;
             }
-            moved.await;
+            changed.await;
         }
     }
 }

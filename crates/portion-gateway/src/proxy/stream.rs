@@ -1,8 +1,8 @@
-//! A stream of events on its way from the server to the client.
+//! Relays streams of events from the server to the client.
 //!
-//! Events pass one by one, as soon as they are there and as the bytes that came; where a message in one is changed, the
-//! event keeps its id and everything else. A stream that breaks off breaks off for the client too, or ends with an error
-//! for each request that can no longer be answered: never as if it were complete.
+//! Events are forwarded one by one, at once and byte for byte. If the message of an event is changed, the event keeps
+//! its id and all other fields. A broken stream is never presented as complete: it breaks for the client too, or ends
+//! with an error for each request that can no longer be answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,19 +26,19 @@ use crate::mcp::ParsedBatch;
 use crate::mcp::error_code::INTERNAL_ERROR;
 use crate::relay::{MessageProcessor as _, OutgoingMessage};
 
-/// How long a server may say nothing at all on a stream. Listening streams are quiet for long; those whose
-/// client has gone are noticed by the connection.
+/// Longest silence on a stream. Listening streams are silent for long; a client that has disconnected is noticed by
+/// its connection.
 const IDLE_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Bytes of data of an event that is no message, up to which it passes.
+/// Largest data, in bytes, of an event that is not a message and is forwarded.
 const MAX_NON_MESSAGE_BYTES: usize = 4096;
 
-/// Whether an event's data is a message, or a batch of messages.
+/// Returns true if the data of an event is a message or a batch.
 fn is_json_rpc(data: &[u8]) -> bool {
     ParsedBatch::parse(&String::from_utf8_lossy(data)).is_ok()
 }
 
-/// A stream under way.
+/// A stream that is being relayed.
 struct RelayedStream {
     body: Body,
     parser: SseParser,
@@ -47,9 +47,9 @@ struct RelayedStream {
 }
 
 enum StreamRecipient {
-    /// The answer to a post. `resumable`: the client has seen an id by which it can have it resumed.
+    /// The response to a post. `is_resumable` is set once the client has received an event id.
     Post { post: Box<PostExchange>, is_resumable: bool },
-    /// What a session hears.
+    /// The listening stream of a session, or a resumed one.
     Session {
         session: Arc<ProxySession>,
         shared: Arc<ProxyShared>,
@@ -58,65 +58,64 @@ enum StreamRecipient {
     },
 }
 
-/// The stream that answers a post. `first`: what was answered here already.
+/// Relays the stream that responds to a post. `first` are the messages that were answered here.
 pub(super) fn relay_post_stream(
     post: PostExchange,
-    answer: Response<Incoming>,
+    response: Response<Incoming>,
     first: &[Vec<u8>],
 ) -> Response<Body> {
     let limit = post.shared.processor_factory.max_server_message_bytes;
     let first = first.iter().flat_map(|message| encode_event(None, message)).collect();
-    relay_stream(answer, limit, first, StreamRecipient::Post { post: Box::new(post), is_resumable: false })
+    relay_stream(response, limit, first, StreamRecipient::Post { post: Box::new(post), is_resumable: false })
 }
 
-/// The stream that a session hears.
+/// Relays the listening stream of a session.
 pub(super) fn relay_listening_stream(
-    inner: Arc<ProxyShared>,
+    shared: Arc<ProxyShared>,
     session: Arc<ProxySession>,
-    carried: ForwardedParts,
-    answer: Response<Incoming>,
+    forwarded: ForwardedParts,
+    response: Response<Incoming>,
 ) -> Response<Body> {
-    let limit = inner.processor_factory.max_server_message_bytes;
-    let is_resumed = carried.headers.contains_key("last-event-id");
+    let limit = shared.processor_factory.max_server_message_bytes;
+    let is_resumed = forwarded.headers.contains_key("last-event-id");
     relay_stream(
-        answer,
+        response,
         limit,
         Vec::new(),
-        StreamRecipient::Session { session, shared: inner, forwarded: carried, is_resumed },
+        StreamRecipient::Session { session, shared, forwarded, is_resumed },
     )
 }
 
 fn relay_stream(
-    answer: Response<Incoming>,
+    response: Response<Incoming>,
     limit: usize,
     first: Vec<u8>,
-    whose: StreamRecipient,
+    recipient: StreamRecipient,
 ) -> Response<Body> {
-    let (head, body) = match upstream_client::decode_response(answer) {
+    let (head, body) = match upstream_client::decode_response(response) {
         Ok(parts) => parts,
-        Err(unknown) => {
-            return HttpError::new(hyper::StatusCode::BAD_GATEWAY, INTERNAL_ERROR, unknown.to_string())
-                .into();
+        Err(error) => {
+            return HttpError::new(hyper::StatusCode::BAD_GATEWAY, INTERNAL_ERROR, error.to_string()).into();
         }
     };
-    let passing = RelayedStream { body, parser: SseParser::new(limit), recipient: whose, is_over: false };
-    let chunks = stream::unfold((passing, first), |(mut passing, first)| async move {
-        let chunk = if first.is_empty() { passing.next_chunk().await? } else { Ok(first.into()) };
-        Some((chunk, (passing, Vec::new())))
+    let stream = RelayedStream { body, parser: SseParser::new(limit), recipient, is_over: false };
+    let chunks = stream::unfold((stream, first), |(mut stream, first)| async move {
+        let chunk = if first.is_empty() { stream.next_chunk().await? } else { Ok(first.into()) };
+        Some((chunk, (stream, Vec::new())))
     });
     Response::from_parts(head, body::from_stream(chunks))
 }
 
 impl RelayedStream {
-    /// What passes next; `None` at the end.
+    /// Returns the next bytes for the client; `None` at the end.
     async fn next_chunk(&mut self) -> Option<Result<Bytes, TruncatedBody>> {
         while !self.is_over {
-            let came = tokio::select! {
-                came = timeout(IDLE_TIMEOUT, self.body.frame()) => came,
+            let received = tokio::select! {
+                received = timeout(IDLE_TIMEOUT, self.body.frame()) => received,
                 expired = self.recipient.next_timeout() => return Some(Ok(self.finish_timed_out(&expired))),
                 () = self.recipient.wait_for_shutdown() => return None,
             };
-            let frame = match came {
+            let frame = match received {
                 Ok(Some(Ok(frame))) => frame,
                 Ok(Some(Err(broken))) => return Some(self.handle_disconnect(broken).await),
                 Ok(None) => {
@@ -131,8 +130,8 @@ impl RelayedStream {
             };
             let Some(bytes) = frame.data_ref() else { continue };
             let mut out = Vec::with_capacity(bytes.len());
-            for piece in self.parser.push(bytes) {
-                match piece {
+            for segment in self.parser.push(bytes) {
+                match segment {
                     SseSegment::NonEvent(raw) => out.extend(raw),
                     SseSegment::Event(event) => self.relay_event(event, &mut out).await,
                     SseSegment::TooLarge(bytes) => self.replace_too_large(bytes, &mut out).await,
@@ -145,7 +144,7 @@ impl RelayedStream {
         None
     }
 
-    /// The server has been silent about requests for too long. Ends the stream where nothing else waits.
+    /// Returns the errors of requests that timed out. Ends the stream if no request is pending.
     fn finish_timed_out(&mut self, expired: &[Vec<u8>]) -> Bytes {
         if let StreamRecipient::Post { post, .. } = &mut self.recipient
             && post.processor.pending_count() == 0
@@ -153,35 +152,36 @@ impl RelayedStream {
             post.reserved_ids.release();
             self.is_over = true;
         }
-        // Half an event may have passed: an empty line ends it.
-        let told = expired.iter().flat_map(|message| encode_event(None, message));
-        b"\n\n".iter().copied().chain(told).collect()
+        // An incomplete event may have been forwarded: an empty line ends it.
+        let errors = expired.iter().flat_map(|message| encode_event(None, message));
+        b"\n\n".iter().copied().chain(errors).collect()
     }
 
     async fn relay_event(&mut self, event: SseEvent, out: &mut Vec<u8>) {
-        if let StreamRecipient::Post { is_resumable: resumable, .. } = &mut self.recipient {
-            *resumable |= event.id().is_some();
+        if let StreamRecipient::Post { is_resumable, .. } = &mut self.recipient {
+            *is_resumable |= event.id().is_some();
         }
         let is_message = event.event_type() == b"message" && !event.data().is_empty();
-        // What is no message may be one to others, as long as it is small.
+        // Small events that are not messages are forwarded: they may be meant for the client.
         if !is_message || !is_json_rpc(event.data()) {
             let is_small = event.data().len() <= MAX_NON_MESSAGE_BYTES;
             out.extend(if is_small { event.into_raw() } else { event.without_data() });
             return;
         }
-        let mut heard = self.recipient.process_frame(Frame::Message(event.data().to_vec())).await.into_iter();
+        let mut messages =
+            self.recipient.process_frame(Frame::Message(event.data().to_vec())).await.into_iter();
         if let StreamRecipient::Post { post, .. } = &mut self.recipient
             && post.processor.pending_count() == 0
         {
             post.reserved_ids.release();
         }
-        match heard.next() {
-            // It was dropped; the client may go on from its id all the same.
+        match messages.next() {
+            // The message was dropped; the client still needs the event id to resume.
             None => out.extend(event.without_data()),
             Some(message) if message == event.data() => out.extend(event.into_raw()),
             Some(message) => out.extend(event.with_data(&message)),
         }
-        heard.for_each(|message| out.extend(encode_event(None, &message)));
+        messages.for_each(|message| out.extend(encode_event(None, &message)));
     }
 
     async fn replace_too_large(&mut self, bytes: u64, out: &mut Vec<u8>) {
@@ -196,51 +196,52 @@ impl RelayedStream {
             .for_each(|message| out.extend(encode_event(None, message)));
     }
 
-    /// The server has ended the stream. What can be resumed will be; everything else is told.
+    /// Handles the regular end of the stream. Requests get an error unless the client can resume the stream.
     fn finish(&mut self) -> Option<Bytes> {
         let rest = std::mem::replace(&mut self.parser, SseParser::new(0)).into_remainder();
-        let told = match &self.recipient {
+        let errors = match &self.recipient {
             StreamRecipient::Post { post, is_resumable: false } => {
                 post.missing_response_errors(&"the server ended its stream")
             }
             _ => Vec::new(),
         };
         let all: Vec<u8> =
-            rest.into_iter().chain(told.iter().flat_map(|message| encode_event(None, message))).collect();
+            rest.into_iter().chain(errors.iter().flat_map(|message| encode_event(None, message))).collect();
         (!all.is_empty()).then(|| all.into())
     }
 
-    /// The stream has broken off. What can be resumed will be, unless the server takes no connections any more.
+    /// Handles a broken stream. Requests get an error unless the client can resume the stream and the server still
+    /// accepts connections.
     async fn handle_disconnect(&mut self, broken: TruncatedBody) -> Result<Bytes, TruncatedBody> {
         self.is_over = true;
-        let told = match &self.recipient {
-            StreamRecipient::Post { post, is_resumable: resumable }
-                if !resumable || post.shared.upstream.refuses_connections().await =>
+        let errors = match &self.recipient {
+            StreamRecipient::Post { post, is_resumable }
+                if !is_resumable || post.shared.upstream.refuses_connections().await =>
             {
                 post.connection_lost_errors(&broken)
             }
             _ => Vec::new(),
         };
-        if told.is_empty() {
+        if errors.is_empty() {
             return Err(broken);
         }
         tracing::warn!(%broken, "an exchange with the server failed");
-        // Half an event may have passed: an empty line ends it.
-        let told = told.iter().flat_map(|message| encode_event(None, message));
-        Ok(b"\n\n".iter().copied().chain(told).collect())
+        // An incomplete event may have been forwarded: an empty line ends it.
+        let errors = errors.iter().flat_map(|message| encode_event(None, message));
+        Ok(b"\n\n".iter().copied().chain(errors).collect())
     }
 }
 
 impl StreamRecipient {
-    /// Returns once nobody need be listening any more.
+    /// Waits for the shutdown if this is a listening stream.
     async fn wait_for_shutdown(&self) {
         match self {
             Self::Post { .. } => std::future::pending().await,
-            Self::Session { shared: inner, .. } => inner.shutdown_started.wait().await,
+            Self::Session { shared, .. } => shared.shutdown_started.wait().await,
         }
     }
 
-    /// Waits until the server has been silent about a request for too long. Returns what the client hears.
+    /// Waits until a request to the server times out. Returns the messages for the client.
     async fn next_timeout(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Post { post, .. } => post.next_timeout().await,
@@ -248,40 +249,40 @@ impl StreamRecipient {
         }
     }
 
-    /// What the client hears of what the server said.
+    /// Processes a frame of the server. Returns the messages for the client.
     async fn process_frame(&self, frame: Frame) -> Vec<Vec<u8>> {
-        let (session, inner, carried, is_resumed) = match self {
+        let (session, shared, forwarded, is_resumed) = match self {
             Self::Post { post, .. } => return post.process_server_frame(post.with_missing_id(frame)).await,
-            Self::Session { session, shared: inner, forwarded: carried, is_resumed } => {
-                (session, inner, carried, *is_resumed)
+            Self::Session { session, shared, forwarded, is_resumed } => {
+                (session, shared, forwarded, *is_resumed)
             }
         };
-        let lane = match &frame {
+        let processor = match &frame {
             Frame::Message(message) => std::str::from_utf8(message)
                 .ok()
                 .and_then(response_id)
                 .and_then(|id| session.processor_awaiting(id)),
             Frame::TooLarge { .. } => None,
         };
-        if let Some(lane) = lane {
-            return PostExchange::from_resumed_stream(inner, session, carried, lane)
+        if let Some(processor) = processor {
+            return PostExchange::from_resumed_stream(shared, session, forwarded, processor)
                 .process_server_frame(frame)
                 .await;
         }
-        let said = if is_resumed {
+        let outgoing = if is_resumed {
             session.processor.process_resumed_frame(frame).await
         } else {
             session.processor.process_server_frame(frame).await
         };
-        for message in said.iter().filter_map(|said| match said {
+        for message in outgoing.iter().filter_map(|outgoing| match outgoing {
             OutgoingMessage::ToServer(message) => Some(message.clone()),
             OutgoingMessage::ToClient(_) | OutgoingMessage::InternalRequest(_) => None,
         }) {
-            let mut carried = carried.clone();
-            carried.headers.remove("last-event-id");
-            tokio::spawn(send_one_way(Arc::clone(inner), carried, message));
+            let mut forwarded = forwarded.clone();
+            forwarded.headers.remove("last-event-id");
+            tokio::spawn(send_one_way(Arc::clone(shared), forwarded, message));
         }
-        client_messages(said)
+        client_messages(outgoing)
     }
 }
 

@@ -105,7 +105,7 @@ impl MessageSource for StatelessExchange {
                     Some(Err(reason)) => ExchangeInput::Closed(reason),
                     None => ExchangeInput::Overrun,
                 },
-                input = self.processor.next_timeout() => ExchangeInput::TimedOut(input),
+                outgoing = self.processor.next_timeout() => ExchangeInput::TimedOut(outgoing),
             });
         }
     }
